@@ -1,0 +1,33 @@
+# Each target sets up what it needs; python3 and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test docs clean
+
+.venv/core: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/dev: .venv/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[dev]
+	touch $@
+
+.venv/docs: .venv/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[docs]
+	touch $@
+
+demo: .venv/core
+	$(BIN)/armlet demo
+
+test: .venv/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto
+
+docs: .venv/docs
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf .venv site

@@ -1,0 +1,30 @@
+"""armlet: the dynamics of robot arms, computed with the fewest operations."""
+
+from armlet.api import formulations, trace
+from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
+from armlet.errors import ArmletError, CompileError, DataError, ModelError, ModelWarning
+from armlet.graph import Count, Program
+from armlet.models import catalogue, general_arm, load
+from armlet.robot import Robot
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FORMULATIONS",
+    "QUANTITIES",
+    "ArmletError",
+    "CompileError",
+    "Count",
+    "DataError",
+    "Formulation",
+    "ModelError",
+    "ModelWarning",
+    "Program",
+    "Quantity",
+    "Robot",
+    "catalogue",
+    "formulations",
+    "general_arm",
+    "load",
+    "trace",
+]

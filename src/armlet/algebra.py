@@ -1,0 +1,156 @@
+"""Cartesian tensors of any scalar: the operations of Balafoutis and Patel (1991), chapters 3 and 4.
+
+A vector is an array of three scalars, a tensor of order two an array of three by three. Zeros and
+ones are exact integers, so that folding can remove what they make useless.
+"""
+
+import numpy as np
+
+from armlet.scalar import Matrix, Scalar, Vector, sqrt
+
+CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+
+
+def vector(x: Scalar, y: Scalar, z: Scalar) -> Vector:
+    return np.array([x, y, z], dtype=object)
+
+
+ZERO = vector(0, 0, 0)
+X_AXIS, Y_AXIS, Z_AXIS = vector(1, 0, 0), vector(0, 1, 0), vector(0, 0, 1)
+IDENTITY = np.array([X_AXIS, Y_AXIS, Z_AXIS])
+for constant in (ZERO, X_AXIS, Y_AXIS, Z_AXIS, IDENTITY):
+    constant.setflags(write=False)
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a × b."""
+    return vector(*(a[j] * b[k] - a[k] * b[j] for _, j, k in CYCLES))
+
+
+def skew(a: Vector) -> Matrix:
+    """ã, the tensor with ã b = a × b."""
+    x, y, z = a
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=object)
+
+
+def dual(T: Matrix) -> Vector:
+    """The vector a of a skew tensor T = ã."""
+    return vector(*(T[k, j] for _, j, k in CYCLES))
+
+
+def vect(T: Matrix) -> Vector:
+    """The vector invariant of T: the dual of its skew part."""
+    return dual(skew_part(T))
+
+
+def symmetric_part(T: Matrix) -> Matrix:
+    return (T + T.T) / 2
+
+
+def skew_part(T: Matrix) -> Matrix:
+    return (T - T.T) / 2
+
+
+def outer(a: Vector, b: Vector) -> Matrix:
+    """a bᵀ, the tensor product: (a bᵀ) c = a (b · c)."""
+    return np.multiply.outer(a, b)
+
+
+def wedge(a: Vector, b: Vector) -> Matrix:
+    """a ∧ b = a bᵀ - b aᵀ."""
+    return outer(a, b) - outer(b, a)
+
+
+def commutator(T: Matrix, S: Matrix) -> Matrix:
+    """[T, S] = T S - S T."""
+    return T @ S - S @ T
+
+
+def double_dot(T: Matrix, S: Matrix) -> Scalar:
+    """T : S = tr(T S)."""
+    return (T * S.T).sum()
+
+
+def trace_of(T: Matrix) -> Scalar:
+    return T[0, 0] + T[1, 1] + T[2, 2]
+
+
+def norm(T: Vector | Matrix) -> Scalar:
+    """The root of the sum of squares of all entries."""
+    return sqrt((T * T).sum())
+
+
+def angle_cosine(T: Matrix, S: Matrix) -> Scalar:
+    """The cosine of the angle between two tensors, T : Sᵀ / (|T| |S|)."""
+    return double_dot(T, S.T) / (norm(T) * norm(S))
+
+
+def projection(e: Vector) -> Matrix:
+    """The orthogonal projection on a unit vector, e eᵀ."""
+    return outer(e, e)
+
+
+def changed_basis(T: Matrix, R: Matrix) -> Matrix:
+    """R T Rᵀ, the tensor T seen in axes that R leads to."""
+    return R @ T @ R.T
+
+
+def invariants(T: Matrix) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """Trace, sum of the principal minors, determinant, sum of squares."""
+    minors = (T[i, i] * T[j, j] - T[i, j] * T[j, i] for i, j in ((0, 1), (1, 2), (2, 0)))
+    return trace_of(T), sum(minors), T[0] @ cross(T[1], T[2]), (T * T).sum()
+
+
+def mirror(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Matrix:
+    """The symmetric tensor with these six entries."""
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=object)
+
+
+def six(J: Matrix) -> list[Scalar]:
+    """The entries xx xy xz yy yz zz of a symmetric tensor: mirror(*six(J)) is J."""
+    return [J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]]
+
+
+def euler(J: Matrix) -> Matrix:
+    """½ tr(J) 1 - J: the Euler tensor ∫ r rᵀ dm of an inertia tensor J (4.3.6)."""
+    return trace_of(J) / 2 * IDENTITY - J
+
+
+def inertia_of_euler(E: Matrix) -> Matrix:
+    """tr(E) 1 - E: the inertia tensor of an Euler tensor E (4.3.7)."""
+    return trace_of(E) * IDENTITY - E
+
+
+def point_inertia(m: Scalar, r: Vector) -> Matrix:
+    """-m r̃ r̃, the inertia about the origin of a mass m at r: the parallel-axis term (4.3.10)."""
+    x, y, z = r
+    return mirror(
+        m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z,
+        m * (x * x + y * y),
+    )  # fmt: skip
+
+
+def inertia_rate(w: Vector, J: Matrix) -> Matrix:
+    """J̇ = ω̃ J - J ω̃ of a body that turns with ω, seen in fixed axes (4.3.15)."""
+    return commutator(skew(w), J)
+
+
+def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
+    """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r (4.2.20)."""
+    return skew(wd) + skew(w) @ skew(w)
+
+
+def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
+    """The moment J ω̇ + ω × J ω, by entries of Ω: the dual of Ω E - (Ω E)ᵀ, E = euler(J) (4.3.44).
+
+    It takes 15M 15A where the entries of Ω are on hand, and less where entries of J are zero.
+    """
+    Omega = angular_acceleration_tensor(w, wd)
+    return vector(
+        *(
+            J[i, i] * wd[i] + (J[k, k] - J[j, j]) * (w[j] * w[k])
+            + J[i, k] * Omega[j, i] - J[i, j] * Omega[k, i]
+            + J[j, k] * (Omega[j, j] - Omega[k, k])
+            for i, j, k in CYCLES
+        )
+    )  # fmt: skip

@@ -1,0 +1,210 @@
+"""The top layer: tracing a quantity of a robot, and the methods that robots have by name."""
+
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from armlet import models
+from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
+from armlet.errors import ArmletError, DataError, ModelError
+from armlet.graph import Graph, Program, traced
+from armlet.minimal import lumped
+from armlet.robot import Robot
+from armlet.scalar import Symbol
+
+GROUPS = ("geometry", "inertia", "gravity", "drive")
+KINDS = ("fixed", "symbolic", "argument")
+SHAPES = {"wrench": (6,)}
+
+
+def formulations(quantity: str) -> dict[str, Formulation]:
+    """The formulations of a quantity by name, with their source and order of growth.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> armlet.formulations("inertia_matrix")["composite_bodies"].growth
+    'n^2'
+    """
+    return FORMULATIONS[_known(quantity, QUANTITIES, "quantity")]
+
+
+def trace(
+    robot: Robot,
+    quantity: str,
+    formulation: str | None = None,
+    *,
+    constants: Mapping[str, str] | None = None,
+    minimal: bool = True,
+    wrench: bool = False,
+    frame: str | None = None,
+) -> Program:
+    """The program that computes a quantity of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+    quantity : str
+        Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them.
+    formulation : str, optional
+        One of `armlet.formulations(quantity)`; by default the first.
+    constants : mapping of str to str, optional
+        How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
+        default), "symbolic" (by name, free to compute with) or "argument" (given at run time).
+    minimal : bool
+        Lump fixed or symbolic inertias first, which gives the same in fewer operations.
+    wrench : bool
+        Whether the tool's wrench on the world is an argument too.
+    frame : str, optional
+        The frame that kinematics are asked of; by default the tool.
+
+    Returns
+    -------
+    Program
+        Its inputs are the state, then the wrench, then the groups that are arguments.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("planar2r")
+    >>> armlet.trace(robot, "gravity_torque", constants={"inertia": "symbolic"}).count()
+    Count(M=6, A=3, functions=(('cos', 2), ('sin', 2)))
+    """
+    asked = QUANTITIES[_known(quantity, QUANTITIES, "quantity")]
+    entries = FORMULATIONS[quantity]
+    entry = entries[_known(formulation or next(iter(entries)), entries, f"formulation of {quantity}")]
+    kinds = _kinds(constants or {})
+    _check_options(quantity, asked, wrench=wrench, frame=frame is not None)
+    _check_mass(robot, quantity, asked, kinds)
+    inputs: dict[str, tuple[int, ...]] = {name: (robot.n,) for name in asked.arguments}
+    if wrench:
+        inputs["wrench"] = (6,)
+    for group in GROUPS:
+        if kinds[group] == "argument":
+            inputs[group] = (
+                (robot.n, 10) if group == "inertia" else (len(robot.constants(group)),)
+            )
+    lumps = minimal and asked.minimal and "argument" not in (kinds["geometry"], kinds["inertia"])
+
+    def run(graph: Graph, *args: Any) -> Any:
+        given = dict(zip(inputs, args, strict=True))
+        arm = robot.with_constants(_entered(robot, graph, kinds, given))
+        state = [given[name] for name in asked.arguments]
+        options: dict[str, Any] = {"wrench": given["wrench"]} if wrench else {}
+        if frame is not None:
+            options["frame"] = frame
+        result = entry.function(lumped(arm) if lumps else arm, *state, **options)
+        return result if isinstance(result, tuple) else np.array(result, dtype=object)
+
+    return traced(quantity, run, inputs)
+
+
+def _entered(
+    robot: Robot, graph: Graph, kinds: Mapping[str, str], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The constants that enter a trace as something other than their number."""
+    named: dict[str, Any] = {}
+    for group, kind in kinds.items():
+        values = robot.constants(group)
+        if kind == "argument":
+            named |= zip(values, given[group].flat, strict=True)
+        else:
+            named |= {
+                name: graph.symbol(name)
+                for name, value in values.items()
+                if kind == "symbolic" or type(value) is Symbol
+            }
+    return named
+
+
+def _known(name: str, table: Mapping[str, Any], kind: str) -> str:
+    if name not in table:
+        raise ArmletError(f"no {kind} is called {name!r}: expected one of {', '.join(table)}")
+    return name
+
+
+def _kinds(constants: Mapping[str, str]) -> dict[str, str]:
+    for group, kind in constants.items():
+        _known(group, dict.fromkeys(GROUPS), "group of constants")
+        _known(kind, dict.fromkeys(KINDS), "kind of constant")
+    return {group: constants.get(group, "fixed") for group in GROUPS}
+
+
+def _check_options(quantity: str, asked: Quantity, **options: bool) -> None:
+    for name, given in options.items():
+        if given and name not in asked.options:
+            raise ArmletError(f"{quantity} does not take {name}=")
+
+
+def _check_mass(robot: Robot, quantity: str, asked: Quantity, kinds: Mapping[str, str]) -> None:
+    """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
+    if "inertia" in asked.reads and kinds["inertia"] == "fixed" and not robot.symbols:
+        weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)
+        if not weighs:
+            raise ModelError(
+                f"robot {robot.name!r} has no masses, so its {quantity} is not known: give its "
+                "links an inertia"
+            )
+
+
+# ------------------------------------------------------------------ methods of Robot
+
+
+def evaluate(robot: Robot, quantity: str, state: Mapping[str, Any], frame: str | None) -> Any:
+    """A quantity at a state, or at each of many: arrays of shape (..., n)."""
+    arrays = [_floats(name, array) for name, array in state.items()]
+    wrench = "wrench" in state
+    key = (quantity, wrench, frame)
+    if key not in robot.memory:
+        if robot.symbols:
+            raise ModelError(
+                f"robot {robot.name!r} has constants without a value ({robot.symbols[0]}, …): it "
+                "can be traced and counted, not evaluated"
+            )
+        program = trace(robot, quantity, wrench=wrench, frame=frame)
+        robot.memory[key] = program.function(np)
+    return robot.memory[key](*arrays)
+
+
+def _floats(name: str, array: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(array, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} is not an array of numbers: {error}") from None
+
+
+def _method(name: str, quantity: Quantity) -> Callable[..., Any]:
+    """The method of Robot that evaluates a quantity."""
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    signature = Signature(
+        [Parameter(argument, kind) for argument in ("self", *quantity.arguments)]
+        + [Parameter(option, kind, default=None) for option in quantity.options]
+    )
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs).arguments
+        robot, frame = bound.pop("self"), bound.pop("frame", None)
+        state = {key: value for key, value in bound.items() if value is not None}
+        return evaluate(robot, name, state, frame)
+
+    method.__name__ = name
+    method.__qualname__ = f"Robot.{name}"
+    method.__doc__ = f"{quantity.about}\n\nArrays of shape (n,) or (..., n); the leading axes stay."
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+METHODS: dict[str, Any] = {
+    **{name: _method(name, quantity) for name, quantity in QUANTITIES.items()},
+    "from_dh": staticmethod(models.from_dh),
+    "to_urdf": models.to_urdf,
+    "to_toml": models.to_toml,
+    "lock": models.lock,
+    "subchain": models.subchain,
+}
+"""What robots have by name beside their own data."""
+
+for name, method in METHODS.items():
+    setattr(Robot, name, method)

@@ -1,0 +1,1 @@
+"""Bias and gravity torques: a function a formulation."""

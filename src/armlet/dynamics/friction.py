@@ -1,0 +1,15 @@
+"""Friction in the drives."""
+
+from armlet.robot import Robot
+from armlet.scalar import Scalar, Vector, sign
+
+
+def friction_torque(robot: Robot, qd: Vector) -> list[Scalar]:
+    """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
+
+    It is what the drive spends on friction, to be added to the inverse dynamics.
+    """
+    return [
+        drive.viscous * qd[i] + drive.coulomb * sign(qd[i]) + drive.offset
+        for i, drive in enumerate(robot.drives)
+    ]

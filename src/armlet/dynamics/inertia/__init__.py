@@ -1,0 +1,1 @@
+"""The inertia matrix: a function a formulation."""

@@ -1,0 +1,1 @@
+"""Inverse dynamics: a function a formulation."""

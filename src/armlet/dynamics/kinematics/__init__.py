@@ -1,0 +1,1 @@
+"""Poses and Jacobians of frames."""

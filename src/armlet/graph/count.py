@@ -1,0 +1,49 @@
+"""Counting operations as the literature does.
+
+Multiplications and divisions are M, additions and subtractions are A; a negation is free, and so
+is whatever is computed from constants alone, since it is done off-line. Two times a variable is a
+multiplication. Sines, cosines and the rest are listed apart.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from armlet.graph.graph import Traced
+
+if TYPE_CHECKING:
+    from armlet.graph.program import Program
+
+COST = {"mul": "M", "div": "M", "add": "A", "sub": "A"}
+
+
+@dataclass(frozen=True)
+class Count:
+    """Multiplications M, additions A, and how often each other function is called."""
+
+    M: int
+    A: int
+    functions: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def total(self) -> int:
+        """M + A, by which counts are compared."""
+        return self.M + self.A
+
+    def __str__(self) -> str:
+        others = "".join(f", {times} {name}" for name, times in self.functions)
+        return f"{self.M}M {self.A}A{others}"
+
+
+def counted(program: "Program") -> Count:
+    """The count of a program's live operations that depend on an input."""
+    on_line: Counter[str] = Counter()
+    functions: Counter[str] = Counter()
+    for i, op, args in program.nodes:
+        if program.graph.constant[i] or op in ("input", "neg"):
+            continue
+        if op in COST:
+            on_line[COST[op]] += 1
+        elif any(isinstance(a, Traced) for a in args):
+            functions[op] += 1
+    return Count(on_line["M"], on_line["A"], tuple(sorted(functions.items())))

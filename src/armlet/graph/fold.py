@@ -1,0 +1,57 @@
+"""Operations that need not be done, and signs that need not be carried along.
+
+Each rule reads as the identity it states. Signs are drawn outwards, since a negation is free and
+`a b` and `-a b` then share their product.
+"""
+
+from typing import Any
+
+COMMUTATIVE = frozenset({"add", "mul"})
+
+
+def negated(x: Any) -> Any:
+    """What x is the negation of, or None."""
+    if isinstance(x, int | float):
+        return -x if x < 0 else None
+    return x.args[0] if x.op == "neg" else None
+
+
+def fold(op: str, args: tuple[Any, ...]) -> Any:
+    """The value of an operation that need not be done as it stands, else None.
+
+    At least one operand is a traced scalar.
+    """
+    # fmt: off
+    match op, args:
+        case "add", (x, 0) | (0, x):    return x
+        case "sub", (x, 0):             return x
+        case "sub", (0, x):             return -x
+        case "sub", (x, y) if x is y:   return 0
+        case "mul", (_, 0) | (0, _):    return 0
+        case "mul", (x, 1) | (1, x):    return x
+        case "mul", (x, -1) | (-1, x):  return -x
+        case "div", (0, _):             return 0
+        case "div", (x, 1):             return x
+        case "div", (x, -1):            return -x
+        case _:                         return _signed(op, args)
+    # fmt: on
+
+
+def _signed(op: str, args: tuple[Any, ...]) -> Any:
+    x, y = args if len(args) == 2 else (args[0], None)
+    minus_x = negated(x)
+    minus_y = negated(y) if y is not None else None
+    # fmt: off
+    match op:
+        case "neg" if minus_x is not None:               return minus_x
+        case "sin" if minus_x is not None:               return -minus_x.sin()
+        case "cos" if minus_x is not None:               return minus_x.cos()
+        case "sign" if minus_x is not None:              return -minus_x.sign()
+        case "add" if minus_y is not None:               return x - minus_y
+        case "add" if minus_x is not None:               return y - minus_x
+        case "sub" if minus_y is not None:               return x + minus_y
+        case "sub" if minus_x is not None:               return -(minus_x + y)
+        case "mul" | "div" if minus_x is not None:       return -(minus_x * y if op == "mul" else minus_x / y)
+        case "mul" | "div" if minus_y is not None:       return -(x * minus_y if op == "mul" else x / minus_y)
+        case _:                                          return None
+    # fmt: on

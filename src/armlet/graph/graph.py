@@ -1,0 +1,166 @@
+"""The expression graph: a flat list of operations, each after its operands, recorded once.
+
+To evaluate, count, differentiate or print a program is to replay its list under another meaning
+of the operations. There is no recursion, so a program may have any length.
+
+Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers.
+"""
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from armlet import scalar
+from armlet.graph.fold import COMMUTATIVE, fold
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "sin": scalar.sin,
+    "cos": scalar.cos,
+    "sqrt": scalar.sqrt,
+    "sign": scalar.sign,
+}
+"""What an operation means for numbers, arrays, symbols and traced scalars alike."""
+
+
+class Graph:
+    """A growing list of operations; equal ones are recorded once."""
+
+    def __init__(self) -> None:
+        self.nodes: list[tuple[str, tuple[Any, ...]]] = []
+        self.constant: list[bool] = []
+        self.known: dict[tuple[str, tuple[Any, ...]], Traced] = {}
+
+    def input(self, name: str, k: int) -> "Traced":
+        """Entry k of an argument: a variable."""
+        return self._node("input", (name, k), False)
+
+    def symbol(self, name: str) -> "Traced":
+        """A constant known by its name: what is computed from constants alone is off-line."""
+        return self._node("symbol", (name,), True)
+
+    def record(self, op: str, *args: Any) -> Any:
+        """The result of an operation: a traced scalar, or a number where nothing is left to do."""
+        operands = [a for a in args if isinstance(a, Traced)]
+        if not operands:
+            return OPERATIONS[op](*args)
+        folded = fold(op, args)
+        if folded is not None:
+            return folded
+        if op in COMMUTATIVE:
+            args = tuple(sorted(args, key=_rank))
+        if op == "sub" and (opposite := self.known.get(("sub", args[::-1]))) is not None:
+            return -opposite
+        return self._node(op, args, all(a.is_constant for a in operands))
+
+    def _node(self, op: str, args: tuple[Any, ...], constant: bool) -> "Traced":
+        key = (op, args)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Traced(self, len(self.nodes))
+            self.nodes.append(key)
+            self.constant.append(constant)
+        return found
+
+
+def _rank(a: Any) -> int:
+    return a.index if isinstance(a, Traced) else -1
+
+
+class Traced:
+    """A scalar that records what is done with it."""
+
+    __slots__ = ("graph", "index")
+
+    def __init__(self, graph: Graph, index: int) -> None:
+        self.graph = graph
+        self.index = index
+
+    @property
+    def op(self) -> str:
+        return self.graph.nodes[self.index][0]
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        return self.graph.nodes[self.index][1]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is made of constants alone, so that it can be computed off-line."""
+        return self.graph.constant[self.index]
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.index}>"
+
+    def _with(self, op: str, other: Any) -> Any:
+        if isinstance(other, SCALARS):
+            return self.graph.record(op, self, other)
+        return NotImplemented
+
+    def _after(self, op: str, other: Any) -> Any:
+        if isinstance(other, SCALARS):
+            return self.graph.record(op, other, self)
+        return NotImplemented
+
+    def __add__(self, other: Any) -> Any:
+        return self._with("add", other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._after("add", other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with("sub", other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._after("sub", other)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with("mul", other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._after("mul", other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with("div", other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._after("div", other)
+
+    def __neg__(self) -> Any:
+        return self.graph.record("neg", self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def sin(self) -> Any:
+        return self.graph.record("sin", self)
+
+    def cos(self) -> Any:
+        return self.graph.record("cos", self)
+
+    def sqrt(self) -> Any:
+        return self.graph.record("sqrt", self)
+
+    def sign(self) -> Any:
+        return self.graph.record("sign", self)
+
+
+SCALARS = (Traced, int, float)
+
+
+def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
+    """The nodes that the outputs need, in the order of recording."""
+    needed = bytearray(len(graph.nodes))
+    for y in outputs:
+        if isinstance(y, Traced):
+            needed[y.index] = 1
+    for i in reversed(range(len(graph.nodes))):
+        if needed[i]:
+            for a in graph.nodes[i][1]:
+                if isinstance(a, Traced):
+                    needed[a.index] = 1
+    return [i for i, used in enumerate(needed) if used]

@@ -1,0 +1,219 @@
+"""A program: the operations that outputs need, with named arguments."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from armlet.errors import CompileError, DataError
+from armlet.graph.count import Count, counted
+from armlet.graph.differentiate import jacobian
+from armlet.graph.graph import OPERATIONS, Graph, Traced, live
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Program:
+    """Straight-line code that computes arrays from arrays.
+
+    Attributes
+    ----------
+    name : str
+        What it computes.
+    inputs : mapping of str to tuple of int
+        The arguments in order, each with the shape of one state's.
+    outputs : tuple of arrays
+        The results, arrays of traced scalars and numbers.
+    single : bool
+        Whether a function made of it returns its only output bare, not in a tuple.
+    """
+
+    name: str
+    inputs: Mapping[str, Shape]
+    outputs: tuple[np.ndarray[Any, Any], ...]
+    graph: Graph
+    live: tuple[int, ...]
+    single: bool
+
+    @property
+    def nodes(self) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
+        """The live operations: number, operation and operands, in the order of recording."""
+        return ((i, *self.graph.nodes[i]) for i in self.live)
+
+    @property
+    def symbols(self) -> list[str]:
+        """The constants that have a name and no value."""
+        return [args[0] for _, op, args in self.nodes if op == "symbol"]
+
+    def replay(self, meaning: Callable[..., Any]) -> list[Any]:
+        """The outputs, one after the other, when meaning(op, *operands) is what a node stands for."""
+        value: dict[int, Any] = {}
+        for i, op, args in self.nodes:
+            value[i] = meaning(op, *[value[a.index] if type(a) is Traced else a for a in args])
+        flat = (y for output in self.outputs for y in output.flat)
+        return [value[y.index] if type(y) is Traced else y for y in flat]
+
+    def count(self) -> Count:
+        """How many multiplications and additions it takes, by the rule of the published counts."""
+        return counted(self)
+
+    def derivative(self, wrt: str, mode: str = "forward") -> "Program":
+        """The program of the partial derivatives of every output by the entries of an input.
+
+        Parameters
+        ----------
+        wrt : str
+            The input to differentiate by.
+        mode : {"forward", "reverse"}
+            Whether derivatives run along with the operations or back from the outputs; the
+            values are the same, the operations are not.
+
+        Returns
+        -------
+        Program
+            The same inputs; each output has the shape of the input appended to its own.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> robot = armlet.load("planar2r")
+        >>> program = armlet.trace(robot, "gravity_torque").derivative("q")
+        >>> program.outputs[0].shape
+        (2, 2)
+        """
+        if wrt not in self.inputs:
+            raise DataError(
+                f"{self.name} has no input {wrt!r}; its inputs are {', '.join(self.inputs)}"
+            )
+        outputs = jacobian(self, wrt, mode)
+        name = f"d {self.name} / d {wrt}"
+        return program(name, self.inputs, outputs, single=self.single)
+
+    def function(self, namespace: ModuleType = np) -> Callable[..., Any]:
+        """The program as a function of arrays.
+
+        Parameters
+        ----------
+        namespace : module
+            numpy (or another array module with `stack` and `reshape`) for arrays of floats with
+            any leading axes; sympy or mpmath for object arrays of their scalars.
+
+        Returns
+        -------
+        callable
+            Takes the inputs in order, gives the output, or the tuple of outputs.
+
+        Examples
+        --------
+        >>> import armlet, sympy
+        >>> program = armlet.trace(armlet.load("planar2r"), "gravity_torque")
+        >>> tau = program.function(sympy)(sympy.symbols("q1 q2"))
+        >>> tau[1]
+        4.905*cos(q1 + q2)
+        """
+        arrays = hasattr(namespace, "stack")
+        if self.symbols and namespace.__name__ != "sympy":
+            raise CompileError(
+                f"{self.name} has symbolic constants ({', '.join(self.symbols[:4])}, …): "
+                "they can be counted and printed; give them values, or make them arguments"
+            )
+
+        def call(*args: Any) -> Any:
+            given = self._arguments(args, namespace if arrays else np)
+
+            def meaning(op: str, *operands: Any) -> Any:
+                if op == "input":
+                    return given[operands[0]][operands[1]]
+                if op == "symbol":
+                    return namespace.Symbol(operands[0])
+                return OPERATIONS[op](*operands)
+
+            return self._assembled(self.replay(meaning), given, namespace if arrays else None)
+
+        call.__name__ = self.name
+        return call
+
+    def _arguments(self, args: Sequence[Any], namespace: ModuleType) -> dict[str, list[Any]]:
+        """The entries of each argument, each an array over the leading axes."""
+        if len(args) != len(self.inputs):
+            raise DataError(
+                f"{self.name} takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), "
+                f"got {len(args)}"
+            )
+        entries: dict[str, list[Any]] = {}
+        leading: Shape | None = None
+        for arg, (name, shape) in zip(args, self.inputs.items(), strict=True):
+            array = namespace.asarray(arg)
+            split = len(array.shape) - len(shape)
+            own = tuple(array.shape[:split])
+            if split < 0 or tuple(array.shape[split:]) != shape:
+                raise DataError(
+                    f"{name} has shape {tuple(array.shape)}: expected "
+                    f"(..., {', '.join(map(str, shape))})"
+                )
+            if leading is not None and own != leading:
+                raise DataError(
+                    f"{name} has leading axes {own}, {next(iter(self.inputs))} has {leading}: "
+                    "all arrays must have the same"
+                )
+            leading = own
+            flat = array.reshape((*own, math.prod(shape)))
+            entries[name] = [flat[..., k] for k in range(math.prod(shape))]
+        return entries
+
+    def _assembled(
+        self, values: list[Any], given: Mapping[str, list[Any]], namespace: ModuleType | None
+    ) -> Any:
+        """The values as arrays of the outputs' shapes, after the leading axes."""
+        results = []
+        example = next((x for entries in given.values() for x in entries), 0.0)
+        done = 0
+        for output in self.outputs:
+            part = values[done : done + output.size]
+            done += output.size
+            if namespace is None:
+                entries = np.empty(output.size, dtype=object)
+                entries[:] = part
+                results.append(entries.reshape(output.shape))
+            else:
+                full = [y if np.ndim(y) else y + 0 * example for y in part]
+                stacked = namespace.stack(full, -1) if full else namespace.zeros(0)
+                results.append(stacked.reshape((*np.shape(example), *output.shape)))
+        return results[0] if self.single else tuple(results)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(self.inputs)
+        return f"<Program {self.name}({arguments}): {self.count()}>"
+
+
+def program(
+    name: str,
+    inputs: Mapping[str, Shape],
+    outputs: Sequence[np.ndarray[Any, Any]],
+    single: bool,
+) -> Program:
+    """The program that computes outputs made of traced scalars."""
+    flat = [y for output in outputs for y in output.flat]
+    graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
+    return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single)
+
+
+def traced(name: str, function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Program:
+    """The program that a function records when it is called with traced arguments.
+
+    The function takes the graph and an array an input; it returns an array or a tuple of arrays.
+    """
+    graph = Graph()
+    args = []
+    for key, shape in inputs.items():
+        entries = np.empty(math.prod(shape), dtype=object)
+        entries[:] = [graph.input(key, k) for k in range(entries.size)]
+        args.append(entries.reshape(shape))
+    result = function(graph, *args)
+    single = not isinstance(result, tuple)
+    outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]
+    return program(name, inputs, outputs, single)

@@ -1,0 +1,211 @@
+"""Robots from files and tables, and back."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armlet.errors import ModelError
+from armlet.models.catalogue import about, catalogue
+from armlet.models.dh import check_convention, checked_row, dh_connection
+from armlet.models.general import general_arm
+from armlet.models.mjcf import read_mjcf
+from armlet.models.toml import read_toml, toml_text
+from armlet.models.urdf import read_urdf, urdf_text
+from armlet.models.xml import read_xml
+from armlet.robot import TOLERANCE, Description, Link, Robot, assembled, described
+from armlet.robot.check import check
+
+EARTH = (0.0, 0.0, -9.81)
+
+
+def load(
+    robot: str | Path,
+    *,
+    lock: Mapping[str, float] | None = None,
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Robot:
+    """A robot of the catalogue, or from a file.
+
+    Parameters
+    ----------
+    robot : str or Path
+        A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
+    lock : mapping of str to float, optional
+        Joints to fix, each at a value: fingers, mimic joints.
+    gravity : three floats, optional
+        The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
+    strict : bool
+        Refuse inertias that no body can have, instead of warning.
+    tolerance : float
+        Angles this close to a quarter turn (rad), and lengths this small beside the arm's, count
+        as exact. Files with angles rounded to 1.5708 want 1e-5.
+
+    Returns
+    -------
+    Robot
+        The robot in canonical frames; q keeps the meaning it has in the file.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> armlet.load("puma560")
+    <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
+    """
+    description = _read(robot, lock or {})
+    if gravity is not None:
+        description = _under(description, gravity)
+    check(description, strict)
+    return assembled(description, lock, tolerance)
+
+
+def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
+    if str(robot) in catalogue():
+        return read_toml(catalogue()[str(robot)])
+    path = Path(robot)
+    if not path.suffix:
+        raise ModelError(
+            f"no robot is called {str(robot)!r}: expected a file, or one of {', '.join(catalogue())}"
+        )
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file")
+    match path.suffix.lower():
+        case ".toml":
+            return read_toml(path)
+        case ".urdf":
+            return read_urdf(path, lock, EARTH)
+        case ".xml" | ".mjcf":
+            is_urdf = read_xml(path).tag == "robot"
+            return read_urdf(path, lock, EARTH) if is_urdf else read_mjcf(path)
+        case suffix:
+            raise ModelError(f"{path}: the ending is {suffix!r}: expected .urdf, .xml or .toml")
+
+
+def _under(description: Description, gravity: Sequence[float]) -> Description:
+    return Description(**{**vars(description), "gravity": np.array(gravity, dtype=float)})
+
+
+def from_dh(
+    rows: Sequence[Sequence[float]],
+    *,
+    convention: str,
+    joints: str | None = None,
+    gravity: Sequence[float] = EARTH,
+    inertia: Sequence[tuple[float, Sequence[float], Any]] | None = None,
+    name: str = "arm",
+) -> Robot:
+    """A serial arm from a table of Denavit-Hartenberg parameters.
+
+    Parameters
+    ----------
+    rows : sequence of (alpha, a, d, theta)
+        Radians and metres; q adds to theta of a revolute joint, to d of a prismatic one.
+    convention : {"modified", "standard"}
+        Modified (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d). Standard: Rz(theta) Tz(d) Tx(a)
+        Rx(alpha). There is no default, since mixing them up goes unnoticed.
+    joints : str, optional
+        A letter a joint, R or P; all revolute by default.
+    gravity : three floats
+        The acceleration of gravity in base axes.
+    inertia : sequence of (mass, centre of mass, inertia), optional
+        For each body, in the row's own frame: kg, m, and the tensor about the centre of mass, as
+        three by three or as xx xy xz yy yz zz. Without it the arm has kinematics only.
+    name : str
+        What to call it.
+
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
+    >>> import armlet
+    >>> rod = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
+    >>> rows = [(0, 0, 0, 0), (0, 1, 0, 0)]
+    >>> arm = armlet.Robot.from_dh(
+    ...     rows, convention="modified", gravity=(0, -9.81, 0), inertia=[rod, rod]
+    ... )
+    >>> arm.gravity_torque([0, 0]).round(4).tolist()
+    [19.62, 4.905]
+    """
+    check_convention(convention, "from_dh")
+    letters = "R" * len(rows) if joints is None else joints
+    if len(letters) != len(rows) or set(letters) - {"R", "P"}:
+        raise ModelError(
+            f"joints is {letters!r}: expected {len(rows)} letters R and P, one a row"
+        )
+    bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows) if inertia is None else inertia
+    if len(bodies) != len(rows):
+        raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one a row")
+    links, connections = [Link("base")], []
+    for i, (row, letter, body) in enumerate(zip(rows, letters, bodies, strict=True), start=1):
+        subject = f"row {i} of the DH table"
+        kind = "prismatic" if letter == "P" else "revolute"
+        connections.append(
+            dh_connection(
+                checked_row(row, subject), convention, kind, f"joint{i}", links[-1].name, f"link{i}"
+            )
+        )
+        links.append(_dh_link(f"link{i}", body, subject))
+    description = Description(
+        name, tuple(links), tuple(connections), np.array(gravity, dtype=float), where=name
+    )
+    check(description, strict=False)
+    return assembled(description)
+
+
+def _dh_link(name: str, body: Any, subject: str) -> Link:
+    try:
+        mass, com, tensor = body
+        I = np.array(tensor, dtype=float)
+        if I.shape == (6,):
+            xx, xy, xz, yy, yz, zz = I
+            I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return Link(name, float(mass), np.array(com, dtype=float).reshape(3), I.reshape(3, 3))
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"the inertia of {subject} is {body!r}: expected (mass, centre of mass, inertia), the "
+            "inertia as 3x3 or as xx xy xz yy yz zz"
+        ) from None
+
+
+def lock(robot: Robot, values: Mapping[str, float]) -> Robot:
+    """The robot with some joints fixed, each at a value; their bodies merge into those before."""
+    return assembled(described(robot), values)
+
+
+def subchain(robot: Robot, tip: str) -> Robot:
+    """The serial arm from the base to a frame, which becomes its tool; other branches are left out."""
+    kept = set(robot.path(robot.frame(tip).body))
+    whole = described(robot)
+    names = {robot.base_link, *(robot.links[i] for i in kept)}
+    names |= {name for name, frame in robot.frames.items() if frame.body in kept}
+    links = tuple(link for link in whole.links if link.name in names)
+    joints = tuple(joint for joint in whole.joints if joint.child in names)
+    return assembled(Description(robot.name, links, joints, whole.gravity, tip, robot.source))
+
+
+def to_urdf(robot: Robot, path: str | Path) -> None:
+    """Write the robot as URDF, in the frames of the file it came from."""
+    Path(path).write_text(urdf_text(robot), encoding="utf-8")
+
+
+def to_toml(robot: Robot, path: str | Path) -> None:
+    """Write the robot in armlet's own format, in the frames of the file it came from."""
+    Path(path).write_text(toml_text(robot), encoding="utf-8")
+
+
+__all__ = [
+    "about",
+    "catalogue",
+    "from_dh",
+    "general_arm",
+    "load",
+    "lock",
+    "subchain",
+    "to_toml",
+    "to_urdf",
+]

@@ -1,0 +1,19 @@
+"""The arms that come with armlet, by name."""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+
+@cache
+def catalogue() -> dict[str, Path]:
+    """The file of each named arm."""
+    folder = Path(str(files("armlet.models") / "catalog"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def about(name: str) -> dict[str, str]:
+    """Title and source of a named arm."""
+    data = tomllib.loads(catalogue()[name].read_text(encoding="utf-8"))
+    return {"title": data["title"], "source": data["source"]}

@@ -1,0 +1,60 @@
+"""Denavit-Hartenberg tables, in the two conventions in use."""
+
+from collections.abc import Sequence
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from armlet.errors import ModelError
+from armlet.robot import Connection, Pose
+from armlet.robot.pose import turn
+
+CONVENTIONS = ("standard", "modified")
+
+
+def checked_row(row: Any, subject: str) -> tuple[float, float, float, float]:
+    """A row (alpha, a, d, theta) in radians and metres."""
+    try:
+        values = [float(x) for x in row]
+    except (TypeError, ValueError):
+        raise ModelError(f"{subject} is {row!r}: expected four numbers alpha, a, d, theta") from None
+    if len(values) != 4:
+        raise ModelError(
+            f"{subject} has {len(values)} numbers: expected four, alpha, a, d, theta"
+        )
+    for name, angle in (("alpha", values[0]), ("theta", values[3])):
+        if abs(angle) > 2 * pi + 1e-9:
+            raise ModelError(
+                f"{subject} has {name} = {angle:g} rad, more than a turn: expected radians "
+                "(90 degrees are pi/2)"
+            )
+    return values[0], values[1], values[2], values[3]
+
+
+def check_convention(convention: str, subject: str) -> None:
+    if convention not in CONVENTIONS:
+        raise ModelError(
+            f"{subject}: the convention is {convention!r}: expected 'modified' (Craig: alpha and a "
+            "come first, the frame is on the joint's own axis) or 'standard' (theta and d first, "
+            "the frame is on the next axis)"
+        )
+
+
+def dh_connection(
+    row: Sequence[float], convention: str, kind: str, name: str, parent: str, child: str
+) -> Connection:
+    """The joint of a row: the child's frame is the row's own, q adds to theta or to d.
+
+    In the modified convention the frame is Rx(alpha) Tx(a) Rz(theta) Tz(d) and the joint's axis
+    is its z. In the standard one it is Rz(theta) Tz(d) Tx(a) Rx(alpha) and the axis is the
+    parent's z.
+    """
+    alpha, a, d, theta = row
+    about_x = Pose(turn(0, alpha), np.array([a, 0.0, 0.0]))
+    about_z = Pose(turn(2, theta), np.array([0.0, 0.0, d]))
+    if convention == "modified":
+        return Connection(name, kind, parent, child, about_x @ about_z)
+    at = about_z @ about_x
+    back = at.inverse()
+    return Connection(name, kind, parent, child, at, axis=back.R[:, 2], point=back.r)

@@ -1,0 +1,59 @@
+"""The general manipulator, the one the literature counts operations on."""
+
+from armlet.algebra import vector
+from armlet.errors import ModelError
+from armlet.robot import BASE, PHI, Drive, Frame, Joint, Robot, Row
+from armlet.robot.pose import HERE
+from armlet.robot.robot import bodies_of
+from armlet.scalar import Symbol
+
+
+def general_arm(joints: str) -> Robot:
+    """The general serial manipulator of the papers: every constant a symbol.
+
+    Parameters
+    ----------
+    joints : str
+        A letter a joint, R or P, from the base outwards, such as "RRPRRR".
+
+    Returns
+    -------
+    Robot
+        General twists and offsets (those of the first joint too), ten inertial parameters a
+        body, gravity along the base's z axis.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> arm = armlet.general_arm("RRP")
+    >>> arm.dh_table()[2]["alpha"]
+    'alpha3'
+    """
+    if not joints or set(joints) - {"R", "P"}:
+        raise ModelError(f"joints is {joints!r}: expected letters R and P, such as 'RRPRRR'")
+    n = len(joints)
+
+    def row(i: int, letter: str) -> Row:
+        alpha, a, d, theta = (Symbol(f"{key}{i}") for key in ("alpha", "a", "d", "theta"))
+        return Row(0, 0, alpha, a, *((0, theta) if letter == "P" else (d, 0)))
+
+    numbered = [(i + 1, letter) for i, letter in enumerate(joints)]
+    return Robot(
+        name=f"general {joints}",
+        joints=tuple(
+            Joint(f"joint{i}", "prismatic" if letter == "P" else "revolute")
+            for i, letter in numbered
+        ),
+        parent=tuple(range(-1, n - 1)),
+        rows=tuple(row(i, letter) for i, letter in numbered),
+        drives=(Drive(),) * n,
+        g=vector(0, 0, Symbol("gz")),
+        links=tuple(f"link{i}" for i, _ in numbered),
+        frames={
+            "base": Frame(BASE, HERE),
+            **{f"link{i}": Frame(i - 1, HERE) for i, _ in numbered},
+        },
+        tool=f"link{n}",
+        source="Lin and Fang 1999; Balafoutis and Patel 1991",
+        **bodies_of([[Symbol(f"{key}{i}") for key in PHI] for i, _ in numbered]),
+    )

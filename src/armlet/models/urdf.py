@@ -1,0 +1,289 @@
+"""URDF in and out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import copysign, inf
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from armlet.algebra import mirror, six
+from armlet.errors import ModelError
+from armlet.models.xml import Element, numbers, read_xml
+from armlet.robot import (
+    HERE,
+    Connection,
+    Description,
+    Drive,
+    Limits,
+    Link,
+    Pose,
+    Robot,
+    described,
+    pose,
+)
+from armlet.robot.description import Mesh
+from armlet.robot.pose import rpy_of
+from armlet.scalar import Vector
+
+UNSUPPORTED = {"floating": "six freedoms", "planar": "three freedoms"}
+UNLIMITED = 1e308
+"""Stands for no limit: URDF wants a number."""
+
+
+def read_urdf(path: Path, lock: Mapping[str, float], gravity: Sequence[float]) -> Description:
+    """The description in a URDF file."""
+    root = read_xml(path)
+    if root.tag != "robot":
+        raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <robot>")
+    drives = _rotor_drives(root)
+    links = tuple(_link(element) for element in root.all("link"))
+    if not links:
+        raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
+    joints = tuple(_joint(element, drives, lock) for element in root.all("joint"))
+    return Description(
+        name=root.get("name", path.stem),
+        links=links,
+        joints=joints,
+        gravity=np.array(gravity, dtype=float),
+        source=path.name,
+        where=path.name,
+    )
+
+
+def _origin(element: Element | None) -> Pose:
+    if element is None:
+        return HERE
+    return pose(
+        element.numbers("xyz", 3, (0.0, 0.0, 0.0)), element.numbers("rpy", 3, (0.0, 0.0, 0.0))
+    )
+
+
+def _link(element: Element) -> Link:
+    name = element.word("name")
+    meshes = tuple(_meshes(element))
+    inertial = element.first("inertial")
+    if inertial is None:
+        return Link(name, meshes=meshes, where=element.where)
+    subject = f"the <inertial> of link {name!r}"
+    mass = inertial.need("mass", subject).number("value")
+    tensor = inertial.need("inertia", subject)
+    at = _origin(inertial.first("origin"))
+    I = mirror(*(tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
+    return Link(name, mass, at.r, at.R @ I.astype(float) @ at.R.T, meshes, element.where)
+
+
+def _meshes(element: Element) -> list[Mesh]:
+    meshes = []
+    for visual in element.all("visual"):
+        geometry = visual.first("geometry")
+        mesh = geometry.first("mesh") if geometry else None
+        if mesh is not None and mesh.get("filename"):
+            scale = tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
+            meshes.append(Mesh(mesh.get("filename"), _origin(visual.first("origin")), scale))
+    return meshes
+
+
+def _joint(
+    element: Element, drives: Mapping[str, Drive], lock: Mapping[str, float]
+) -> Connection:
+    name = element.word("name")
+    kind = element.word("type")
+    subject = f"joint {name!r}"
+    if kind in UNSUPPORTED:
+        raise ModelError(
+            f"{element.where}: {subject} is {kind}, with {UNSUPPORTED[kind]}: expected revolute, "
+            "continuous, prismatic or fixed"
+        )
+    mimic = element.first("mimic")
+    if mimic is not None and name not in lock:
+        raise ModelError(
+            f"{mimic.where}: {subject} mimics joint {mimic.get('joint')!r}, which armlet does not "
+            f"model: lock it while loading, lock={{{name!r}: 0.0}}"
+        )
+    axis = element.first("axis")
+    return Connection(
+        name=name,
+        kind=kind,
+        parent=element.need("parent", subject).word("link"),
+        child=element.need("child", subject).word("link"),
+        pose=_origin(element.first("origin")),
+        axis=np.array([1.0, 0.0, 0.0]) if axis is None else axis.numbers("xyz", 3),
+        limits=_limits(element, kind, subject),
+        drive=_drive(element, drives.get(name, Drive())),
+        where=element.where,
+    )
+
+
+def _limits(element: Element, kind: str, subject: str) -> Limits:
+    limit = element.first("limit")
+    if limit is None:
+        if kind in ("revolute", "prismatic"):
+            raise ModelError(
+                f"{element.where}: {subject} is {kind} and has no <limit>: expected one "
+                "(a joint without limits is continuous)"
+            )
+        return Limits()
+    ends = (-UNLIMITED, UNLIMITED) if kind == "continuous" else (0.0, 0.0)
+    read = (
+        limit.number("lower", ends[0]),
+        limit.number("upper", ends[1]),
+        limit.number("velocity", UNLIMITED),
+        limit.number("effort", UNLIMITED),
+    )
+    return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in read))
+
+
+def _drive(element: Element, drive: Drive) -> Drive:
+    dynamics = element.first("dynamics")
+    if dynamics is None:
+        return drive
+    return drive._replace(
+        viscous=dynamics.number("damping", 0.0), coulomb=dynamics.number("friction", 0.0)
+    )
+
+
+def _rotor_drives(root: Element) -> dict[str, Drive]:
+    """The rotor inertia of each joint's transmission, times the gear ratio squared."""
+    drives = {}
+    for transmission in root.all("transmission"):
+        joints = transmission.all("joint")
+        actuators = transmission.all("actuator")
+        if len(joints) == len(actuators) == 1:
+            joint, actuator = joints[0], actuators[0]
+            inertia = _value(actuator, "rotor_inertia", "drake:rotor_inertia", "motorInertia")
+            ratio = _value(actuator, "mechanicalReduction", "drake:gear_ratio")
+            if ratio is None:
+                ratio = _value(joint, "mechanicalReduction")
+            drives[joint.word("name")] = Drive(
+                rotor_inertia=(inertia or 0.0) * (1.0 if ratio is None else ratio) ** 2,
+                offset=_value(actuator, "friction_offset") or 0.0,
+            )
+    return drives
+
+
+def _value(element: Element, *tags: str) -> float | None:
+    """The number in the first of these children, as its value or as its text."""
+    for tag in tags:
+        child = element.first(tag)
+        if child is not None:
+            if "value" in child.attributes:
+                return child.number("value")
+            return float(numbers(child.text, 1, f"{child.where}: <{tag}>")[0])
+    return None
+
+
+# ---------------------------------------------------------------------------------- writing
+
+
+def urdf_text(robot: Robot) -> str:
+    """The robot as URDF: the file's links and frames, merged bodies as one."""
+    description = _on_axes(described(robot))
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(description.name)}>"]
+    for link in description.links:
+        lines += _link_lines(link)
+    for joint in description.joints:
+        lines += _joint_lines(joint)
+    for joint in description.joints:
+        lines += _transmission_lines(joint)
+    return "\n".join([*lines, "</robot>", ""])
+
+
+def _on_axes(description: Description) -> Description:
+    """The description with every joint's axis through its child's origin, as URDF needs it.
+
+    A link whose frame is off the axis gets a new one on it, and its own as a fixed frame.
+    """
+    links: list[Link] = []
+    joints: list[Connection] = []
+    off = {j.child: j for j in description.joints if np.abs(j.point).max() > 0}
+    for link in description.links:
+        if link.name in off:
+            shift = off[link.name].point
+            links.append(replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=()))
+            links.append(Link(link.name, meshes=link.meshes))
+        else:
+            links.append(link)
+    for joint in description.joints:
+        if joint.child in off:
+            name, there = f"{joint.child}_axis", Pose(np.eye(3), joint.point)
+            joints.append(
+                replace(joint, child=name, pose=joint.pose @ there, point=np.zeros(3))
+            )
+            joints.append(
+                Connection(f"{joint.child}_fixed", "fixed", name, joint.child, there.inverse())
+            )
+        else:
+            joints.append(joint)
+    return replace(description, links=tuple(links), joints=tuple(joints))
+
+
+def _list(values: Vector | Sequence[float]) -> str:
+    return quoteattr(" ".join(repr(float(x) + 0.0) for x in values))
+
+
+def _origin_line(indent: str, at: Pose) -> str:
+    return f"{indent}<origin xyz={_list(at.r)} rpy={_list(rpy_of(at.R))}/>"
+
+
+def _link_lines(link: Link) -> list[str]:
+    inside = []
+    if link.mass or np.any(link.inertia):
+        entries = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), six(link.inertia), strict=True)
+        tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
+        inside += [
+            "    <inertial>",
+            _origin_line("      ", Pose(np.eye(3), link.com)),
+            f'      <mass value="{float(link.mass)!r}"/>',
+            f"      <inertia {tensor}/>",
+            "    </inertial>",
+        ]
+    for mesh in link.meshes:
+        shape = f"<mesh filename={quoteattr(mesh.file)} scale={_list(mesh.scale)}/>"
+        inside += [
+            "    <visual>",
+            _origin_line("      ", mesh.pose),
+            f"      <geometry>{shape}</geometry>",
+            "    </visual>",
+        ]
+    name = quoteattr(link.name)
+    return [f"  <link name={name}>", *inside, "  </link>"] if inside else [f"  <link name={name}/>"]
+
+
+def _joint_lines(joint: Connection) -> list[str]:
+    lines = [
+        f'  <joint name={quoteattr(joint.name)} type="{joint.kind}">',
+        _origin_line("    ", joint.pose),
+        f"    <parent link={quoteattr(joint.parent)}/>",
+        f"    <child link={quoteattr(joint.child)}/>",
+    ]
+    if joint.kind != "fixed":
+        limits = {
+            key: float(np.clip(value, -UNLIMITED, UNLIMITED))
+            for key, value in joint.limits._asdict().items()
+            if joint.kind != "continuous" or key not in ("lower", "upper")
+        }
+        listed = " ".join(f'{key}="{value!r}"' for key, value in limits.items())
+        viscous, coulomb = float(joint.drive.viscous), float(joint.drive.coulomb)
+        lines += [f"    <axis xyz={_list(joint.axis)}/>", f"    <limit {listed}/>"]
+        if viscous or coulomb:
+            lines.append(f'    <dynamics damping="{viscous!r}" friction="{coulomb!r}"/>')
+    return [*lines, "  </joint>"]
+
+
+def _transmission_lines(joint: Connection) -> list[str]:
+    inertia, offset = float(joint.drive.rotor_inertia), float(joint.drive.offset)
+    if not inertia and not offset:
+        return []
+    return [
+        f"  <transmission name={quoteattr(joint.name + '_transmission')}>",
+        "    <type>transmission_interface/SimpleTransmission</type>",
+        f"    <joint name={quoteattr(joint.name)}/>",
+        f"    <actuator name={quoteattr(joint.name + '_drive')}>",
+        "      <mechanicalReduction>1</mechanicalReduction>",
+        f'      <rotor_inertia value="{inertia!r}"/>',
+        f'      <friction_offset value="{offset!r}"/>',
+        "    </actuator>",
+        "  </transmission>",
+    ]

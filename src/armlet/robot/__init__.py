@@ -1,0 +1,28 @@
+"""The robot: an immutable tree of bodies in canonical frames, and the ways to walk it."""
+
+from armlet.robot.description import Connection, Description, Link, assembled, described
+from armlet.robot.displacement import Displacement, Screw
+from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
+from armlet.robot.robot import BASE, PHI, Drive, Frame, Joint, Limits, Robot, Row
+
+__all__ = [
+    "BASE",
+    "HERE",
+    "PHI",
+    "TOLERANCE",
+    "Connection",
+    "Description",
+    "Displacement",
+    "Drive",
+    "Frame",
+    "Joint",
+    "Limits",
+    "Link",
+    "Pose",
+    "Robot",
+    "Row",
+    "Screw",
+    "assembled",
+    "described",
+    "pose",
+]

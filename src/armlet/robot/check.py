@@ -1,0 +1,126 @@
+"""What a description must be, checked once, before a robot is made of it."""
+
+import warnings
+from collections.abc import Iterable
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armlet.errors import ModelError, ModelWarning
+
+if TYPE_CHECKING:
+    from armlet.robot.description import Connection, Description, Link
+
+KINDS = ("revolute", "continuous", "prismatic", "fixed")
+DOUBT = 1e-9
+"""How far, relative to its size, an inertia may be off before it is called doubtful."""
+
+
+def check(description: "Description", strict: bool) -> None:
+    """Raise ModelError for what cannot be right, warn of what is physically doubtful.
+
+    With `strict` the doubtful is an error too.
+    """
+    where = description.where
+    _check_names(description.links, "link", where)
+    _check_names(description.joints, "joint", where)
+    for link in description.links:
+        _check_link(link, f"{link.where or where}: link {link.name!r}", strict)
+    known = {link.name for link in description.links}
+    parent_of: dict[str, str] = {}
+    for joint in description.joints:
+        subject = f"{joint.where or where}: joint {joint.name!r}"
+        _check_joint(joint, subject)
+        for end in (joint.parent, joint.child):
+            if end not in known:
+                raise ModelError(
+                    f"{subject} joins link {end!r}, which does not exist; links: "
+                    f"{', '.join(sorted(known))}"
+                )
+        if joint.child in parent_of:
+            raise ModelError(
+                f"{subject} has the child {joint.child!r}, which is the child of joint "
+                f"{parent_of[joint.child]!r} already: expected a tree, one joint a link"
+            )
+        parent_of[joint.child] = joint.name
+    if description.tool is not None and description.tool not in known:
+        raise ModelError(f"{where}: the tool is {description.tool!r}, which is no link or frame")
+    _check_finite(description.gravity, f"{where}: gravity")
+
+
+def _check_names(items: Iterable[Any], kind: str, where: str) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if not item.name:
+            raise ModelError(f"{item.where or where}: a {kind} has no name: expected one")
+        if item.name in seen:
+            raise ModelError(
+                f"{item.where or where}: two {kind}s are called {item.name!r}: names must differ"
+            )
+        seen.add(item.name)
+
+
+def _check_finite(numbers: Any, subject: str) -> None:
+    array = np.asarray(numbers, float)
+    if not np.isfinite(array).all():
+        raise ModelError(f"{subject} is {array.tolist()}: expected finite numbers")
+
+
+def _check_joint(joint: "Connection", subject: str) -> None:
+    if joint.kind not in KINDS:
+        raise ModelError(
+            f"{subject} is of kind {joint.kind!r}: expected one of {', '.join(KINDS)}"
+        )
+    _check_finite(joint.pose.r, f"{subject}: its origin")
+    _check_finite(joint.pose.R, f"{subject}: its orientation")
+    if joint.kind == "fixed":
+        return
+    _check_finite(joint.axis, f"{subject}: its axis")
+    if np.linalg.norm(joint.axis) < 1e-9:
+        raise ModelError(
+            f"{subject} has the axis {joint.axis.tolist()}: expected a direction, not zero"
+        )
+    _check_finite(joint.point, f"{subject}: the point on its axis")
+    _check_finite(joint.drive, f"{subject}: its drive")
+    if joint.drive.rotor_inertia < 0:
+        raise ModelError(
+            f"{subject} has a rotor inertia of {joint.drive.rotor_inertia}: expected none below zero"
+        )
+    lower, upper, velocity, effort = joint.limits
+    if any(isnan(limit) for limit in joint.limits) or lower > upper or min(velocity, effort) < 0:
+        raise ModelError(
+            f"{subject} has the limits lower {lower}, upper {upper}, velocity {velocity}, effort "
+            f"{effort}: expected lower <= upper and the others not below zero"
+        )
+
+
+def _check_link(link: "Link", subject: str, strict: bool) -> None:
+    _check_finite(link.mass, f"{subject}: its mass")
+    _check_finite(link.com, f"{subject}: its centre of mass")
+    _check_finite(link.inertia, f"{subject}: its inertia")
+    if link.mass < 0:
+        raise ModelError(f"{subject} has mass {link.mass}: expected none below zero")
+    size = np.abs(link.inertia).max()
+    if size == 0:
+        return
+    if np.abs(link.inertia - link.inertia.T).max() > DOUBT * size:
+        raise ModelError(f"{subject} has an inertia that is not symmetric")
+    low, middle, high = np.linalg.eigvalsh(link.inertia)
+    moments = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
+    if low <= 0:
+        _doubt(f"{subject} has an inertia that is not positive definite: {moments}", strict)
+    elif high - low - middle > DOUBT * size:
+        _doubt(
+            f"{subject} has an inertia that no body can have: {moments}, the largest exceeds the "
+            f"sum of the others by {high - low - middle:.6g} (triangle inequality)",
+            strict,
+        )
+    if link.mass == 0:
+        _doubt(f"{subject} has an inertia but no mass: {moments}", strict)
+
+
+def _doubt(message: str, strict: bool) -> None:
+    if strict:
+        raise ModelError(message)
+    warnings.warn(message, ModelWarning, stacklevel=2)

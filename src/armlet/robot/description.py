@@ -1,0 +1,306 @@
+"""A robot as files describe it: links and joints in frames of the file's own choosing.
+
+Every loader ends in a `Description` and every writer starts from one; `assembled` turns it into a
+Robot in canonical frames, `described` turns a Robot back.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+
+import numpy as np
+
+from armlet.algebra import mirror, point_inertia, six, vector
+from armlet.errors import ModelError
+from armlet.robot.frames import Mount, canonical
+from armlet.robot.pose import HERE, TOLERANCE, Pose, turn
+from armlet.robot.robot import BASE, Drive, Frame, Joint, Limits, Robot
+from armlet.scalar import Matrix, Vector
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A shape to look at: the file's name as written, its pose in the link's frame, its scale."""
+
+    file: str
+    pose: Pose = HERE
+    scale: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body in its own frame; the inertia is about the centre of mass, in link axes."""
+
+    name: str
+    mass: float = 0.0
+    com: Vector = field(default_factory=lambda: np.zeros(3))
+    inertia: Matrix = field(default_factory=lambda: np.zeros((3, 3)))
+    meshes: tuple[Mesh, ...] = ()
+    where: str = ""
+    """The place in the file, for messages: 'arm.urdf, line 12'."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A joint between two links: where the child's frame is at zero, and the axis in that frame."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    pose: Pose = HERE
+    axis: Vector = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    point: Vector = field(default_factory=lambda: np.zeros(3))
+    """A point on the axis, in the child's frame."""
+    limits: Limits = Limits()
+    drive: Drive = Drive()
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Description:
+    """Links and joints of a robot, in the order of the file."""
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Connection, ...]
+    gravity: Vector
+    tool: str | None = None
+    source: str = ""
+    where: str = ""
+
+
+def assembled(
+    description: Description,
+    lock: Mapping[str, float] | None = None,
+    tolerance: float = TOLERANCE,
+) -> Robot:
+    """The robot of a description, in canonical frames.
+
+    Locked joints become fixed at the value given, fixed joints merge their link into the body
+    that carries it, and the frame of every link stays known by its name.
+    """
+    links = {link.name: link for link in description.links}
+    joints = locked(description.joints, lock or {}, description.where)
+    base = _base_link(description, joints)
+    ordered = _parents_first(description, joints, base)
+
+    carrier: dict[str, tuple[int, Pose]] = {base: (BASE, HERE)}
+    moving: list[Connection] = []
+    mounts: list[Mount] = []
+    for joint in ordered:
+        body, at = carrier[joint.parent]
+        if joint.kind == "fixed":
+            carrier[joint.child] = (body, at @ joint.pose)
+        else:
+            axis = joint.axis / np.linalg.norm(joint.axis)
+            slides = joint.kind == "prismatic"
+            mounts.append(Mount(body, at @ joint.pose, axis, joint.point, slides))
+            carrier[joint.child] = (len(moving), HERE)
+            moving.append(joint)
+
+    rows, own = canonical(mounts, tolerance)
+    frames = {name: Frame(body, own[body].inverse() @ at) for name, (body, at) in carrier.items()}
+    n = len(moving)
+    m, c, J = [0.0] * (n + 1), [np.zeros(3)] * (n + 1), [np.zeros((3, 3))] * (n + 1)
+    for name, (i, (R, r)) in frames.items():
+        link = links[name]
+        com = R @ link.com + r
+        m[i] = m[i] + link.mass
+        c[i] = c[i] + link.mass * com
+        J[i] = J[i] + R @ link.inertia @ R.T + np.asarray(point_inertia(link.mass, com), float)
+    _check_tips(description, moving, [mount.parent for mount in mounts], m, J)
+    g = own[BASE].R.T @ description.gravity
+    g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
+    return Robot(
+        name=description.name,
+        joints=tuple(Joint(j.name, j.kind, j.limits) for j in moving),
+        parent=tuple(mount.parent for mount in mounts),
+        rows=tuple(rows),
+        m=tuple(float(x) for x in m[:n]),
+        c=tuple(vector(*x.tolist()) for x in c[:n]),
+        J=tuple(mirror(*map(float, six(x))) for x in J[:n]),
+        drives=tuple(j.drive for j in moving),
+        g=vector(*g.tolist()),
+        links=tuple(j.child for j in moving),
+        base_link=base,
+        frames=frames,
+        tool=_tool(description, joints),
+        source=description.source,
+        meshes={link.name: link.meshes for link in description.links if link.meshes},
+    )
+
+
+def locked(
+    joints: Sequence[Connection], lock: Mapping[str, float], where: str = ""
+) -> list[Connection]:
+    """The joints, with those named in `lock` fixed at the value given."""
+    unknown = set(lock) - {joint.name for joint in joints}
+    if unknown:
+        names = ", ".join(j.name for j in joints if j.kind != "fixed")
+        raise ModelError(
+            f"{where or 'lock'}: no joint is called {sorted(unknown)[0]!r}; joints: {names}"
+        )
+    return [_fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
+
+
+def _fixed_at(joint: Connection, q: float) -> Connection:
+    if not isfinite(q):
+        raise ModelError(f"joint {joint.name!r} cannot be locked at {q}: expected a finite number")
+    axis = joint.axis / np.linalg.norm(joint.axis)
+    if joint.kind == "prismatic":
+        moved = Pose(np.eye(3), q * axis)
+    else:
+        about = Pose(_rotation(axis, q), np.zeros(3))
+        there = Pose(np.eye(3), joint.point)
+        moved = there @ about @ there.inverse()
+    return replace(joint, kind="fixed", pose=joint.pose @ moved)
+
+
+def _rotation(axis: Vector, angle: float) -> Matrix:
+    """The rotation about any unit axis; exact for quarter turns about a coordinate axis."""
+    k = int(np.argmax(np.abs(axis)))
+    if abs(axis[k]) == 1:
+        return turn(k, float(angle * axis[k]))
+    x, y, z = axis
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def _base_link(description: Description, joints: Sequence[Connection]) -> str:
+    children = {joint.child for joint in joints}
+    roots = [link for link in description.links if link.name not in children]
+    if not roots:
+        loop = " -> ".join(_loop({j.child: j.parent for j in joints}))
+        raise ModelError(f"{description.where}: no link is the base, the joints form a loop: {loop}")
+    if len(roots) > 1:
+        raise ModelError(
+            f"{roots[1].where or description.where}: two links have no parent, {roots[0].name!r} "
+            f"and {roots[1].name!r}: expected one base; join them by a fixed joint or remove one"
+        )
+    return roots[0].name
+
+
+def _loop(parent: Mapping[str, str]) -> list[str]:
+    """The links of a loop, if following parents from any link gets into one."""
+    for name in parent:
+        path = [name]
+        while (name := parent.get(name, "")) and name not in path:
+            path.append(name)
+        if name:
+            return [*path[path.index(name) :], name]
+    return []
+
+
+def _parents_first(
+    description: Description, joints: Sequence[Connection], base: str
+) -> list[Connection]:
+    """The joints in the order of the file as far as a parent comes before its children."""
+    ordered: list[Connection] = []
+    reached, waiting = {base}, list(joints)
+    while waiting:
+        ready = next((joint for joint in waiting if joint.parent in reached), None)
+        if ready is None:
+            loop = " -> ".join(_loop({j.child: j.parent for j in waiting}))
+            raise ModelError(
+                f"{waiting[0].where or description.where}: the joints form a loop: {loop}; "
+                "armlet takes trees: cut the loop by removing one joint"
+            )
+        ordered.append(ready)
+        reached.add(ready.child)
+        waiting.remove(ready)
+    return ordered
+
+
+def _tool(description: Description, joints: Sequence[Connection]) -> str | None:
+    """The tool named by the file, or else the only link that carries no other."""
+    if description.tool is not None:
+        return description.tool
+    parents = {joint.parent for joint in joints}
+    tips = [link.name for link in description.links if link.name not in parents]
+    return tips[0] if len(tips) == 1 else None
+
+
+def _check_tips(
+    description: Description,
+    joints: Sequence[Connection],
+    parent: Sequence[int],
+    m: Sequence[float],
+    J: Sequence[Matrix],
+) -> None:
+    """Refuse a joint that moves nothing while others do: the inertia matrix would be singular."""
+    n = len(joints)
+    weighs = [m[i] > 0 or np.any(J[i] != 0) for i in range(n)]
+    if not any(weighs):
+        return
+    for i in reversed(range(n)):
+        if parent[i] != BASE and weighs[i]:
+            weighs[parent[i]] = True
+    for joint, heavy in zip(joints, weighs, strict=True):
+        if not heavy and joint.drive.rotor_inertia == 0:
+            raise ModelError(
+                f"{joint.where or description.where}: joint {joint.name!r} moves link "
+                f"{joint.child!r} and nothing else, and that has no mass: give it a mass, give the "
+                f"drive a rotor inertia, or lock the joint, lock={{{joint.name!r}: 0}}"
+            )
+
+
+def described(robot: Robot) -> Description:
+    """The robot as a file would describe it: the file's frames, fixed ones as massless links.
+
+    The frame of a moving link is moved along to its joint's axis when the file's is not on it;
+    what was merged stays merged.
+    """
+    links, joints = [Link(robot.base_link, meshes=robot.meshes.get(robot.base_link, ()))], []
+    base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
+    zero = _zero_poses(robot)
+    for i, joint in enumerate(robot.joints):
+        p, own = robot.parent[i], base_of[i]
+        axis, point = own.R.T[:, 2], own.inverse().r
+        links.append(_link(robot, i, own))
+        joints.append(
+            Connection(
+                name=joint.name,
+                kind=joint.kind,
+                parent=robot.base_link if p == BASE else robot.links[p],
+                child=robot.links[i],
+                pose=base_of[p].inverse() @ zero[i] @ own,
+                axis=axis,
+                point=point - axis * (axis @ point),
+                limits=joint.limits,
+                drive=robot.drives[i],
+            )
+        )
+    for name, (i, at) in robot.frames.items():
+        if name not in robot.links and name != robot.base_link:
+            parent = robot.base_link if i == BASE else robot.links[i]
+            links.append(Link(name, meshes=robot.meshes.get(name, ())))
+            joints.append(
+                Connection(f"{name}_fixed", "fixed", parent, name, base_of[i].inverse() @ at)
+            )
+    return Description(
+        robot.name, tuple(links), tuple(joints), np.asarray(robot.gravity, float), robot.tool,
+        robot.source,
+    )  # fmt: skip
+
+
+def _zero_poses(robot: Robot) -> list[Pose]:
+    """Where each body's canonical frame is in its parent's with all joints at zero."""
+    zero = robot.displacements(np.zeros(robot.n))
+    return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in zero]
+
+
+def _link(robot: Robot, i: int, own: Pose) -> Link:
+    """Body i as a link in the file's frame, whose pose in the canonical one is given."""
+    m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
+    if not m and np.any(c):
+        raise ModelError(
+            f"link {robot.links[i]!r} has a first moment but no mass: parameters like these give "
+            "the right torques, but no file can hold them"
+        )
+    com = c / m if m else np.zeros(3)
+    I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
+    meshes = robot.meshes.get(robot.links[i], ())
+    return Link(robot.links[i], float(m), own.inverse().point(com), I, meshes)
+
+

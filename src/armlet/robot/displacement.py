@@ -1,0 +1,120 @@
+"""How a body sits in its parent: a product of axial screws.
+
+A screw turns by (cos, sin) about one coordinate axis and slides along it. A body in modified
+Denavit-Hartenberg frames sits in its parent by two of them, about x and about z; on a branch of a
+tree a third one about z goes before. What has to be carried across goes through one screw at a
+time, which is where the operations are saved: 8M 4A for a vector, 17M 14A for the turn of a
+symmetric tensor.
+"""
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from armlet.algebra import IDENTITY, ZERO
+from armlet.scalar import Matrix, Scalar, Vector, is_zero
+
+Body = tuple[Scalar, Vector, Matrix]
+"""Mass, first moment and inertia about the origin of the axes they are given in."""
+
+
+class Screw(NamedTuple):
+    """A turn (c, s) about coordinate axis k and a slide h along it."""
+
+    k: int
+    c: Scalar
+    s: Scalar
+    h: Scalar
+
+    @property
+    def others(self) -> tuple[int, int]:
+        """The other two axes, in cyclic order."""
+        return self.k - 2, self.k - 1
+
+    def inverse(self) -> "Screw":
+        return Screw(self.k, self.c, -self.s, -self.h)
+
+    def vector(self, v: Vector) -> Vector:
+        """A vector, seen from the frame this one sits in."""
+        i, j = self.others
+        turned = np.array(v, dtype=object)
+        turned[i] = self.c * v[i] - self.s * v[j]
+        turned[j] = self.s * v[i] + self.c * v[j]
+        return turned
+
+    def point(self, r: Vector) -> Vector:
+        """A position, seen from the frame this one sits in."""
+        turned = self.vector(r)
+        turned[self.k] = turned[self.k] + self.h
+        return turned
+
+    def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
+        """A force and a moment about the origin, seen from the frame this one sits in."""
+        i, j = self.others
+        t = np.array(t, dtype=object)
+        t[i], t[j] = t[i] - self.h * f[j], t[j] + self.h * f[i]
+        return self.vector(f), self.vector(t)
+
+    def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
+        """A rigid body, seen from the frame this one sits in.
+
+        The slide adds the same to J_ii and J_jj, so their difference, which the turn needs, is
+        taken before it.
+        """
+        k, cos, sin, h = self
+        i, j = self.others
+        slid = np.array(c, dtype=object)
+        slid[k] = c[k] + m * h
+        both = h * (c[k] + slid[k])
+        ii, jj, ij = J[i, i] + both, J[j, j] + both, J[i, j]
+        if is_zero(cos):
+            ii, jj, ij = jj, ii, -ij
+        elif not is_zero(sin):
+            a = cos * (J[i, i] - J[j, j]) - 2 * sin * J[i, j]
+            ii, jj, ij = jj + cos * a, ii - cos * a, ij + sin * a
+        J_k = self.vector(J[:, k] - h * c)
+        new = np.array(J, dtype=object)
+        new[i, i], new[j, j] = ii, jj
+        new[i, j] = new[j, i] = ij
+        new[i, k] = new[k, i] = J_k[i]
+        new[j, k] = new[k, j] = J_k[j]
+        return m, self.vector(slid), new
+
+
+class Displacement(tuple[Screw, ...]):
+    """A product of screws, the one next to the parent first."""
+
+    __slots__ = ()
+
+    def inverse(self) -> "Displacement":
+        return Displacement(screw.inverse() for screw in reversed(self))
+
+    def vector(self, v: Vector) -> Vector:
+        """A vector, from the body's axes to the parent's."""
+        return reduce(lambda v, screw: screw.vector(v), reversed(self), v)
+
+    def point(self, r: Vector) -> Vector:
+        """A position, from the body's frame to the parent's."""
+        return reduce(lambda r, screw: screw.point(r), reversed(self), r)
+
+    def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
+        """A force and a moment about the origin, from the body's frame to the parent's."""
+        return reduce(lambda wrench, screw: screw.wrench(*wrench), reversed(self), (f, t))
+
+    def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
+        """Mass, first moment and inertia, from the body's frame to the parent's."""
+        return reduce(lambda body, screw: screw.body(*body), reversed(self), (m, c, J))
+
+    def origin(self) -> Vector:
+        """The body's origin, in the parent's frame."""
+        return self.point(ZERO)
+
+    def rotation(self) -> Matrix:
+        """ᵖRᵢ, whose columns are the body's axes in the parent's."""
+        return np.array([self.vector(axis) for axis in IDENTITY], dtype=object).T
+
+
+def displacement(*screws: Screw) -> Displacement:
+    """The product of screws, without those that do nothing."""
+    return Displacement(s for s in screws if not (is_zero(s.s) and is_zero(s.h) and s.c == 1))

@@ -1,0 +1,82 @@
+"""Positions and orientations of frames, in numbers."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from armlet.scalar import QUARTER, Matrix, Vector, cos_sin
+
+TOLERANCE = 1e-9
+"""Angles this close to a quarter turn (rad), and lengths this small beside the arm, are exact."""
+
+
+def round_angle(angle: float, tolerance: float = TOLERANCE) -> float:
+    """The angle in (-π, π], exactly a multiple of a quarter turn when it is within the tolerance."""
+    angle = math.remainder(angle, 4 * QUARTER)
+    k = round(angle / QUARTER)
+    if abs(angle - k * QUARTER) > tolerance:
+        return angle
+    return (k if k != -2 else 2) * QUARTER
+
+
+class Pose(NamedTuple):
+    """A frame in another: its axes are the columns of R, its origin is r."""
+
+    R: Matrix
+    r: Vector
+
+    def __matmul__(self, other: "Pose") -> "Pose":
+        return Pose(self.R @ other.R, self.R @ other.r + self.r)
+
+    def inverse(self) -> "Pose":
+        return Pose(self.R.T, -self.R.T @ self.r)
+
+    def point(self, r: Vector) -> Vector:
+        return self.R @ r + self.r
+
+
+HERE = Pose(np.eye(3), np.zeros(3))
+
+
+def turn(axis: int, angle: float) -> Matrix:
+    """The rotation about a coordinate axis."""
+    c, s = cos_sin(round_angle(angle))
+    i, j = axis - 2, axis - 1
+    R = np.eye(3)
+    R[i, i], R[i, j], R[j, i], R[j, j] = c, -s, s, c
+    return R
+
+
+def pose(xyz: Vector, rpy: Vector) -> Pose:
+    """A frame by its origin and by roll, pitch and yaw about fixed x, y and z."""
+    roll, pitch, yaw = rpy
+    return Pose(turn(2, yaw) @ turn(1, pitch) @ turn(0, roll), np.array(xyz, dtype=float))
+
+
+def rpy_of(R: Matrix) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a rotation."""
+    flat = math.hypot(R[0, 0], R[1, 0])
+    pitch = math.atan2(-R[2, 0], flat)
+    if flat < 1e-8:
+        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
+    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
+
+
+def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> Matrix:
+    """The rotation of a quaternion, scalar first, of any length but zero."""
+    w, x, y, z = np.array([w, x, y, z]) / math.sqrt(w * w + x * x + y * y + z * z)
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return rounded(R)
+
+
+def rounded(R: Matrix, tolerance: float = TOLERANCE) -> Matrix:
+    """The rotation with entries within the tolerance of 0 and ±1 made exact, if all of them are."""
+    whole = np.round(R)
+    return whole if np.abs(R - whole).max() <= tolerance else R

@@ -1,0 +1,368 @@
+"""The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armlet.algebra import Z_AXIS, ZERO, mirror, point_inertia, six, vector
+from armlet.errors import DataError, ModelError
+from armlet.robot.displacement import Displacement, Screw, displacement
+from armlet.robot.pose import Pose
+from armlet.scalar import (
+    QUARTER_TURNS,
+    Matrix,
+    Scalar,
+    Symbol,
+    Vector,
+    cos,
+    cos_sin,
+    is_zero,
+    quarter_turns,
+    sin,
+)
+
+BASE = -1
+"""The index of the fixed body: it stands last in a list that has a place for it."""
+
+PHI = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz", "cx", "cy", "cz", "m")
+"""The inertial parameters of a body, in their order."""
+
+
+class Row(NamedTuple):
+    """Where a body sits in its parent when its joint is at zero.
+
+    A turn gamma about and slide b along the parent's z, a turn alpha about and slide a along the
+    new x, a turn theta about and slide d along the new z, which is the joint's axis. The first
+    two are zero but on branches of a tree (Khalil and Kleinfinger 1986).
+    """
+
+    gamma: Scalar
+    b: Scalar
+    alpha: Scalar
+    a: Scalar
+    d: Scalar
+    theta: Scalar
+
+
+class Limits(NamedTuple):
+    """What a joint may do: position, speed and torque (or force)."""
+
+    lower: float = -inf
+    upper: float = inf
+    velocity: float = inf
+    effort: float = inf
+
+
+class Drive(NamedTuple):
+    """What a joint's drive adds, on the joint's side of the gear."""
+
+    rotor_inertia: Scalar = 0
+    viscous: Scalar = 0
+    coulomb: Scalar = 0
+    offset: Scalar = 0
+
+
+class Joint(NamedTuple):
+    """A joint's name, its kind (revolute, continuous or prismatic) and its limits."""
+
+    name: str
+    kind: str
+    limits: Limits = Limits()
+
+    @property
+    def letter(self) -> str:
+        return "P" if self.kind == "prismatic" else "R"
+
+
+class Frame(NamedTuple):
+    """A named frame, fixed on a body: its pose in the body's canonical frame."""
+
+    body: int
+    pose: Pose
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot:
+    """An arm or a tree of bodies, each moved by one joint; body i, joint i and q[i] go together.
+
+    Robots are made by the loaders (`armlet.load`, `Robot.from_dh`, …) and never changed; the
+    methods `with_…`, `lock` and `subchain` give new ones. Constants are scalars of any kind.
+    """
+
+    name: str
+    joints: tuple[Joint, ...]
+    parent: tuple[int, ...]
+    rows: tuple[Row, ...]
+    m: tuple[Scalar, ...]
+    c: tuple[Vector, ...]
+    J: tuple[Matrix, ...]
+    drives: tuple[Drive, ...]
+    g: Vector
+    """The acceleration of gravity, in the axes of the canonical base frame."""
+    links: tuple[str, ...]
+    """The name of each body's link in the file."""
+    base_link: str = "base"
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+    """Every named frame, those of the links and of the base among them."""
+    tool: str | None = None
+    source: str = ""
+    meshes: Mapping[str, Any] = field(default_factory=dict)
+    """The shapes of the links, by the link's name."""
+    memory: dict[Any, Any] = field(default_factory=dict, init=False)
+    """What has been worked out for this robot, so that it is worked out once."""
+
+    @property
+    def n(self) -> int:
+        return len(self.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def joint_letters(self) -> str:
+        """One letter a joint, R or P."""
+        return "".join(joint.letter for joint in self.joints)
+
+    @property
+    def is_serial(self) -> bool:
+        return all(p == i - 1 for i, p in enumerate(self.parent))
+
+    @property
+    def gravity(self) -> Vector:
+        """The acceleration of gravity in the axes of the file's base."""
+        return self.frames[self.base_link].pose.R.T @ self.g
+
+    @property
+    def mass(self) -> Scalar:
+        """The mass of all moving bodies."""
+        return sum(self.m)
+
+    @cached_property
+    def phi(self) -> Matrix:
+        """The inertial parameters, a row a body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
+        rows = [[*six(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
+        numeric = all(isinstance(x, int | float) for row in rows for x in row)
+        return np.array(rows, dtype=float if numeric else object).reshape(self.n, 10)
+
+    # ------------------------------------------------------------------ walking the tree
+
+    def base_to_tips(self) -> Iterator[tuple[int, int]]:
+        """Every body with its parent, parents first; the parent of a root is BASE."""
+        return iter(enumerate(self.parent))
+
+    def tips_to_base(self) -> Iterator[tuple[int, int]]:
+        """Every body with its parent, children first, without the bodies on the base."""
+        return ((i, self.parent[i]) for i in reversed(range(self.n)) if self.parent[i] != BASE)
+
+    def path_to_base(self, i: int) -> Iterator[tuple[int, int]]:
+        """Body i and those between it and the base, each with its parent, the base left out."""
+        while i != BASE and (p := self.parent[i]) != BASE:
+            yield i, p
+            i = p
+
+    def path(self, i: int) -> list[int]:
+        """The bodies between the base and body i, from the base outwards, i included."""
+        path = []
+        while i != BASE:
+            path.append(i)
+            i = self.parent[i]
+        return path[::-1]
+
+    # ------------------------------------------------------------------ what formulations read
+
+    @cached_property
+    def axis(self) -> tuple[tuple[Vector, Vector], ...]:
+        """The unit twist (w, v) of each joint, in its body's axes."""
+        return tuple(
+            (ZERO, Z_AXIS) if joint.letter == "P" else (Z_AXIS, ZERO) for joint in self.joints
+        )
+
+    @property
+    def rotor_inertia(self) -> list[Scalar]:
+        return [drive.rotor_inertia for drive in self.drives]
+
+    def displacements(self, q: Vector) -> list[Displacement]:
+        """How each body sits in its parent; the last screw is the joint's own, about and along z."""
+        return [
+            Displacement((*mount, self._joint_screw(i, q[i]))) for i, mount in enumerate(self.mounts)
+        ]
+
+    @cached_property
+    def mounts(self) -> tuple[Displacement, ...]:
+        """The constant part of each displacement, before the joint's own screw."""
+        return tuple(
+            displacement(
+                Screw(2, *cos_sin(row.gamma), row.b), Screw(0, *cos_sin(row.alpha), row.a)
+            )
+            for row in self.rows
+        )
+
+    @cached_property
+    def joint_origins(self) -> tuple[Vector, ...]:
+        """The origin of each body in its parent's frame, for a sliding joint that at zero."""
+        return tuple(
+            mount.point(vector(0, 0, row.d))
+            for mount, row in zip(self.mounts, self.rows, strict=True)
+        )
+
+    def _joint_screw(self, i: int, q: Scalar) -> Screw:
+        row = self.rows[i]
+        if self.joints[i].letter == "P":
+            return Screw(2, *cos_sin(row.theta), q + row.d)
+        k = quarter_turns(row.theta)
+        if k is None:
+            return Screw(2, cos(q + row.theta), sin(q + row.theta), row.d)
+        c, s = QUARTER_TURNS[k % 4]
+        return Screw(2, c * cos(q) - s * sin(q), s * cos(q) + c * sin(q), row.d)
+
+    def frame(self, name: str | None = None) -> Frame:
+        """A named frame; by default the tool."""
+        name = self.tool if name is None else name
+        if name is None:
+            raise ModelError(
+                f"robot {self.name!r} has no tool frame: name a frame, one of {', '.join(self.frames)}"
+            )
+        if name not in self.frames:
+            raise ModelError(
+                f"robot {self.name!r} has no frame {name!r}; it has {', '.join(self.frames)}"
+            )
+        return self.frames[name]
+
+    # ------------------------------------------------------------------ constants by name
+
+    def constants(self, group: str) -> dict[str, Scalar]:
+        """The constants of a group by name: geometry, inertia, gravity or drive.
+
+        What is exactly zero or a quarter turn is structure and is left out, but for the inertia,
+        whose ten parameters a body are all there.
+        """
+        match group:
+            case "geometry":
+                named = {
+                    f"{key}{i + 1}": value
+                    for i, row in enumerate(self.rows)
+                    for key, value in row._asdict().items()
+                    if quarter_turns(value) is None or (key in ("b", "a", "d") and value != 0)
+                }
+            case "inertia":
+                named = {
+                    f"{key}{i + 1}": value
+                    for i, phi in enumerate(self.phi.tolist())
+                    for key, value in zip(PHI, phi, strict=True)
+                }
+            case "gravity":
+                named = dict(zip(("gx", "gy", "gz"), self.g, strict=True))
+                named = {key: value for key, value in named.items() if not is_zero(value)}
+            case "drive":
+                named = {
+                    f"{key}{i + 1}": value
+                    for i, drive in enumerate(self.drives)
+                    for key, value in drive._asdict().items()
+                    if not is_zero(value)
+                }
+            case _:
+                raise ValueError(f"no group of constants is called {group!r}")
+        return named
+
+    def with_constants(self, named: Mapping[str, Scalar]) -> "Robot":
+        """The robot with some constants replaced, by the names that `constants` gives them."""
+
+        def renewed(values: Any, i: int) -> Any:
+            return values._replace(
+                **{k: named.get(f"{k}{i + 1}", v) for k, v in values._asdict().items()}
+            )
+
+        phi = [
+            [named.get(f"{key}{i + 1}", value) for key, value in zip(PHI, phi, strict=True)]
+            for i, phi in enumerate(self.phi.tolist())
+        ]
+        return replace(
+            self,
+            rows=tuple(renewed(row, i) for i, row in enumerate(self.rows)),
+            drives=tuple(renewed(drive, i) for i, drive in enumerate(self.drives)),
+            g=vector(*(named.get(k, v) for k, v in zip(("gx", "gy", "gz"), self.g, strict=True))),
+            **bodies_of(phi),
+        )
+
+    @property
+    def symbols(self) -> list[Symbol]:
+        """The constants that are names without a value."""
+        groups = ("geometry", "inertia", "gravity", "drive")
+        return [v for group in groups for v in self.constants(group).values() if type(v) is Symbol]
+
+    # ------------------------------------------------------------------ other robots
+
+    def with_inertia(self, phi: Any) -> "Robot":
+        """The robot with other inertial parameters: n rows of ten, in the canonical frames."""
+        array = np.asarray(phi)
+        if array.size != 10 * self.n:
+            raise DataError(
+                f"phi has shape {array.shape}: expected ({self.n}, 10), "
+                f"the parameters {' '.join(PHI)} of each body"
+            )
+        return replace(self, **bodies_of(array.reshape(self.n, 10).tolist()))
+
+    def with_gravity(self, gravity: Sequence[Scalar]) -> "Robot":
+        """The robot under another gravity, given in the axes of the file's base."""
+        g = np.array(gravity, dtype=object)
+        if g.shape != (3,):
+            raise DataError(f"gravity has shape {g.shape}: expected three components in base axes")
+        return replace(self, g=self.frames[self.base_link].pose.R @ g)
+
+    def with_payload(
+        self, mass: Scalar, com: Sequence[Scalar], inertia: Any = None, frame: str | None = None
+    ) -> "Robot":
+        """The robot with a body fixed on a frame, by default the tool.
+
+        The centre of mass is given in that frame, the inertia about the centre of mass in its
+        axes, as three by three or as xx xy xz yy yz zz.
+        """
+        i, at = self.frame(frame)
+        if i == BASE:
+            raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
+        I = np.zeros((3, 3)) if inertia is None else np.asarray(inertia)
+        I = mirror(*I) if I.shape == (6,) else I
+        if I.shape != (3, 3) or len(com) != 3:
+            raise DataError("a payload is a mass, three coordinates and a 3x3 or six-entry inertia")
+        r = at.point(np.asarray(com))
+        m, c, J = list(self.m), list(self.c), list(self.J)
+        m[i], c[i] = m[i] + mass, c[i] + mass * r
+        J[i] = J[i] + at.R @ I @ at.R.T + point_inertia(mass, r)
+        return replace(self, m=tuple(m), c=tuple(c), J=tuple(J))
+
+    def without_drives(self) -> "Robot":
+        """The rigid bodies alone: no rotor inertia, no friction."""
+        return replace(self, drives=(Drive(),) * self.n)
+
+    def dh_table(self) -> list[dict[str, Any]]:
+        """The canonical frames: a dictionary a joint, with its name, kind, parent and row."""
+        return [
+            {
+                "joint": joint.name,
+                "kind": joint.kind,
+                "parent": self.base_link if p == BASE else self.links[p],
+                **row._asdict(),
+            }
+            for joint, p, row in zip(self.joints, self.parent, self.rows, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        shape = "serial" if self.is_serial else "tree"
+        mass = self.mass if self.n and not self.symbols else None
+        weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
+        tool = f", tool {self.tool!r}" if self.tool else ""
+        return f"<Robot {self.name!r}: {self.n} joints {self.joint_letters}, {shape}{weight}{tool}>"
+
+
+def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, tuple[Any, ...]]:
+    """The fields m, c and J of rows of ten parameters."""
+    return {
+        "m": tuple(row[9] for row in phi),
+        "c": tuple(vector(*row[6:9]) for row in phi),
+        "J": tuple(mirror(*row[:6]) for row in phi),
+    }

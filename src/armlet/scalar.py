@@ -1,0 +1,72 @@
+"""Functions of one scalar of any kind.
+
+The formulations know `+ - * /` and what stands here, so the same lines give floats from floats, a
+program from traced scalars, formulas from SymPy symbols and fifty digits from mpmath.
+"""
+
+import importlib
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Scalar = Any
+Vector = npt.NDArray[Any]
+Matrix = npt.NDArray[Any]
+
+NAMESPACES = {"mpmath": "mpmath", "sympy": "sympy", "jax": "jax.numpy", "jaxlib": "jax.numpy"}
+"""Package of a scalar's type, and the module that holds its functions; NumPy for all others."""
+
+QUARTER = math.pi / 2
+QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
+
+
+def namespace(x: Scalar) -> ModuleType:
+    """The module whose functions take x."""
+    package = type(x).__module__.partition(".")[0]
+    return importlib.import_module(NAMESPACES.get(package, "numpy"))
+
+
+def _function(name: str) -> Callable[[Scalar], Scalar]:
+    def apply(x: Scalar) -> Scalar:
+        own = getattr(x, name, None)
+        return own() if own is not None else getattr(namespace(x), name)(x)
+
+    apply.__name__ = name
+    apply.__doc__ = f"The {name} of any scalar: its own method, or the function of its package."
+    return apply
+
+
+sin = _function("sin")
+cos = _function("cos")
+sqrt = _function("sqrt")
+sign = _function("sign")
+
+
+def quarter_turns(angle: Scalar) -> int | None:
+    """How many quarter turns an angle is, if it is exactly that many."""
+    try:
+        k = round(float(angle) / QUARTER)
+    except (TypeError, ValueError, OverflowError):  # not a number, or not a finite one
+        return None
+    return k if angle == k * QUARTER else None
+
+
+def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of a constant angle, exactly 0 or ±1 at quarter turns."""
+    k = quarter_turns(angle)
+    return (cos(angle), sin(angle)) if k is None else QUARTER_TURNS[k % 4]
+
+
+def is_zero(x: Scalar) -> bool:
+    """Whether x is known to be zero: a number that is, never a symbol or a traced scalar."""
+    return isinstance(x, int | float | np.number) and x == 0
+
+
+class Symbol(str):
+    """The name of a constant that has no value: it can be traced, counted and printed."""
+
+    __slots__ = ()
