@@ -70,11 +70,13 @@ def trace(
     >>> import armlet
     >>> robot = armlet.load("planar2r")
     >>> armlet.trace(robot, "gravity_torque", constants={"inertia": "symbolic"}).count()
-    Count(M=6, A=3, functions=(('cos', 2), ('sin', 2)))
+    Count(M=10, A=5, functions=(('cos', 2), ('sin', 2)))
     """
     asked = QUANTITIES[_known(quantity, QUANTITIES, "quantity")]
     entries = FORMULATIONS[quantity]
-    entry = entries[_known(formulation or next(iter(entries)), entries, f"formulation of {quantity}")]
+    entry = entries[
+        _known(formulation or next(iter(entries)), entries, f"formulation of {quantity}")
+    ]
     kinds = _kinds(constants or {})
     _check_options(quantity, asked, wrench=wrench, frame=frame is not None)
     _check_mass(robot, quantity, asked, kinds)
@@ -83,9 +85,7 @@ def trace(
         inputs["wrench"] = (6,)
     for group in GROUPS:
         if kinds[group] == "argument":
-            inputs[group] = (
-                (robot.n, 10) if group == "inertia" else (len(robot.constants(group)),)
-            )
+            inputs[group] = (robot.n, 10) if group == "inertia" else (len(robot.constants(group)),)
     lumps = minimal and asked.minimal and "argument" not in (kinds["geometry"], kinds["inertia"])
 
     def run(graph: Graph, *args: Any) -> Any:

@@ -11,11 +11,11 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 Scalar = Any
-Vector = npt.NDArray[Any]
-Matrix = npt.NDArray[Any]
+Vector = Any
+Matrix = Any
+"""A scalar of any kind, and arrays of them: the names say what is meant, the tests see to it."""
 
 NAMESPACES = {"mpmath": "mpmath", "sympy": "sympy", "jax": "jax.numpy", "jaxlib": "jax.numpy"}
 """Package of a scalar's type, and the module that holds its functions; NumPy for all others."""

@@ -11,7 +11,7 @@ from typing import Any
 from armlet.dynamics.bias import newton_euler as resting
 from armlet.dynamics.energy import energy
 from armlet.dynamics.friction import friction_torque
-from armlet.dynamics.inertia.walker_orin import composite_bodies
+from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.dynamics.kinematics.frames import forward_kinematics, jacobian
 
@@ -94,9 +94,7 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
         Formulation("newton_euler", resting.gravity_torque, f"{BOOK}, Algorithm 5.7", "n")
     ),
     "friction_torque": _table(Formulation("drives", friction_torque, "by definition", "n")),
-    "forward_kinematics": _table(
-        Formulation("two_axes", forward_kinematics, "by definition", "n")
-    ),
+    "forward_kinematics": _table(Formulation("two_axes", forward_kinematics, "by definition", "n")),
     "jacobian": _table(Formulation("geometric", jacobian, "by definition", "n")),
     "energy": _table(Formulation("velocities", energy, "by definition", "n")),
 }

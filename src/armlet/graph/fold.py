@@ -43,15 +43,17 @@ def _signed(op: str, args: tuple[Any, ...]) -> Any:
     minus_y = negated(y) if y is not None else None
     # fmt: off
     match op:
-        case "neg" if minus_x is not None:               return minus_x
-        case "sin" if minus_x is not None:               return -minus_x.sin()
-        case "cos" if minus_x is not None:               return minus_x.cos()
-        case "sign" if minus_x is not None:              return -minus_x.sign()
-        case "add" if minus_y is not None:               return x - minus_y
-        case "add" if minus_x is not None:               return y - minus_x
-        case "sub" if minus_y is not None:               return x + minus_y
-        case "sub" if minus_x is not None:               return -(minus_x + y)
-        case "mul" | "div" if minus_x is not None:       return -(minus_x * y if op == "mul" else minus_x / y)
-        case "mul" | "div" if minus_y is not None:       return -(x * minus_y if op == "mul" else x / minus_y)
-        case _:                                          return None
+        case "neg" if minus_x is not None:   return minus_x
+        case "sin" if minus_x is not None:   return -minus_x.sin()
+        case "cos" if minus_x is not None:   return minus_x.cos()
+        case "sign" if minus_x is not None:  return -minus_x.sign()
+        case "add" if minus_y is not None:   return x - minus_y
+        case "add" if minus_x is not None:   return y - minus_x
+        case "sub" if minus_y is not None:   return x + minus_y
+        case "sub" if minus_x is not None:   return -(minus_x + y)
+        case "mul" if minus_x is not None:   return -(minus_x * y)
+        case "mul" if minus_y is not None:   return -(x * minus_y)
+        case "div" if minus_x is not None:   return -(minus_x / y)
+        case "div" if minus_y is not None:   return -(x / minus_y)
+        case _:                              return None
     # fmt: on

@@ -50,7 +50,7 @@ class Program:
         return [args[0] for _, op, args in self.nodes if op == "symbol"]
 
     def replay(self, meaning: Callable[..., Any]) -> list[Any]:
-        """The outputs, one after the other, when meaning(op, *operands) is what a node stands for."""
+        """The outputs in a row, when meaning(op, *operands) is what a node stands for."""
         value: dict[int, Any] = {}
         for i, op, args in self.nodes:
             value[i] = meaning(op, *[value[a.index] if type(a) is Traced else a for a in args])
@@ -112,7 +112,7 @@ class Program:
         >>> import armlet, sympy
         >>> program = armlet.trace(armlet.load("planar2r"), "gravity_torque")
         >>> tau = program.function(sympy)(sympy.symbols("q1 q2"))
-        >>> tau[1]
+        >>> sympy.simplify(tau[1])
         4.905*cos(q1 + q2)
         """
         arrays = hasattr(namespace, "stack")
@@ -162,7 +162,8 @@ class Program:
                 )
             leading = own
             flat = array.reshape((*own, math.prod(shape)))
-            entries[name] = [flat[..., k] for k in range(math.prod(shape))]
+            every = (slice(None),) * len(own)
+            entries[name] = [flat[(*every, k)] for k in range(math.prod(shape))]
         return entries
 
     def _assembled(

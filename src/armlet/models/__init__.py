@@ -1,6 +1,8 @@
 """Robots from files and tables, and back."""
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
 from armlet.robot import TOLERANCE, Description, Link, Robot, assembled, described
 from armlet.robot.check import check
+from armlet.scalar import Vector
 
 EARTH = (0.0, 0.0, -9.81)
 
@@ -65,13 +68,7 @@ def load(
 def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
     if str(robot) in catalogue():
         return read_toml(catalogue()[str(robot)])
-    path = Path(robot)
-    if not path.suffix:
-        raise ModelError(
-            f"no robot is called {str(robot)!r}: expected a file, or one of {', '.join(catalogue())}"
-        )
-    if not path.is_file():
-        raise ModelError(f"{path}: no such file")
+    path = _existing(robot)
     match path.suffix.lower():
         case ".toml":
             return read_toml(path)
@@ -81,11 +78,41 @@ def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
             is_urdf = read_xml(path).tag == "robot"
             return read_urdf(path, lock, EARTH) if is_urdf else read_mjcf(path)
         case suffix:
-            raise ModelError(f"{path}: the ending is {suffix!r}: expected .urdf, .xml or .toml")
+            raise ModelError(
+                f"{path.name}: the ending is {suffix!r}: expected .urdf, .xml or .toml"
+            )
+
+
+def _existing(robot: str | Path) -> Path:
+    """The path of a file that is there; `os.path` takes names that are no path at all."""
+    path = Path(robot)
+    if os.path.isfile(path):
+        return path
+    if os.path.isdir(path):
+        raise ModelError(
+            f"{path.name or path}: this is a folder: expected a .urdf, .xml or .toml file"
+        )
+    if "<" in str(robot):
+        raise ModelError(
+            "load was given the text of a file: expected its path, or the name of a robot"
+        )
+    if not path.suffix:
+        raise ModelError(
+            f"no robot is called {str(robot)!r}: expected a file, or one of "
+            f"{', '.join(catalogue())}"
+        )
+    raise ModelError(f"{path}: no such file")
 
 
 def _under(description: Description, gravity: Sequence[float]) -> Description:
-    return Description(**{**vars(description), "gravity": np.array(gravity, dtype=float)})
+    return replace(description, gravity=_three(gravity))
+
+
+def _three(gravity: Sequence[float]) -> Vector:
+    try:
+        return np.array(gravity, dtype=float).reshape(3)
+    except (TypeError, ValueError):
+        raise ModelError(f"gravity is {gravity!r}: expected three numbers, in base axes") from None
 
 
 def from_dh(
@@ -134,9 +161,7 @@ def from_dh(
     check_convention(convention, "from_dh")
     letters = "R" * len(rows) if joints is None else joints
     if len(letters) != len(rows) or set(letters) - {"R", "P"}:
-        raise ModelError(
-            f"joints is {letters!r}: expected {len(rows)} letters R and P, one a row"
-        )
+        raise ModelError(f"joints is {letters!r}: expected {len(rows)} letters R and P, one a row")
     bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows) if inertia is None else inertia
     if len(bodies) != len(rows):
         raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one a row")
@@ -150,9 +175,7 @@ def from_dh(
             )
         )
         links.append(_dh_link(f"link{i}", body, subject))
-    description = Description(
-        name, tuple(links), tuple(connections), np.array(gravity, dtype=float), where=name
-    )
+    description = Description(name, tuple(links), tuple(connections), _three(gravity), where=name)
     check(description, strict=False)
     return assembled(description)
 
@@ -178,7 +201,7 @@ def lock(robot: Robot, values: Mapping[str, float]) -> Robot:
 
 
 def subchain(robot: Robot, tip: str) -> Robot:
-    """The serial arm from the base to a frame, which becomes its tool; other branches are left out."""
+    """The serial arm from the base to a frame, which becomes its tool, without other branches."""
     kept = set(robot.path(robot.frame(tip).body))
     whole = described(robot)
     names = {robot.base_link, *(robot.links[i] for i in kept)}

@@ -2,14 +2,13 @@
 
 import tomllib
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 
 @cache
 def catalogue() -> dict[str, Path]:
     """The file of each named arm."""
-    folder = Path(str(files("armlet.models") / "catalog"))
+    folder = Path(__file__).with_name("catalog")
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 

@@ -1,7 +1,7 @@
 """Denavit-Hartenberg tables, in the two conventions in use."""
 
-from collections.abc import Sequence
-from math import pi
+from collections.abc import Mapping, Sequence
+from math import degrees, isfinite, pi
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,26 @@ def checked_row(row: Any, subject: str) -> tuple[float, float, float, float]:
     """A row (alpha, a, d, theta) in radians and metres."""
     try:
         values = [float(x) for x in row]
-    except (TypeError, ValueError):
-        raise ModelError(f"{subject} is {row!r}: expected four numbers alpha, a, d, theta") from None
-    if len(values) != 4:
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(
-            f"{subject} has {len(values)} numbers: expected four, alpha, a, d, theta"
-        )
-    for name, angle in (("alpha", values[0]), ("theta", values[3])):
+            f"{subject} is {row!r}: expected four numbers alpha, a, d, theta"
+        ) from None
+    if len(values) != 4:
+        raise ModelError(f"{subject} has {len(values)} numbers: expected four, alpha, a, d, theta")
+    if not all(isfinite(x) for x in values):
+        raise ModelError(f"{subject} is {values}: expected finite numbers")
+    check_angles({"alpha": values[0], "theta": values[3]}, subject)
+    return values[0], values[1], values[2], values[3]
+
+
+def check_angles(angles: Mapping[str, float], subject: str) -> None:
+    """Refuse what are degrees by mistake."""
+    for name, angle in angles.items():
         if abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
-                f"{subject} has {name} = {angle:g} rad, more than a turn: expected radians "
-                "(90 degrees are pi/2)"
+                f"{subject} has {name} = {angle:g} rad ({degrees(angle):g} degrees), more than a "
+                "turn: expected less (a quarter turn is pi/2 rad or 90 degrees)"
             )
-    return values[0], values[1], values[2], values[3]
 
 
 def check_convention(convention: str, subject: str) -> None:

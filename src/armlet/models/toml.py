@@ -1,5 +1,6 @@
 """armlet's own format: a robot a person can read and write."""
 
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from math import inf, isinf, radians
@@ -10,18 +11,26 @@ import numpy as np
 
 from armlet.algebra import mirror, six
 from armlet.errors import ModelError
-from armlet.models.dh import CONVENTIONS, check_convention, checked_row, dh_connection
-from armlet.robot import Connection, Description, Drive, Limits, Link, Robot, described, pose
+from armlet.models.dh import check_angles, check_convention, checked_row, dh_connection
+from armlet.models.file import contents
+from armlet.robot import Connection, Description, Drive, Limits, Link, Pose, Robot, described, pose
 from armlet.robot.description import Mesh
 from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
-TOP = {"name", "title", "source", "gravity", "angles", "convention", "tool", "base", "body", "frame"}
+TOP = {
+    "name", "title", "source", "gravity", "angles", "convention", "tool", "base", "body", "frame",
+}  # fmt: skip
 BODY = {
     "name", "joint", "kind", "parent", "dh", "xyz", "rpy", "axis", "point", "mass", "com",
-    "inertia", "limits", "drive", "meshes",
+    "inertia", "as_published", "limits", "drive", "meshes",
 }  # fmt: skip
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
+PLACE = {"xyz", "rpy", "axis", "point"}
+"""What places a joint where no DH row does."""
+MAX_SHOWN = 100
+"""How many characters of a value a message shows."""
+MEANING = {"dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
 
 
 class Table:
@@ -38,69 +47,95 @@ class Table:
     def text(self, key: str, default: str | None = None) -> str:
         value = self.data.get(key, default)
         if not isinstance(value, str) or not value:
-            raise ModelError(f"{self.where}: {key} is {value!r}: expected a text")
+            raise self.unlike(key, "a text")
         return value
 
-    def number(self, key: str, default: float | None = None) -> float:
-        return float(self.numbers(key, 1, None if default is None else [default])[0])
+    def flag(self, key: str) -> bool:
+        value = self.data.get(key, False)
+        if not isinstance(value, bool):
+            raise self.unlike(key, "true or false")
+        return value
+
+    def number(self, key: str, default: float | None = None, limit: bool = False) -> float:
+        """A finite number; a limit may be infinite."""
+        value = self.data.get(key, default)
+        if not _is_finite(value) and not (limit and value in (-inf, inf)):
+            raise self.unlike(key, "a number or inf" if limit else "a finite number")
+        return float(value)
 
     def numbers(self, key: str, n: int, default: Sequence[float] | None = None) -> Vector:
         value = self.data.get(key, default)
-        listed = value if isinstance(value, list | tuple) else [value]
-        if len(listed) != n or not all(_is_number(x) for x in listed):
-            wanted = "a number" if n == 1 else f"{n} numbers"
-            raise ModelError(f"{self.where}: {key} is {value!r}: expected {wanted}")
+        listed = value if isinstance(value, list | tuple) else ()
+        if len(listed) != n or not all(map(_is_finite, listed)):
+            raise self.unlike(key, f"{n} finite numbers{MEANING.get(key, '')}")
         return np.array(listed, dtype=float)
 
     def table(self, key: str, known: set[str]) -> "Table":
         value = self.data.get(key, {})
         if not isinstance(value, dict):
-            raise ModelError(f"{self.where}: {key} is {value!r}: expected a table {{…}}")
+            raise self.unlike(key, "a table {…}")
         return Table(value, f"{self.where}, {key}", known)
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
-            raise ModelError(f"{self.where}: {key} is {value!r}: expected tables [[{key}]]")
+            raise self.unlike(key, f"tables [[{key}]], in double brackets")
         return value
 
+    def unlike(self, key: str, wanted: str) -> ModelError:
+        """The error that the value of a key is not what is wanted."""
+        value = self.data.get(key)
+        found = "one table" if isinstance(value, dict) else f"{value!r:.{MAX_SHOWN}}"
+        found = found if key in self.data else "missing"
+        return ModelError(f"{self.where}: {key} is {found}: expected {wanted}")
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool)
+
+def _is_finite(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= sys.float_info.max
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    file = path.name
+    try:
+        return tomllib.loads(contents(path).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ModelError(
+            f"{file}, line {line}: not valid TOML: the byte {error.object[error.start]:#x} is not "
+            "UTF-8: save the file as UTF-8"
+        ) from None
+    except RecursionError:
+        raise ModelError(
+            f"{file}: not valid TOML: arrays or tables are nested too deep: expected a few levels"
+        ) from None
+    except ValueError as error:  # of the syntax, or an integer of too many digits
+        raise ModelError(f"{file}: not valid TOML: {error}") from None
 
 
 def read_toml(path: Path) -> Description:
     """The description in a TOML file."""
     file = path.name
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ModelError(f"{file}: not valid TOML: {error}") from None
-    top = Table(data, file, TOP)
+    top = Table(_parsed(path), file, TOP)
     if top.data.get("angles") not in ("degrees", "radians"):
-        raise ModelError(
-            f"{file}: angles is {top.data.get('angles')!r}: expected 'degrees' or 'radians'"
-        )
+        raise top.unlike("angles", "'degrees' or 'radians'")
     unit = radians(1) if top.data["angles"] == "degrees" else 1.0
+    convention = top.text("convention") if "convention" in top.data else None
+    if convention is not None:
+        check_convention(convention, file)
     base = top.text("base", "base")
     links, joints = [Link(base, where=file)], []
     for k, entry in enumerate(top.tables("body")):
         label = f"body {entry.get('name', k + 1)!r}"
         body = Table(entry, f"{file}, {label}", BODY)
-        joint = _joint(body, top, unit, links[-1].name)
+        joint = _joint(body, convention, unit, links[-1].name)
         links.append(_link(body, unit))
         joints.append(joint)
     for k, entry in enumerate(top.tables("frame")):
         frame = Table(entry, f"{file}, frame {entry.get('name', k + 1)!r}", FRAME)
         name = frame.text("name")
         links.append(Link(name, meshes=_meshes(frame, unit), where=frame.where))
-        at = pose(
-            frame.numbers("xyz", 3, (0.0, 0.0, 0.0)),
-            unit * frame.numbers("rpy", 3, (0.0, 0.0, 0.0)),
-        )
-        joints.append(
-            Connection(f"{name}_fixed", "fixed", frame.text("parent"), name, at, where=frame.where)
-        )
+        at, parent = _pose(frame, unit), frame.text("parent")
+        joints.append(Connection(f"{name}_fixed", "fixed", parent, name, at, where=frame.where))
     return Description(
         name=top.text("name", path.stem),
         links=tuple(links),
@@ -112,19 +147,19 @@ def read_toml(path: Path) -> Description:
     )
 
 
-def _joint(body: Table, top: Table, unit: float, previous: str) -> Connection:
+def _pose(table: Table, unit: float) -> Pose:
+    rpy = unit * table.numbers("rpy", 3, (0.0, 0.0, 0.0))
+    check_angles(dict(zip(("roll", "pitch", "yaw"), rpy, strict=True)), f"{table.where}: rpy")
+    return pose(table.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy)
+
+
+def _joint(body: Table, convention: str | None, unit: float, previous: str) -> Connection:
     name, child = body.text("joint"), body.text("name")
     kind = body.text("kind", "revolute")
     parent = body.text("parent", previous)
     turns = kind != "prismatic"
-    if ("convention" in top.data) != ("dh" in body.data):
-        raise ModelError(
-            f"{body.where}: a body has dh = […] where the file says convention = "
-            f"{' or '.join(map(repr, CONVENTIONS))}, and xyz, rpy and axis where it does not"
-        )
-    if "dh" in body.data:
-        convention = top.text("convention")
-        check_convention(convention, top.where)
+    _check_place(body, convention)
+    if convention is not None:
         row = body.numbers("dh", 4) * [unit, 1, 1, unit]
         connection = dh_connection(
             checked_row(row, f"{body.where}: dh"), convention, kind, name, parent, child
@@ -132,10 +167,7 @@ def _joint(body: Table, top: Table, unit: float, previous: str) -> Connection:
     else:
         connection = Connection(
             name, kind, parent, child,
-            pose=pose(
-                body.numbers("xyz", 3, (0.0, 0.0, 0.0)),
-                unit * body.numbers("rpy", 3, (0.0, 0.0, 0.0)),
-            ),
+            pose=_pose(body, unit),
             axis=body.numbers("axis", 3, (0.0, 0.0, 1.0)),
             point=body.numbers("point", 3, (0.0, 0.0, 0.0)),
         )  # fmt: skip
@@ -146,15 +178,30 @@ def _joint(body: Table, top: Table, unit: float, previous: str) -> Connection:
         **{
             **vars(connection),
             "limits": Limits(
-                lower=scale * limits.number("lower", -inf),
-                upper=scale * limits.number("upper", inf),
-                velocity=scale * limits.number("velocity", inf),
-                effort=limits.number("effort", inf),
+                lower=scale * limits.number("lower", -inf, limit=True),
+                upper=scale * limits.number("upper", inf, limit=True),
+                velocity=scale * limits.number("velocity", inf, limit=True),
+                effort=limits.number("effort", inf, limit=True),
             ),
             "drive": Drive(*(drive.number(key, 0.0) for key in Drive._fields)),
             "where": body.where,
         }
     )
+
+
+def _check_place(body: Table, convention: str | None) -> None:
+    """Refuse a row of unknown convention, and a pose beside or instead of a row."""
+    if convention is None and "dh" in body.data:
+        raise ModelError(
+            f"{body.where}: dh is given, but the file has no convention: expected convention = "
+            "'standard' or 'modified' at the top of the file, or xyz, rpy and axis here"
+        )
+    given = sorted(PLACE & set(body.data))
+    if convention is not None and given:
+        raise ModelError(
+            f"{body.where}: {given[0]} is given, but the file has the convention {convention!r}: "
+            "expected dh alone, or no convention"
+        )
 
 
 def _link(body: Table, unit: float) -> Link:
@@ -164,6 +211,7 @@ def _link(body: Table, unit: float) -> Link:
         com=body.numbers("com", 3, (0.0, 0.0, 0.0)),
         inertia=mirror(*body.numbers("inertia", 6, (0.0,) * 6)).astype(float),
         meshes=_meshes(body, unit),
+        as_published=body.flag("as_published"),
         where=body.where,
     )
 
@@ -172,12 +220,8 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
     meshes = []
     for entry in table.tables("meshes"):
         mesh = Table(entry, f"{table.where}, meshes", {"file", "xyz", "rpy", "scale"})
-        at = pose(
-            mesh.numbers("xyz", 3, (0.0, 0.0, 0.0)),
-            unit * mesh.numbers("rpy", 3, (0.0, 0.0, 0.0)),
-        )
         scale = tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
-        meshes.append(Mesh(mesh.text("file"), at, scale))
+        meshes.append(Mesh(mesh.text("file"), _pose(mesh, unit), scale))
     return tuple(meshes)
 
 
@@ -243,7 +287,5 @@ def _list(values: Any) -> str:
 
 def _quoted(text: str) -> str:
     """A TOML basic string."""
-    escaped = (
-        c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04x}" for c in text
-    )
+    escaped = (c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04x}" for c in text)
     return f'"{"".join(escaped)}"'

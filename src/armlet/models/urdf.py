@@ -1,10 +1,10 @@
 """URDF in and out."""
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import copysign, inf
+from math import copysign, inf, pi
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -28,6 +28,14 @@ from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
 UNSUPPORTED = {"floating": "six freedoms", "planar": "three freedoms"}
+ONCE = {
+    "link": ("inertial",),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+}
+"""What an element may hold one of."""
+MAX_ANGLE = 4 * pi
+"""Larger angles are degrees by mistake."""
 UNLIMITED = 1e308
 """Stands for no limit: URDF wants a number."""
 
@@ -55,17 +63,38 @@ def read_urdf(path: Path, lock: Mapping[str, float], gravity: Sequence[float]) -
 def _origin(element: Element | None) -> Pose:
     if element is None:
         return HERE
-    return pose(
-        element.numbers("xyz", 3, (0.0, 0.0, 0.0)), element.numbers("rpy", 3, (0.0, 0.0, 0.0))
-    )
+    unknown = sorted(set(element.attributes) - {"xyz", "rpy"})
+    if unknown:
+        raise ModelError(
+            f'{element.where}: <origin> has {unknown[0]}="…": expected xyz and rpy only'
+        )
+    rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
+    if np.abs(rpy).max() > MAX_ANGLE:
+        raise ModelError(
+            f'{element.where}: <origin rpy="{element.get("rpy")}"> turns more than twice round: '
+            "expected radians (90 degrees are 1.5707963267948966)"
+        )
+    return pose(element.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy)
+
+
+def _refuse_repeats(element: Element) -> None:
+    """Of two origins, say, it is not clear which one counts."""
+    for tag in ONCE[element.tag]:
+        found = element.all(tag)
+        if len(found) > 1:
+            raise ModelError(
+                f"{found[1].where}: <{element.tag}> has {len(found)} <{tag}>: expected one"
+            )
 
 
 def _link(element: Element) -> Link:
+    _refuse_repeats(element)
     name = element.word("name")
     meshes = tuple(_meshes(element))
     inertial = element.first("inertial")
     if inertial is None:
         return Link(name, meshes=meshes, where=element.where)
+    _refuse_repeats(inertial)
     subject = f"the <inertial> of link {name!r}"
     mass = inertial.need("mass", subject).number("value")
     tensor = inertial.need("inertia", subject)
@@ -85,11 +114,10 @@ def _meshes(element: Element) -> list[Mesh]:
     return meshes
 
 
-def _joint(
-    element: Element, drives: Mapping[str, Drive], lock: Mapping[str, float]
-) -> Connection:
+def _joint(element: Element, drives: Mapping[str, Drive], lock: Mapping[str, float]) -> Connection:
+    _refuse_repeats(element)
     name = element.word("name")
-    kind = element.word("type")
+    kind = element.word("type", "revolute, continuous, prismatic or fixed")
     subject = f"joint {name!r}"
     if kind in UNSUPPORTED:
         raise ModelError(
@@ -120,19 +148,19 @@ def _limits(element: Element, kind: str, subject: str) -> Limits:
     limit = element.first("limit")
     if limit is None:
         if kind in ("revolute", "prismatic"):
+            hint = " (a joint without limits is continuous)" if kind == "revolute" else ""
             raise ModelError(
-                f"{element.where}: {subject} is {kind} and has no <limit>: expected one "
-                "(a joint without limits is continuous)"
+                f"{element.where}: {subject} is {kind} and has no <limit>: expected one{hint}"
             )
         return Limits()
-    ends = (-UNLIMITED, UNLIMITED) if kind == "continuous" else (0.0, 0.0)
     read = (
-        limit.number("lower", ends[0]),
-        limit.number("upper", ends[1]),
+        limit.number("lower", 0.0),
+        limit.number("upper", 0.0),
         limit.number("velocity", UNLIMITED),
         limit.number("effort", UNLIMITED),
     )
-    return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in read))
+    limits = Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in read))
+    return limits._replace(lower=-inf, upper=inf) if kind == "continuous" else limits
 
 
 def _drive(element: Element, drive: Drive) -> Drive:
@@ -146,6 +174,7 @@ def _drive(element: Element, drive: Drive) -> Drive:
 
 def _rotor_drives(root: Element) -> dict[str, Drive]:
     """The rotor inertia of each joint's transmission, times the gear ratio squared."""
+    names = [joint.get("name") for joint in root.all("joint")]
     drives = {}
     for transmission in root.all("transmission"):
         joints = transmission.all("joint")
@@ -156,10 +185,18 @@ def _rotor_drives(root: Element) -> dict[str, Drive]:
             ratio = _value(actuator, "mechanicalReduction", "drake:gear_ratio")
             if ratio is None:
                 ratio = _value(joint, "mechanicalReduction")
-            drives[joint.word("name")] = Drive(
-                rotor_inertia=(inertia or 0.0) * (1.0 if ratio is None else ratio) ** 2,
+            ratio = 1.0 if ratio is None else ratio
+            drive = Drive(
+                rotor_inertia=(inertia or 0.0) * ratio * ratio,
                 offset=_value(actuator, "friction_offset") or 0.0,
             )
+            if joint.word("name") not in names and drive != Drive():
+                raise ModelError(
+                    f"{joint.where}: the <transmission> has a rotor inertia or friction for joint "
+                    f"{joint.word('name')!r}, which does not exist: expected one of "
+                    f"{', '.join(names)}"
+                )
+            drives[joint.word("name")] = drive
     return drives
 
 
@@ -170,7 +207,7 @@ def _value(element: Element, *tags: str) -> float | None:
         if child is not None:
             if "value" in child.attributes:
                 return child.number("value")
-            return float(numbers(child.text, 1, f"{child.where}: <{tag}>")[0])
+            return float(numbers(child.text, 1, f"{child.where}: <{tag}>{child.text}</{tag}>")[0])
     return None
 
 
@@ -180,7 +217,7 @@ def _value(element: Element, *tags: str) -> float | None:
 def urdf_text(robot: Robot) -> str:
     """The robot as URDF: the file's links and frames, merged bodies as one."""
     description = _on_axes(described(robot))
-    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(description.name)}>"]
+    lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(description.name)}>"]
     for link in description.links:
         lines += _link_lines(link)
     for joint in description.joints:
@@ -208,9 +245,7 @@ def _on_axes(description: Description) -> Description:
     for joint in description.joints:
         if joint.child in off:
             name, there = f"{joint.child}_axis", Pose(np.eye(3), joint.point)
-            joints.append(
-                replace(joint, child=name, pose=joint.pose @ there, point=np.zeros(3))
-            )
+            joints.append(replace(joint, child=name, pose=joint.pose @ there, point=np.zeros(3)))
             joints.append(
                 Connection(f"{joint.child}_fixed", "fixed", name, joint.child, there.inverse())
             )
@@ -219,8 +254,16 @@ def _on_axes(description: Description) -> Description:
     return replace(description, links=tuple(links), joints=tuple(joints))
 
 
+def _quoted(text: str) -> str:
+    """A text as the value of an attribute, white space kept."""
+    escaped = html.escape(text)
+    for character in "\t\n\r":
+        escaped = escaped.replace(character, f"&#{ord(character)};")
+    return f'"{escaped}"'
+
+
 def _list(values: Vector | Sequence[float]) -> str:
-    return quoteattr(" ".join(repr(float(x) + 0.0) for x in values))
+    return _quoted(" ".join(repr(float(x) + 0.0) for x in values))
 
 
 def _origin_line(indent: str, at: Pose) -> str:
@@ -240,23 +283,23 @@ def _link_lines(link: Link) -> list[str]:
             "    </inertial>",
         ]
     for mesh in link.meshes:
-        shape = f"<mesh filename={quoteattr(mesh.file)} scale={_list(mesh.scale)}/>"
+        shape = f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>"
         inside += [
             "    <visual>",
             _origin_line("      ", mesh.pose),
             f"      <geometry>{shape}</geometry>",
             "    </visual>",
         ]
-    name = quoteattr(link.name)
+    name = _quoted(link.name)
     return [f"  <link name={name}>", *inside, "  </link>"] if inside else [f"  <link name={name}/>"]
 
 
 def _joint_lines(joint: Connection) -> list[str]:
     lines = [
-        f'  <joint name={quoteattr(joint.name)} type="{joint.kind}">',
+        f'  <joint name={_quoted(joint.name)} type="{joint.kind}">',
         _origin_line("    ", joint.pose),
-        f"    <parent link={quoteattr(joint.parent)}/>",
-        f"    <child link={quoteattr(joint.child)}/>",
+        f"    <parent link={_quoted(joint.parent)}/>",
+        f"    <child link={_quoted(joint.child)}/>",
     ]
     if joint.kind != "fixed":
         limits = {
@@ -277,10 +320,10 @@ def _transmission_lines(joint: Connection) -> list[str]:
     if not inertia and not offset:
         return []
     return [
-        f"  <transmission name={quoteattr(joint.name + '_transmission')}>",
+        f"  <transmission name={_quoted(joint.name + '_transmission')}>",
         "    <type>transmission_interface/SimpleTransmission</type>",
-        f"    <joint name={quoteattr(joint.name)}/>",
-        f"    <actuator name={quoteattr(joint.name + '_drive')}>",
+        f"    <joint name={_quoted(joint.name)}/>",
+        f"    <actuator name={_quoted(joint.name + '_drive')}>",
         "      <mechanicalReduction>1</mechanicalReduction>",
         f'      <rotor_inertia value="{inertia!r}"/>',
         f'      <friction_offset value="{offset!r}"/>',

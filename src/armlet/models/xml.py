@@ -11,9 +11,9 @@ from xml.parsers import expat
 import numpy as np
 
 from armlet.errors import ModelError
+from armlet.models.file import contents
 from armlet.scalar import Vector
 
-MAX_BYTES = 32 * 2**20
 MAX_DEPTH = 200
 
 
@@ -50,10 +50,10 @@ class Element:
     def get(self, key: str, default: str = "") -> str:
         return self.attributes.get(key, default)
 
-    def word(self, key: str) -> str:
+    def word(self, key: str, wanted: str = "a name") -> str:
         """An attribute that must be there."""
         if not self.attributes.get(key):
-            raise ModelError(f"{self.where}: <{self.tag}> has no {key}=\"…\": expected a name")
+            raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
         return self.attributes[key]
 
     def number(self, key: str, default: float | None = None) -> float:
@@ -65,31 +65,30 @@ class Element:
         text = self.attributes.get(key)
         if text is None:
             if default is None:
-                raise ModelError(f"{self.where}: <{self.tag}> has no {key}=\"…\": expected numbers")
+                wanted = "a number" if n == 1 else "numbers"
+                raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
             return np.array(default, dtype=float)
-        return numbers(text, n, f"{self.where}: <{self.tag} {key}=\"{text}\">")
+        return numbers(text, n, f'{self.where}: <{self.tag} {key}="{text}">')
 
 
 def numbers(text: str, n: int | None, subject: str) -> Vector:
     """The finite numbers in a text, n of them if n is given."""
+    wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
-        raise ModelError(f"{subject}: expected numbers separated by spaces") from None
+        raise ModelError(f"{subject}: expected {wanted}") from None
     if n is not None and len(values) != n:
         plural = "numbers" if n > 1 else "number"
         raise ModelError(f"{subject} has {len(values)} values: expected {n} {plural}")
     if not all(isfinite(value) for value in values):
-        raise ModelError(f"{subject}: expected finite numbers")
+        raise ModelError(f"{subject}: expected {wanted}")
     return np.array(values)
 
 
 def read_xml(path: Path) -> Element:
     """The root element of a file."""
-    data = path.read_bytes()
-    file = path.name
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"{file} has {len(data)} bytes: expected at most {MAX_BYTES}")
+    data, file = contents(path), path.name
     parser = expat.ParserCreate()
     open_elements: list[Element] = []
     roots: list[Element] = []
@@ -97,7 +96,10 @@ def read_xml(path: Path) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, file, parser.CurrentLineNumber)
         if len(open_elements) >= MAX_DEPTH:
-            raise ModelError(f"{element.where}: elements nest deeper than {MAX_DEPTH}")
+            raise ModelError(
+                f"{element.where}: <{tag}> is nested deeper than {MAX_DEPTH} elements: expected "
+                "fewer (no robot file needs as many)"
+            )
         (open_elements[-1].children if open_elements else roots).append(element)
         open_elements.append(element)
 
@@ -121,6 +123,21 @@ def read_xml(path: Path) -> Element:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        raise ModelError(f"{file}, line {error.lineno}: not well-formed XML: {reason}") from None
+        reason = _reason(
+            expat.ErrorString(error.code), data[parser.ErrorByteIndex :], open_elements
+        )
+        raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
+    except (LookupError, ValueError) as error:
+        raise ModelError(f"{file}, line 1: {error}: save the file as UTF-8") from None
     return roots[0]
+
+
+def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
+    """What the parser found, in the user's words; the rest starts where it gave up."""
+    if reason == expat.errors.XML_ERROR_NO_ELEMENTS:
+        reason = "the file ends" if open_elements else "the file has no element"
+    if reason == expat.errors.XML_ERROR_INVALID_TOKEN and rest[:1] > b"\x7f":
+        reason = f"the byte {rest[0]:#x} is not UTF-8: save the file as UTF-8"
+    elif open_elements:
+        reason += f" inside <{open_elements[-1].tag}> of line {open_elements[-1].line}"
+    return reason

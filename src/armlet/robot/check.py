@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from armlet.robot.description import Connection, Description, Link
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
+MAX_SIZE = 1e50
+"""Larger numbers are no lengths or masses, and their products overflow."""
 DOUBT = 1e-9
 """How far, relative to its size, an inertia may be off before it is called doubtful."""
 
@@ -31,11 +33,11 @@ def check(description: "Description", strict: bool) -> None:
     parent_of: dict[str, str] = {}
     for joint in description.joints:
         subject = f"{joint.where or where}: joint {joint.name!r}"
-        _check_joint(joint, subject)
-        for end in (joint.parent, joint.child):
-            if end not in known:
+        _check_joint(joint, subject, strict)
+        for end, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in known:
                 raise ModelError(
-                    f"{subject} joins link {end!r}, which does not exist; links: "
+                    f"{subject} has the {end} {name!r}, which does not exist: expected one of "
                     f"{', '.join(sorted(known))}"
                 )
         if joint.child in parent_of:
@@ -45,7 +47,10 @@ def check(description: "Description", strict: bool) -> None:
             )
         parent_of[joint.child] = joint.name
     if description.tool is not None and description.tool not in known:
-        raise ModelError(f"{where}: the tool is {description.tool!r}, which is no link or frame")
+        raise ModelError(
+            f"{where}: the tool is {description.tool!r}, which does not exist: expected one of "
+            f"{', '.join(sorted(known))}"
+        )
     _check_finite(description.gravity, f"{where}: gravity")
 
 
@@ -63,15 +68,15 @@ def _check_names(items: Iterable[Any], kind: str, where: str) -> None:
 
 def _check_finite(numbers: Any, subject: str) -> None:
     array = np.asarray(numbers, float)
-    if not np.isfinite(array).all():
-        raise ModelError(f"{subject} is {array.tolist()}: expected finite numbers")
-
-
-def _check_joint(joint: "Connection", subject: str) -> None:
-    if joint.kind not in KINDS:
+    if not (np.abs(array) < MAX_SIZE).all():
         raise ModelError(
-            f"{subject} is of kind {joint.kind!r}: expected one of {', '.join(KINDS)}"
+            f"{subject} is {array.tolist()}: expected finite numbers below {MAX_SIZE:g} in size"
         )
+
+
+def _check_joint(joint: "Connection", subject: str, strict: bool) -> None:
+    if joint.kind not in KINDS:
+        raise ModelError(f"{subject} is of kind {joint.kind!r}: expected one of {', '.join(KINDS)}")
     _check_finite(joint.pose.r, f"{subject}: its origin")
     _check_finite(joint.pose.R, f"{subject}: its orientation")
     if joint.kind == "fixed":
@@ -83,15 +88,24 @@ def _check_joint(joint: "Connection", subject: str) -> None:
         )
     _check_finite(joint.point, f"{subject}: the point on its axis")
     _check_finite(joint.drive, f"{subject}: its drive")
-    if joint.drive.rotor_inertia < 0:
+    rotor, viscous, coulomb, _ = joint.drive
+    if rotor < 0:
         raise ModelError(
-            f"{subject} has a rotor inertia of {joint.drive.rotor_inertia}: expected none below zero"
+            f"{subject} has a rotor inertia of {rotor} on the joint's side of the gear: expected "
+            "none below zero"
+        )
+    if viscous < 0 or coulomb < 0:
+        _doubt(
+            f"{subject} has friction that drives it, viscous {viscous}, coulomb {coulomb}: "
+            "expected none below zero",
+            strict,
         )
     lower, upper, velocity, effort = joint.limits
     if any(isnan(limit) for limit in joint.limits) or lower > upper or min(velocity, effort) < 0:
         raise ModelError(
-            f"{subject} has the limits lower {lower}, upper {upper}, velocity {velocity}, effort "
-            f"{effort}: expected lower <= upper and the others not below zero"
+            f"{subject} has the limits lower {lower:g}, upper {upper:g}, velocity {velocity:g}, "
+            f"effort {effort:g} (in rad or m): expected lower <= upper and the others not below "
+            "zero"
         )
 
 
@@ -102,14 +116,20 @@ def _check_link(link: "Link", subject: str, strict: bool) -> None:
     if link.mass < 0:
         raise ModelError(f"{subject} has mass {link.mass}: expected none below zero")
     size = np.abs(link.inertia).max()
-    if size == 0:
+    if size == 0 or (link.as_published and not strict):
         return
     if np.abs(link.inertia - link.inertia.T).max() > DOUBT * size:
-        raise ModelError(f"{subject} has an inertia that is not symmetric")
+        raise ModelError(
+            f"{subject} has the inertia {link.inertia.tolist()}: expected a symmetric tensor"
+        )
     low, middle, high = np.linalg.eigvalsh(link.inertia)
     moments = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
     if low <= 0:
-        _doubt(f"{subject} has an inertia that is not positive definite: {moments}", strict)
+        _doubt(
+            f"{subject} has an inertia that is not positive definite: {moments}; expected all "
+            "above zero",
+            strict,
+        )
     elif high - low - middle > DOUBT * size:
         _doubt(
             f"{subject} has an inertia that no body can have: {moments}, the largest exceeds the "
@@ -117,7 +137,7 @@ def _check_link(link: "Link", subject: str, strict: bool) -> None:
             strict,
         )
     if link.mass == 0:
-        _doubt(f"{subject} has an inertia but no mass: {moments}", strict)
+        _doubt(f"{subject} has an inertia but no mass: {moments}; expected a mass too", strict)
 
 
 def _doubt(message: str, strict: bool) -> None:

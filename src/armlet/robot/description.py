@@ -17,6 +17,9 @@ from armlet.robot.pose import HERE, TOLERANCE, Pose, turn
 from armlet.robot.robot import BASE, Drive, Frame, Joint, Limits, Robot
 from armlet.scalar import Matrix, Vector
 
+NEGLIGIBLE = 1e-12
+"""How far (m) a frame may be from its joint's axis and count as on it."""
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -38,6 +41,8 @@ class Link:
     meshes: tuple[Mesh, ...] = ()
     where: str = ""
     """The place in the file, for messages: 'arm.urdf, line 12'."""
+    as_published: bool = False
+    """Whether a doubtful inertia is known to be what the source says, so that no warning is due."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,8 @@ class Connection:
     axis: Vector = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     point: Vector = field(default_factory=lambda: np.zeros(3))
     """A point on the axis, in the child's frame."""
-    limits: Limits = Limits()
-    drive: Drive = Drive()
+    limits: Limits = field(default_factory=Limits)
+    drive: Drive = field(default_factory=Drive)
     where: str = ""
 
 
@@ -135,11 +140,12 @@ def locked(
     joints: Sequence[Connection], lock: Mapping[str, float], where: str = ""
 ) -> list[Connection]:
     """The joints, with those named in `lock` fixed at the value given."""
-    unknown = set(lock) - {joint.name for joint in joints}
+    moving = [joint.name for joint in joints if joint.kind != "fixed"]
+    unknown = sorted(set(lock) - set(moving))
     if unknown:
-        names = ", ".join(j.name for j in joints if j.kind != "fixed")
         raise ModelError(
-            f"{where or 'lock'}: no joint is called {sorted(unknown)[0]!r}; joints: {names}"
+            f"{where or 'lock'}: no moving joint is called {unknown[0]!r}: expected one of "
+            f"{', '.join(moving)}"
         )
     return [_fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
 
@@ -172,7 +178,10 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
     roots = [link for link in description.links if link.name not in children]
     if not roots:
         loop = " -> ".join(_loop({j.child: j.parent for j in joints}))
-        raise ModelError(f"{description.where}: no link is the base, the joints form a loop: {loop}")
+        raise ModelError(
+            f"{joints[0].where or description.where}: every link has a parent, the joints form a "
+            f"loop: {loop}; armlet takes trees: cut the loop by removing one joint"
+        )
     if len(roots) > 1:
         raise ModelError(
             f"{roots[1].where or description.where}: two links have no parent, {roots[0].name!r} "
@@ -256,7 +265,10 @@ def described(robot: Robot) -> Description:
     zero = _zero_poses(robot)
     for i, joint in enumerate(robot.joints):
         p, own = robot.parent[i], base_of[i]
-        axis, point = own.R.T[:, 2], own.inverse().r
+        axis = own.R.T[:, 2]
+        point = own.inverse().r
+        point = point - axis * (axis @ point)
+        on_axis = joint.letter == "P" or np.abs(point).max() < NEGLIGIBLE
         links.append(_link(robot, i, own))
         joints.append(
             Connection(
@@ -266,7 +278,7 @@ def described(robot: Robot) -> Description:
                 child=robot.links[i],
                 pose=base_of[p].inverse() @ zero[i] @ own,
                 axis=axis,
-                point=point - axis * (axis @ point),
+                point=np.zeros(3) if on_axis else point,
                 limits=joint.limits,
                 drive=robot.drives[i],
             )
@@ -302,5 +314,3 @@ def _link(robot: Robot, i: int, own: Pose) -> Link:
     I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
     meshes = robot.meshes.get(robot.links[i], ())
     return Link(robot.links[i], float(m), own.inverse().point(com), I, meshes)
-
-

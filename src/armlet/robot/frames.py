@@ -72,7 +72,8 @@ class Chooser:
 
     def nearest(self, line: Line, other: Line) -> Vector:
         """The point of a line nearest to another that is not parallel to it."""
-        assert line.point is not None and other.point is not None
+        assert line.point is not None
+        assert other.point is not None
         across = np.cross(line.axis, other.axis)
         t = np.cross(other.point - line.point, other.axis) @ across / (across @ across)
         return line.point + t * line.axis

@@ -12,7 +12,7 @@ TOLERANCE = 1e-9
 
 
 def round_angle(angle: float, tolerance: float = TOLERANCE) -> float:
-    """The angle in (-π, π], exactly a multiple of a quarter turn when it is within the tolerance."""
+    """The angle in (-π, π], exactly a multiple of a quarter turn where it is close to one."""
     angle = math.remainder(angle, 4 * QUARTER)
     k = round(angle / QUARTER)
     if abs(angle - k * QUARTER) > tolerance:

@@ -187,18 +187,17 @@ class Robot:
         return [drive.rotor_inertia for drive in self.drives]
 
     def displacements(self, q: Vector) -> list[Displacement]:
-        """How each body sits in its parent; the last screw is the joint's own, about and along z."""
+        """How each body sits in its parent; the last screw, about and along z, is the joint's."""
         return [
-            Displacement((*mount, self._joint_screw(i, q[i]))) for i, mount in enumerate(self.mounts)
+            Displacement((*mount, self._joint_screw(i, q[i])))
+            for i, mount in enumerate(self.mounts)
         ]
 
     @cached_property
     def mounts(self) -> tuple[Displacement, ...]:
         """The constant part of each displacement, before the joint's own screw."""
         return tuple(
-            displacement(
-                Screw(2, *cos_sin(row.gamma), row.b), Screw(0, *cos_sin(row.alpha), row.a)
-            )
+            displacement(Screw(2, *cos_sin(row.gamma), row.b), Screw(0, *cos_sin(row.alpha), row.a))
             for row in self.rows
         )
 
@@ -223,13 +222,10 @@ class Robot:
     def frame(self, name: str | None = None) -> Frame:
         """A named frame; by default the tool."""
         name = self.tool if name is None else name
-        if name is None:
+        if name is None or name not in self.frames:
+            missing = "tool frame" if name is None else f"frame {name!r}"
             raise ModelError(
-                f"robot {self.name!r} has no tool frame: name a frame, one of {', '.join(self.frames)}"
-            )
-        if name not in self.frames:
-            raise ModelError(
-                f"robot {self.name!r} has no frame {name!r}; it has {', '.join(self.frames)}"
+                f"robot {self.name!r} has no {missing}: name one of {', '.join(self.frames)}"
             )
         return self.frames[name]
 
@@ -314,6 +310,11 @@ class Robot:
             raise DataError(f"gravity has shape {g.shape}: expected three components in base axes")
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
 
+    def with_tool(self, frame: str) -> "Robot":
+        """The robot with another of its frames as the tool."""
+        self.frame(frame)
+        return replace(self, tool=frame)
+
     def with_payload(
         self, mass: Scalar, com: Sequence[Scalar], inertia: Any = None, frame: str | None = None
     ) -> "Robot":
@@ -359,7 +360,7 @@ class Robot:
         return f"<Robot {self.name!r}: {self.n} joints {self.joint_letters}, {shape}{weight}{tool}>"
 
 
-def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, tuple[Any, ...]]:
+def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
     """The fields m, c and J of rows of ten parameters."""
     return {
         "m": tuple(row[9] for row in phi),

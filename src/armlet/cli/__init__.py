@@ -1,0 +1,40 @@
+"""The command line: one file a command."""
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from armlet.cli.count import count
+from armlet.cli.demo import demo
+from armlet.cli.info import info
+from armlet.cli.robots import robots
+from armlet.errors import ArmletError
+
+app = typer.Typer(
+    name="armlet",
+    help="The dynamics of robot arms, computed with the fewest operations.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+for command in (demo, robots, info, count):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run a command; bad input is one clear line and exit code 1."""
+    stderr = Console(stderr=True, soft_wrap=True)
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        stderr.print("[yellow]warning:[/]", str(message), highlight=False, markup=True)
+
+    warnings.showwarning = show
+    try:
+        app()
+    except ArmletError as error:
+        stderr.print("[red]error:[/]", end=" ")
+        stderr.print(str(error), highlight=False, markup=False)
+        sys.exit(1)

@@ -1,0 +1,95 @@
+"""armlet count"""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from armlet.api import trace
+from armlet.dynamics import FORMULATIONS, QUANTITIES
+from armlet.errors import ArmletError
+from armlet.graph import Count
+from armlet.models import general_arm, load
+
+
+def count(
+    robot: Annotated[
+        str | None, typer.Argument(help="A catalogue name or a file.", metavar="[ROBOT]")
+    ] = None,
+    general: Annotated[
+        str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
+    ] = None,
+    quantity: Annotated[
+        list[str] | None, typer.Option(help="A quantity to count; all by default. Repeatable.")
+    ] = None,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Take the inertias as numbers, not as symbols.")
+    ] = False,
+    drives: Annotated[
+        bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Count the multiplications (M) and additions (A) of each formulation.
+
+    Geometry is taken as numbers and inertias as symbols, the rule of the published tables:
+    what is computed from constants alone is free.
+
+    Example: armlet count puma560 --quantity inverse_dynamics
+    """
+    if (robot is None) == (general is None):
+        raise ArmletError("name a robot, or give --general RRRRRR")
+    arm = load(robot) if robot is not None else general_arm(general or "")
+    arm = arm if drives else arm.without_drives()
+    constants = {} if numbers else {"inertia": "symbolic"}
+    rows: list[dict[str, Any]] = []
+    for name in quantity or _moving(drives):
+        for formulation in FORMULATIONS.get(name, {"": None}):
+            every, fewest = (
+                trace(arm, name, formulation or None, constants=constants, minimal=minimal).count()
+                for minimal in (False, True)
+            )
+            rows.append(
+                {"quantity": name, "formulation": formulation, "all": every, "minimal": fewest}
+            )
+    if as_json:
+        print(json.dumps([{**row, **_counts(row)} for row in rows], indent=2))
+        return
+    title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    table.add_column("quantity", no_wrap=True)
+    table.add_column("formulation", no_wrap=True)
+    for column in ("all", "M+A", "minimal", "M+A"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("sin+cos", justify="right")
+    for row in rows:
+        every, fewest = row["all"], row["minimal"]
+        same = every == fewest and not QUANTITIES[row["quantity"]].minimal
+        table.add_row(
+            row["quantity"],
+            row["formulation"],
+            _short(every),
+            str(every.total),
+            "" if same else _short(fewest),
+            "" if same else str(fewest.total),
+            str(sum(times for _, times in fewest.functions)),
+        )
+    Console().print(table)
+
+
+def _moving(drives: bool) -> list[str]:
+    """The quantities that take operations; friction only where drives are kept."""
+    return [name for name in QUANTITIES if drives or name != "friction_torque"]
+
+
+def _short(count: Count) -> str:
+    return f"{count.M}M {count.A}A"
+
+
+def _counts(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: {"M": row[key].M, "A": row[key].A, **dict(row[key].functions)}
+        for key in ("all", "minimal")
+    }

@@ -1,0 +1,118 @@
+"""armlet info"""
+
+import json
+from math import degrees, isinf
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from armlet.models import load
+from armlet.robot import PHI, Robot
+
+ANGLES = ("gamma", "alpha", "theta")
+
+
+def info(
+    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.", metavar="ROBOT")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Show a robot: its canonical frames, masses, drives and named frames.
+
+    Example: armlet info puma560
+    """
+    arm = load(robot)
+    if as_json:
+        print(json.dumps(_data(arm), indent=2))
+        return
+    console = Console()
+    console.print(f"[bold]{arm.name}[/]  {arm!r}", highlight=False)
+    if arm.source:
+        console.print(f"numbers from {arm.source}", style="dim", highlight=False)
+    console.print(f"gravity {[round(float(x), 6) + 0.0 for x in arm.gravity]} in base axes")
+    for table in (_frames(arm), _bodies(arm), _drives(arm)):
+        if table is not None:
+            console.print()
+            console.print(table)
+    console.print()
+    console.print(f"frames: {', '.join(arm.frames)}", highlight=False)
+
+
+def _data(arm: Robot) -> dict[str, Any]:
+    return {
+        "name": arm.name,
+        "source": arm.source,
+        "joints": arm.joint_letters,
+        "gravity": [float(x) for x in arm.gravity],
+        "tool": arm.tool,
+        "frames": list(arm.frames),
+        "table": [
+            {**row, "limits": _finite(joint.limits._asdict()), "drive": drive._asdict()}
+            for row, joint, drive in zip(arm.dh_table(), arm.joints, arm.drives, strict=True)
+        ],
+        "phi": dict(zip(arm.links, arm.phi.tolist(), strict=True)),
+        "phi_order": list(PHI),
+    }
+
+
+def _finite(limits: dict[str, float]) -> dict[str, float | None]:
+    return {key: None if isinf(value) else value for key, value in limits.items()}
+
+
+def _table(title: str, words: list[str], numbers: list[str]) -> Table:
+    """An empty table, words to the left and numbers to the right."""
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for column in words:
+        table.add_column(column, no_wrap=True)
+    for column in numbers:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _number(value: float) -> str:
+    return "[dim]·[/]" if value == 0 else f"{value:.6g}"
+
+
+def _frames(arm: Robot) -> Table:
+    """Canonical rows, angles in degrees; the columns of branches only where there are any."""
+    rows = arm.dh_table()
+    keys = [
+        key
+        for key in ("gamma", "b", "alpha", "a", "d", "theta")
+        if key not in ("gamma", "b") or any(row[key] for row in rows)
+    ]
+    units = [f"{key} [dim]{'deg' if key in ANGLES else 'm'}[/]" for key in keys]
+    title = "canonical frames (modified DH)"
+    table = _table(title, ["joint", "kind", "parent"], [*units, "range"])
+    for joint, row in zip(arm.joints, rows, strict=True):
+        values = [_number(degrees(row[key]) if key in ANGLES else row[key]) for key in keys]
+        table.add_row(joint.name, joint.kind, row["parent"], *values, _range(joint))
+    return table
+
+
+def _range(joint: Any) -> str:
+    if isinf(joint.limits.lower) and isinf(joint.limits.upper):
+        return "[dim]any[/]"
+    scale, unit = (1.0, "m") if joint.letter == "P" else (degrees(1.0), "°")
+    return f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}"
+
+
+def _bodies(arm: Robot) -> Table:
+    """Mass and centre of mass in the frames of the file."""
+    table = _table("bodies (kg, m; file frames)", ["link"], ["mass", "x", "y", "z"])
+    for i, link in enumerate(arm.links):
+        m = arm.m[i]
+        com = arm.frames[link].pose.inverse().point(arm.c[i] / m) if m else (0, 0, 0)
+        table.add_row(link, _number(m), *(_number(round(float(x), 9)) for x in com))
+    return table
+
+
+def _drives(arm: Robot) -> Table | None:
+    if not any(any(drive) for drive in arm.drives):
+        return None
+    columns = ["rotor inertia", "viscous", "Coulomb", "offset"]
+    table = _table("drives (SI, joint side)", ["joint"], columns)
+    for joint, drive in zip(arm.joints, arm.drives, strict=True):
+        table.add_row(joint.name, *(_number(x) for x in drive))
+    return table

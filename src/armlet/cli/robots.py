@@ -1,0 +1,36 @@
+"""armlet robots"""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from armlet.models import about, catalogue, load
+
+
+def robots(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the arms that come with armlet.
+
+    Example: armlet robots
+    """
+    rows: list[dict[str, Any]] = []
+    for name in catalogue():
+        arm = load(name)
+        rows.append(
+            {"name": name, "joints": arm.joint_letters, "mass": float(arm.mass), **about(name)}
+        )
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("name", "joints", "mass", "arm"):
+        table.add_column(column, justify="right" if column == "mass" else "left")
+    for row in rows:
+        table.add_row(row["name"], row["joints"], f"{row['mass']:.2f} kg", row["title"])
+    console = Console()
+    console.print(table)
+    console.print("\nWhere the numbers come from: armlet info NAME", style="dim")

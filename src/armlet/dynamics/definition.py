@@ -1,0 +1,172 @@
+"""Every quantity from its definition: slow, obvious, never optimised.
+
+What the formulations are held against. All vectors are in the axes of the canonical base,
+positions from its origin; bodies are placed by products of 4x4 matrices.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from armlet.algebra import cross
+from armlet.robot import BASE, Pose, Robot
+from armlet.scalar import Matrix, Scalar, Vector, cos_sin, sign
+
+State = Sequence[Scalar] | Vector
+
+
+def homogeneous(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
+    """A turn about a coordinate axis and a slide along it, as a 4x4 matrix."""
+    c, s = cos_sin(angle)
+    T = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=object)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    T[i, i], T[i, j], T[j, i], T[j, j] = c, -s, s, c
+    T[axis, 3] = slide
+    return T
+
+
+def poses(robot: Robot, q: State) -> list[Matrix]:
+    """The 4x4 pose of each body in the base; of the base itself, last, the identity."""
+    T = [homogeneous(0, 0, 0)] * (robot.n + 1)
+    for i, p in enumerate(robot.parent):
+        row = robot.rows[i]
+        slides = robot.joints[i].kind == "prismatic"
+        theta, d = (row.theta, row.d + q[i]) if slides else (row.theta + q[i], row.d)
+        T[i] = (
+            T[p]
+            @ homogeneous(2, row.gamma, row.b)
+            @ homogeneous(0, row.alpha, row.a)
+            @ homogeneous(2, theta, d)
+        )
+    return T
+
+
+def motion(
+    robot: Robot, q: State, qd: State, qdd: State, base_acceleration: State
+) -> tuple[list[Matrix], list[Vector], list[Vector], list[Vector], list[Vector]]:
+    """ω, ω̇, v and v̇ of each body's origin."""
+    T = poses(robot, q)
+    zero = np.array([0, 0, 0], dtype=object)
+    w, wd, v, vd = ([zero] * (robot.n + 1) for _ in range(4))
+    vd[BASE] = np.array(base_acceleration, dtype=object)
+    for i, p in enumerate(robot.parent):
+        z, s = T[i][:3, 2], T[i][:3, 3] - T[p][:3, 3]
+        w[i], wd[i] = w[p], wd[p]
+        v[i] = v[p] + cross(w[p], s)
+        vd[i] = vd[p] + cross(wd[p], s) + cross(w[p], cross(w[p], s))
+        if robot.joints[i].kind == "prismatic":
+            v[i] = v[i] + z * qd[i]
+            vd[i] = vd[i] + 2 * cross(w[p], z) * qd[i] + z * qdd[i]
+        else:
+            w[i] = w[p] + z * qd[i]
+            wd[i] = wd[p] + z * qdd[i] + cross(w[p], z) * qd[i]
+    return T, w, wd, v, vd
+
+
+def bodies(robot: Robot, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Vector, Matrix]]:
+    """First moment and inertia of each body about its own origin, in base axes."""
+    for i in range(robot.n):
+        R = T[i][:3, :3]
+        yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
+
+
+def ancestors(robot: Robot, i: int) -> Iterator[int]:
+    while i != BASE:
+        yield i
+        i = robot.parent[i]
+
+
+def inverse_dynamics(
+    robot: Robot, q: State, qd: State, qdd: State, wrench: Vector | None = None
+) -> Vector:
+    """d'Alembert: each joint bears, along its axis, the inertial forces of all it carries."""
+    T, w, wd, _, vd = motion(robot, q, qd, qdd, -robot.g)
+    tau: list[Scalar] = [drive.rotor_inertia * qdd[i] for i, drive in enumerate(robot.drives)]
+    for k, m, c, J in bodies(robot, T):
+        force = m * vd[k] + cross(wd[k], c) + cross(w[k], cross(w[k], c))
+        moment = J @ wd[k] + cross(w[k], J @ w[k]) + cross(c, vd[k])
+        for i in ancestors(robot, k):
+            z, arm = T[i][:3, 2], T[k][:3, 3] - T[i][:3, 3]
+            slides = robot.joints[i].kind == "prismatic"
+            tau[i] = tau[i] + (z @ force if slides else z @ (moment + cross(arm, force)))
+    if wrench is not None:
+        R = forward_kinematics(robot, q)[:3, :3]
+        in_base = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
+        return np.array(tau) + jacobian(robot, q).T @ in_base
+    return np.array(tau)
+
+
+def inertia_matrix(robot: Robot, q: State) -> Matrix:
+    """The matrix of the kinetic energy: column by column, unit speeds of one joint."""
+    n = robot.n
+    still = [0] * n
+    units = [[int(i == k) for i in range(n)] for k in range(n)]
+    moved = [motion(robot, q, unit, still, [0, 0, 0]) for unit in units]
+    H = np.diag(np.array([drive.rotor_inertia for drive in robot.drives], dtype=object))
+    for k, m, c, J in bodies(robot, moved[0][0]):
+        for i in ancestors(robot, k):
+            for j in ancestors(robot, k):
+                wi, vi, wj, vj = moved[i][1][k], moved[i][3][k], moved[j][1][k], moved[j][3][k]
+                H[i, j] = H[i, j] + m * vi @ vj + vi @ cross(wj, c) + vj @ cross(wi, c)
+                H[i, j] = H[i, j] + wi @ J @ wj
+    return H
+
+
+def bias(robot: Robot, q: State, qd: State) -> Vector:
+    return inverse_dynamics(robot, q, qd, [0] * robot.n)
+
+
+def gravity_torque(robot: Robot, q: State) -> Vector:
+    return inverse_dynamics(robot, q, [0] * robot.n, [0] * robot.n)
+
+
+def friction_torque(robot: Robot, qd: State) -> Vector:
+    return np.array(
+        [
+            d.viscous * x + d.coulomb * sign(x) + d.offset
+            for d, x in zip(robot.drives, qd, strict=True)
+        ]
+    )
+
+
+def base_in_file(robot: Robot) -> Matrix:
+    """The 4x4 pose of the canonical base in the file's."""
+    return frame_matrix(robot.frames[robot.base_link].pose.inverse())
+
+
+def frame_matrix(pose: Pose) -> Matrix:
+    T = homogeneous(0, 0, 0)
+    T[:3, :3], T[:3, 3] = pose.R, pose.r
+    return T
+
+
+def forward_kinematics(robot: Robot, q: State, frame: str | None = None) -> Matrix:
+    body, pose = robot.frame(frame)
+    return base_in_file(robot) @ poses(robot, q)[body] @ frame_matrix(pose)
+
+
+def jacobian(robot: Robot, q: State, frame: str | None = None) -> Matrix:
+    """Column by column: what the frame does at unit speed of one joint."""
+    T, R_file = poses(robot, q), base_in_file(robot)[:3, :3]
+    body, pose = robot.frame(frame)
+    tip = (T[body] @ frame_matrix(pose))[:3, 3]
+    Jq = np.zeros((6, robot.n), dtype=object)
+    for i in ancestors(robot, body):
+        z, arm = T[i][:3, 2], tip - T[i][:3, 3]
+        slides = robot.joints[i].kind == "prismatic"
+        Jq[:3, i] = R_file @ (0 * z if slides else z)
+        Jq[3:, i] = R_file @ (z if slides else cross(z, arm))
+    return Jq
+
+
+def energy(robot: Robot, q: State, qd: State) -> tuple[Scalar, Scalar]:
+    T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
+    origin = robot.frames[robot.base_link].pose.r
+    kinetic: Scalar = sum(
+        d.rotor_inertia * x * x / 2 for d, x in zip(robot.drives, qd, strict=True)
+    )
+    potential: Scalar = 0
+    for k, m, c, J in bodies(robot, T):
+        kinetic = kinetic + m * v[k] @ v[k] / 2 + v[k] @ cross(w[k], c) + w[k] @ J @ w[k] / 2
+        potential = potential - robot.g @ (m * (T[k][:3, 3] - origin) + c)
+    return kinetic, potential

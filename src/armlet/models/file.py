@@ -1,0 +1,24 @@
+"""The bytes of a model file, with a bound on how many."""
+
+from pathlib import Path
+
+from armlet.errors import ModelError
+
+MAX_BYTES = 32 * 2**20
+
+
+def contents(path: Path) -> bytes:
+    """All of a file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelError(
+            f"{path.name}: the file cannot be read: {error.strerror}; expected one you may read"
+        ) from None
+    if len(data) > MAX_BYTES:
+        raise ModelError(
+            f"{path.name}: the file has more than {MAX_BYTES} bytes: expected the description of "
+            "one robot, without its meshes"
+        )
+    return data

@@ -1,0 +1,86 @@
+"""What MJCF can say and armlet does not model."""
+
+import numpy as np
+
+from armlet.errors import ModelError
+from armlet.models.mjcf_settings import ORIENTATIONS, Defaults, called, flag, section
+from armlet.models.xml import Element
+
+SAVE_IT = "save the model as one plain file with MuJoCo, mujoco.mj_saveLastXML"
+READ = ("body", "frame", "inertial", "joint", "geom", "site", "camera", "light")
+NOT_READ = {
+    "freejoint": "has six freedoms: expected hinge or slide joints, or none to fix the body",
+    "replicate": f"is not read: {SAVE_IT}",
+    "attach": f"is not read: {SAVE_IT}",
+    "composite": "is not read: expected rigid bodies",
+    "flexcomp": "is not read: expected rigid bodies",
+}
+FREEDOMS = {"ball": "three freedoms", "free": "six freedoms"}
+PLACE = {"name", "childclass", "pos", *ORIENTATIONS}
+KNOWN = {
+    "frame": PLACE,
+    "body": {*PLACE, "mocap", "gravcomp", "sleep", "simple", "fuse", "user"},
+    "inertial": {"pos", "mass", "diaginertia", "fullinertia", *ORIENTATIONS},
+    "joint": {
+        "name", "class", "type", "group", "pos", "axis", "ref", "range", "limited", "armature",
+        "damping", "frictionloss", "stiffness", "springdamper", "springref", "springyield",
+        "actuatorfrcrange", "actuatorfrclimited", "actuatorgravcomp", "margin", "solreflimit",
+        "solimplimit", "solreffriction", "solimpfriction", "user",
+    },
+}  # fmt: skip
+
+
+def refuse_includes(element: Element) -> None:
+    for child in element.children:
+        if child.tag == "include":
+            raise ModelError(f"{called(child)} is not read: {SAVE_IT}")
+        refuse_includes(child)
+
+
+def refuse_constraints(root: Element, defaults: Defaults) -> None:
+    """Refuse what ties joints and bodies together beside the tree."""
+    for element in section(root, "equality").children:
+        constraint = defaults.fill(element, "equality")
+        if not flag(constraint, "active", "true"):
+            continue
+        subject = f"{called(constraint)} in <equality>"
+        joint = constraint.get("joint1")
+        if joint:
+            raise ModelError(
+                f"{subject} ties joint {joint!r}, which armlet does not model: set "
+                f'active="false" and lock the joint while loading, lock={{{joint!r}: 0.0}}'
+            )
+        raise ModelError(
+            f'{subject} closes a loop: expected a tree; remove it or set active="false"'
+        )
+    for element in section(root, "tendon").children:
+        tendon = defaults.fill(element, "tendon")
+        for key in ("stiffness", "damping", "armature", "frictionloss"):
+            refuse_nonzero(tendon, key, "a force along it")
+    for flex in section(root, "deformable").all("flex"):
+        raise ModelError(f"{called(flex)} is not read: expected rigid bodies")
+
+
+def refuse_nonzero(element: Element, key: str, meaning: str, first: int = 0) -> None:
+    """Refuse an attribute with numbers other than zero, from the first that counts."""
+    if np.any(element.numbers(key, None, ())[first:]):
+        raise ModelError(
+            f'{called(element)} has {key}="{element.get(key)}", {meaning}, which armlet does not '
+            "model: remove it"
+        )
+
+
+def check_tag(element: Element) -> None:
+    """Refuse an element of a body that may change its dynamics and is not read."""
+    if element.tag not in READ:
+        unknown = f"is not read: expected one of {', '.join(READ)}"
+        raise ModelError(f"{called(element)} {NOT_READ.get(element.tag, unknown)}")
+
+
+def check_attributes(element: Element) -> None:
+    unknown = set(element.attributes) - KNOWN.get(element.tag, set(element.attributes))
+    if unknown:
+        raise ModelError(
+            f'{called(element)} has {min(unknown)}="…", which is not read: expected one of '
+            f"{', '.join(sorted(KNOWN[element.tag]))}"
+        )

@@ -1,0 +1,254 @@
+"""What an MJCF file says for all its elements: compiler settings, default classes, spellings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import atan2, cos, inf, radians, sin
+
+import numpy as np
+
+from armlet.errors import ModelError
+from armlet.models.xml import Element
+from armlet.robot import Pose
+from armlet.robot.pose import rotation_of_quaternion, rounded, turn
+from armlet.scalar import Matrix, Vector
+
+ORIENTATIONS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}
+"""The spellings of an orientation, and how many numbers each takes."""
+
+OPEN_LISTS = ("size", "gear", "damping", "stiffness")
+"""Attributes whose missing last numbers come from the default class."""
+
+ACTUATORS = (
+    "general", "motor", "position", "velocity", "intvelocity", "orientation", "pid", "damper",
+    "cylinder", "muscle", "adhesion", "dcmotor", "plugin",
+)  # fmt: skip
+
+
+def section(root: Element, tag: str) -> Element:
+    """All sections with a tag as one: the children of all, of each attribute the last."""
+    found = root.all(tag)
+    whole = Element(tag, {}, root.file, found[-1].line if found else root.line)
+    for part in found:
+        whole.attributes |= part.attributes
+        whole.children += part.children
+    return whole
+
+
+def called(element: Element) -> str:
+    """What to call an element in messages: its place, its tag and its name."""
+    name = f" {element.get('name')!r}" if element.get("name") else ""
+    return f"{element.where}: <{element.tag}>{name}"
+
+
+def choice(element: Element, key: str, options: Sequence[str], default: str) -> str:
+    """An attribute that is one of a few words."""
+    word = element.get(key, default)
+    if word not in options:
+        raise ModelError(
+            f'{called(element)} has {key}="{word}": expected one of {", ".join(options)}'
+        )
+    return word
+
+
+def flag(element: Element, key: str, default: str = "false") -> bool:
+    """An attribute that is true or false."""
+    return choice(element, key, ("false", "true"), default) == "true"
+
+
+def first_number(element: Element, key: str, default: float) -> float:
+    """The first number of an attribute that may hold several."""
+    numbers = element.numbers(key, None, (default,))
+    if not len(numbers):
+        raise ModelError(f'{called(element)} has {key}="": expected a number')
+    return float(numbers[0])
+
+
+# ---------------------------------------------------------------------------------- compiler
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The settings that change what the elements mean."""
+
+    unit: float
+    """The file's unit of angle in radians."""
+    eulerseq: str
+    autolimits: bool
+    inertiafromgeom: str
+    groups: tuple[float, float]
+    """The first and the last group of geoms that give bodies their inertia."""
+    boundmass: float
+    boundinertia: float
+    balanceinertia: bool
+    settotalmass: float
+    meshdir: str
+    strippath: bool
+
+
+def read_compiler(root: Element) -> Compiler:
+    """The <compiler> sections, with MuJoCo's defaults."""
+    compiler = section(root, "compiler")
+    if compiler.get("coordinate", "local") != "local":
+        raise ModelError(
+            f'{called(compiler)} has coordinate="{compiler.get("coordinate")}": expected local; '
+            "save the file with MuJoCo 2.3.3 or older to convert it"
+        )
+    eulerseq = compiler.get("eulerseq", "xyz")
+    if len(eulerseq) != 3 or set(eulerseq.lower()) - set("xyz"):
+        raise ModelError(
+            f'{called(compiler)} has eulerseq="{eulerseq}": expected three letters of xyzXYZ'
+        )
+    low, high = compiler.numbers("inertiagrouprange", 2, (0.0, 5.0))
+    in_degrees = choice(compiler, "angle", ("degree", "radian"), "degree") == "degree"
+    return Compiler(
+        unit=radians(1) if in_degrees else 1.0,
+        eulerseq=eulerseq,
+        autolimits=flag(compiler, "autolimits", "true"),
+        inertiafromgeom=choice(compiler, "inertiafromgeom", ("false", "true", "auto"), "auto"),
+        groups=(low, high),
+        boundmass=compiler.number("boundmass", 0.0),
+        boundinertia=compiler.number("boundinertia", 0.0),
+        balanceinertia=flag(compiler, "balanceinertia"),
+        settotalmass=compiler.number("settotalmass", -1.0),
+        meshdir=compiler.get("meshdir", compiler.get("assetdir")),
+        strippath=flag(compiler, "strippath"),
+    )
+
+
+# ---------------------------------------------------------------------------------- defaults
+
+
+class Defaults:
+    """The classes of <default>: for each, the attributes that its elements start from."""
+
+    def __init__(self, root: Element) -> None:
+        self.classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        for top in root.all("default"):
+            if top.get("class", "main") != "main":
+                raise ModelError(
+                    f"{top.where}: the outermost default class is {top.get('class')!r}: expected "
+                    "'main' or no name; nest the class in <default>"
+                )
+            self._read(top, self.classes["main"])
+
+    def _read(self, element: Element, starts: dict[str, dict[str, str]]) -> None:
+        for child in element.children:
+            if child.tag != "default":
+                kind = "actuator" if child.tag in ACTUATORS else child.tag
+                starts[kind] = _overlaid(starts.get(kind, {}), child.attributes)
+        for nested in element.all("default"):
+            name = nested.word("class")
+            if name in self.classes:
+                raise ModelError(
+                    f"{nested.where}: two default classes are called {name!r}: names must differ"
+                )
+            self.classes[name] = {kind: dict(start) for kind, start in starts.items()}
+            self._read(nested, self.classes[name])
+
+    def known(self, element: Element, key: str, otherwise: str) -> str:
+        """The class that an attribute names, which must be there."""
+        name = element.get(key, otherwise)
+        if name not in self.classes:
+            raise ModelError(
+                f'{called(element)} has {key}="{name}", which is no default class: expected one '
+                f"of {', '.join(self.classes)}"
+            )
+        return name
+
+    def fill(self, element: Element, kind: str, otherwise: str = "main") -> Element:
+        """The element with all its attributes, those of its class included."""
+        start = self.classes[self.known(element, "class", otherwise)].get(kind, {})
+        return replace(element, attributes=_overlaid(start, element.attributes))
+
+
+def _overlaid(under: Mapping[str, str], over: Mapping[str, str]) -> dict[str, str]:
+    """The attributes `over`, with what they leave open from those `under` them."""
+    if not ORIENTATIONS.keys().isdisjoint(over):
+        under = {key: text for key, text in under.items() if key not in ORIENTATIONS}
+    both = {**under, **over}
+    for key in OPEN_LISTS:
+        if key in under and key in over:
+            own = over[key].split()
+            both[key] = " ".join(own + under[key].split()[len(own) :])
+    return both
+
+
+# ---------------------------------------------------------------------------------- spellings
+
+
+def span(element: Element, flagged: str, key: str, compiler: Compiler) -> tuple[float, float]:
+    """The ends of a range, infinite where the element says that it does not hold."""
+    low, high = element.numbers(key, 2, (0.0, 0.0))
+    limited = choice(element, flagged, ("false", "true", "auto"), "auto")
+    if limited == "auto" and not compiler.autolimits and (low or high):
+        raise ModelError(
+            f'{called(element)} has {key}="{element.get(key)}" but no {flagged}: expected true or '
+            'false, since <compiler> has autolimits="false"'
+        )
+    if limited == "true" and low >= high:
+        raise ModelError(
+            f'{called(element)} has {flagged}="true" and a {key} from {low:g} to {high:g}: '
+            "expected the first below the second"
+        )
+    return (low, high) if limited != "false" and low < high else (-inf, inf)
+
+
+def placed(element: Element, compiler: Compiler) -> Pose:
+    """The pose of an element in the frame around it."""
+    r = element.numbers("pos", 3, (0.0, 0.0, 0.0))
+    if "fromto" not in element.attributes:
+        return Pose(_orientation(element, compiler), r)
+    ends = element.numbers("fromto", 6).reshape(2, 3)
+    if np.any(r):
+        raise ModelError(f"{called(element)} has pos and fromto: expected one of them")
+    return Pose(_minimal_turn(direction(ends[0] - ends[1], element, "fromto")), ends.mean(axis=0))
+
+
+def direction(vector: Vector, element: Element, key: str) -> Vector:
+    """The unit vector along a vector that an attribute gives."""
+    length = float(np.linalg.norm(vector))
+    if length < 1e-10:
+        raise ModelError(
+            f'{called(element)} has {key}="{element.get(key)}", which is no direction: expected '
+            "one that is not zero"
+        )
+    unit: Vector = vector / length
+    return unit
+
+
+def rotation(axis: Vector, angle: float) -> Matrix:
+    """The rotation about a unit vector."""
+    return rotation_of_quaternion(cos(angle / 2), *(sin(angle / 2) * axis))
+
+
+def _minimal_turn(z: Vector) -> Matrix:
+    """The smallest rotation that takes the z axis to a unit vector."""
+    axis = np.array([-z[1], z[0], 0.0])
+    s = np.linalg.norm(axis)
+    return rotation(axis / s if s > 1e-10 else np.array([1.0, 0.0, 0.0]), atan2(s, z[2]))
+
+
+def _orientation(element: Element, compiler: Compiler) -> Matrix:
+    given = [key for key in ORIENTATIONS if key in element.attributes]
+    if len(given) > 1:
+        raise ModelError(f"{called(element)} has {' and '.join(given)}: expected one of them")
+    if not given:
+        return np.eye(3)
+    key = given[0]
+    x = element.numbers(key, ORIENTATIONS[key])
+    match key:
+        case "quat":
+            return rotation_of_quaternion(*direction(x, element, key))
+        case "axisangle":
+            return rotation(direction(x[:3], element, key), compiler.unit * x[3])
+        case "xyaxes":
+            X = direction(x[:3], element, key)
+            Y = direction(x[3:] - X * (X @ x[3:]), element, key)
+            return rounded(np.column_stack((X, Y, np.cross(X, Y))))
+        case "zaxis":
+            return _minimal_turn(direction(x, element, key))
+    R = np.eye(3)
+    for letter, angle in zip(compiler.eulerseq, compiler.unit * x, strict=True):
+        turned = turn("xyz".index(letter.lower()), angle)
+        R = R @ turned if letter.islower() else turned @ R
+    return R

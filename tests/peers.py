@@ -1,0 +1,110 @@
+"""Independent engines, asked for the same quantities in the same order of joints."""
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+
+
+class Pinocchio:
+    """Pinocchio on a URDF text, with the joint order of a robot."""
+
+    def __init__(self, urdf, joint_names, gravity):
+        self.model = pin.buildModelFromXML(urdf)
+        self.model.gravity.linear[:] = np.asarray(gravity, float)
+        self.data = self.model.createData()
+        joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]
+        self.joints = joints
+        self.v_index = [joint.idx_v for joint in joints]
+
+    def velocity(self, qd):
+        v = np.zeros(self.model.nv)
+        v[self.v_index] = qd
+        return v
+
+    def configuration(self, q):
+        full = np.zeros(self.model.nq)
+        for joint, x in zip(self.joints, q, strict=True):
+            full[joint.idx_q : joint.idx_q + joint.nq] = (
+                (np.cos(x), np.sin(x)) if joint.nq == 2 else (x,)
+            )
+        return full
+
+    def inverse_dynamics(self, q, qd, qdd):
+        state = self.configuration(q), self.velocity(qd), self.velocity(qdd)
+        return pin.rnea(self.model, self.data, *state)[self.v_index]
+
+    def wrench_torque(self, q, frame, wrench):
+        """The torque that holds a wrench (moment, force) of a frame on the world."""
+        Jq = self._jacobian(q, frame, pin.LOCAL)
+        return Jq.T @ wrench
+
+    def inertia_matrix(self, q):
+        M = pin.crba(self.model, self.data, self.configuration(q))
+        M = np.triu(M) + np.triu(M, 1).T
+        return M[np.ix_(self.v_index, self.v_index)]
+
+    def bias(self, q, qd):
+        state = self.configuration(q), self.velocity(qd)
+        return pin.nonLinearEffects(self.model, self.data, *state)[self.v_index]
+
+    def gravity_torque(self, q):
+        g = pin.computeGeneralizedGravity(self.model, self.data, self.configuration(q))
+        return g[self.v_index]
+
+    def forward_kinematics(self, q, frame):
+        pin.framesForwardKinematics(self.model, self.data, self.configuration(q))
+        return self.data.oMf[self.model.getFrameId(frame)].homogeneous
+
+    def jacobian(self, q, frame):
+        return self._jacobian(q, frame, pin.LOCAL_WORLD_ALIGNED)
+
+    def _jacobian(self, q, frame, axes):
+        Jq = pin.computeFrameJacobian(
+            self.model, self.data, self.configuration(q), self.model.getFrameId(frame), axes
+        )
+        return np.vstack([Jq[3:], Jq[:3]])[:, self.v_index]
+
+    def energy(self, q, qd):
+        q, v = self.configuration(q), self.velocity(qd)
+        return np.array(
+            [
+                pin.computeKineticEnergy(self.model, self.data, q, v),
+                pin.computePotentialEnergy(self.model, self.data, q),
+            ]
+        )
+
+
+class Mujoco:
+    """MuJoCo on a URDF or MJCF text, with the joint order of a robot."""
+
+    def __init__(self, text, joint_names, gravity):
+        self.model = mujoco.MjModel.from_xml_string(text)
+        self.model.opt.gravity[:] = np.asarray(gravity, float)
+        self.data = mujoco.MjData(self.model)
+        self.index = [self.model.joint(name).dofadr[0] for name in joint_names]
+
+    def _set(self, q, qd, qdd):
+        for name, value in (("qpos", q), ("qvel", qd), ("qacc", qdd)):
+            getattr(self.data, name)[self.index] = value
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_comPos(self.model, self.data)
+        mujoco.mj_crb(self.model, self.data)
+        mujoco.mj_comVel(self.model, self.data)
+
+    def inverse_dynamics(self, q, qd, qdd):
+        self._set(q, qd, qdd)
+        tau = np.zeros(self.model.nv)
+        mujoco.mj_rne(self.model, self.data, 1, tau)
+        return tau[self.index]
+
+    def bias(self, q, qd):
+        return self.inverse_dynamics(q, qd, np.zeros(len(q)))
+
+    def gravity_torque(self, q):
+        return self.bias(q, np.zeros(len(q)))
+
+    def inertia_matrix(self, q):
+        self._set(q, 0, 0)
+        M = np.zeros((self.model.nv, self.model.nv))
+        mujoco.mj_fullM(self.model, self.data, M)
+        return M[np.ix_(self.index, self.index)]

@@ -1,0 +1,138 @@
+"""Random robots to test on, as URDF text, and states for them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+import armlet
+from armlet.robot import Drive, Frame, Pose, Row
+
+QUARTERS = np.pi / 2 * np.arange(-1, 3)
+
+
+def random_urdf(seed, joints, drives=False, special=None):
+    """A tree of mixed joints: skew and special axes, fixed joints in between, branches.
+
+    `special` is how often axes and angles are those of the coordinate axes.
+    """
+    rng = np.random.default_rng(seed)
+    lines = [f'<robot name="random{seed}">', '<link name="base"/>']
+    movers = ["base"]
+    branching = rng.choice([0.0, 0.3])
+    special = rng.choice([0.0, 0.5, 1.0]) if special is None else special
+    for i in range(joints):
+        parent = movers[-1] if rng.random() >= branching else str(rng.choice(movers))
+        if rng.random() < 0.3:
+            lines += fixed_link(rng, f"plate{i}", parent, special)
+            parent = f"plate{i}"
+        name = f"link{i}"
+        kind = rng.choice(["revolute", "revolute", "prismatic", "continuous"])
+        lines += [
+            link(rng, name),
+            f'<joint name="joint{i}" type="{kind}">',
+            f'<parent link="{parent}"/><child link="{name}"/>',
+            origin(rng, special),
+            f'<axis xyz="{numbers(axis(rng, special))}"/>',
+            '<limit lower="-3" upper="3" velocity="2" effort="50"/>',
+            '<dynamics damping="0.3" friction="0.2"/>' if drives else "",
+            "</joint>",
+        ]
+        if drives:
+            lines.append(
+                f'<transmission name="t{i}"><joint name="joint{i}"/><actuator name="a{i}">'
+                f"<mechanicalReduction>10</mechanicalReduction>"
+                f'<rotor_inertia value="{rng.uniform(0.001, 0.01)!r}"/></actuator></transmission>'
+            )
+        movers.append(name)
+    lines += fixed_link(rng, "tool", movers[-1], special)
+    return "\n".join([*lines, "</robot>"])
+
+
+def numbers(values):
+    return " ".join(repr(float(x)) for x in values)
+
+
+def angles(rng, special):
+    return rng.choice(QUARTERS, 3) if rng.random() < special else rng.uniform(-3, 3, 3)
+
+
+def axis(rng, special):
+    if rng.random() < special:
+        return np.eye(3)[rng.integers(3)] * rng.choice([-1, 1])
+    return rng.normal(size=3)
+
+
+def origin(rng, special):
+    xyz = rng.uniform(-0.5, 0.5, 3)
+    if rng.random() < special:
+        xyz *= rng.integers(0, 2, 3)
+    return f'<origin xyz="{numbers(xyz)}" rpy="{numbers(angles(rng, special))}"/>'
+
+
+def link(rng, name):
+    """A body made of random points, so that its inertia is one that a body can have."""
+    points = rng.normal(scale=0.1, size=(6, 3))
+    masses = rng.uniform(0.1, 1, 6)
+    com = masses @ points / masses.sum()
+    r = points - com
+    I = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(masses, r, strict=True))
+    entries = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), I[np.triu_indices(3)], strict=True)
+    tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
+    return (
+        f'<link name="{name}"><inertial><origin xyz="{numbers(com)}" '
+        f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/><mass value="{float(masses.sum())!r}"/>'
+        f"<inertia {tensor}/></inertial></link>"
+    )
+
+
+def fixed_link(rng, name, parent, special):
+    body = link(rng, name) if rng.random() < 0.5 else f'<link name="{name}"/>'
+    return [
+        body,
+        f'<joint name="{name}_mount" type="fixed"><parent link="{parent}"/>'
+        f'<child link="{name}"/>{origin(rng, special)}</joint>',
+    ]
+
+
+def random_robot(folder, seed, joints, **options):
+    """The robot of a random URDF with its frame "tool" as the tool, and its path."""
+    path = folder / f"random{seed}.urdf"
+    path.write_text(random_urdf(seed, joints, **options))
+    return armlet.load(path).with_tool("tool"), path
+
+
+def states(robot, count=3, seed=0):
+    """Random q, qd, qdd, each (count, n)."""
+    return np.random.default_rng(seed).uniform(-2, 2, (3, count, robot.n))
+
+
+def with_scalars(robot, convert):
+    """The robot with every constant converted, say to fifty digits.
+
+    Frames lose their rotation, which no float matrix holds to more than sixteen digits.
+    """
+
+    def array(x):
+        return np.array([convert(y) for y in x.flat], dtype=object).reshape(x.shape)
+
+    return replace(
+        robot,
+        rows=tuple(Row(*map(convert, row)) for row in robot.rows),
+        drives=tuple(Drive(*map(convert, drive)) for drive in robot.drives),
+        m=tuple(map(convert, robot.m)),
+        c=tuple(map(array, robot.c)),
+        J=tuple(map(array, robot.J)),
+        g=array(robot.g),
+        frames={
+            name: Frame(body, Pose(np.eye(3, dtype=int), array(at.r)))
+            for name, (body, at) in robot.frames.items()
+        },
+    )
+
+
+def deviation(found, expected):
+    """The largest difference, relative to the largest entry expected."""
+    expected = np.asarray(expected, dtype=float)
+    found = np.asarray(found, dtype=float)
+    assert found.shape == expected.shape
+    return np.abs(found - expected).max() / max(1e-3, np.abs(expected).max())

@@ -1,0 +1,201 @@
+"""Files in and out: what is written reads back as the same robot."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from robots import deviation, random_robot, states
+
+import armlet
+from armlet.robot.pose import rotation_of_quaternion, rpy_of, turn
+
+WRITERS = {"urdf": armlet.Robot.to_urdf, "toml": armlet.Robot.to_toml}
+
+
+def assert_same(found, robot, tolerance=1e-12):
+    q, qd, qdd = states(robot)
+    assert found.joint_names == robot.joint_names
+    assert found.links == robot.links
+    assert set(found.frames) == set(robot.frames)
+    for a, b in zip(found.joints, robot.joints, strict=True):
+        assert a.kind == b.kind
+        assert tuple(a.limits) == pytest.approx(tuple(b.limits))
+    np.testing.assert_allclose(np.array(found.drives), np.array(robot.drives), rtol=1e-15)
+    assert (
+        deviation(found.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
+        < tolerance
+    )
+    assert deviation(found.inertia_matrix(q), robot.inertia_matrix(q)) < tolerance
+    for frame in robot.frames:
+        expected = robot.forward_kinematics(q, frame)
+        assert deviation(found.forward_kinematics(q, frame), expected) < tolerance
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("seed", range(15))
+def test_a_robot_written_reads_back_the_same(tmp_path, seed, ending):
+    robot, _ = random_robot(tmp_path, seed, 3 + seed, drives=True)
+    path = tmp_path / f"again.{ending}"
+    WRITERS[ending](robot, path)
+    assert_same(armlet.load(path), robot)
+
+
+@pytest.mark.parametrize("name", armlet.catalogue())
+def test_a_catalogue_arm_in_toml_reads_back_the_same(arms, tmp_path, name):
+    robot = arms[name]
+    robot.to_toml(tmp_path / "again.toml")
+    doubtful = name == "puma560"
+    with pytest.warns(armlet.ModelWarning) if doubtful else nullcontext():
+        found = armlet.load(tmp_path / "again.toml")
+    assert_same(found, robot)
+    assert found.tool == robot.tool
+    assert tuple(found.gravity) == pytest.approx(tuple(robot.gravity))
+
+
+@pytest.mark.parametrize("name", ["stanford", "ur5e", "scara"])
+def test_a_frame_off_its_axis_is_kept_in_urdf(arms, tmp_path, name):
+    """Frames of the standard convention are not on their own joint's axis, as URDF wants."""
+    robot = arms[name]
+    robot.to_urdf(tmp_path / "again.urdf")
+    found = armlet.load(tmp_path / "again.urdf")
+    q, qd, qdd = states(robot)
+    assert deviation(found.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd)) < 1e-12
+    for frame in robot.frames:
+        expected = robot.forward_kinematics(q, frame)
+        assert deviation(found.forward_kinematics(q, frame), expected) < 1e-12
+
+
+def random_tables(seed):
+    """One arm of six joints in both conventions, with the same bodies."""
+    rng = np.random.default_rng(seed)
+    alpha, theta = rng.uniform(-3, 3, (2, 6))
+    a, d = rng.uniform(-1, 1, (2, 6))
+    letters = "".join(rng.choice(["R", "R", "P"], 6))
+    standard = list(zip(alpha, a, d, theta, strict=True))
+    modified = list(zip([0, *alpha[:-1]], [0, *a[:-1]], d, theta, strict=True))
+    points, masses = rng.normal(size=(6, 5, 3)), rng.uniform(0.5, 2, (6, 5))
+    bodies_modified, bodies_standard = [], []
+    for i in range(6):
+        m = masses[i].sum()
+        com = masses[i] @ points[i] / m
+        r = points[i] - com
+        I = sum(w * (x @ x * np.eye(3) - np.outer(x, x)) for w, x in zip(masses[i], r, strict=True))
+        R = turn(0, alpha[i])
+        bodies_modified.append((m, com, I))
+        bodies_standard.append((m, R.T @ (com - [a[i], 0, 0]), R.T @ I @ R))
+    return letters, (modified, bodies_modified), (standard, bodies_standard)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_both_conventions_of_one_arm_agree(seed):
+    letters, modified, standard = random_tables(seed)
+    first, second = (
+        armlet.Robot.from_dh(rows, convention=word, joints=letters, inertia=bodies)
+        for word, (rows, bodies) in (("modified", modified), ("standard", standard))
+    )
+    q, qd, qdd = states(first)
+    tau = first.inverse_dynamics(q, qd, qdd)
+    assert deviation(second.inverse_dynamics(q, qd, qdd), tau) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_table_places_its_frames_by_the_convention(seed):
+    letters, (rows, _), (standard_rows, _) = random_tables(seed)
+    q = np.random.default_rng(seed).normal(size=6)
+
+    def about(axis, angle, slide):
+        T = np.eye(4)
+        T[:3, :3] = turn(axis, angle)
+        T[axis, 3] = slide
+        return T
+
+    for word, table in (("modified", rows), ("standard", standard_rows)):
+        T = np.eye(4)
+        for (alpha, a, d, theta), letter, x in zip(table, letters, q, strict=True):
+            turned, slid = (0, x) if letter == "P" else (x, 0)
+            about_x, about_z = about(0, alpha, a), about(2, theta + turned, d + slid)
+            T = T @ (about_x @ about_z if word == "modified" else about_z @ about_x)
+        arm = armlet.Robot.from_dh(table, convention=word, joints=letters)
+        assert deviation(arm.forward_kinematics(q), T) < 1e-12
+
+
+def test_meshes_are_kept_as_names(tmp_path):
+    geometry = '<geometry><mesh filename="package://arm/a.stl"/></geometry>'
+    mesh = f'<visual><origin xyz="0 0 1"/>{geometry}</visual>'
+    path = random_robot(tmp_path, 3, 3)[1]
+    path.write_text(path.read_text().replace('<link name="link1">', f'<link name="link1">{mesh}'))
+    first = armlet.load(path)
+    assert first.meshes["link1"][0].file == "package://arm/a.stl"
+    for ending, write in WRITERS.items():
+        write(first, tmp_path / f"again.{ending}")
+        again = armlet.load(tmp_path / f"again.{ending}").meshes["link1"][0]
+        assert again.file == "package://arm/a.stl"
+        np.testing.assert_allclose(again.pose.r, (0, 0, 1), atol=1e-15)
+
+
+TENSOR = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+MIMIC = f"""
+<robot name="gripper">
+  <link name="base"/>
+  <link name="left"><inertial><mass value="1"/>{TENSOR}</inertial></link>
+  <link name="right"><inertial><mass value="1"/>{TENSOR}</inertial></link>
+  <joint name="open" type="prismatic">
+    <parent link="base"/><child link="left"/><axis xyz="0 1 0"/><limit lower="0" upper="0.04"/>
+  </joint>
+  <joint name="follow" type="prismatic">
+    <parent link="base"/><child link="right"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.04"/>
+    <mimic joint="open"/>
+  </joint>
+</robot>"""
+
+
+def test_a_mimic_joint_is_refused_unless_locked(tmp_path):
+    path = tmp_path / "gripper.urdf"
+    path.write_text(MIMIC)
+    with pytest.raises(armlet.ModelError, match=r"line 11: joint 'follow' mimics joint 'open'"):
+        armlet.load(path)
+    assert armlet.load(path, lock={"follow": 0.02}).joint_names == ("open",)
+
+
+def test_drake_rotor_data_are_reflected_to_the_joint(tmp_path):
+    robot, path = random_robot(tmp_path, 3, 2)
+    path.write_text(
+        path.read_text().replace(
+            "</robot>",
+            '<transmission name="t"><joint name="joint0"/><actuator name="a">'
+            '<drake:rotor_inertia value="0.002"/><drake:gear_ratio value="50"/>'
+            "</actuator></transmission></robot>",
+        )
+    )
+    assert armlet.load(path).drives[0].rotor_inertia == pytest.approx(5.0)
+    assert robot.drives[0].rotor_inertia == 0
+
+
+@pytest.mark.parametrize("name", ["<&\"'>", "joint [red]", 'x"); system("x', "mit Ümlaut\n"])
+def test_any_name_survives(tmp_path, name):
+    arm = armlet.load("planar2r")
+    joints = (arm.joints[0]._replace(name=name), arm.joints[1])
+    renamed = type(arm)(**{**_fields(arm), "joints": joints})
+    for ending, write in WRITERS.items():
+        write(renamed, tmp_path / f"a.{ending}")
+        assert armlet.load(tmp_path / f"a.{ending}").joint_names[0] == name
+
+
+def _fields(robot):
+    return {
+        k: v for k, v in vars(robot).items() if k in robot.__dataclass_fields__ and k != "memory"
+    }
+
+
+def test_roll_pitch_yaw_and_quaternions_give_the_rotation_back():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        R = turn(2, rng.uniform(-3, 3)) @ turn(1, rng.uniform(-2, 2)) @ turn(0, rng.uniform(-3, 3))
+        roll, pitch, yaw = rpy_of(R)
+        np.testing.assert_allclose(turn(2, yaw) @ turn(1, pitch) @ turn(0, roll), R, atol=1e-14)
+    for pitch in (np.pi / 2, -np.pi / 2):
+        R = turn(2, 0.4) @ turn(1, pitch) @ turn(0, 0.7)
+        roll, p, yaw = rpy_of(R)
+        np.testing.assert_allclose(turn(2, yaw) @ turn(1, p) @ turn(0, roll), R, atol=1e-14)
+    half = np.sqrt(0.5)
+    np.testing.assert_array_equal(rotation_of_quaternion(half, half, 0, 0), turn(0, np.pi / 2))

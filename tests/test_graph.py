@@ -1,0 +1,470 @@
+"""The expression graph: what is folded, shared, counted, differentiated and replayed.
+
+The tests run on random expressions, since the dynamics may never use a rule. All rules are exact
+in rounded arithmetic too, so a traced expression must give the very numbers it gives untraced.
+"""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+
+from armlet.errors import CompileError, DataError
+from armlet.graph import OPERATIONS, Count, Graph, Traced, traced
+from armlet.graph.fold import fold, negated
+from armlet.scalar import cos, sign, sin, sqrt
+
+# ------------------------------------------------------------------ random expressions
+
+INPUTS = {"x": (3,), "y": (2,)}
+LEAVES = [("input", name, k) for name, (size,) in INPUTS.items() for k in range(size)]
+MODES = ["forward", "reverse"]
+NUMBERS = [0, 1, -1, 2, -3, 0.5, -1.25]
+
+
+def expressions(max_leaves, operations=frozenset(OPERATIONS)):
+    """Trees (op, operand, ...) of inputs and numbers; defined wherever the inputs are positive."""
+    inputs = st.sampled_from(LEAVES)
+
+    def extended(any_):
+        positive = inputs | any_.map(lambda b: ("add", 2, ("sin", b)))
+        nonzero = positive | positive.map(lambda a: ("neg", a)) | st.sampled_from(NUMBERS[1:])
+        operands = {
+            **dict.fromkeys(("add", "sub", "mul"), (any_, any_)),
+            **dict.fromkeys(("neg", "sin", "cos"), (any_,)),
+            "div": (any_, nonzero),
+            "sqrt": (positive,),
+            "sign": (nonzero,),
+        }
+        assert operands.keys() == OPERATIONS.keys()
+        return st.one_of(
+            st.tuples(st.just(op), *operands[op]) for op in sorted(operands.keys() & operations)
+        )
+
+    leaves = inputs | st.sampled_from(NUMBERS) | st.floats(-3, 3, allow_subnormal=False)
+    return st.recursive(leaves, extended, max_leaves=max_leaves)
+
+
+def states(*batch):
+    """Positive numbers for every input, or arrays of them."""
+    sizes = {name: math.prod((*batch, *shape)) for name, shape in INPUTS.items()}
+    return st.fixed_dictionaries(
+        {
+            name: st.lists(st.floats(0.25, 2), min_size=size, max_size=size).map(
+                lambda x, shape=(*batch, *INPUTS[name]): np.reshape(x, shape)
+            )
+            for name, size in sizes.items()
+        }
+    )
+
+
+def value(tree, state):
+    """What an expression is, straight from its operations."""
+    if not isinstance(tree, tuple):
+        return tree
+    op, *operands = tree
+    if op == "input":
+        return state[operands[0]][operands[1]]
+    return OPERATIONS[op](*(value(operand, state) for operand in operands))
+
+
+def program_of(*trees):
+    def run(graph, x, y):
+        return np.array([value(tree, {"x": x, "y": y}) for tree in trees], dtype=object)
+
+    return traced("expression", run, INPUTS)
+
+
+def replayed(program, state):
+    def meaning(op, *operands):
+        return state[operands[0]][operands[1]] if op == "input" else OPERATIONS[op](*operands)
+
+    return program.replay(meaning)
+
+
+def fifty(state):
+    """The same numbers, to compute with in fifty digits."""
+    return {name: [mpmath.mpf(x) for x in entries] for name, entries in state.items()}
+
+
+def close(left, right, error):
+    return all(
+        abs(a - b) <= error * (1 + abs(b))
+        for a, b in zip(np.ravel(left), np.ravel(right), strict=True)
+    )
+
+
+# ------------------------------------------------------------------ folding
+
+
+def traces_exactly(case):
+    """Whether an expression, traced and replayed, gives the very number it gives untraced."""
+    tree, state = case
+    return replayed(program_of(tree), state) == [value(tree, state)]
+
+
+CASES = st.tuples(expressions(24), states())
+
+
+@settings(max_examples=400, deadline=None)
+@given(CASES)
+def test_a_traced_expression_gives_the_same_number(case):
+    assert traces_exactly(case)
+
+
+# fmt: off
+WRONG = {
+    "x + 0 = 0":     lambda op, x, y: 0 if op == "add" and 0 in (x, y) else None,
+    "x - 0 = -x":    lambda op, x, y: -x if op == "sub" and y == 0 else None,
+    "0 - x = x":     lambda op, x, y: y if op == "sub" and x == 0 else None,
+    "x - x = x":     lambda op, x, y: x if op == "sub" and x is y else None,
+    "0 x = 1":       lambda op, x, y: 1 if op == "mul" and 0 in (x, y) else None,
+    "1 x = 1":       lambda op, x, y: 1 if op == "mul" and 1 in (x, y) else None,
+    "-1 x = x":      lambda op, x, y: y if op == "mul" and x == -1 else None,
+    "0 / x = 1":     lambda op, x, y: 1 if op == "div" and x == 0 else None,
+    "x / 1 = 1":     lambda op, x, y: 1 if op == "div" and y == 1 else None,
+    "x / -1 = x":    lambda op, x, y: x if op == "div" and y == -1 else None,
+    "--x = -x":      lambda op, x, y: x if op == "neg" and minus(x) else None,
+    "sin -x = sin x":   lambda op, x, y: minus(x).sin() if op == "sin" and minus(x) else None,
+    "cos -x = -cos x":  lambda op, x, y: -minus(x).cos() if op == "cos" and minus(x) else None,
+    "sign -x = sign x": lambda op, x, y: minus(x).sign() if op == "sign" and minus(x) else None,
+    "x + -y = x + y": lambda op, x, y: x + minus(y) if op == "add" and minus(y) else None,
+    "-x + y = x + y": lambda op, x, y: minus(x) + y if op == "add" and minus(x) else None,
+    "x - -y = x - y": lambda op, x, y: x - minus(y) if op == "sub" and minus(y) else None,
+    "-x - y = x - y": lambda op, x, y: minus(x) - y if op == "sub" and minus(x) else None,
+    "-x y = x y":     lambda op, x, y: minus(x) * y if op == "mul" and minus(x) else None,
+    "x -y = x y":     lambda op, x, y: x * minus(y) if op == "mul" and minus(y) else None,
+    "-x / y = x / y": lambda op, x, y: minus(x) / y if op == "div" and minus(x) else None,
+    "x / -y = x / y": lambda op, x, y: x / minus(y) if op == "div" and minus(y) else None,
+}
+"""Every rule of `fold`, broken."""
+# fmt: on
+
+
+def minus(x):
+    return None if x is None else negated(x)
+
+
+@pytest.mark.parametrize("rule", WRONG.values(), ids=WRONG)
+def test_a_wrong_rule_is_caught(rule, monkeypatch):
+    def broken(op, args):
+        folded = rule(op, *args, *[None] * (2 - len(args)))
+        return fold(op, args) if folded is None else folded
+
+    monkeypatch.setattr("armlet.graph.graph.fold", broken)
+    search = settings(max_examples=4000, deadline=None, phases=[Phase.generate], derandomize=True)
+    assert find(CASES, lambda case: not traces_exactly(case), settings=search)
+
+
+# fmt: off
+SAME = {
+    "x + 0": lambda x, y: (x + 0, 0 + x, x - 0, 0.0 + x, x),
+    "0 - x": lambda x, y: (0 - x, x * -1, -1 * x, x / -1, -x),
+    "x - x": lambda x, y: (x - x, x + -x, 0 * x, x * 0.0, 0 / x, 0),
+    "1 x": lambda x, y: (1 * x, x * 1, x * 1.0, x / 1, -(-x), +x, x),
+    "x + y": lambda x, y: (x + y, y + x, x - -y, y - -x, -(-x - y), -(-y - x)),
+    "x - y": lambda x, y: (x - y, x + -y, -y + x, -(y - x), -y - -x),
+    "x y": lambda x, y: (x * y, y * x, -x * -y, -(-x * y), -(x * -y)),
+    "x / y": lambda x, y: (x / y, -x / -y, -(-x / y), -(x / -y)),
+    "3 x": lambda x, y: (3 * x, x * 3, -3 * -x, -(-3 * x), 3.0 * x),
+    "x - 3": lambda x, y: (x - 3, x + -3, -3 + x, -(3 - x)),
+    "-3 - x": lambda x, y: (-3 - x, -(x + 3), -(3 + x), -x - 3, -x + -3),
+    "-3 / x": lambda x, y: (-3 / x, 3 / -x, -(3 / x)),
+    "sin": lambda x, y: (sin(x), -sin(-x), sin(-(-x))),
+    "cos": lambda x, y: (cos(x), cos(-x)),
+    "sign": lambda x, y: (sign(x), -sign(-x)),
+    "sqrt": lambda x, y: (sqrt(x), sqrt(-(-x))),
+    "(x + y) sin(x y)": lambda x, y: ((x + y) * sin(x * y), sin(y * x) * (y + x)),
+    "numbers": lambda x, y: (3 * x, np.int64(3) * x, x * np.float32(3), np.float64(3) * x),
+}
+"""Ways to write one thing, which are recorded as one."""
+# fmt: on
+
+
+@pytest.mark.parametrize("ways", SAME.values(), ids=SAME)
+def test_ways_to_write_one_thing_are_recorded_once(ways):
+    graph = Graph()
+    first, *others = ways(graph.input("x", 0), graph.input("x", 1))
+    for other in others:
+        assert other is first or (type(first) is int and other == first)
+
+
+def turned_around(tree):
+    """The same expression with its sums, products and differences written backwards."""
+    if not isinstance(tree, tuple) or tree[0] == "input":
+        return tree
+    op, *operands = tree
+    operands = [turned_around(operand) for operand in operands]
+    if op == "sub":
+        return ("neg", ("sub", *operands[::-1]))
+    return (op, *(operands[::-1] if op in ("add", "mul") else operands))
+
+
+@settings(max_examples=200, deadline=None)
+@given(expressions(24))
+def test_an_expression_is_the_same_node_however_it_is_written(tree):
+    graph = Graph()
+    state = {name: [graph.input(name, k) for k in range(size)] for name, (size,) in INPUTS.items()}
+    first = value(tree, state)
+    for again in (value(tree, state), value(turned_around(tree), state)):
+        assert again is first or (not isinstance(first, Traced) and again == first)
+
+
+# ------------------------------------------------------------------ counting
+
+# fmt: off
+COSTS = {
+    "2 x": (lambda x, y: 2 * x, "1M 0A"),
+    "x + x": (lambda x, y: x + x, "0M 1A"),
+    "-x": (lambda x, y: -x, "0M 0A"),
+    "x / 2": (lambda x, y: x / 2, "1M 0A"),
+    "a constant": (lambda x, y: x - x + 3, "0M 0A"),
+    "x - y and y - x": (lambda x, y: (x - y) * (y - x), "1M 1A"),
+    "x y and -x y": (lambda x, y: (x * y) / (2 - x * -y), "2M 1A"),
+    "functions": (lambda x, y: sin(x) + cos(x) * sin(-x) - sqrt(y) * sign(y),
+        "2M 2A, 1 cos, 1 sign, 1 sin, 1 sqrt"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("function", "cost"), COSTS.values(), ids=COSTS)
+def test_it_costs(function, cost):
+    program = traced("f", lambda graph, x: np.array(function(*x)), {"x": (2,)})
+    assert str(program.count()) == cost
+
+
+def with_constants(a, b, x):
+    """A thing with constants a and b that has work to do off-line, and work to do on-line."""
+    length = sqrt(a * a + b * b)
+    return -(a * b) * x / length + sin(a) * cos(x) - 2 * a + a * 1
+
+
+def test_only_what_depends_on_an_input_is_counted():
+    def count(constants, inputs):
+        def run(graph, *args):
+            return np.array(with_constants(*constants(graph), *(arg[0] for arg in args)))
+
+        return str(traced("f", run, dict.fromkeys(inputs, (1,))).count())
+
+    cos_x = "1 cos"
+    assert count(lambda graph: (0.3, 0.4), ["x"]) == f"3M 3A, {cos_x}"
+    assert count(lambda graph: map(graph.symbol, "ab"), ["x"]) == f"3M 3A, {cos_x}"
+    assert count(lambda graph: (), ["a", "b", "x"]) == f"7M 4A, {cos_x}, 1 sin, 1 sqrt"
+    assert count(lambda graph: (0, 1), ["x"]) == "0M 0A"
+
+
+@settings(max_examples=100, deadline=None)
+@given(expressions(24))
+def test_what_is_made_of_symbols_alone_is_free(tree):
+    def run(graph, x):
+        symbols = {
+            name: [graph.symbol(f"{name}{k}") for k in range(size)]
+            for name, (size,) in INPUTS.items()
+        }
+        return np.array([value(tree, symbols), 2 * x[0]], dtype=object)
+
+    assert traced("f", run, {"x": (1,)}).count() == Count(1, 0)
+
+
+def test_counts_are_compared_by_their_total():
+    assert Count(3, 4, (("sin", 2),)).total == 7
+
+
+# ------------------------------------------------------------------ derivatives
+
+
+def partial(tree, state, *orders):
+    """The derivative of an expression from its definition, to all digits."""
+    entries = [(name, k) for name, (size,) in INPUTS.items() for k in range(size)]
+    order = [orders.count(entry) for entry in entries]
+
+    def f(*numbers):
+        given = {name: {} for name in INPUTS}
+        for (name, k), number in zip(entries, numbers, strict=True):
+            given[name][k] = number
+        return value(tree, given)
+
+    return mpmath.diff(f, [state[name][k] for name, k in entries], order)
+
+
+def entries(name):
+    return [(name, k) for k in range(*INPUTS[name])]
+
+
+@settings(max_examples=100, deadline=None)
+@given(expressions(12), states(), st.sampled_from(list(INPUTS)))
+def test_derivatives_are_the_limits_they_are_defined_as(tree, state, wrt):
+    with mpmath.workdps(50):
+        state = fifty(state)
+        expected = [partial(tree, state, entry) for entry in entries(wrt)]
+        for mode in MODES:
+            slope = program_of(tree).derivative(wrt, mode)
+            assert slope.outputs[0].shape == (1, *INPUTS[wrt])
+            assert close(replayed(slope, state), expected, 1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    expressions(8), states(), *[st.tuples(st.sampled_from(["x", "y"]), st.sampled_from(MODES))] * 2
+)
+def test_derivatives_of_derivatives_are_too(tree, state, first, second):
+    curvature = program_of(tree).derivative(*first).derivative(*second)
+    assert curvature.outputs[0].shape == (1, *INPUTS[first[0]], *INPUTS[second[0]])
+    with mpmath.workdps(50):
+        state = fifty(state)
+        expected = [
+            partial(tree, state, a, b) for a in entries(first[0]) for b in entries(second[0])
+        ]
+        assert close(replayed(curvature, state), expected, 1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(expressions(8, OPERATIONS.keys() - {"sign"}), states(), st.sampled_from(MODES))
+def test_derivatives_are_those_of_sympy(tree, state, mode):
+    symbols = {name: sympy.symbols(f"{name}:{size}") for name, (size,) in INPUTS.items()}
+    formula = sympy.sympify(value(tree, symbols))
+    numbers = {
+        symbol: sympy.Float(x, 30)
+        for name in INPUTS
+        for symbol, x in zip(symbols[name], state[name], strict=True)
+    }
+    for name in INPUTS:
+        expected = [float(formula.diff(x).subs(numbers)) for x in symbols[name]]
+        slope = program_of(tree).derivative(name, mode)
+        assert close(replayed(slope, state), expected, 1e-9)
+
+
+def test_a_derivative_has_the_shape_of_the_output_then_of_the_input():
+    def run(graph, x, y):
+        return x * y[0], np.array(y[0] + 1), np.zeros((2, 0)), np.array([[7, x[1, 1]]])
+
+    program = traced("f", run, {"x": (2, 2), "y": (3,)})
+    for mode in MODES:
+        shapes = [output.shape for output in program.derivative("x", mode).outputs]
+        assert shapes == [(2, 2, 2, 2), (2, 2), (2, 0, 2, 2), (1, 2, 2, 2)]
+        constant = program.derivative("x", mode).outputs[3]
+        assert constant.tolist() == [[[[0, 0], [0, 0]], [[0, 0], [0, 1]]]]
+
+
+# ------------------------------------------------------------------ replaying
+
+
+@settings(max_examples=60, deadline=None)
+@given(expressions(12), states(), states(2, 3))
+def test_floats_batches_formulas_and_fifty_digits_agree(tree, state, batch):
+    program = program_of(tree)
+    expected = value(tree, state)
+    assert program.function(np)(*state.values()) == [expected]
+
+    rows = program.function(np)(*batch.values())
+    assert rows.shape == (2, 3, 1)
+    for index in np.ndindex(2, 3):
+        row = {name: array[index] for name, array in batch.items()}
+        assert close(rows[index], [value(tree, row)], 1e-9)
+
+    symbols = [sympy.symbols(f"{name}:{size}") for name, (size,) in INPUTS.items()]
+    (formula,) = program.function(sympy)(*symbols)
+    numbers = dict(zip(np.ravel(np.concatenate(symbols)), np.concatenate([*state.values()])))
+    assert close(float(sympy.sympify(formula).subs(numbers)), expected, 1e-9)
+
+    with mpmath.workdps(50):
+        exact = fifty(state)
+        (digits,) = program.function(mpmath)(*exact.values())
+        assert digits == value(tree, exact)
+        assert close(digits, expected, 1e-9)
+
+
+def test_outputs_come_back_as_they_were_returned():
+    def run(graph, x):
+        return np.array(x[0] * 2), np.array([[x[1], 5, 0]])
+
+    program = traced("f", run, {"x": (2,)})
+    double, row = program.function()(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert double.tolist() == [2, 6]
+    assert row.tolist() == [[[2, 5, 0]], [[4, 5, 0]]]
+    double, row = program.function(sympy)(sympy.symbols("a b"))
+    assert double == 2 * sympy.Symbol("a")
+    assert row.tolist() == [[sympy.Symbol("b"), 5, 0]]
+
+
+def test_constants_do_not_take_part_in_what_is_not_finite():
+    program = traced("f", lambda graph, x: np.array([x[0], 3]), {"x": (1,)})
+    assert program.function()(np.array([[np.inf]])).tolist() == [[np.inf, 3]]
+    assert program.function()(np.array([[np.nan]]))[0, 1] == 3
+
+
+# ------------------------------------------------------------------ long and dead code
+
+
+def test_a_program_may_have_any_length():
+    steps = 100_000
+
+    def run(graph, x, y):
+        z = y[0]
+        for _ in range(steps):
+            z = z * x[0] + y[0]
+        return np.array([z])
+
+    program = traced("series", run, {"x": (1,), "y": (1,)})
+    assert program.count() == Count(steps, steps)
+    assert program.function()([0.5], [3.0]) == pytest.approx(3 / 0.5)
+    slope = program.derivative("x")
+    assert slope.function()([0.5], [3.0]) == pytest.approx(3 / 0.5**2)
+    assert program.derivative("y", "reverse").function()([0.5], [3.0]) == pytest.approx(1 / 0.5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(expressions(12), expressions(12))
+def test_dead_code_is_removed(tree, other):
+    def run(graph, x, y):
+        value(other, {"x": x, "y": y})
+        return np.array([value(tree, {"x": x, "y": y})], dtype=object)
+
+    program, alone = traced("f", run, INPUTS), program_of(tree)
+    assert program.count() == alone.count()
+    assert [op for _, op, _ in program.nodes] == [op for _, op, _ in alone.nodes]
+
+
+# ------------------------------------------------------------------ errors
+
+
+def symbolic(graph, x):
+    return np.array([graph.symbol("m1") * x[0]])
+
+
+def test_symbols_have_no_value_but_in_formulas():
+    program = traced("torque", symbolic, {"q": (2,)})
+    for namespace in (np, mpmath):
+        with pytest.raises(CompileError, match="torque has symbolic constants .m1"):
+            program.function(namespace)
+    a, b, m = sympy.symbols("a b m1")
+    assert program.function(sympy)([a, b]).tolist() == [m * a]
+
+
+# fmt: off
+MISFITS = {
+    "too few arrays": ([[1, 2]], r"f takes 2 arrays \(q, qd\), got 1"),
+    "wrong size": ([[1, 2], [1, 2, 3]], r"qd has shape \(3,\): expected \(..., 2\)"),
+    "too few axes": ([1, [1, 2]], r"q has shape \(\): expected \(..., 2\)"),
+    "axes that differ": ([[[1, 2]], [1, 2]], r"qd has leading axes \(\), q has \(1,\)"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("args", "message"), MISFITS.values(), ids=MISFITS)
+def test_an_array_that_does_not_fit_is_named(args, message):
+    program = traced("f", lambda graph, q, qd: q + qd, {"q": (2,), "qd": (2,)})
+    with pytest.raises(DataError, match=message):
+        program.function()(*args)
+
+
+def test_derivatives_are_by_inputs_and_in_two_modes():
+    program = traced("f", lambda graph, q, qd: q * qd, {"q": (2,), "qd": (2,)})
+    with pytest.raises(DataError, match="f has no input 'x'; its inputs are q, qd"):
+        program.derivative("x")
+    with pytest.raises(ValueError, match="mode is 'sideways': expected 'forward' or 'reverse'"):
+        program.derivative("q", "sideways")

@@ -1,0 +1,83 @@
+"""The same robots in Pinocchio and MuJoCo."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from peers import Mujoco, Pinocchio
+from robots import deviation, random_robot, states
+
+import armlet
+from armlet.dynamics import definition
+
+TREES = 300
+CHUNK = 10
+REFUSED_BY_MUJOCO = {"puma560", "stanford"}
+"""Published tensors that break the triangle inequality or, but for rounding, meet its bound."""
+
+
+def check(robot, urdf, frame, peers):
+    """Every quantity that a peer has, and all of them by definition."""
+    q, qd, qdd = states(robot, count=2)
+    frames = [frame] * len(q)
+    arguments = {
+        "inverse_dynamics": (q, qd, qdd),
+        "inertia_matrix": (q,),
+        "bias": (q, qd),
+        "gravity_torque": (q,),
+        "friction_torque": (qd,),
+        "forward_kinematics": (q, frames),
+        "jacobian": (q, frames),
+        "energy": (q, qd),
+    }
+    engines = [peer(urdf, robot.joint_names, robot.gravity) for peer in peers]
+    for quantity, given in arguments.items():
+        by_frame = quantity in ("forward_kinematics", "jacobian")
+        found = getattr(robot, quantity)(*((q, frame) if by_frame else given))
+        found = np.stack(found, -1) if isinstance(found, tuple) else found
+        asked = {type(engine).__name__: getattr(engine, quantity, None) for engine in engines}
+        asked["definition"] = partial(getattr(definition, quantity), robot)
+        for peer, ask in asked.items():
+            if ask is not None:
+                expected = np.array([ask(*state) for state in zip(*given, strict=True)])
+                assert deviation(found, expected) < 1e-10, (peer, quantity)
+
+
+@pytest.mark.parametrize("chunk", range(TREES // CHUNK))
+def test_random_trees_agree(tmp_path, chunk):
+    for seed in range(1000 + chunk * CHUNK, 1000 + (chunk + 1) * CHUNK):
+        robot, path = random_robot(tmp_path, seed, 2 + seed % 29)
+        check(robot, path.read_text(), "tool", (Pinocchio, Mujoco))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_wrench_of_the_tool_agrees(tmp_path, seed):
+    robot, path = random_robot(tmp_path, seed, 7)
+    q, qd, qdd = states(robot)
+    wrench = np.random.default_rng(seed).normal(size=(len(q), 6))
+    engine = Pinocchio(path.read_text(), robot.joint_names, robot.gravity)
+    held = [engine.wrench_torque(x, "tool", w) for x, w in zip(q, wrench, strict=True)]
+    found = robot.inverse_dynamics(q, qd, qdd, wrench)
+    assert deviation(found, robot.inverse_dynamics(q, qd, qdd) + held) < 1e-10
+
+
+@pytest.mark.parametrize("name", armlet.catalogue())
+def test_catalogue_arms_agree_through_their_urdf(arms, tmp_path, name):
+    robot = arms[name].without_drives()
+    robot.to_urdf(tmp_path / "arm.urdf")
+    text = (tmp_path / "arm.urdf").read_text()
+    peers = (Pinocchio,) if name in REFUSED_BY_MUJOCO else (Pinocchio, Mujoco)
+    check(robot, text, robot.tool, peers)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_file_that_went_through_armlet_means_the_same(tmp_path, seed):
+    robot, path = random_robot(tmp_path, seed, 2 + seed)
+    robot.to_urdf(tmp_path / "again.urdf")
+    q, qd, qdd = states(robot)
+    before, after = (
+        Pinocchio(file.read_text(), robot.joint_names, robot.gravity)
+        for file in (path, tmp_path / "again.urdf")
+    )
+    for state in zip(q, qd, qdd, strict=True):
+        assert deviation(after.inverse_dynamics(*state), before.inverse_dynamics(*state)) < 1e-10
