@@ -70,17 +70,13 @@ def origin(rng, special):
 
 
 def link(rng, name):
-    """A body made of random points, so that its inertia is one that a body can have."""
-    points = rng.normal(scale=0.1, size=(6, 3))
-    masses = rng.uniform(0.1, 1, 6)
-    com = masses @ points / masses.sum()
-    r = points - com
-    I = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(masses, r, strict=True))
+    """A body made of random points."""
+    mass, com, I = random_body(rng)
     entries = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), I[np.triu_indices(3)], strict=True)
     tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
     return (
         f'<link name="{name}"><inertial><origin xyz="{numbers(com)}" '
-        f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/><mass value="{float(masses.sum())!r}"/>'
+        f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/><mass value="{float(mass)!r}"/>'
         f"<inertia {tensor}/></inertial></link>"
     )
 
@@ -136,3 +132,51 @@ def deviation(found, expected):
     found = np.asarray(found, dtype=float)
     assert found.shape == expected.shape
     return np.abs(found - expected).max() / max(1e-3, np.abs(expected).max())
+
+
+LARGEST = {"n": 13, "n^2": 13, "n^3": 9, "n^4": 4}
+"""The most joints that a formulation is tried on, by the growth of its operations."""
+
+
+def random_arm(seed, n, kinds="RP"):
+    """A serial arm: all turning, all sliding, mixed or sliding first; general and special geometry;
+    gravity along, across or aslant to the first axis; with drives."""
+    rng = np.random.default_rng(seed)
+    patterns = ["".join(rng.choice(list("RRP"), n)), "R" * n, "P" * min(n, 3) + "R" * n, "P" * n]
+    letters = patterns[seed % 4][:n] if kinds == "RP" else kinds * n
+    special = (0.0, 0.5, 1.0)[seed % 3]
+
+    def length():
+        return 0.0 if rng.random() < special / 2 else rng.uniform(-0.5, 0.5)
+
+    def angle():
+        return rng.choice(QUARTERS) if rng.random() < special else rng.uniform(-3, 3)
+
+    rows = [(angle(), length(), length(), angle()) for _ in range(n)]
+    arm = armlet.Robot.from_dh(
+        rows,
+        convention="modified",
+        joints=letters,
+        inertia=[random_body(rng) for _ in range(n)],
+        name=f"arm{seed}",
+    )
+    along = ((0, 0, -9.81), (-9.81, 0, 0), rng.normal(size=3) * 5)[seed % 3]
+    drives = tuple(Drive(*rng.uniform(0, 1, 4).tolist()) for _ in range(n))
+    return replace(arm, g=np.array([float(x) for x in along], dtype=object), drives=drives)
+
+
+def random_body(rng):
+    """Mass, centre of mass and inertia of six random points."""
+    points, masses = rng.normal(scale=0.1, size=(6, 3)), rng.uniform(0.1, 1, 6)
+    com = masses @ points / masses.sum()
+    r = points - com
+    I = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(masses, r, strict=True))
+    return masses.sum(), com, I
+
+
+def suited(formulation, folder, seed, largest=13):
+    """A random robot that a formulation holds for: a tree, where it takes one, or a serial arm."""
+    n = 1 + seed % min(largest, LARGEST[formulation.growth])
+    if formulation.topology == "tree" and seed % 2:
+        return random_robot(folder, seed, n + 1, drives=True)[0]
+    return random_arm(seed, n, formulation.joints)

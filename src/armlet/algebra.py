@@ -154,3 +154,35 @@ def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
             for i, j, k in CYCLES
         )
     )  # fmt: skip
+
+
+def udu(H: Matrix) -> tuple[Matrix, Vector]:
+    """The factors of a symmetric positive matrix H = U D Uᵀ: U unit upper triangular, D diagonal.
+
+    Elimination runs from the last row up, so that zeros between branches of a tree stay zeros.
+    """
+    n = len(H)
+    H = np.array(H, dtype=object)
+    U = np.array(np.eye(n, dtype=int), dtype=object)
+    for k in reversed(range(n)):
+        for i in range(k):
+            U[i, k] = H[i, k] / H[k, k]
+        for i in range(k):
+            for j in range(i + 1):
+                H[j, i] = H[i, j] = H[i, j] - U[i, k] * H[j, k]
+    return U, np.diag(H)
+
+
+def solved(H: Matrix, y: Matrix) -> Matrix:
+    """The x with H x = y, for a symmetric positive H and one or more columns y."""
+    U, D = udu(H)
+    n = len(H)
+    x = np.array(y, dtype=object)
+    for k in reversed(range(n)):
+        for i in range(k):
+            x[i] = x[i] - U[i, k] * x[k]
+    for k in range(n):
+        x[k] = x[k] / D[k]
+        for i in range(k):
+            x[k] = x[k] - U[i, k] * x[i]
+    return x

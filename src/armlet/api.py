@@ -16,7 +16,8 @@ from armlet.scalar import Symbol
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
 KINDS = ("fixed", "symbolic", "argument")
-SHAPES = {"wrench": (6,)}
+ASKED = ("wrench", "frame")
+"""The options that the methods of robots take; formulations are chosen in a trace."""
 
 
 def formulations(quantity: str) -> dict[str, Formulation]:
@@ -38,8 +39,7 @@ def trace(
     *,
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
-    wrench: bool = False,
-    frame: str | None = None,
+    **options: Any,
 ) -> Program:
     """The program that computes a quantity of a robot.
 
@@ -55,10 +55,10 @@ def trace(
         default), "symbolic" (by name, free to compute with) or "argument" (given at run time).
     minimal : bool
         Lump fixed or symbolic inertias first, which gives the same in fewer operations.
-    wrench : bool
-        Whether the tool's wrench on the world is an argument too.
-    frame : str, optional
-        The frame that kinematics are asked of; by default the tool.
+    **options
+        What the quantity takes besides: `wrench=True` makes the tool's wrench on the world an
+        argument too, `frame="…"` names the frame that kinematics are asked of (by default the
+        tool), `inertia_matrix="…"` and the like name the formulations that one builds on.
 
     Returns
     -------
@@ -74,13 +74,15 @@ def trace(
     """
     asked = QUANTITIES[_known(quantity, QUANTITIES, "quantity")]
     entries = FORMULATIONS[quantity]
-    entry = entries[
-        _known(formulation or next(iter(entries)), entries, f"formulation of {quantity}")
-    ]
+    name = _known(formulation or next(iter(entries)), entries, f"formulation of {quantity}")
+    entry = entries[name]
+    options = {key: value for key, value in options.items() if value not in (None, False)}
     kinds = _kinds(constants or {})
-    _check_options(quantity, asked, wrench=wrench, frame=frame is not None)
+    _check_options(quantity, asked, options)
     _check_mass(robot, quantity, asked, kinds)
-    inputs: dict[str, tuple[int, ...]] = {name: (robot.n,) for name in asked.arguments}
+    entry.check(robot)
+    wrench = options.pop("wrench", False)
+    inputs: dict[str, tuple[int, ...]] = {argument: (robot.n,) for argument in asked.arguments}
     if wrench:
         inputs["wrench"] = (6,)
     for group in GROUPS:
@@ -91,11 +93,9 @@ def trace(
     def run(graph: Graph, *args: Any) -> Any:
         given = dict(zip(inputs, args, strict=True))
         arm = robot.with_constants(_entered(robot, graph, kinds, given))
-        state = [given[name] for name in asked.arguments]
-        options: dict[str, Any] = {"wrench": given["wrench"]} if wrench else {}
-        if frame is not None:
-            options["frame"] = frame
-        result = entry.function(lumped(arm) if lumps else arm, *state, **options)
+        state = [given[argument] for argument in asked.arguments]
+        held = {"wrench": given["wrench"]} if wrench else {}
+        result = entry.function(lumped(arm) if lumps else arm, *state, **held, **options)
         return result if isinstance(result, tuple) else np.array(result, dtype=object)
 
     return traced(quantity, run, inputs)
@@ -132,10 +132,12 @@ def _kinds(constants: Mapping[str, str]) -> dict[str, str]:
     return {group: constants.get(group, "fixed") for group in GROUPS}
 
 
-def _check_options(quantity: str, asked: Quantity, **options: bool) -> None:
-    for name, given in options.items():
-        if given and name not in asked.options:
+def _check_options(quantity: str, asked: Quantity, options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        if name not in asked.options:
             raise ArmletError(f"{quantity} does not take {name}=")
+        if name in FORMULATIONS:
+            _known(value, FORMULATIONS[name], f"formulation of {name}")
 
 
 def _check_mass(robot: Robot, quantity: str, asked: Quantity, kinds: Mapping[str, str]) -> None:
@@ -180,7 +182,7 @@ def _method(name: str, quantity: Quantity) -> Callable[..., Any]:
     kind = Parameter.POSITIONAL_OR_KEYWORD
     signature = Signature(
         [Parameter(argument, kind) for argument in ("self", *quantity.arguments)]
-        + [Parameter(option, kind, default=None) for option in quantity.options]
+        + [Parameter(name, kind, default=None) for name in quantity.options if name in ASKED]
     )
 
     def method(*args: Any, **kwargs: Any) -> Any:

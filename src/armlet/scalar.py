@@ -6,7 +6,7 @@ program from traced scalars, formulas from SymPy symbols and fifty digits from m
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -48,6 +48,8 @@ sign = _function("sign")
 
 def quarter_turns(angle: Scalar) -> int | None:
     """How many quarter turns an angle is, if it is exactly that many."""
+    if isinstance(angle, complex):
+        return None
     try:
         k = round(float(angle) / QUARTER)
     except (TypeError, ValueError, OverflowError):  # not a number, or not a finite one
@@ -59,6 +61,14 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine of a constant angle, exactly 0 or ±1 at quarter turns."""
     k = quarter_turns(angle)
     return (cos(angle), sin(angle)) if k is None else QUARTER_TURNS[k % 4]
+
+
+def slopes(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
+    """The matrix of ∂y/∂x of scalars that know how they came about, which traced ones do."""
+    own = getattr(x[0], "slopes", None)
+    if own is None:
+        raise TypeError(f"{type(x[0]).__name__} scalars do not know their derivatives: trace first")
+    return own(y, x, mode)
 
 
 def is_zero(x: Scalar) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from armlet.algebra import cross
+from armlet.algebra import cross, solved
 from armlet.robot import BASE, Pose, Robot
-from armlet.scalar import Matrix, Scalar, Vector, cos_sin, sign
+from armlet.scalar import Matrix, Scalar, Vector, cos_sin, namespace, sign
 
 State = Sequence[Scalar] | Vector
+STEP = 2.0**-200
 
 
 def homogeneous(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
@@ -118,6 +119,26 @@ def bias(robot: Robot, q: State, qd: State) -> Vector:
 
 def gravity_torque(robot: Robot, q: State) -> Vector:
     return inverse_dynamics(robot, q, [0] * robot.n, [0] * robot.n)
+
+
+def forward_dynamics(robot: Robot, q: State, qd: State, tau: State) -> Vector:
+    return solved(inertia_matrix(robot, q), np.array(tau, dtype=object) - bias(robot, q, qd))
+
+
+def linearization(robot: Robot, q: State, qd: State, qdd: State) -> tuple[Matrix, Matrix, Matrix]:
+    """By complex steps: the imaginary part of τ(x + i h) is h ∂τ/∂x to all digits."""
+    state = [list(q), list(qd), list(qdd)]
+
+    def slope(part: int, k: int) -> Vector:
+        step = STEP * namespace(q[0]).sqrt(-1 + 0j)
+        moved = [list(x) for x in state]
+        moved[part][k] = moved[part][k] + step
+        return np.array([tau.imag / STEP for tau in inverse_dynamics(robot, *moved)])
+
+    P, V, H = (
+        np.array([slope(part, k) for k in range(robot.n)], dtype=object).T for part in range(3)
+    )
+    return H, V, P
 
 
 def friction_torque(robot: Robot, qd: State) -> Vector:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
+from armlet.dynamics.formulation import Formulation, table
 from armlet.robot import BASE, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -41,3 +42,6 @@ def potential_energy(robot: Robot, q: Vector) -> Scalar:
         c_hat[p] = c_hat[p] + X[i].vector(c_hat[i]) + m_hat[i] * X[i].origin()
     origin = robot.frames[robot.base_link].pose.r
     return -robot.g @ (c_hat[BASE] - m_hat[BASE] * origin)
+
+
+FORMULATIONS = table(Formulation("velocities", energy, "by definition", "n"))

@@ -1,5 +1,6 @@
 """Friction in the drives."""
 
+from armlet.dynamics.formulation import Formulation, table
 from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector, sign
 
@@ -13,3 +14,6 @@ def friction_torque(robot: Robot, qd: Vector) -> list[Scalar]:
         drive.viscous * qd[i] + drive.coulomb * sign(qd[i]) + drive.offset
         for i, drive in enumerate(robot.drives)
     ]
+
+
+FORMULATIONS = table(Formulation("drives", friction_torque, "by definition", "n"))

@@ -1,18 +1,14 @@
-"""Derivatives of programs, forward and reverse, as more operations.
+"""Derivatives of traced scalars, forward and reverse, as more operations of their graph.
 
-Both modes read one table, the partial derivatives of each operation, and replay the program into
-a new graph, where equal operations are recorded once.
+Both modes read one table, the partial derivatives of each operation.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from armlet.graph.graph import Graph, Traced
-
-if TYPE_CHECKING:
-    from armlet.graph.program import Program
+from armlet.graph.graph import Graph, Traced, live
 
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "add": lambda y, a, b: (1, 1),
@@ -27,106 +23,66 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
 }
 """The partial derivatives of y = op(a, b) by a and by b."""
 
-Copy = tuple[Graph, dict[int, Any]]
+Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
+"""A traced scalar, its operands and its partial derivatives by them."""
 
 
-def jacobian(program: "Program", wrt: str, mode: str) -> list[np.ndarray[Any, Any]]:
-    """The derivatives of the outputs by an input, in a graph of their own."""
+def slopes(
+    outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward"
+) -> np.ndarray[Any, Any]:
+    """The matrix of ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
     modes = {"forward": _forward, "reverse": _reverse}
     if mode not in modes:
         raise ValueError(f"mode is {mode!r}: expected 'forward' or 'reverse'")
-    shape = program.inputs[wrt]
-    rows = modes[mode](program, wrt)
-    size = int(np.prod(shape))
-    outputs = []
-    done = 0
-    for output in program.outputs:
-        entries = np.zeros((output.size, size), dtype=object)
-        for row, slopes in zip(entries, rows[done : done + output.size], strict=True):
-            for k, slope in slopes.items():
-                row[k] = slope
-        done += output.size
-        outputs.append(entries.reshape((*output.shape, *shape)))
-    return outputs
+    moving = _moving(inputs[0].graph, outputs, inputs) if len(inputs) else []
+    matrix = np.zeros((len(outputs), len(inputs)), dtype=object)
+    for row, found in zip(matrix, modes[mode](outputs, inputs, moving), strict=True):
+        for k, x in enumerate(inputs):
+            row[k] = found.get(x.index, 0)
+    return matrix
 
 
-def _copied(program: "Program") -> Copy:
-    """The program's operations in a new graph, and what each of its nodes has become."""
-    graph, value = Graph(), dict[int, Any]()
-    for i, op, args in program.nodes:
-        if op == "input":
-            value[i] = graph.input(*args)
-        elif op == "symbol":
-            value[i] = graph.symbol(*args)
-        else:
-            value[i] = graph.record(op, *_looked_up(value, args))
-    return graph, value
+def _moving(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Traced]) -> list[Node]:
+    """What the outputs need and the inputs move, in the order of recording, inputs left out."""
+    moved = {x.index for x in inputs}
+    nodes: list[Node] = []
+    for i in live(graph, outputs):
+        op, args = graph.nodes[i]
+        if i not in moved and any(isinstance(a, Traced) and a.index in moved for a in args):
+            moved.add(i)
+            y = graph.scalars[i]
+            nodes.append((y, args, PARTIALS[op](y, *args)))
+    return nodes
 
 
-def _looked_up(value: dict[int, Any], args: tuple[Any, ...]) -> list[Any]:
-    return [value[a.index] if isinstance(a, Traced) else a for a in args]
+def _forward(
+    outputs: Sequence[Any], inputs: Sequence[Traced], moving: list[Node]
+) -> list[dict[int, Any]]:
+    """For each output its slopes by the inputs, as far as they are not zero."""
+    found: dict[int, dict[int, Any]] = {x.index: {x.index: 1} for x in inputs}
+    for y, args, partials in moving:
+        total = found[y.index] = {}
+        for a, partial in zip(args, partials, strict=True):
+            if isinstance(a, Traced):
+                for k, slope in found.get(a.index, {}).items():
+                    total[k] = total.get(k, 0) + partial * slope
+    return [found.get(y.index, {}) if isinstance(y, Traced) else {} for y in outputs]
 
 
-def _forward(program: "Program", wrt: str) -> list[dict[int, Any]]:
-    """For each output entry, its slopes by the input's entries where they are not zero."""
-    _, value = _copied(program)
-    slopes: dict[int, dict[int, Any]] = {}
-    for i, op, args in program.nodes:
-        slopes[i] = {}
-        if op == "input" and args[0] == wrt:
-            slopes[i][args[1]] = 1
-        elif op in PARTIALS and any(isinstance(a, Traced) and slopes[a.index] for a in args):
-            partials = PARTIALS[op](value[i], *_looked_up(value, args))
+def _reverse(
+    outputs: Sequence[Any], inputs: Sequence[Traced], moving: list[Node]
+) -> list[dict[int, Any]]:
+    """The same, from each output back to the inputs."""
+    inner = {y.index for y, _, _ in moving} | {x.index for x in inputs}
+    return [_adjoints(y, moving, inner) if isinstance(y, Traced) else {} for y in outputs]
+
+
+def _adjoints(output: Traced, moving: list[Node], inner: set[int]) -> dict[int, Any]:
+    adjoint: dict[int, Any] = {output.index: 1}
+    for y, args, partials in reversed(moving):
+        if y.index in adjoint:
             for a, partial in zip(args, partials, strict=True):
-                if isinstance(a, Traced):
-                    _add_scaled(slopes[i], partial, slopes[a.index])
-    flat = (y for output in program.outputs for y in output.flat)
-    return [slopes[y.index] if isinstance(y, Traced) else {} for y in flat]
-
-
-def _add_scaled(total: dict[int, Any], factor: Any, slopes: dict[int, Any]) -> None:
-    for k, slope in slopes.items():
-        total[k] = total.get(k, 0) + factor * slope
-
-
-def _reverse(program: "Program", wrt: str) -> list[dict[int, Any]]:
-    """The same, from each output back to the input."""
-    _, value = _copied(program)
-    nodes = list(program.nodes)
-    depends = set[int]()
-    for i, op, args in nodes:
-        if (op == "input" and args[0] == wrt) or any(
-            isinstance(a, Traced) and a.index in depends for a in args
-        ):
-            depends.add(i)
-    moving = [node for node in nodes if node[0] in depends]
-    partials = {
-        i: PARTIALS[op](value[i], *_looked_up(value, args))
-        for i, op, args in moving
-        if op != "input"
-    }
-    flat = (y for output in program.outputs for y in output.flat)
-    return [_adjoints(y, moving, partials, depends) for y in flat]
-
-
-def _adjoints(
-    y: Any,
-    moving: list[tuple[int, str, tuple[Any, ...]]],
-    partials: dict[int, tuple[Any, ...]],
-    depends: set[int],
-) -> dict[int, Any]:
-    """The slopes of one output by the input's entries."""
-    if not isinstance(y, Traced) or y.index not in depends:
-        return {}
-    adjoint: dict[int, Any] = {y.index: 1}
-    slopes: dict[int, Any] = {}
-    for i, op, args in reversed(moving):
-        if i not in adjoint:
-            continue
-        if op == "input":
-            slopes[args[1]] = adjoint[i]
-            continue
-        for a, partial in zip(args, partials[i], strict=True):
-            if isinstance(a, Traced) and a.index in depends:
-                adjoint[a.index] = adjoint.get(a.index, 0) + adjoint[i] * partial
-    return slopes
+                if isinstance(a, Traced) and a.index in inner:
+                    step = adjoint[y.index] * partial
+                    adjoint[a.index] = adjoint.get(a.index, 0) + step
+    return adjoint

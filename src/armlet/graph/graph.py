@@ -7,7 +7,7 @@ Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers.
 """
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from armlet import scalar
@@ -33,6 +33,7 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[tuple[str, tuple[Any, ...]]] = []
         self.constant: list[bool] = []
+        self.scalars: list[Traced] = []
         self.known: dict[tuple[str, tuple[Any, ...]], Traced] = {}
 
     def input(self, name: str, k: int) -> "Traced":
@@ -57,12 +58,23 @@ class Graph:
             return -opposite
         return self._node(op, args, all(a.is_constant for a in operands))
 
+    def copy(self, op: str, *args: Any) -> Any:
+        """Record any node of another graph, inputs and symbols too, given its operands here."""
+        match op:
+            case "input":
+                return self.input(*args)
+            case "symbol":
+                return self.symbol(*args)
+            case _:
+                return self.record(op, *args)
+
     def _node(self, op: str, args: tuple[Any, ...], constant: bool) -> "Traced":
         key = (op, args)
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = Traced(self, len(self.nodes))
             self.nodes.append(key)
+            self.scalars.append(found)
             self.constant.append(constant)
         return found
 
@@ -147,6 +159,12 @@ class Traced:
 
     def sign(self) -> Any:
         return self.graph.record("sign", self)
+
+    def slopes(self, y: Sequence[Any], x: Sequence["Traced"], mode: str) -> Any:
+        """The matrix of ∂y/∂x, of which this is the first x."""
+        from armlet.graph.differentiate import slopes
+
+        return slopes(y, x, mode)
 
 
 SCALARS = (Traced, int, float)

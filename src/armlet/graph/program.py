@@ -10,7 +10,7 @@ import numpy as np
 
 from armlet.errors import CompileError, DataError
 from armlet.graph.count import Count, counted
-from armlet.graph.differentiate import jacobian
+from armlet.graph.differentiate import slopes
 from armlet.graph.graph import OPERATIONS, Graph, Traced, live
 
 Shape = tuple[int, ...]
@@ -89,9 +89,16 @@ class Program:
             raise DataError(
                 f"{self.name} has no input {wrt!r}; its inputs are {', '.join(self.inputs)}"
             )
-        outputs = jacobian(self, wrt, mode)
-        name = f"d {self.name} / d {wrt}"
-        return program(name, self.inputs, outputs, single=self.single)
+        graph = Graph()
+        shape = self.inputs[wrt]
+        flat = self.replay(graph.copy)
+        inputs = [graph.input(wrt, k) for k in range(math.prod(shape))]
+        rows = iter(slopes(flat, inputs, mode))
+        outputs = [
+            np.array([next(rows) for _ in output.flat], dtype=object).reshape(*output.shape, *shape)
+            for output in self.outputs
+        ]
+        return program(f"d {self.name} / d {wrt}", self.inputs, outputs, single=self.single)
 
     def function(self, namespace: ModuleType = np) -> Callable[..., Any]:
         """The program as a function of arrays.
@@ -181,7 +188,7 @@ class Program:
                 entries[:] = part
                 results.append(entries.reshape(output.shape))
             else:
-                full = [y if np.ndim(y) else y + 0 * example for y in part]
+                full = [y if np.ndim(y) else y + namespace.zeros_like(example) for y in part]
                 stacked = namespace.stack(full, -1) if full else namespace.zeros(0)
                 results.append(stacked.reshape((*np.shape(example), *output.shape)))
         return results[0] if self.single else tuple(results)

@@ -14,9 +14,9 @@ from armlet.models.mjcf_refusals import (
     FREEDOMS,
     READ,
     check_attributes,
+    check_sections,
     check_tag,
     refuse_constraints,
-    refuse_includes,
     refuse_nonzero,
 )
 from armlet.models.mjcf_settings import (
@@ -49,7 +49,7 @@ def read_mjcf(path: Path) -> Description:
     root = read_xml(path)
     if root.tag != "mujoco":
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <mujoco>")
-    refuse_includes(root)
+    check_sections(root)
     compiler, defaults = read_compiler(root), Defaults(root)
     refuse_constraints(root, defaults)
     world = _world(root)

@@ -59,9 +59,9 @@ def body_inertia(
 def _written(
     body: Element, inertial: Element, frame: Pose, compiler: Compiler, moves: bool
 ) -> Inertia:
+    inertial.numbers("pos", 3)  # must be there, as nowhere else
     at = frame @ placed(inertial, compiler)
     subject = f"{inertial.where}: the <inertial> of body {body.get('name')!r}"
-    inertial.numbers("pos", 3)
     if "fullinertia" in inertial.attributes:
         if len(inertial.attributes) > 3:
             raise ModelError(

@@ -1,5 +1,7 @@
 """What MJCF can say and armlet does not model."""
 
+from difflib import get_close_matches
+
 import numpy as np
 
 from armlet.errors import ModelError
@@ -15,9 +17,20 @@ NOT_READ = {
     "composite": "is not read: expected rigid bodies",
     "flexcomp": "is not read: expected rigid bodies",
 }
+SECTIONS = (
+    "compiler", "option", "size", "statistic", "visual", "default", "extension", "custom", "asset",
+    "worldbody", "deformable", "contact", "tendon", "equality", "actuator", "sensor", "keyframe",
+)  # fmt: skip
 FREEDOMS = {"ball": "three freedoms", "free": "six freedoms"}
 PLACE = {"name", "childclass", "pos", *ORIENTATIONS}
 KNOWN = {
+    "compiler": {
+        "alignfree", "angle", "assetdir", "autolimits", "balanceinertia", "boundinertia",
+        "boundmass", "conflict", "convexhull", "coordinate", "discardvisual", "eulerseq",
+        "exactmeshinertia", "fitaabb", "fusestatic", "inertiafromgeom", "inertiagrouprange",
+        "meshdir", "passthrough", "savecanonical", "savecompiled", "saveinertial", "settotalmass",
+        "strippath", "texturedir", "usethread",
+    },
     "frame": PLACE,
     "body": {*PLACE, "mocap", "gravcomp", "sleep", "simple", "fuse", "user"},
     "inertial": {"pos", "mass", "diaginertia", "fullinertia", *ORIENTATIONS},
@@ -27,14 +40,31 @@ KNOWN = {
         "actuatorfrcrange", "actuatorfrclimited", "actuatorgravcomp", "margin", "solreflimit",
         "solimplimit", "solreffriction", "solimpfriction", "user",
     },
+    "geom": {
+        "name", "class", "type", "pos", *ORIENTATIONS, "fromto", "size", "mass", "density",
+        "shellinertia", "group", "mesh", "hfield", "fitscale", "contype", "conaffinity", "condim",
+        "priority", "friction", "solmix", "solref", "solimp", "margin", "gap", "surfacevel",
+        "adhesion", "fluidshape", "fluidcoef", "material", "rgba", "castshadow", "user",
+    },
 }  # fmt: skip
 
 
-def refuse_includes(element: Element) -> None:
+def check_sections(root: Element) -> None:
+    """Refuse sections that MJCF does not have, and included files wherever they are."""
+    _refuse_includes(root)
+    for child in root.children:
+        if child.tag not in SECTIONS:
+            raise ModelError(
+                f"{called(child)} is no section: expected one of {', '.join(SECTIONS)}"
+            )
+        check_attributes(child)
+
+
+def _refuse_includes(element: Element) -> None:
     for child in element.children:
         if child.tag == "include":
             raise ModelError(f"{called(child)} is not read: {SAVE_IT}")
-        refuse_includes(child)
+        _refuse_includes(child)
 
 
 def refuse_constraints(root: Element, defaults: Defaults) -> None:
@@ -44,11 +74,12 @@ def refuse_constraints(root: Element, defaults: Defaults) -> None:
         if not flag(constraint, "active", "true"):
             continue
         subject = f"{called(constraint)} in <equality>"
-        joint = constraint.get("joint1")
-        if joint:
+        joints = [constraint.get(key) for key in ("joint1", "joint2") if constraint.get(key)]
+        if joints:
             raise ModelError(
-                f"{subject} ties joint {joint!r}, which armlet does not model: set "
-                f'active="false" and lock the joint while loading, lock={{{joint!r}: 0.0}}'
+                f"{subject} ties joint {' to '.join(map(repr, joints))}, which armlet does not "
+                'model: set active="false" and lock what it ties while loading, '
+                f"lock={dict.fromkeys(joints, 0.0)}"
             )
         raise ModelError(
             f'{subject} closes a loop: expected a tree; remove it or set active="false"'
@@ -78,9 +109,12 @@ def check_tag(element: Element) -> None:
 
 
 def check_attributes(element: Element) -> None:
-    unknown = set(element.attributes) - KNOWN.get(element.tag, set(element.attributes))
-    if unknown:
-        raise ModelError(
-            f'{called(element)} has {min(unknown)}="…", which is not read: expected one of '
-            f"{', '.join(sorted(KNOWN[element.tag]))}"
-        )
+    """Refuse an attribute that is misspelt, or is not read and may change the dynamics."""
+    known = KNOWN.get(element.tag, set(element.attributes))
+    for key in element.attributes:
+        if key not in known:
+            near = get_close_matches(key, sorted(known), n=1)
+            raise ModelError(
+                f'{called(element)} has {key}="{element.get(key)}", which is not read: '
+                + (f"expected {near[0]}" if near else "remove it")
+            )
