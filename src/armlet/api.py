@@ -88,7 +88,8 @@ def trace(
     for group in GROUPS:
         if kinds[group] == "argument":
             inputs[group] = (robot.n, 10) if group == "inertia" else (len(robot.constants(group)),)
-    lumps = minimal and asked.minimal and "argument" not in (kinds["geometry"], kinds["inertia"])
+    given_late = "argument" in (kinds["geometry"], kinds["inertia"])
+    lumps = minimal and asked.minimal and entry.minimal and not given_late
 
     def run(graph: Graph, *args: Any) -> Any:
         given = dict(zip(inputs, args, strict=True))

@@ -37,6 +37,8 @@ class Formulation:
     """The kinds of joint it holds for."""
     topology: str = "tree"
     """Whether it holds for trees or for serial arms only."""
+    minimal: bool = True
+    """Whether it takes lumped inertias, whose masses may be zero; a centre of mass needs a mass."""
     traced: bool = False
     """Whether it needs scalars that know their derivatives."""
     given: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
