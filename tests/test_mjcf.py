@@ -1,5 +1,7 @@
 """MJCF against MuJoCo itself: random models, and a small one for each rule."""
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
@@ -428,3 +430,8 @@ def test_numbers_that_overflow_are_refused(load):
         for compiler in ("", '<compiler boundinertia="1" balanceinertia="true"/>'):
             with pytest.raises(armlet.ModelError, match="expected finite numbers"):
                 load(model(f"<body><joint/>{text}</body>", compiler))
+
+
+def test_a_constraint_on_locked_joints_is_met(tmp_path):
+    path = Path(__file__).parent / "bad_models" / "mjcf_equality_joint.xml"
+    assert armlet.load(path, lock={"elbow": 0.2, "shoulder": 0.2}).n == 0

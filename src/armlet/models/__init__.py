@@ -76,7 +76,7 @@ def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
             return read_urdf(path, lock, EARTH)
         case ".xml" | ".mjcf":
             is_urdf = read_xml(path).tag == "robot"
-            return read_urdf(path, lock, EARTH) if is_urdf else read_mjcf(path)
+            return read_urdf(path, lock, EARTH) if is_urdf else read_mjcf(path, lock)
         case suffix:
             raise ModelError(
                 f"{path.name}: the ending is {suffix!r}: expected .urdf, .xml or .toml"

@@ -44,14 +44,14 @@ SHOWN = range(3)
 
 
 @np.errstate(all="ignore")  # what overflows is not finite, and no description may hold it
-def read_mjcf(path: Path) -> Description:
+def read_mjcf(path: Path, lock: Mapping[str, float]) -> Description:
     """The description in an MJCF file; the world is its base."""
     root = read_xml(path)
     if root.tag != "mujoco":
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <mujoco>")
     check_sections(root)
     compiler, defaults = read_compiler(root), Defaults(root)
-    refuse_constraints(root, defaults)
+    refuse_constraints(root, defaults, lock)
     world = _world(root)
     bodies = list(_bodies(world))
     joints = [joint for body in bodies for joint in _inside(body, "joint")]

@@ -1,5 +1,6 @@
 """What MJCF can say and armlet does not model."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 import numpy as np
@@ -67,18 +68,20 @@ def _refuse_includes(element: Element) -> None:
         _refuse_includes(child)
 
 
-def refuse_constraints(root: Element, defaults: Defaults) -> None:
-    """Refuse what ties joints and bodies together beside the tree."""
+def refuse_constraints(root: Element, defaults: Defaults, lock: Mapping[str, float]) -> None:
+    """Refuse what ties joints and bodies together beside the tree, but for locked joints."""
     for element in section(root, "equality").children:
         constraint = defaults.fill(element, "equality")
         if not flag(constraint, "active", "true"):
             continue
         subject = f"{called(constraint)} in <equality>"
         joints = [constraint.get(key) for key in ("joint1", "joint2") if constraint.get(key)]
+        if joints and set(joints) <= set(lock):
+            continue
         if joints:
             raise ModelError(
                 f"{subject} ties joint {' to '.join(map(repr, joints))}, which armlet does not "
-                'model: set active="false" and lock what it ties while loading, '
+                "model: lock what it ties while loading, "
                 f"lock={dict.fromkeys(joints, 0.0)}"
             )
         raise ModelError(
