@@ -10,7 +10,7 @@ import armlet
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
     "errors", "scalar", "algebra", "robot", "models", "minimal", "dynamics", "graph", "codegen",
-    "runtime", "simulation", "identification", "report", "api", "cli",
+    "runtime", "simulation", "identification", "report", "api", "literature", "cli",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}
 

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from armlet.cli.compare import compare
 from armlet.cli.count import count
 from armlet.cli.demo import demo
 from armlet.cli.info import info
@@ -20,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-for command in (demo, robots, info, count):
+for command in (demo, robots, info, count, compare):
     app.command()(command)
 
 

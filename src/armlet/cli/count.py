@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from armlet.api import trace
+from armlet.cli.published import show_published
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError
 from armlet.graph import Count
@@ -30,6 +31,9 @@ def count(
     drives: Annotated[
         bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
     ] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Beside every total printed in the literature.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Count the multiplications (M) and additions (A) of each formulation.
@@ -38,7 +42,12 @@ def count(
     what is computed from constants alone is free.
 
     Example: armlet count puma560 --quantity inverse_dynamics
+
+    Example: armlet count --published --quantity inertia_matrix
     """
+    if published:
+        show_published(quantity, as_json)
+        return
     if (robot is None) == (general is None):
         raise ArmletError("name a robot, or give --general RRRRRR")
     arm = load(robot) if robot is not None else general_arm(general or "")

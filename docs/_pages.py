@@ -1,0 +1,160 @@
+"""Pages made while the documentation is built: one a formulation, one of the literature's totals.
+
+What they say is read from the library: docstrings, sources and counts.
+"""
+
+import inspect
+
+from mkdocs.structure.files import File
+
+from armlet.dynamics import FORMULATIONS, QUANTITIES
+from armlet.literature import totals
+from armlet.literature.growth import counts, fitted, written
+
+SIZES = range(3, 9)
+FIT = {"n^4": range(3, 9)}
+"""The numbers of joints that a formula is verified on; 3 to 12 but for the fourth power."""
+
+
+def on_files(files, config):
+    tables = {quantity: _counts(quantity) for quantity in FORMULATIONS}
+    for quantity, entries in FORMULATIONS.items():
+        for entry in entries.values():
+            page = _page(quantity, entry, tables[quantity])
+            uri = f"formulations/{quantity}/{entry.name}.md"
+            files.append(File.generated(config, uri, content=page))
+        uri = f"formulations/{quantity}/index.md"
+        files.append(File.generated(config, uri, content=_index(quantity, tables[quantity])))
+    files.append(File.generated(config, "literature.md", content=_literature()))
+    return files
+
+
+def _counts(quantity):
+    return {
+        entry.name: counts(quantity, entry.name, FIT.get(entry.growth, range(3, 13)))
+        for entry in FORMULATIONS[quantity].values()
+    }
+
+
+def _formula(values):
+    """The polynomial and the n it holds from; the first few joints may be special."""
+    for start in list(values)[:3]:
+        try:
+            return written(fitted({n: x for n, x in values.items() if n >= start})), start
+        except ValueError:
+            continue
+    return "no polynomial", min(values)
+
+
+def _row(name, found):
+    cells = (f"{found[n].M} + {found[n].A}" if n in found else "" for n in SIZES)
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def _page(quantity, entry, table):
+    found = table[entry.name]
+    (M, start), (A, other) = (
+        _formula({n: getattr(count, key) for n, count in found.items()}) for key in "MA"
+    )
+    best = [n for n in SIZES if found[n].total == min(t[n].total for t in table.values() if n in t)]
+    where = f"It is the cheapest here for n = {', '.join(map(str, best))}." if best else ""
+    taken = "trees" if entry.topology == "tree" else "serial arms"
+    return f"""# {entry.name}
+
+{QUANTITIES[quantity].about}
+
+Source: {entry.source}. Holds for {taken} with {" and ".join(_kind(j) for j in entry.joints)} joints.
+Grows as {entry.growth.replace("^", "")}.
+
+{inspect.getdoc(entry.function)}
+
+## Operations
+
+On the general arm of n turning joints, all parameters symbolic, for n >= {max(start, other)}
+(verified up to n = {max(found)}):
+
+    M = {M}
+    A = {A}
+
+| n | {" | ".join(map(str, SIZES))} |
+|---|{"---|" * len(SIZES)}
+{_row("M + A", found)}
+
+{where} What is computed from constants alone is off-line and not counted; sines and cosines are
+listed apart.
+
+## The function
+
+```py
+{inspect.getsource(entry.function)}```
+"""
+
+
+def _kind(letter):
+    return {"R": "turning", "P": "sliding"}[letter]
+
+
+def _index(quantity, table):
+    rows = "\n".join(_row(f"[{name}]({name}.md)", found) for name, found in table.items())
+    sources = "\n".join(
+        f"- **{entry.name}**: {entry.source}" for entry in FORMULATIONS[quantity].values()
+    )
+    return f"""# {quantity}
+
+{QUANTITIES[quantity].about}
+
+M + A on the general arm of n turning joints, all parameters:
+
+| n | {" | ".join(map(str, SIZES))} |
+|---|{"---|" * len(SIZES)}
+{rows}
+
+{sources}
+"""
+
+
+STORY = """# The literature in numbers
+
+Each line is a total printed in one of the works armlet is built on, in the order of falling cost
+at the largest n printed, beside what armlet's formulation of that name takes in the same scope
+(the cheapest one where the method is only cited). Judged by M + A; `armlet count --published`
+prints the same for every n.
+
+Read downwards, the tables tell what was learned. Recursion took inverse dynamics from the fourth
+power of n to the first. Moments about joint origins instead of centres of mass, and the angular
+acceleration tensor instead of cross products, halved the linear coefficient. Augmented bodies moved
+constants off-line. What is left to win is in the screws: carrying vectors, wrenches and bodies
+through one axis at a time.
+"""
+
+
+def _literature():
+    sections = [STORY]
+    for quantity in dict.fromkeys(total.quantity for total in totals()):
+        chosen = [total for total in totals() if total.quantity == quantity]
+        chosen.sort(key=lambda total: -total.printed(max(total.n)).total)
+        rows = "\n".join(_printed(total) for total in chosen)
+        sections.append(
+            f"## {quantity}\n\n| method | work | n | printed | armlet | |\n|---|---|---|---|---|---|\n{rows}\n"
+        )
+    return "\n".join(sections)
+
+
+def _printed(total):
+    n = max(total.n)
+    printed, counted = total.printed(n), total.counted(n)
+    scope = ", ".join(
+        word
+        for word in (
+            f"{total.given} given" if total.given else "",
+            f"beyond {total.beyond.split()[0]}" if total.beyond else "",
+            "joint 3 slides" if total.slides else "",
+            "quarter turns" if total.twists == "quarter" else "",
+        )
+        if word
+    )
+    method = f"{total.method} ({scope})" if scope else total.method
+    return (
+        f"| {method} | {total.work} | {n} | {printed.M} + {printed.A} | "
+        f"{counted.M} + {counted.A} | {total.verdict(n)} |"
+    )

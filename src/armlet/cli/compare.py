@@ -1,0 +1,190 @@
+"""armlet compare"""
+
+import json
+import time
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from armlet.api import trace
+from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
+from armlet.errors import ArmletError, ModelError
+from armlet.graph import Count
+from armlet.models import load
+from armlet.robot import Robot
+
+STATES = 10
+WIDTH = 24
+
+
+@dataclass(frozen=True)
+class Run:
+    """A formulation on a robot: operations, microseconds a state on NumPy batches, deviation."""
+
+    name: str
+    source: str
+    count: Count
+    time: float
+    deviation: float | None
+
+
+def compare(
+    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.", metavar="ROBOT")],
+    quantity: Annotated[str, typer.Option(help="The quantity to compare.")] = "inverse_dynamics",
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with the chart to this file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Run every formulation of a quantity on a robot, side by side.
+
+    Operations are counted with symbolic inertias, drives off; times are those of the program
+    replayed on NumPy arrays of 1000 states; deviations are from the definition.
+
+    Example: armlet compare puma560 --quantity inertia_matrix
+    """
+    if quantity not in QUANTITIES:
+        raise ArmletError(
+            f"no quantity is called {quantity!r}: expected one of {', '.join(QUANTITIES)}"
+        )
+    arm = load(robot)
+    console = Console()
+    names = track(
+        FORMULATIONS[quantity], "running", transient=True, console=console, disable=as_json
+    )
+    runs, refused = [], []
+    for name in names:
+        try:
+            runs.append(_run(arm, quantity, name))
+        except ModelError as error:
+            refused.append(str(error))
+    runs.sort(key=lambda run: run.count.total)
+    if as_json:
+        print(json.dumps([_data(run) for run in runs], indent=2))
+        return
+    console.print(_table(arm, quantity, runs))
+    for line in refused:
+        console.print(line, style="dim", highlight=False)
+    if html is not None:
+        html.write_text(_page(arm, quantity, runs, refused), encoding="utf-8")
+        console.print(f"wrote {html}", highlight=False)
+
+
+def _run(arm: Robot, quantity: str, name: str) -> Run:
+    formulation = FORMULATIONS[quantity][name]
+    counted = trace(arm.without_drives(), quantity, name, constants={"inertia": "symbolic"}).count()
+    function = trace(arm, quantity, name).function(np)
+    rng = np.random.default_rng(0)
+    states = [rng.uniform(-2, 2, (1000, arm.n)) for _ in QUANTITIES[quantity].arguments]
+    function(*states)
+    start = time.perf_counter()
+    found = function(*states)
+    spent = (time.perf_counter() - start) / len(states[0])
+    return Run(
+        name, formulation.source, counted, spent * 1e6, _deviation(arm, quantity, states, found)
+    )
+
+
+def _deviation(arm: Robot, quantity: str, states: list[Any], found: Any) -> float | None:
+    """The largest difference from the definition at a few states, relative to the largest entry."""
+    define = getattr(definition, quantity, None)
+    if define is None:
+        return None
+    outputs = found if isinstance(found, tuple) else (found,)
+    worst = 0.0
+    for k in range(STATES):
+        exact = define(arm, *(x[k] for x in states))
+        for y, expected in zip(
+            outputs, exact if isinstance(exact, tuple) else (exact,), strict=True
+        ):
+            expected = np.asarray(expected, dtype=float)
+            scale = np.abs(expected).max() or 1.0
+            worst = max(worst, float(np.abs(y[k] - expected).max() / scale))
+    return worst
+
+
+def _table(arm: Robot, quantity: str, runs: list[Run]) -> Table:
+    title = f"{arm.name}: {quantity}"
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    table.add_column("formulation", no_wrap=True)
+    for column in ("M", "A", "M+A"):
+        table.add_column(column, justify="right")
+    table.add_column("", no_wrap=True)
+    for column in ("µs a state", "deviation"):
+        table.add_column(column, justify="right")
+    longest = max((run.count.total for run in runs), default=1) or 1
+    for run in runs:
+        bar = "█" * max(1, round(WIDTH * run.count.total / longest))
+        table.add_row(
+            run.name,
+            str(run.count.M),
+            str(run.count.A),
+            str(run.count.total),
+            f"[cyan]{bar}[/]",
+            f"{run.time:.2f}",
+            _short(run.deviation),
+        )
+    return table
+
+
+def _short(deviation: float | None) -> str:
+    return "" if deviation is None else f"{deviation:.0e}"
+
+
+def _data(run: Run) -> dict[str, Any]:
+    return {
+        "formulation": run.name,
+        "source": run.source,
+        "M": run.count.M,
+        "A": run.count.A,
+        "microseconds": run.time,
+        "deviation": run.deviation,
+    }
+
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+       color: #1c2733; background: #fff; }
+table { border-collapse: collapse; width: 100%; }
+th, td { padding: .3rem .6rem; text-align: left; border-bottom: 1px solid #dde3ea; }
+.number { text-align: right !important; font-variant-numeric: tabular-nums; }
+.bar { height: .9rem; display: flex; }
+.bar span { display: block; } .m { background: #2563a8; } .a { background: #8fbbe4; }
+small { color: #5b6b7b; }
+"""
+
+
+def _page(arm: Robot, quantity: str, runs: list[Run], refused: list[str]) -> str:
+    """A page of its own, with no reference to anything outside."""
+    longest = max((run.count.total for run in runs), default=1) or 1
+    rows = "".join(
+        f"<tr><td><b>{escape(run.name)}</b><br><small>{escape(run.source)}</small></td>"
+        f'<td class="number">{run.count.M}</td><td class="number">{run.count.A}</td>'
+        f'<td style="width:40%"><div class="bar">'
+        f'<span class="m" style="width:{100 * run.count.M / longest:.2f}%"></span>'
+        f'<span class="a" style="width:{100 * run.count.A / longest:.2f}%"></span></div></td>'
+        f'<td class="number">{run.time:.2f}</td>'
+        f'<td class="number">{_short(run.deviation)}</td></tr>'
+        for run in runs
+    )
+    notes = "".join(f"<p><small>{escape(line)}</small></p>" for line in refused)
+    title = escape(f"{arm.name}: {quantity}")
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{STYLE}</style><h1>{title}</h1><p>{escape(arm.source)}</p>"
+        "<table><tr><th>formulation</th><th class=number>M</th><th class=number>A</th>"
+        '<th><span class="m">&emsp;</span> multiplications '
+        '<span class="a">&emsp;</span> additions</th>'
+        "<th class=number>µs a state</th><th class=number>deviation</th></tr>"
+        f"{rows}</table>{notes}"
+        "<p><small>Symbolic inertias, drives off, minimal parameters; times of the program "
+        "replayed on NumPy arrays of 1000 states; deviations from the definition.</small></p>"
+        "</html>"
+    )

@@ -1,0 +1,85 @@
+"""armlet count --published"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from armlet.dynamics import QUANTITIES
+from armlet.errors import ArmletError
+from armlet.literature import Total, totals
+
+MARKS = {"below": "[green]below[/]", "equal": "equal", "above": "[red]above[/]"}
+
+
+def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
+    """Print every published total with armlet's count in the same scope."""
+    for name in quantities or ():
+        if name not in QUANTITIES:
+            raise ArmletError(
+                f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
+            )
+    chosen = [total for total in totals() if not quantities or total.quantity in quantities]
+    console = Console()
+    shown = track(chosen, "counting", transient=True, console=console, disable=as_json)
+    rows = [(total, n, total.counted(n)) for total in shown for n in total.n]
+    if as_json:
+        print(json.dumps([_data(*row) for row in rows], indent=2))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("method", "printed in", "here", "n"):
+        table.add_column(column, no_wrap=column == "here")
+    for column in ("printed", "armlet", ""):
+        table.add_column(column, justify="right", no_wrap=True)
+    quantity = ""
+    for total, n, count in rows:
+        if total.quantity != quantity:
+            quantity = total.quantity
+            table.add_row(f"[bold]{quantity}[/]")
+        printed = total.printed(n)
+        table.add_row(
+            f"{total.method}{_scope(total)}",
+            total.work,
+            total.formulation or "[dim]cheapest[/]",
+            str(n),
+            f"{printed.M}M {printed.A}A",
+            f"{count.M}M {count.A}A",
+            MARKS[total.verdict(n)],
+        )
+    console.print(table)
+    verdicts = [total.verdict(n) for total, n, _ in rows]
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in MARKS)
+    console.print(f"\n{len(rows)} totals: {counts} (by M + A)", highlight=False)
+
+
+def _scope(total: Total) -> str:
+    """What the total covers, in words."""
+    words = [
+        f"joint {total.slides} slides" if total.slides else "",
+        "quarter turns" if total.twists == "quarter" else "",
+        f"{total.given} given" if total.given else "",
+        f"beyond {total.beyond.split()[0]}" if total.beyond else "",
+        "minimal" if total.minimal else "",
+    ]
+    listed = ", ".join(word for word in words if word)
+    return f" [dim]({listed})[/]" if listed else ""
+
+
+def _data(total: Total, n: int, count: Any) -> dict[str, Any]:
+    printed = total.printed(n)
+    return {
+        "quantity": total.quantity,
+        "method": total.method,
+        "work": total.work,
+        "formulation": total.formulation,
+        "given": total.given,
+        "beyond": total.beyond,
+        "n": n,
+        "printed": {"M": printed.M, "A": printed.A},
+        "armlet": {"M": count.M, "A": count.A},
+        "verdict": total.verdict(n),
+        "note": total.note,
+    }

@@ -1,0 +1,126 @@
+"""The operation totals printed in the literature, and what armlet takes in their scope."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from math import pi
+from pathlib import Path
+from typing import Any
+
+from armlet.algebra import mirror
+from armlet.api import trace
+from armlet.dynamics import FORMULATIONS
+from armlet.errors import ModelError
+from armlet.graph import Count, Graph, Program, traced
+from armlet.models import general_arm
+from armlet.robot import Robot
+
+
+@dataclass(frozen=True)
+class Total:
+    """A printed total, as a polynomial in the number of joints, and what it covers."""
+
+    quantity: str
+    method: str
+    work: str
+    M: tuple[Fraction, ...]
+    A: tuple[Fraction, ...]
+    n: tuple[int, ...]
+    """Where it is printed."""
+    formulation: str = ""
+    """The method here; empty for a method that is only cited, held against the cheapest."""
+    given: str = ""
+    """What is on hand."""
+    beyond: str = ""
+    """The quantity and formulation that it comes on top of."""
+    slides: int = 0
+    """The joint that is prismatic, from one."""
+    twists: str = "general"
+    """Or quarter, where every twist is a quarter turn."""
+    minimal: bool = False
+    """Whether minimal parameters are used."""
+    options: str = ""
+    """The formulations that the method builds on, as key=name."""
+    note: str = ""
+
+    def printed(self, n: int) -> Count:
+        M, A = (sum(c * n**k for k, c in enumerate(polynomial)) for polynomial in (self.M, self.A))
+        return Count(round(M), round(A))
+
+    def counted(self, n: int) -> Count:
+        """What armlet takes in the same scope, for n joints."""
+        names = [self.formulation] if self.formulation else list(FORMULATIONS[self.quantity])
+        return min((self._count(name, n) for name in names), key=lambda count: count.total)
+
+    def verdict(self, n: int) -> str:
+        """Whether armlet's count is below, equal to or above the printed one."""
+        difference = self.counted(n).total - self.printed(n).total
+        return "below" if difference < 0 else "above" if difference > 0 else "equal"
+
+    def arm(self, n: int) -> Robot:
+        letters = "".join("P" if i == self.slides else "R" for i in range(1, n + 1))
+        arm = general_arm(letters)
+        if self.twists == "quarter":
+            arm = replace(arm, rows=tuple(row._replace(alpha=pi / 2) for row in arm.rows))
+        return arm
+
+    def _count(self, name: str, n: int) -> Count:
+        arm = self.arm(n)
+        try:
+            FORMULATIONS[self.quantity][name].check(arm)
+        except ModelError:
+            return Count(10**9, 0)
+        whole = _program(self.quantity, name, arm, self.given, self.minimal, self.options).count()
+        if not self.beyond:
+            return whole
+        quantity, under = self.beyond.split()
+        base = trace(arm, quantity, under, minimal=self.minimal).count()
+        return Count(whole.M - base.M, whole.A - base.A, whole.functions)
+
+
+def _program(
+    quantity: str, name: str, arm: Robot, given: str, minimal: bool, options: str
+) -> Program:
+    """The program of a formulation, whole or with something on hand."""
+    chosen: dict[str, Any] = dict(pair.split("=") for pair in options.split())
+    on_hand = FORMULATIONS[quantity][name].given
+    if given not in on_hand:
+        return trace(arm, quantity, name, minimal=minimal, **chosen)
+    n, function = arm.n, on_hand[given]
+
+    def with_symbols(graph: Graph) -> Robot:
+        return arm.with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
+
+    match given:
+        case "composite bodies":
+            return traced(
+                quantity,
+                lambda graph, q, c, J: function(with_symbols(graph), q, c, [mirror(*x) for x in J]),
+                {"q": (n,), "c_hat": (n, 3), "J_hat": (n, 6)},
+            )
+        case "bias":
+            return traced(
+                quantity,
+                lambda graph, q, phi: function(with_symbols(graph), q, phi),
+                {"q": (n,), "tau": (n,)},
+            )
+        case _:
+            return traced(
+                quantity,
+                lambda graph, q, qd: function(with_symbols(graph), q, qd),
+                {"q": (n,), "qd": (n,)},
+            )
+
+
+@cache
+def totals() -> tuple[Total, ...]:
+    """Every printed total."""
+    data = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
+    return tuple(_total(quantity, row) for quantity, rows in data.items() for row in rows)
+
+
+def _total(quantity: str, row: Mapping[str, Any]) -> Total:
+    polynomials = {key: tuple(Fraction(c) for c in row[key]) for key in ("M", "A")}
+    return Total(**{**row, **polynomials, "quantity": quantity, "n": tuple(row["n"])})
