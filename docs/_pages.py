@@ -134,9 +134,8 @@ def _literature():
         chosen = [total for total in totals() if total.quantity == quantity]
         chosen.sort(key=lambda total: -total.printed(max(total.n)).total)
         rows = "\n".join(_printed(total) for total in chosen)
-        sections.append(
-            f"## {quantity}\n\n| method | work | n | printed | armlet | |\n|---|---|---|---|---|---|\n{rows}\n"
-        )
+        head = "| method | work | n | printed | armlet | |\n|---|---|---|---|---|---|"
+        sections.append(f"## {quantity}\n\n{head}\n{rows}\n")
     return "\n".join(sections)
 
 

@@ -28,14 +28,13 @@ from armlet.models.mjcf_settings import (
     first_number,
     placed,
     read_compiler,
-    rotation,
     section,
     span,
 )
 from armlet.models.xml import Element, read_xml
 from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pose
 from armlet.robot.description import Mesh
-from armlet.robot.pose import rotation_of_quaternion
+from armlet.robot.pose import rotation, rotation_of_quaternion
 from armlet.scalar import Vector
 
 WORLD = "world"

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import atan2, cos, inf, radians, sin
+from math import atan2, inf, radians
 
 import numpy as np
 
 from armlet.errors import ModelError
 from armlet.models.xml import Element
 from armlet.robot import Pose
-from armlet.robot.pose import rotation_of_quaternion, rounded, turn
+from armlet.robot.pose import rotation, rotation_of_quaternion, rounded, turn
 from armlet.scalar import Matrix, Vector
 
 ORIENTATIONS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}
@@ -214,11 +214,6 @@ def direction(vector: Vector, element: Element, key: str) -> Vector:
         )
     unit: Vector = vector / length
     return unit
-
-
-def rotation(axis: Vector, angle: float) -> Matrix:
-    """The rotation about a unit vector."""
-    return rotation_of_quaternion(cos(angle / 2), *(sin(angle / 2) * axis))
 
 
 def _minimal_turn(z: Vector) -> Matrix:

@@ -13,7 +13,7 @@ import numpy as np
 from armlet.algebra import mirror, point_inertia, six, vector
 from armlet.errors import ModelError
 from armlet.robot.frames import Mount, canonical
-from armlet.robot.pose import HERE, TOLERANCE, Pose, turn
+from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
 from armlet.robot.robot import BASE, Drive, Frame, Joint, Limits, Robot
 from armlet.scalar import Matrix, Vector
 
@@ -157,20 +157,10 @@ def _fixed_at(joint: Connection, q: float) -> Connection:
     if joint.kind == "prismatic":
         moved = Pose(np.eye(3), q * axis)
     else:
-        about = Pose(_rotation(axis, q), np.zeros(3))
+        about = Pose(rotation(axis, q), np.zeros(3))
         there = Pose(np.eye(3), joint.point)
         moved = there @ about @ there.inverse()
     return replace(joint, kind="fixed", pose=joint.pose @ moved)
-
-
-def _rotation(axis: Vector, angle: float) -> Matrix:
-    """The rotation about any unit axis; exact for quarter turns about a coordinate axis."""
-    k = int(np.argmax(np.abs(axis)))
-    if abs(axis[k]) == 1:
-        return turn(k, float(angle * axis[k]))
-    x, y, z = axis
-    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 
 
 def _base_link(description: Description, joints: Sequence[Connection]) -> str:

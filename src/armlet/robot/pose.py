@@ -76,6 +76,12 @@ def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> Matrix:
     return rounded(R)
 
 
+def rotation(axis: Vector, angle: float) -> Matrix:
+    """The rotation about a unit vector."""
+    half = angle / 2
+    return rotation_of_quaternion(math.cos(half), *(math.sin(half) * axis))
+
+
 def rounded(R: Matrix, tolerance: float = TOLERANCE) -> Matrix:
     """The rotation with entries within the tolerance of 0 and ±1 made exact, if all of them are."""
     whole = np.round(R)
