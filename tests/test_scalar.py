@@ -92,6 +92,12 @@ def test_angles_that_are_not_finite_give_nan(kind, angle):
         assert all(x != x for x in cos_sin(kind(angle)))
 
 
+@pytest.mark.parametrize("kind", [float, mpmath.mpf, sympy.Symbol])
+def test_only_traced_scalars_know_their_derivatives(kind):
+    with pytest.raises(TypeError, match=f"{kind.__name__} scalars .* trace first"):
+        scalar.slopes([kind("2")], [kind("2")], "forward")
+
+
 @pytest.mark.parametrize("zero", [0, 0.0, -0.0, False, np.float32(0), np.int64(0)])
 def test_zeros_are_known(zero):
     assert is_zero(zero)

@@ -122,7 +122,7 @@ def inertia_of_euler(E: Matrix) -> Matrix:
 
 
 def point_inertia(m: Scalar, r: Vector) -> Matrix:
-    """-m r̃ r̃, the inertia about the origin of a mass m at r: the parallel-axis term (4.3.10)."""
+    """-m r̃ r̃, the inertia about the origin of a mass m at r: the parallel-axis term (4.3.9)."""
     x, y, z = r
     return mirror(
         m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z,
@@ -131,17 +131,17 @@ def point_inertia(m: Scalar, r: Vector) -> Matrix:
 
 
 def inertia_rate(w: Vector, J: Matrix) -> Matrix:
-    """J̇ = ω̃ J - J ω̃ of a body that turns with ω, seen in fixed axes (4.3.15)."""
+    """J̇ = ω̃ J - J ω̃ of a body that turns with ω, seen in fixed axes (4.3.16)."""
     return commutator(skew(w), J)
 
 
 def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
-    """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r (4.2.20)."""
+    """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r (4.2.22)."""
     return skew(wd) + skew(w) @ skew(w)
 
 
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
-    """The moment J ω̇ + ω × J ω, by entries of Ω: the dual of Ω E - (Ω E)ᵀ, E = euler(J) (4.3.44).
+    """The moment J ω̇ + ω × J ω, by entries of Ω: the dual of Ω E - (Ω E)ᵀ, E = euler(J) (4.3.42).
 
     It takes 15M 15A where the entries of Ω are on hand, and less where entries of J are zero.
     """

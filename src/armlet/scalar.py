@@ -72,7 +72,7 @@ def slopes(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
 
 
 def is_zero(x: Scalar) -> bool:
-    """Whether x is known to be zero: a number that is, never a symbol or a traced scalar."""
+    """Whether x is a plain number that is zero; no symbol and no traced scalar is known to be."""
     return isinstance(x, int | float | np.number) and x == 0
 
 

@@ -34,6 +34,8 @@ def slopes(
     modes = {"forward": _forward, "reverse": _reverse}
     if mode not in modes:
         raise ValueError(f"mode is {mode!r}: expected 'forward' or 'reverse'")
+    if any(x.op not in ("input", "symbol") for x in inputs):  # others may be folded away
+        raise ValueError("derivatives are by inputs and symbols, not by what is computed of them")
     moving = _moving(inputs[0].graph, outputs, inputs) if len(inputs) else []
     matrix = np.zeros((len(outputs), len(inputs)), dtype=object)
     for row, found in zip(matrix, modes[mode](outputs, inputs, moving), strict=True):
