@@ -102,6 +102,13 @@ def states(robot, count=3, seed=0):
     return np.random.default_rng(seed).uniform(-2, 2, (3, count, robot.n))
 
 
+def value(robot, quantity, *arrays, frame=None):
+    """A quantity by replaying its program: what a method of the robot gives, without compiling."""
+    wrench = quantity == "inverse_dynamics" and len(arrays) == 4
+    program = armlet.trace(robot, quantity, wrench=wrench, frame=frame)
+    return program.function(np)(*arrays)
+
+
 def with_scalars(robot, convert):
     """The robot with every constant converted, say to fifty digits.
 
@@ -134,7 +141,7 @@ def deviation(found, expected):
     return np.abs(found - expected).max() / max(1e-3, np.abs(expected).max())
 
 
-LARGEST = {"n": 13, "n^2": 13, "n^3": 9, "n^4": 4}
+LARGEST = {"n": 13, "n^2": 13, "n^2 (iterative)": 5, "n^3": 9, "n^4": 4}
 """The most joints that a formulation is tried on, by the growth of its operations."""
 
 

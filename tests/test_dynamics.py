@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from robots import deviation, random_arm, random_robot, states, suited, with_scalars
+from robots import deviation, random_arm, random_robot, states, suited, value, with_scalars
 
 import armlet
 from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
@@ -45,7 +45,7 @@ def tolerance(robot, quantity, q, base=1e-10):
     """Relative to the norm, times the condition of H where that is inverted."""
     if "forward" not in quantity or quantity == "forward_kinematics":
         return base
-    return base * max(np.linalg.cond(H) for H in robot.inertia_matrix(q))
+    return base * max(np.linalg.cond(H) for H in value(robot, "inertia_matrix", q))
 
 
 @pytest.fixture(params=range(12))
@@ -111,28 +111,30 @@ def test_a_formulation_refuses_what_it_does_not_hold_for(tmp_path, quantity, nam
 
 
 def test_the_inertia_matrix_is_symmetric_and_positive(robot):
-    H = robot.inertia_matrix(states(robot)[0])
+    H = value(robot, "inertia_matrix", states(robot)[0])
     assert np.array_equal(H, H.swapaxes(-1, -2))
     assert np.linalg.eigvalsh(H).min() > 0
 
 
 def test_inverse_dynamics_is_affine_in_the_acceleration_with_slope_inertia(robot):
     q, qd, qdd = states(robot)
-    expected = np.einsum("kij,kj->ki", robot.inertia_matrix(q), qdd) + robot.bias(q, qd)
-    assert deviation(robot.inverse_dynamics(q, qd, qdd), expected) < 1e-12
+    expected = np.einsum("kij,kj->ki", value(robot, "inertia_matrix", q), qdd) + value(
+        robot, "bias", q, qd
+    )
+    assert deviation(value(robot, "inverse_dynamics", q, qd, qdd), expected) < 1e-12
 
 
 def test_the_kinetic_energy_is_the_quadratic_form_of_the_inertia_matrix(robot):
     q, qd, _ = states(robot)
-    kinetic, _ = robot.energy(q, qd)
-    form = np.einsum("ki,kij,kj->k", qd, robot.inertia_matrix(q), qd) / 2
+    kinetic, _ = value(robot, "energy", q, qd)
+    form = np.einsum("ki,kij,kj->k", qd, value(robot, "inertia_matrix", q), qd) / 2
     assert deviation(kinetic, form) < 1e-12
 
 
 def test_gravity_is_the_gradient_of_the_potential(robot):
     q, qd, _ = states(robot)
     _, gradient = armlet.trace(robot, "energy").derivative("q").function(np)(q, 0 * qd)
-    assert deviation(robot.gravity_torque(q), gradient) < 1e-12
+    assert deviation(value(robot, "gravity_torque", q), gradient) < 1e-12
 
 
 def test_the_power_of_the_torques_is_the_rate_of_the_energy(robot):
@@ -140,7 +142,7 @@ def test_the_power_of_the_torques_is_the_rate_of_the_energy(robot):
     energy = armlet.trace(robot, "energy")
     by_q, by_qd = (energy.derivative(x, "reverse").function(np)(q, qd) for x in ("q", "qd"))
     rate = sum((dq * qd).sum(-1) + (dqd * qdd).sum(-1) for dq, dqd in zip(by_q, by_qd, strict=True))
-    assert deviation((robot.inverse_dynamics(q, qd, qdd) * qd).sum(-1), rate) < 1e-11
+    assert deviation((value(robot, "inverse_dynamics", q, qd, qdd) * qd).sum(-1), rate) < 1e-11
 
 
 def test_the_slopes_of_inverse_dynamics_are_inertia_and_both_modes_agree(tmp_path):
@@ -148,7 +150,7 @@ def test_the_slopes_of_inverse_dynamics_are_inertia_and_both_modes_agree(tmp_pat
     q, qd, qdd = states(robot)
     program = armlet.trace(robot, "inverse_dynamics")
     slopes = program.derivative("qdd").function(np)(q, qd, qdd)
-    assert deviation(slopes, robot.inertia_matrix(q)) < 1e-12
+    assert deviation(slopes, value(robot, "inertia_matrix", q)) < 1e-12
     forward, reverse = (
         program.derivative("q", mode).function(np)(q, qd, qdd) for mode in ("forward", "reverse")
     )
@@ -156,7 +158,10 @@ def test_the_slopes_of_inverse_dynamics_are_inertia_and_both_modes_agree(tmp_pat
     h = 1e-6
     differences = np.stack(
         [
-            (robot.inverse_dynamics(q + dq, qd, qdd) - robot.inverse_dynamics(q - dq, qd, qdd))
+            (
+                value(robot, "inverse_dynamics", q + dq, qd, qdd)
+                - value(robot, "inverse_dynamics", q - dq, qd, qdd)
+            )
             / (2 * h)
             for dq in h * np.eye(robot.n)
         ],
@@ -175,7 +180,7 @@ def test_torques_are_linear_in_the_inertial_parameters(robot):
     other = np.random.default_rng(1).normal(size=phi.shape)
     mixed = 2 * function(q, qd, qdd, phi) - 3 * function(q, qd, qdd, other)
     assert deviation(function(q, qd, qdd, 2 * phi - 3 * other), mixed) < 1e-12
-    assert deviation(function(q, qd, qdd, phi), arm.inverse_dynamics(q, qd, qdd)) < 1e-12
+    assert deviation(function(q, qd, qdd, phi), value(arm, "inverse_dynamics", q, qd, qdd)) < 1e-12
 
 
 @pytest.mark.parametrize("group", ["geometry", "gravity", "drive"])
@@ -185,7 +190,7 @@ def test_constants_given_at_run_time_give_the_same(robot, group):
     values = np.array([*robot.constants(group).values()])
     given = np.broadcast_to(values, (len(q), len(values)))
     found = program.function(np)(q, qd, qdd, given)
-    assert deviation(found, robot.inverse_dynamics(q, qd, qdd)) < 1e-12
+    assert deviation(found, value(robot, "inverse_dynamics", q, qd, qdd)) < 1e-12
 
 
 def test_the_wrench_on_the_tool_adds_the_jacobian_transpose(robot):
@@ -194,20 +199,20 @@ def test_the_wrench_on_the_tool_adds_the_jacobian_transpose(robot):
     expected = [
         definition.inverse_dynamics(robot, *state) for state in zip(q, qd, qdd, wrench, strict=True)
     ]
-    assert deviation(robot.inverse_dynamics(q, qd, qdd, wrench), expected) < 1e-12
+    assert deviation(value(robot, "inverse_dynamics", q, qd, qdd, wrench), expected) < 1e-12
 
 
 def test_any_leading_axes_go_in_and_come_out(robot):
     q, qd, qdd = states(robot)
     n = robot.n
-    one = robot.inverse_dynamics(q[0], qd[0], qdd[0])
-    many = robot.inverse_dynamics(*(x.reshape(3, 1, n) for x in (q, qd, qdd)))
-    none = robot.inertia_matrix(np.zeros((0, n)))
+    one = value(robot, "inverse_dynamics", q[0], qd[0], qdd[0])
+    many = value(robot, "inverse_dynamics", *(x.reshape(3, 1, n) for x in (q, qd, qdd)))
+    none = value(robot, "inertia_matrix", np.zeros((0, n)))
     assert one.shape == (n,)
     assert many.shape == (3, 1, n)
     assert none.shape == (0, n, n)
     assert deviation(many[0, 0], one) < 1e-14
-    assert robot.energy(q[0], qd[0])[0].shape == ()
+    assert value(robot, "energy", q[0], qd[0])[0].shape == ()
 
 
 def test_published_torques_of_seed_examples_come_out(arms):
@@ -246,4 +251,4 @@ def test_what_a_trace_returns_can_be_traced_by_hand(tmp_path):
     function = FORMULATIONS["inertia_matrix"]["composite_bodies"].function
     program = traced("H", lambda graph, q: function(robot, q), {"q": (3,)})
     q = states(robot)[0]
-    assert deviation(program.function(np)(q), robot.inertia_matrix(q)) < 1e-12
+    assert deviation(program.function(np)(q), value(robot, "inertia_matrix", q)) < 1e-12

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from robots import deviation, random_robot, states
+from robots import deviation, random_robot, states, value
 
 import armlet
 from armlet.robot.pose import rotation_of_quaternion, rpy_of, turn
@@ -22,13 +22,18 @@ def assert_same(found, robot, tolerance=1e-12):
         assert tuple(a.limits) == pytest.approx(tuple(b.limits))
     np.testing.assert_allclose(np.array(found.drives), np.array(robot.drives), rtol=1e-15)
     assert (
-        deviation(found.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
+        deviation(
+            value(found, "inverse_dynamics", q, qd, qdd),
+            value(robot, "inverse_dynamics", q, qd, qdd),
+        )
         < tolerance
     )
-    assert deviation(found.inertia_matrix(q), robot.inertia_matrix(q)) < tolerance
+    assert (
+        deviation(value(found, "inertia_matrix", q), value(robot, "inertia_matrix", q)) < tolerance
+    )
     for frame in robot.frames:
-        expected = robot.forward_kinematics(q, frame)
-        assert deviation(found.forward_kinematics(q, frame), expected) < tolerance
+        expected = value(robot, "forward_kinematics", q, frame=frame)
+        assert deviation(value(found, "forward_kinematics", q, frame=frame), expected) < tolerance
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -59,10 +64,16 @@ def test_a_frame_off_its_axis_is_kept_in_urdf(arms, tmp_path, name):
     robot.to_urdf(tmp_path / "again.urdf")
     found = armlet.load(tmp_path / "again.urdf")
     q, qd, qdd = states(robot)
-    assert deviation(found.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd)) < 1e-12
+    assert (
+        deviation(
+            value(found, "inverse_dynamics", q, qd, qdd),
+            value(robot, "inverse_dynamics", q, qd, qdd),
+        )
+        < 1e-12
+    )
     for frame in robot.frames:
-        expected = robot.forward_kinematics(q, frame)
-        assert deviation(found.forward_kinematics(q, frame), expected) < 1e-12
+        expected = value(robot, "forward_kinematics", q, frame=frame)
+        assert deviation(value(found, "forward_kinematics", q, frame=frame), expected) < 1e-12
 
 
 def random_tables(seed):
@@ -94,8 +105,8 @@ def test_both_conventions_of_one_arm_agree(seed):
         for word, (rows, bodies) in (("modified", modified), ("standard", standard))
     )
     q, qd, qdd = states(first)
-    tau = first.inverse_dynamics(q, qd, qdd)
-    assert deviation(second.inverse_dynamics(q, qd, qdd), tau) < 1e-12
+    tau = value(first, "inverse_dynamics", q, qd, qdd)
+    assert deviation(value(second, "inverse_dynamics", q, qd, qdd), tau) < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -116,7 +127,7 @@ def test_a_table_places_its_frames_by_the_convention(seed):
             about_x, about_z = about(0, alpha, a), about(2, theta + turned, d + slid)
             T = T @ (about_x @ about_z if word == "modified" else about_z @ about_x)
         arm = armlet.Robot.from_dh(table, convention=word, joints=letters)
-        assert deviation(arm.forward_kinematics(q), T) < 1e-12
+        assert deviation(value(arm, "forward_kinematics", q), T) < 1e-12
 
 
 def test_meshes_are_kept_as_names(tmp_path):

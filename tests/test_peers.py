@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from peers import Mujoco, Pinocchio
-from robots import deviation, random_robot, states
+from robots import deviation, random_robot, states, value
 
 import armlet
 from armlet.dynamics import definition
@@ -33,7 +33,7 @@ def check(robot, urdf, frame, peers):
     engines = [peer(urdf, robot.joint_names, robot.gravity) for peer in peers]
     for quantity, given in arguments.items():
         by_frame = quantity in ("forward_kinematics", "jacobian")
-        found = getattr(robot, quantity)(*((q, frame) if by_frame else given))
+        found = value(robot, quantity, *((q,) if by_frame else given), frame=by_frame and frame)
         found = np.stack(found, -1) if isinstance(found, tuple) else found
         asked = {type(engine).__name__: getattr(engine, quantity, None) for engine in engines}
         asked["definition"] = partial(getattr(definition, quantity), robot)
@@ -57,8 +57,8 @@ def test_the_wrench_of_the_tool_agrees(tmp_path, seed):
     wrench = np.random.default_rng(seed).normal(size=(len(q), 6))
     engine = Pinocchio(path.read_text(), robot.joint_names, robot.gravity)
     held = [engine.wrench_torque(x, "tool", w) for x, w in zip(q, wrench, strict=True)]
-    found = robot.inverse_dynamics(q, qd, qdd, wrench)
-    assert deviation(found, robot.inverse_dynamics(q, qd, qdd) + held) < 1e-10
+    found = value(robot, "inverse_dynamics", q, qd, qdd, wrench)
+    assert deviation(found, value(robot, "inverse_dynamics", q, qd, qdd) + held) < 1e-10
 
 
 @pytest.mark.parametrize("name", armlet.catalogue())

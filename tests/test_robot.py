@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from robots import deviation, random_robot, random_urdf, states
+from robots import deviation, random_robot, random_urdf, states, value
 
 import armlet
 from armlet.robot import BASE, Pose
@@ -83,16 +83,16 @@ def test_payloads_are_bodies_on_the_tool(tmp_path, seed):
     inertia = A @ A.T
     loaded = robot.with_payload(mass, com, inertia)
     q, qd, _ = states(robot)
-    T = robot.forward_kinematics(q)
-    Jq = robot.jacobian(q)
+    T = value(robot, "forward_kinematics", q)
+    Jq = value(robot, "jacobian", q)
     point = T[:, :3, 3] + np.einsum("kij,j->ki", T[:, :3, :3], com)
     arm = point - T[:, :3, 3]
     w = np.einsum("kij,kj->ki", Jq[:, :3], qd)
     v = np.einsum("kij,kj->ki", Jq[:, 3:], qd) + np.cross(w, arm)
     in_tool = np.einsum("kji,kj->ki", T[:, :3, :3], w)
     added = mass * (v * v).sum(-1) / 2 + np.einsum("ki,ij,kj->k", in_tool, inertia, in_tool) / 2
-    kinetic = loaded.energy(q, qd)[0] - robot.energy(q, qd)[0]
-    potential = loaded.energy(q, qd)[1] - robot.energy(q, qd)[1]
+    kinetic = value(loaded, "energy", q, qd)[0] - value(robot, "energy", q, qd)[0]
+    potential = value(loaded, "energy", q, qd)[1] - value(robot, "energy", q, qd)[1]
     assert deviation(kinetic, added) < 1e-11
     assert deviation(potential, -mass * point @ np.asarray(robot.gravity, float)) < 1e-11
 
@@ -103,15 +103,21 @@ def test_a_locked_joint_takes_no_part(tmp_path, seed):
     values = {"joint2": 0.7, "joint4": -0.4}
     free = [i for i, name in enumerate(robot.joint_names) if name not in values]
     q, qd, qdd = states(robot)
-    for name, value in values.items():
+    for name, angle in values.items():
         i = robot.joint_names.index(name)
-        q[:, i], qd[:, i], qdd[:, i] = value, 0, 0
-    expected = robot.inverse_dynamics(q, qd, qdd)[:, free]
+        q[:, i], qd[:, i], qdd[:, i] = angle, 0, 0
+    expected = value(robot, "inverse_dynamics", q, qd, qdd)[:, free]
     for locked in (robot.lock(values), armlet.load(path, lock=values).with_tool("tool")):
         assert locked.joint_names == tuple(robot.joint_names[i] for i in free)
-        found = locked.inverse_dynamics(q[:, free], qd[:, free], qdd[:, free])
+        found = value(locked, "inverse_dynamics", q[:, free], qd[:, free], qdd[:, free])
         assert deviation(found, expected) < 1e-11
-        assert deviation(locked.forward_kinematics(q[:, free]), robot.forward_kinematics(q)) < 1e-12
+        assert (
+            deviation(
+                value(locked, "forward_kinematics", q[:, free]),
+                value(robot, "forward_kinematics", q),
+            )
+            < 1e-12
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -123,8 +129,8 @@ def test_a_subchain_is_the_arm_to_its_tip(tmp_path, seed):
     assert chain.is_serial
     assert chain.tool == "link4"
     assert chain.joint_names == tuple(robot.joint_names[i] for i in path)
-    expected = robot.forward_kinematics(q, "link4")
-    assert deviation(chain.forward_kinematics(q[:, path]), expected) < 1e-12
+    expected = value(robot, "forward_kinematics", q, frame="link4")
+    assert deviation(value(chain, "forward_kinematics", q[:, path]), expected) < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -133,7 +139,7 @@ def test_gravity_is_given_in_the_axes_of_the_file(tmp_path, seed):
     np.testing.assert_allclose(np.asarray(robot.gravity, float), (0, 0, -9.81), atol=1e-12)
     up, side = robot.with_gravity((0, 0, 9.81)), robot.with_gravity((1.0, 2.0, 3.0))
     q = states(robot)[0]
-    assert deviation(up.gravity_torque(q), -robot.gravity_torque(q)) < 1e-12
+    assert deviation(value(up, "gravity_torque", q), -value(robot, "gravity_torque", q)) < 1e-12
     np.testing.assert_allclose(np.asarray(side.gravity, float), (1, 2, 3), atol=1e-12)
 
 
@@ -141,9 +147,9 @@ def test_inertial_parameters_go_in_as_they_come_out(arms):
     robot = arms["panda"]
     q, qd, qdd = states(robot)
     same, twice = robot.with_inertia(robot.phi), robot.with_inertia(2 * robot.phi.ravel())
-    tau = robot.inverse_dynamics(q, qd, qdd)
-    np.testing.assert_array_equal(same.inverse_dynamics(q, qd, qdd), tau)
-    assert deviation(twice.inverse_dynamics(q, qd, qdd), 2 * tau) < 1e-13
+    tau = value(robot, "inverse_dynamics", q, qd, qdd)
+    np.testing.assert_array_equal(value(same, "inverse_dynamics", q, qd, qdd), tau)
+    assert deviation(value(twice, "inverse_dynamics", q, qd, qdd), 2 * tau) < 1e-13
 
 
 def test_walks_visit_every_body_once(tmp_path):
@@ -212,7 +218,7 @@ def test_nan_in_gives_nan_out(arms):
     robot = arms["panda"]
     q = np.zeros((2, 7))
     q[1, 3] = np.nan
-    tau = robot.gravity_torque(q)
+    tau = value(robot, "gravity_torque", q)
     assert np.isfinite(tau[0]).all()
     assert np.isnan(tau[1]).any()
 

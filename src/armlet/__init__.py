@@ -1,11 +1,12 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
-from armlet.api import formulations, trace
+from armlet.api import compile, formulations, trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import ArmletError, CompileError, DataError, ModelError, ModelWarning
 from armlet.graph import Count, Program
 from armlet.models import catalogue, general_arm, load
 from armlet.robot import Robot
+from armlet.runtime import Kernel
 
 __version__ = "0.1.0"
 
@@ -17,12 +18,14 @@ __all__ = [
     "Count",
     "DataError",
     "Formulation",
+    "Kernel",
     "ModelError",
     "ModelWarning",
     "Program",
     "Quantity",
     "Robot",
     "catalogue",
+    "compile",
     "formulations",
     "general_arm",
     "load",

@@ -1,6 +1,7 @@
 """The top layer: tracing a quantity of a robot, and the methods that robots have by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -8,10 +9,11 @@ import numpy as np
 
 from armlet import models
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
-from armlet.errors import ArmletError, DataError, ModelError
+from armlet.errors import ArmletError, ModelError
 from armlet.graph import Graph, Program, traced
 from armlet.minimal import lumped
 from armlet.robot import Robot
+from armlet.runtime import Kernel
 from armlet.scalar import Symbol
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
@@ -152,55 +154,100 @@ def _check_mass(robot: Robot, quantity: str, asked: Quantity, kinds: Mapping[str
             )
 
 
+def compile(
+    robot: Robot,
+    quantity: str,
+    formulation: str | None = None,
+    *,
+    dtype: str = "float64",
+    constants: Mapping[str, str] | None = None,
+    minimal: bool = True,
+    **options: Any,
+) -> Kernel:
+    """A quantity of a robot as machine code.
+
+    Parameters
+    ----------
+    robot, quantity, formulation, constants, minimal, **options
+        As in `armlet.trace`; symbolic constants cannot be compiled.
+    dtype : {"float64", "float32"}
+
+    Returns
+    -------
+    Kernel
+        Called with the arrays of one state or of many; compiled on the first call.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> kernel = armlet.compile(armlet.load("panda"), "inverse_dynamics")
+    >>> kernel(*np.zeros((3, 7))).shape
+    (7,)
+    """
+    program = trace(robot, quantity, formulation, constants=constants, minimal=minimal, **options)
+    return Kernel(program, dtype)
+
+
 # ------------------------------------------------------------------ methods of Robot
 
 
-def evaluate(robot: Robot, quantity: str, state: Mapping[str, Any], frame: str | None) -> Any:
-    """A quantity at a state, or at each of many: arrays of shape (..., n)."""
-    arrays = [_floats(name, array) for name, array in state.items()]
-    wrench = "wrench" in state
-    key = (quantity, wrench, frame)
+def kernel_of(robot: Robot, quantity: str, **options: Any) -> Kernel:
+    """The kernel behind a method of a robot, made once."""
+    key = (quantity, *sorted(options.items()))
     if key not in robot.memory:
         if robot.symbols:
             raise ModelError(
                 f"robot {robot.name!r} has constants without a value ({robot.symbols[0]}, …): it "
                 "can be traced and counted, not evaluated"
             )
-        program = trace(robot, quantity, wrench=wrench, frame=frame)
-        robot.memory[key] = program.function(np)
-    return robot.memory[key](*arrays)
+        robot.memory.setdefault(key, compile(robot, quantity, **options))
+    kernel: Kernel = robot.memory[key]
+    return kernel
 
 
-def _floats(name: str, array: Any) -> np.ndarray[Any, Any]:
-    try:
-        return np.asarray(array, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} is not an array of numbers: {error}") from None
+class Method:
+    """A quantity as a method of robots.
 
+    The first time a robot is asked for it, the compiled entry of its kernel is put in the
+    method's place on that robot, so that later calls go straight to machine code.
+    """
 
-def _method(name: str, quantity: Quantity) -> Callable[..., Any]:
-    """The method of Robot that evaluates a quantity."""
-    kind = Parameter.POSITIONAL_OR_KEYWORD
-    signature = Signature(
-        [Parameter(argument, kind) for argument in ("self", *quantity.arguments)]
-        + [Parameter(name, kind, default=None) for name in quantity.options if name in ASKED]
-    )
+    def __init__(self, name: str, quantity: Quantity) -> None:
+        self.name, self.quantity = name, quantity
+        kind = Parameter.POSITIONAL_OR_KEYWORD
+        options = [name for name in quantity.options if name in ASKED]
+        self.__name__ = name
+        self.__doc__ = (
+            f"{quantity.about}\n\nArrays of shape (n,) or (..., n); the leading axes stay."
+        )
+        self.__signature__ = Signature(
+            [Parameter(argument, kind) for argument in quantity.arguments]
+            + [Parameter(option, kind, default=None) for option in options]
+            + [Parameter("out", Parameter.KEYWORD_ONLY, default=None)]
+            + [Parameter("threads", Parameter.KEYWORD_ONLY, default=1)]
+        )
 
-    def method(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs).arguments
-        robot, frame = bound.pop("self"), bound.pop("frame", None)
-        state = {key: value for key, value in bound.items() if value is not None}
-        return evaluate(robot, name, state, frame)
+    def __get__(self, robot: Robot | None, _: type | None = None) -> Any:
+        if robot is None:
+            return self
+        kernel = kernel_of(robot, self.name)
+        entry = kernel.entry(partial(self.called, robot))
+        return vars(robot).setdefault(self.name, entry)
 
-    method.__name__ = name
-    method.__qualname__ = f"Robot.{name}"
-    method.__doc__ = f"{quantity.about}\n\nArrays of shape (n,) or (..., n); the leading axes stay."
-    method.__signature__ = signature  # type: ignore[attr-defined]
-    return method
+    def called(self, robot: Robot, *args: Any, **kwargs: Any) -> Any:
+        """What the compiled entry does not take: batches, options, other kinds of array."""
+        given = self.__signature__.bind(*args, **kwargs).arguments
+        out, threads = given.pop("out", None), given.pop("threads", 1)
+        frame = given.pop("frame", None)
+        arrays = {name: array for name, array in given.items() if array is not None}
+        options = {"frame": frame, "wrench": "wrench" in arrays or None}
+        chosen = {key: value for key, value in options.items() if value is not None}
+        kernel = kernel_of(robot, self.name, **chosen)
+        return kernel.evaluate(*arrays.values(), out=out, threads=threads)
 
 
 METHODS: dict[str, Any] = {
-    **{name: _method(name, quantity) for name, quantity in QUANTITIES.items()},
+    **{name: Method(name, quantity) for name, quantity in QUANTITIES.items()},
     "from_dh": staticmethod(models.from_dh),
     "to_urdf": models.to_urdf,
     "to_toml": models.to_toml,

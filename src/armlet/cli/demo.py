@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from armlet.api import evaluate, trace
+from armlet.api import trace
 from armlet.dynamics import QUANTITIES, definition
 from armlet.models import load
 
@@ -29,7 +29,7 @@ def demo(
     console.print(f"{arm!r}", highlight=False)
     console.print(f"numbers from {arm.source}\n", style="dim", highlight=False)
     rng = np.random.default_rng(0)
-    state = {name: rng.uniform(-2, 2, (STATES, arm.n)) for name in ("q", "qd", "qdd")}
+    state = {name: rng.uniform(-2, 2, (STATES, arm.n)) for name in ("q", "qd", "qdd", "tau")}
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("quantity")
     for column in ("all parameters", "minimal", "off the definition by"):
@@ -42,7 +42,7 @@ def demo(
             for minimal in (False, True)
         )
         given = {argument: state[argument] for argument in QUANTITIES[name].arguments}
-        found = evaluate(arm, name, given, None)
+        found = getattr(arm, name)(*given.values())
         found = np.stack(found, -1) if isinstance(found, tuple) else found
         expected = [
             getattr(definition, name)(arm, *row) for row in zip(*given.values(), strict=True)

@@ -4,7 +4,17 @@
 all it takes to have a formulation tested, counted and listed.
 """
 
-from armlet.dynamics import bias, energy, forward, friction, inertia, inverse, kinematics, linear
+from armlet.dynamics import (
+    bias,
+    coriolis,
+    energy,
+    forward,
+    friction,
+    inertia,
+    inverse,
+    kinematics,
+    linear,
+)
 from armlet.dynamics.formulation import Formulation, Quantity
 
 QUANTITIES = {
@@ -24,6 +34,10 @@ QUANTITIES = {
         "Torques that hold the arm still against gravity, g(q).",
         ("q",), ("geometry", "inertia", "gravity"), minimal=True,
     ),
+    "coriolis_matrix": Quantity(
+        "A matrix C(q, qd) with b = C qd + g, such that dM/dt - 2 C is skew.",
+        ("q", "qd"), ("geometry", "inertia"), minimal=True,
+    ),
     "forward_dynamics": Quantity(
         "Accelerations of the joints under torques tau: M(q)^-1 (tau - b(q, qd)).",
         ("q", "qd", "tau"), minimal=True, options=("inertia_matrix", "bias"),
@@ -31,6 +45,22 @@ QUANTITIES = {
     "linearization": Quantity(
         "The slopes of the torques, a triple: by qdd (H), by qd (V) and by q (P).",
         ("q", "qd", "qdd"), minimal=True, options=("inverse_dynamics",),
+    ),
+    "forward_linearization": Quantity(
+        "The slopes of the accelerations under torques tau, a triple: by q, by qd and by tau.",
+        ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
+    ),
+    "state_space": Quantity(
+        "A and B of the linearised motion, dx/dt = A x + B dtau, where x is (dq, dqd): a pair.",
+        ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
+    ),
+    "cartesian_model": Quantity(
+        "D, C and G of the wrench on a frame that moves the arm, D a + C + G at acceleration a.",
+        ("q", "qd"), minimal=True, options=("frame", "inertia_matrix", "bias"),
+    ),
+    "cartesian_linearization": Quantity(
+        "The slopes of the torques by a frame's acceleration, velocity and small motion: a triple.",
+        ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
     ),
     "friction_torque": Quantity(
         "Viscous, Coulomb and constant friction of the drives.", ("qd",), ("drive",)
@@ -52,8 +82,13 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
     "inertia_matrix": inertia.FORMULATIONS,
     "bias": bias.BIAS,
     "gravity_torque": bias.GRAVITY,
+    "coriolis_matrix": coriolis.FORMULATIONS,
     "forward_dynamics": forward.FORMULATIONS,
     "linearization": linear.FORMULATIONS,
+    "forward_linearization": linear.FORWARD,
+    "state_space": linear.STATE_SPACE,
+    "cartesian_model": linear.CARTESIAN,
+    "cartesian_linearization": linear.CARTESIAN_LINEAR,
     "friction_torque": friction.FORMULATIONS,
     "forward_kinematics": kinematics.POSES,
     "jacobian": kinematics.JACOBIANS,

@@ -31,13 +31,13 @@ def poses(robot: Robot, q: State) -> list[Matrix]:
     T = [homogeneous(0, 0, 0)] * (robot.n + 1)
     for i, p in enumerate(robot.parent):
         row = robot.rows[i]
-        slides = robot.joints[i].kind == "prismatic"
-        theta, d = (row.theta, row.d + q[i]) if slides else (row.theta + q[i], row.d)
+        turned, slid = (0, q[i]) if robot.joints[i].kind == "prismatic" else (q[i], 0)
         T[i] = (
             T[p]
             @ homogeneous(2, row.gamma, row.b)
             @ homogeneous(0, row.alpha, row.a)
-            @ homogeneous(2, theta, d)
+            @ homogeneous(2, row.theta, row.d)
+            @ homogeneous(2, turned, slid)
         )
     return T
 
@@ -139,6 +139,23 @@ def linearization(robot: Robot, q: State, qd: State, qdd: State) -> tuple[Matrix
         np.array([slope(part, k) for k in range(robot.n)], dtype=object).T for part in range(3)
     )
     return H, V, P
+
+
+def forward_linearization(
+    robot: Robot, q: State, qd: State, tau: State
+) -> tuple[Matrix, Matrix, Matrix]:
+    """What keeps the torques while q or q̇ moves, or makes them move by one."""
+    H, V, P = linearization(robot, q, qd, forward_dynamics(robot, q, qd, tau))
+    return solved(H, -P), solved(H, -V), solved(H, np.eye(robot.n, dtype=int))
+
+
+def state_space(robot: Robot, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
+    """The slopes of (q̇, q̈) by (q, q̇) and by τ."""
+    n = robot.n
+    A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
+    A[:n, n:] = np.eye(n, dtype=int)
+    A[n:, :n], A[n:, n:], B[n:] = forward_linearization(robot, q, qd, tau)
+    return A, B
 
 
 def friction_torque(robot: Robot, qd: State) -> Vector:

@@ -1,7 +1,7 @@
 """The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
@@ -351,6 +351,10 @@ class Robot:
             }
             for joint, p, row in zip(self.joints, self.parent, self.rows, strict=True)
         ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The data alone: what was worked out is left behind when a robot is copied or sent."""
+        return {f.name: {} if f.name == "memory" else getattr(self, f.name) for f in fields(self)}
 
     def __repr__(self) -> str:
         shape = "serial" if self.is_serial else "tree"

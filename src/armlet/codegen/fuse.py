@@ -1,0 +1,46 @@
+"""Multiply-adds fused before printing, so that every vector width gives the same bits."""
+
+from collections import Counter
+from typing import Any
+
+from armlet.graph import Program, Traced
+
+Node = tuple[int, str, tuple[Any, ...]]
+
+
+def fused(program: Program) -> list[Node]:
+    """The live operations, with a product that only one sum uses made part of that sum.
+
+    `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once.
+    """
+    uses: Counter[int] = Counter()
+    for _, _, args in program.nodes:
+        uses.update(a.index for a in args if isinstance(a, Traced))
+    for output in program.outputs:
+        uses.update(y.index for y in output.flat if isinstance(y, Traced))
+    product = {i: args for i, op, args in program.nodes if op == "mul" and uses[i] == 1}
+    taken: set[int] = set()
+    nodes: list[Node] = []
+    for i, op, args in program.nodes:
+        fusion = _fusion(op, args, product)
+        if fusion is None:
+            nodes.append((i, op, args))
+        else:
+            used, op, args = fusion
+            taken.add(used)
+            nodes.append((i, op, args))
+    return [node for node in nodes if node[0] not in taken]
+
+
+def _fusion(
+    op: str, args: tuple[Any, ...], product: dict[int, tuple[Any, ...]]
+) -> tuple[int, str, tuple[Any, ...]] | None:
+    """The product used up, the fused operation and its operands, if a sum can take one in."""
+    if op not in ("add", "sub"):
+        return None
+    x, y = args
+    if isinstance(y, Traced) and y.index in product:
+        return y.index, "fma" if op == "add" else "fnma", (*product[y.index], x)
+    if isinstance(x, Traced) and x.index in product:
+        return x.index, "fma" if op == "add" else "fms", (*product[x.index], y)
+    return None

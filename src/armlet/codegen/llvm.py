@@ -1,0 +1,321 @@
+"""Programs as LLVM IR: scalar code for one state, a state a lane for many.
+
+All sines and cosines of a program are taken together: in one state the angles of the joints fill
+the lanes of a vector, in a batch the states do.
+"""
+
+import struct
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from armlet.codegen.fuse import Node, fused
+from armlet.codegen.rows import load_columns, store_columns
+from armlet.codegen.sincos import REACH, bits, far, near, splat
+from armlet.graph import Program, Traced
+
+TABLE = {
+    "add": "{out} = fadd {T} {0}, {1}",
+    "sub": "{out} = fsub {T} {0}, {1}",
+    "mul": "{out} = fmul {T} {0}, {1}",
+    "div": "{out} = fdiv {T} {0}, {1}",
+    "neg": "{out} = fneg {T} {0}",
+    "sqrt": "{out} = call {T} @llvm.sqrt.{S}({T} {0})",
+    "sign": "{out}.p = fcmp ogt {T} {0}, zeroinitializer\n"
+    "{out}.m = fcmp olt {T} {0}, zeroinitializer\n"
+    "{out}.s = select {B} {out}.m, {T} {minus}, {T} {0}\n"
+    "{out} = select {B} {out}.p, {T} {plus}, {T} {out}.s",
+    "fma": "{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {2})",
+    "fms": "{out}.n = fneg {T} {2}\n{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {out}.n)",
+    "fnma": "{out}.n = fneg {T} {0}\n{out} = call {T} @llvm.fma.{S}({T} {out}.n, {T} {1}, {T} {2})",
+}
+UNFUSED = {
+    "fma": "{out}.p = fmul {T} {0}, {1}\n{out} = fadd {T} {out}.p, {2}",
+    "fms": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {out}.p, {2}",
+    "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
+}
+"""The same where the machine has no fused multiply-add."""
+TRIGONOMETRY = ("sin", "cos")
+PACK = 8
+"""How many angles of one state are taken together."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the code is for: the element, how many go in a register, whether they fuse."""
+
+    dtype: str = "float64"
+    lanes: int = 8
+    fuses: bool = True
+
+    @property
+    def element(self) -> str:
+        return {"float64": "double", "float32": "float"}[self.dtype]
+
+    @property
+    def width(self) -> int:
+        """The bits of a register."""
+        return self.lanes * {"float64": 64, "float32": 32}[self.dtype]
+
+
+@dataclass
+class Body:
+    """The lines that compute a program from loaded inputs, for so many lanes."""
+
+    program: Program
+    target: Target
+    lanes: int
+    lines: list[str] = field(default_factory=list)
+    name: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def T(self) -> str:
+        return self.target.element if self.lanes == 1 else f"<{self.lanes} x {self.target.element}>"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the lines of the table are filled with beside operands."""
+        scalar = {"double": "f64", "float": "f32"}[self.target.element]
+        return {
+            "T": self.T,
+            "S": scalar if self.lanes == 1 else f"v{self.lanes}{scalar}",
+            "B": "i1" if self.lanes == 1 else f"<{self.lanes} x i1>",
+            "plus": self.number(1.0),
+            "minus": self.number(-1.0),
+        }
+
+    def number(self, x: float) -> str:
+        if self.target.element == "float":
+            x = struct.unpack("<f", struct.pack("<f", x))[0]
+        value = bits(float(x))
+        return value if self.lanes == 1 else splat(self.target.element, value, self.lanes)
+
+    def operand(self, a: Any) -> str:
+        return self.name[a.index] if isinstance(a, Traced) else self.number(a)
+
+    def emit(self, i: int, op: str, args: tuple[Any, ...]) -> None:
+        template = TABLE[op] if self.target.fuses else UNFUSED.get(op, TABLE[op])
+        if template.startswith("{out}.p = fcmp") and self.lanes == 1:
+            template = template.replace("zeroinitializer", "0.0")
+        out = self.name[i] = f"%v{i}"
+        operands = [self.operand(a) for a in args]
+        self.lines += template.format(*operands, out=out, **self.words).split("\n")
+
+    def print(self, loaded: dict[tuple[str, int], str]) -> list[str]:
+        """Record the lines, and return the names of the outputs in a row."""
+        waiting = fused(self.program)
+        for i, op, args in waiting:
+            if op == "input":
+                self.name[i] = loaded[args[0], args[1]]
+        waiting = [node for node in waiting if node[1] != "input"]
+        turn = 0
+        while waiting:
+            waiting = self._computed(waiting)
+            angles = [args[0].index for _, op, args in waiting if op in TRIGONOMETRY]
+            ready = [i for i in dict.fromkeys(angles) if i in self.name]
+            if ready:
+                self._trigonometry(ready, waiting, turn)
+            turn += 1
+        return [self.operand(y) for output in self.program.outputs for y in output.flat]
+
+    def _computed(self, nodes: list[Node]) -> list[Node]:
+        """Emit what can be computed now; what is left waits for a sine or cosine."""
+        left = []
+        for i, op, args in nodes:
+            known = all(a.index in self.name for a in args if isinstance(a, Traced))
+            if i in self.name:
+                continue
+            if known and op not in TRIGONOMETRY:
+                self.emit(i, op, args)
+            else:
+                left.append((i, op, args))
+        return left
+
+    def _trigonometry(self, angles: list[int], nodes: list[Node], turn: int) -> None:
+        """Sine and cosine of angles, by our own code or, if one is far, by the C library."""
+        packed = self.lanes == 1
+        size = PACK if packed else 1
+        groups = [angles[k : k + size] for k in range(0, len(angles), size)]
+        lanes = PACK if packed else self.lanes
+        V = f"<{lanes} x double>"
+        tag = f"t{turn}"
+        vectors = [self._vector(group, f"{tag}.{g}", lanes) for g, group in enumerate(groups)]
+        far_off, reach = "0", splat("double", bits(REACH), lanes)
+        for g, x in enumerate(vectors):
+            self.lines += [
+                f"%{tag}.{g}.abs = call {V} @llvm.fabs.v{lanes}f64({V} {x})",
+                f"%{tag}.{g}.far = fcmp ugt {V} %{tag}.{g}.abs, {reach}",
+                f"%{tag}.{g}.bits = bitcast <{lanes} x i1> %{tag}.{g}.far to i{lanes}",
+                f"%{tag}.{g}.any = or i{lanes} {far_off}, %{tag}.{g}.bits",
+            ]
+            far_off = f"%{tag}.{g}.any"
+        self.lines += [
+            f"%{tag}.is_far = icmp ne i{lanes} {far_off}, 0",
+            f"br i1 %{tag}.is_far, label %{tag}.far, label %{tag}.near",
+        ]
+        pair = f"{{ {V}, {V} }}"
+        for way in ("near", "far"):
+            self.lines.append(f"{tag}.{way}:")
+            self.lines += [
+                f"%{tag}.{g}.{way}.both = call {pair} @sincos.{way}{lanes}({V} {x})"
+                for g, x in enumerate(vectors)
+            ]
+            self.lines.append(f"br label %{tag}.join")
+        self.lines.append(f"{tag}.join:")
+        self.lines += [
+            f"%{tag}.{g}.both = phi {pair} [ %{tag}.{g}.near.both, %{tag}.near ], "
+            f"[ %{tag}.{g}.far.both, %{tag}.far ]"
+            for g in range(len(vectors))
+        ]
+        found = {}
+        for g, group in enumerate(groups):
+            for k, word in enumerate(TRIGONOMETRY):
+                whole = f"%{tag}.{g}.{word}"
+                self.lines.append(f"{whole} = extractvalue {pair} %{tag}.{g}.both, {k}")
+                for lane, i in enumerate(group):
+                    found[word, i] = self._element(whole, V, lane, packed)
+        for i, op, args in nodes:
+            if op in TRIGONOMETRY and (op, args[0].index) in found:
+                self.name[i] = found[op, args[0].index]
+
+    def _vector(self, group: list[int], tag: str, lanes: int) -> str:
+        """Angles as a vector of doubles: those of one state side by side, or one of many states."""
+        V = f"<{lanes} x double>"
+        if self.lanes > 1:
+            return self._widened(self.name[group[0]], f"%{tag}.wide", lanes)
+        x = "zeroinitializer"
+        for k, i in enumerate(group):
+            angle = self._widened(self.name[i], f"%{tag}.wide{k}", 1)
+            self.lines.append(f"%{tag}.x{k} = insertelement {V} {x}, double {angle}, i32 {k}")
+            x = f"%{tag}.x{k}"
+        return x
+
+    def _widened(self, x: str, out: str, lanes: int) -> str:
+        if self.target.element == "double":
+            return x
+        wide = "double" if lanes == 1 else f"<{lanes} x double>"
+        self.lines.append(f"{out} = fpext {self.T} {x} to {wide}")
+        return out
+
+    def _element(self, whole: str, V: str, lane: int, packed: bool) -> str:
+        """One angle's sine or cosine, in the kernel's own type."""
+        value, kind = whole, V
+        if packed:
+            value, kind = f"{whole}.{lane}", "double"
+            self.lines.append(f"{value} = extractelement {V} {whole}, i32 {lane}")
+        if self.target.element == "float":
+            self.lines.append(f"{value}.f = fptrunc {kind} {value} to {self.T}")
+            value = f"{value}.f"
+        return value
+
+
+def _arguments(program: Program) -> tuple[list[str], list[str]]:
+    return (
+        [f"in{k}" for k in range(len(program.inputs))],
+        [f"out{k}" for k in range(len(program.outputs))],
+    )
+
+
+def one_state(program: Program, target: Target) -> str:
+    """void @one(ptr in…, ptr out…): one state, each argument contiguous."""
+    inputs, outputs = _arguments(program)
+    F = target.element
+    arguments = ", ".join(f"ptr noalias %{name}" for name in (*inputs, *outputs))
+    lines = [f"define void @one({arguments}) #0 {{", "entry:"]
+    loaded = {}
+    for name, (key, shape) in zip(inputs, program.inputs.items(), strict=True):
+        for k in range(prod(shape)):
+            lines += [
+                f"%{name}.p{k} = getelementptr {F}, ptr %{name}, i64 {k}",
+                f"%{name}.{k} = load {F}, ptr %{name}.p{k}",
+            ]
+            loaded[key, k] = f"%{name}.{k}"
+    body = Body(program, target, 1, lines)
+    values = iter(body.print(loaded))
+    for name, output in zip(outputs, program.outputs, strict=True):
+        for k in range(output.size):
+            lines += [
+                f"%{name}.p{k} = getelementptr {F}, ptr %{name}, i64 {k}",
+                f"store {F} {next(values)}, ptr %{name}.p{k}",
+            ]
+    return "\n".join([*lines, "ret void", "}"])
+
+
+def many_states(program: Program, target: Target) -> str:
+    """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, a state a lane.
+
+    Rows are read as vectors and transposed in registers; what is left over goes one by one.
+    """
+    inputs, outputs = _arguments(program)
+    sizes = dict(zip(inputs, (prod(shape) for shape in program.inputs.values()), strict=True))
+    sizes |= dict(zip(outputs, (output.size for output in program.outputs), strict=True))
+    arguments = ", ".join(f"ptr noalias %{name}" for name in sizes)
+    lines = [
+        f"define void @many({arguments}, i64 %from, i64 %to) #0 {{",
+        "entry:",
+        "br label %head",
+        "head:",
+        "%i = phi i64 [ %from, %entry ], [ %next, %stored ]",
+        f"%next = add i64 %i, {target.lanes}",
+        "%fits = icmp ule i64 %next, %to",
+        "br i1 %fits, label %load, label %rest",
+        "load:",
+    ]
+    loaded: dict[tuple[str, int], str] = {}
+    for name, key in zip(inputs, program.inputs, strict=True):
+        columns = load_columns(name, sizes[name], target.element, target.lanes, lines)
+        loaded |= {(key, k): column for k, column in enumerate(columns)}
+    values = iter(Body(program, target, target.lanes, lines).print(loaded))
+    for name in outputs:
+        columns = [next(values) for _ in range(sizes[name])]
+        store_columns(name, columns, target.element, target.lanes, lines)
+    lines += [
+        "br label %stored",
+        "stored:",
+        "br label %head",
+        "rest:",
+        "%more = icmp ult i64 %i, %to",
+        "br i1 %more, label %single, label %done",
+        "single:",
+        "%j = phi i64 [ %i, %rest ], [ %j.next, %single ]",
+    ]
+    for name, size in sizes.items():
+        lines += [
+            f"%{name}.at = mul i64 %j, {size}",
+            f"%{name}.row = getelementptr {target.element}, ptr %{name}, i64 %{name}.at",
+        ]
+    lines += [
+        f"call void @one({', '.join(f'ptr %{name}.row' for name in sizes)})",
+        "%j.next = add i64 %j, 1",
+        "%last = icmp eq i64 %j.next, %to",
+        "br i1 %last, label %done, label %single",
+        "done:",
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def module(target: Target, *functions: str) -> str:
+    """Functions with all that they call."""
+    widths = sorted({PACK, target.lanes})
+    lines = ["declare double @sin(double)", "declare double @cos(double)"]
+    for element, S in (("double", "f64"), ("float", "f32")):
+        for lanes in (1, *widths):
+            T = element if lanes == 1 else f"<{lanes} x {element}>"
+            name = S if lanes == 1 else f"v{lanes}{S}"
+            lines += [
+                f"declare {T} @llvm.fma.{name}({T}, {T}, {T})",
+                f"declare {T} @llvm.sqrt.{name}({T})",
+                f"declare {T} @llvm.fabs.{name}({T})",
+            ]
+    F, n = target.element, target.lanes
+    S = {"double": "f64", "float": "f32"}[F]
+    lines += [
+        f"declare <{n} x {F}> @llvm.masked.load.v{n}{S}.p0(ptr, i32, <{n} x i1>, <{n} x {F}>)",
+        f"declare void @llvm.masked.store.v{n}{S}.p0(<{n} x {F}>, ptr, i32, <{n} x i1>)",
+        f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',
+        *(near(lanes, target.fuses) for lanes in widths),
+        *(far(lanes) for lanes in widths),
+    ]
+    return "\n".join([*lines, *functions]) + "\n"

@@ -1,0 +1,101 @@
+"""Lin's bias torques and Coriolis coefficients: composite bodies about the base's origin."""
+
+import numpy as np
+
+from armlet.algebra import ZERO, cross, skew
+from armlet.dynamics.inertia.lin import BaseReferred, base_referred
+from armlet.dynamics.inertia.lin import lin as inertia_matrix
+from armlet.robot import BASE, Robot
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+def lin(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
+    """Bias torques b(q, q̇), by composite bodies about a reference common to all.
+
+    With d of `couplings`, and in the frame of body j the gravity g, the force e that goes with a
+    unit acceleration of joint j, and ζⱼ = ωₚ + ωⱼ, p the parent (54)-(58), (67):
+
+        ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
+        bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ,  m before j, k beyond j
+
+    Lin 1991, on trees. Of a joint on the base ζ q̇ is w q̇², which need not be turned to frame j.
+    """
+    known = base_referred(robot, q)
+    d = couplings(robot, known)
+    X = robot.displacements(q)
+    g: list[Vector] = [ZERO] * robot.n + [robot.g]
+    zeta: list[Vector] = [ZERO] * (robot.n + 1)
+    driven: list[dict[int, Vector]] = [{} for _ in range(robot.n + 1)]
+    b: list[Scalar] = [0] * robot.n
+    for j, p in robot.base_to_tips():
+        inward = X[j].inverse()
+        g[j] = inward.vector(g[p])
+        before = ZERO if p == BASE else inward.vector(zeta[p] + robot.axis[p][0] * qd[p])
+        zeta[j] = before + robot.axis[j][0] * qd[j]
+        driven[j] = {m: inward.vector(x) for m, x in driven[p].items()}
+        b[j] = b[j] - known.e[j] @ g[j]
+        for m, d_m in d[j].items():
+            b[m] = b[m] + (zeta[j] * qd[j]) @ d_m
+            if m in driven[j]:
+                b[j] = b[j] - driven[j][m] @ d_m
+            else:
+                w, _ = twist(robot, known, j, m)
+                b[j] = b[j] - (w @ d_m) * (qd[m] * qd[m])
+        if p != BASE:
+            driven[j][j] = zeta[j] * qd[j]
+    return b
+
+
+def with_inertia(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
+    """H and b together: the published count of b is what it takes beyond H."""
+    return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
+
+
+def coefficients(robot: Robot, q: Vector) -> Matrix:
+    """Dₘₖⱼ, the slopes in bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity): Christoffel's symbols of the first kind.
+
+    With w of joint k in the frame that d is in, and k before j or j itself (45), (47):
+
+        Dₘₖⱼ =  wₖ · dₘⱼ,  m before j
+        Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
+        Dₘⱼₖ =  Dₘₖⱼ (32),   Dⱼₖⱼ = 0 (33),   Dⱼₖₘ = -Dₘₖⱼ (34)
+
+    and zero where the three joints are not on one way to the base. Lin 1991, on trees.
+    """
+    n = robot.n
+    known = base_referred(robot, q)
+    D = np.zeros((n, n, n), dtype=object)
+    for j, d in enumerate(couplings(robot, known)):
+        for m, d_m in d.items():
+            for k in robot.path(j):
+                w, _ = twist(robot, known, j, k)
+                D[m, k, j] = D[m, j, k] = w @ d_m
+                if k in robot.path(m):
+                    D[j, k, m] = D[j, m, k] = -D[m, k, j]
+    return D
+
+
+def couplings(robot: Robot, known: BaseReferred) -> list[dict[int, Vector]]:
+    """dₘⱼ in the frame of body j, under [j][m], for the joints m before j.
+
+    With the twist (w, v) of a joint about the reference, a turning one's (z, -ŝ) and a sliding
+    one's (0, z), and with the inertia J̄ of composite body j, its first moment p̂ and the force e
+    that goes with a unit acceleration of joint j (64), (66):
+
+        Bⱼ  = -J̄ w̃ⱼ - ṽⱼ p̂~
+        dₘⱼ = Bⱼ wₘ + eⱼ × vₘ
+    """
+    d: list[dict[int, Vector]] = []
+    for j in range(robot.n):
+        w, v = twist(robot, known, j, j)
+        B = -known.J_bar[j] @ skew(w) - skew(v) @ skew(known.p_hat[j])
+        before = {m: twist(robot, known, j, m) for m in known.z[j] if m != j}
+        d.append({m: B @ w + cross(known.e[j], v) for m, (w, v) in before.items()})
+    return d
+
+
+def twist(robot: Robot, known: BaseReferred, j: int, m: int) -> tuple[Vector, Vector]:
+    """The unit twist of joint m about the reference, in the frame of body j."""
+    w, v = robot.axis[m]
+    z = known.z[j][m]
+    return (w @ w) * z, (v @ v) * z - known.s_hat[j][m]

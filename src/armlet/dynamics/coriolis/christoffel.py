@@ -1,0 +1,17 @@
+"""The Coriolis matrix by Christoffel's symbols."""
+
+import numpy as np
+
+from armlet.dynamics.bias.lin import coefficients
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Vector
+
+
+def christoffel(robot: Robot, q: Vector, qd: Vector) -> Matrix:
+    """C(q, q̇) with Cᵢⱼ = Σ Dᵢₖⱼ q̇ₖ, D Christoffel's symbols of the first kind.
+
+        Dᵢₖⱼ = ½ (∂Hᵢⱼ/∂qₖ + ∂Hᵢₖ/∂qⱼ - ∂Hₖⱼ/∂qᵢ)
+
+    They are the coefficients of Lin 1991, (32)-(34), (45) and (47).
+    """
+    return (coefficients(robot, q) * np.array(qd, dtype=object)[:, None]).sum(axis=1)

@@ -1,0 +1,85 @@
+"""The Coriolis matrix by the decoupled natural orthogonal complement."""
+
+import numpy as np
+
+from armlet.algebra import IDENTITY, ZERO, cross, skew
+from armlet.dynamics.inverse.recursion import centres_of_mass
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Vector
+
+NONE = 0 * IDENTITY
+
+
+def saha(robot: Robot, q: Vector, qd: Vector) -> Matrix:
+    """C(q, q̇) = Nᵀ (M Ṅ + Ṁ N), N the twists of all bodies at unit speeds of the joints.
+
+    All is in base axes. Twists (angular, linear) and wrenches (moment, force) are about the centre
+    of mass of the body; with c from that of body i to that of body j further in,
+
+        Bᵢⱼ = [1 0; c̃ 1],   Ḃᵢⱼ = [0 0; ċ~ 0],   pᵢ = (w, w × com + v)
+        Mᵢ  = [I 0; 0 m],   Ṁᵢ  = [ω̃ I 0; 0 0],  Ωᵢ = [ω̃ 0; 0 ω̃]
+
+    From the tips in, M̃ and M̄ beginning with M and Ṁ of the body and K with zero (23), (28):
+
+        M̃ₚ += Bᵢₚᵀ M̃ᵢ Bᵢₚ,   M̄ₚ += M̄ᵢ,   Kₚ += Bᵢₚᵀ (M̃ᵢ Ḃᵢₚ + Kᵢ)
+
+    Then, j being between i and the base (29):
+
+        Cⱼᵢ = pⱼᵀ Bᵢⱼᵀ (M̃ᵢ Ωᵢ + Kᵢ + M̄ᵢ) pᵢ
+        Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
+
+    Kᵢ stands for Bᵀ H̃ of the next body, which (29) prints with a wrong index. Not Christoffel's,
+    but H' - 2 C is skew all the same. Saha 1999, on trees.
+    """
+    n = robot.n
+    at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
+    Omega = [block(skew(w[i]), NONE, skew(w[i])) for i in range(n)]
+    K = [block(NONE, NONE, NONE)] * n
+
+    def B(i: int, j: int) -> Matrix:
+        return block(IDENTITY, skew(at[j] - at[i]), IDENTITY)
+
+    def B_dot(i: int, j: int) -> Matrix:
+        return block(NONE, skew(v[j] - v[i]), NONE)
+
+    for i, j in robot.tips_to_base():
+        M[j], M_bar[j] = M[j] + B(i, j).T @ M[i] @ B(i, j), M_bar[j] + M_bar[i]
+        K[j] = K[j] + B(i, j).T @ (M[i] @ B_dot(i, j) + K[i])
+
+    C = np.zeros((n, n), dtype=object)
+    for i in range(n):
+        wrench = (M[i] @ Omega[i] + K[i] + M_bar[i]) @ p[i]
+        row = (K[i] + M_bar[i]).T @ p[i]
+        for j in robot.path(i):
+            C[j, i] = p[j] @ (B(i, j).T @ wrench)
+            if j != i:
+                C[i, j] = p[i] @ (M[i] @ ((B(i, j) @ Omega[j] + B_dot(i, j)) @ p[j])) + row @ p[j]
+    return C
+
+
+def moving_bodies(
+    robot: Robot, q: Vector, qd: Vector
+) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
+    """Centre of mass, ω, its velocity v, p, M and Ṁ of each body, in base axes."""
+    X = robot.displacements(q)
+    com, I = centres_of_mass(robot)
+    n = robot.n
+    R, o, at, w, v = ([x] * (n + 1) for x in (IDENTITY, ZERO, ZERO, ZERO, ZERO))
+    p, M, M_bar = [], [], []
+    for i, parent in robot.base_to_tips():
+        R[i] = R[parent] @ X[i].rotation()
+        o[i] = o[parent] + R[parent] @ X[i].origin()
+        at[i] = o[i] + R[i] @ com[i]
+        w_axis, v_axis = robot.axis[i]
+        p.append(np.concatenate([R[i] @ w_axis, R[i] @ (cross(w_axis, com[i]) + v_axis)]))
+        w[i] = w[parent] + p[i][:3] * qd[i]
+        v[i] = v[parent] + cross(w[parent], at[i] - at[parent]) + p[i][3:] * qd[i]
+        J = R[i] @ I[i] @ R[i].T
+        M.append(block(J, NONE, robot.m[i] * IDENTITY))
+        M_bar.append(block(skew(w[i]) @ J, NONE, NONE))
+    return at, w, v, p, M, M_bar
+
+
+def block(upper: Matrix, lower: Matrix, last: Matrix) -> Matrix:
+    """[upper 0; lower last]."""
+    return np.concatenate([np.hstack([upper, NONE]), np.hstack([lower, last])])

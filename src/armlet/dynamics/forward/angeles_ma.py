@@ -1,0 +1,61 @@
+"""Forward dynamics by the natural orthogonal complement, without the inertia matrix."""
+
+import numpy as np
+
+from armlet.algebra import udu
+from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.inertia.angeles_ma import complement
+from armlet.dynamics.inertia.walker_orin import central_inertias
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
+
+
+def angeles_ma(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+    """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
+
+    With H = PᵀP the equations of motion are Pᵀ x = τ - b, of which the shortest x is wanted, and
+    P q̈ = x, of which the q̈ of least error is. Gram and Schmidt, from the last column, make the
+    columns of P orthogonal: P = V Uᵀ, VᵀV = D diagonal, U unit upper triangular. Then x = V y and
+
+        D y = U⁻¹ (τ - b)
+        Uᵀ q̈ = y
+
+    Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.15) to (6.2.17), on trees and with sliding
+    joints.
+    """
+    n = robot.n
+    V = weighted_complement(robot, q)
+    U = np.array(np.eye(n, dtype=int), dtype=object)
+    phi = np.array(tau, dtype=object) - bias(robot, q, qd)
+    y = np.zeros(n, dtype=object)
+    for k in reversed(range(n)):
+        D = V[:, k] @ V[:, k]
+        y[k] = phi[k] / D
+        for j in range(k):
+            U[j, k] = V[:, j] @ V[:, k] / D
+            V[:, j] = V[:, j] - U[j, k] * V[:, k]
+            phi[j] = phi[j] - U[j, k] * phi[k]
+
+    qdd = list(y)
+    for k in range(n):
+        for i in range(k):
+            qdd[k] = qdd[k] - U[i, k] * qdd[i]
+    return qdd
+
+
+def weighted_complement(robot: Robot, q: Vector) -> Matrix:
+    """P = N T, with NᵀN = M the masses and central inertias, off-line, of the bodies.
+
+    The inertia is I = L D Lᵀ, L unit upper triangular, so √D Lᵀ is its part of N; an axis without
+    inertia has no row. Seven rows a body: ω, v and, with the root of its inertia, the rotor.
+    """
+    P = np.zeros((robot.n, 7, robot.n), dtype=object)
+    inertias = central_inertias(robot)
+    for k, twists in enumerate(complement(robot, q)):
+        empty = np.array([int(is_zero(x)) for x in np.diag(inertias[k])], dtype=object)
+        L, D = udu(inertias[k] + np.diag(empty))
+        N = np.array([sqrt(D[i] - empty[i]) * L[:, i] for i in range(3)], dtype=object)
+        for j, (w, v) in twists.items():
+            P[k, :3, j], P[k, 3:6, j] = N @ w, sqrt(robot.m[k]) * v
+        P[k, 6, k] = sqrt(robot.rotor_inertia[k])
+    return P.reshape(7 * robot.n, robot.n)

@@ -1,0 +1,148 @@
+"""Articulated bodies: body i with all it carries, the joints beyond free to move.
+
+Their inertia takes a twist (ω, v) of the body's origin to a wrench (moment, force) there, in the
+body's axes: six by six, symmetric. It goes through one screw at a time, as all else does.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from armlet.algebra import ZERO, outer
+from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
+from armlet.robot import BASE, Displacement, Robot, Screw
+from armlet.scalar import Matrix, Scalar, Vector, is_zero
+
+NOTHING = np.zeros(6, dtype=object)
+NOTHING.setflags(write=False)
+
+
+def accelerations(
+    robot: Robot, q: Vector, tau: Vector, wrenches: Sequence[Vector], zeta: Sequence[Vector]
+) -> list[Scalar]:
+    """Joint accelerations q̈ under torques τ, with wrenches η on the bodies to overcome.
+
+    Body i moves with s q̈ᵢ + ζᵢ against its parent p: s is the joint's unit twist, ζ what the
+    speeds add. Bᵢ takes a twist from the parent's frame to the body's, its transpose a wrench
+    back; m̂, ψ and M̂ⁱ are what joint i finds of its articulated body and what it leaves. Inwards,
+    then outwards from a base at rest:
+
+        uᵢ = τᵢ - s · ηᵢ
+        ηₚ += Bᵢᵀ (ηᵢ + M̂ⁱ ζᵢ + ψᵢ uᵢ)
+
+        μᵢ = Bᵢ μₚ + ζᵢ
+        q̈ᵢ = uᵢ / m̂ᵢ - ψᵢ · μᵢ,  then μᵢ += s q̈ᵢ
+    """
+    X = robot.displacements(q)
+    m_hat, psi, left = articulated_bodies(robot, X)
+    axis = [np.concatenate(pair) for pair in robot.axis]
+    u: list[Scalar] = [0] * robot.n
+    eta = list(wrenches)
+    for i in reversed(range(robot.n)):
+        u[i] = tau[i] - axis[i] @ eta[i]
+        if (p := robot.parent[i]) != BASE:
+            borne = eta[i] + left[i] @ zeta[i] + psi[i] * u[i]
+            eta[p] = eta[p] + wrench_in_parent(X[i], borne)
+
+    qdd = []
+    mu = [NOTHING] * (robot.n + 1)
+    for i, p in robot.base_to_tips():
+        mu[i] = twist_in_body(X[i], mu[p]) + zeta[i]
+        qdd.append(u[i] / m_hat[i] - psi[i] @ mu[i])
+        mu[i] = mu[i] + axis[i] * qdd[i]
+    return qdd
+
+
+def articulated_bodies(
+    robot: Robot, X: Sequence[Displacement]
+) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
+    """What joint i, of unit twist s, finds of its articulated body, and what it leaves: m̂, ψ, M̂ⁱ.
+
+    The joint gives way, so that the parent p feels only what is left of the inertia M̂ᵢ:
+
+        ψ̂ᵢ = M̂ᵢ s,  m̂ᵢ = s · ψ̂ᵢ + (rotor inertia),  ψᵢ = ψ̂ᵢ / m̂ᵢ
+        M̂ⁱ = M̂ᵢ - ψ̂ᵢ ψᵢᵀ
+        M̂ₚ += Bᵢᵀ M̂ⁱ Bᵢ,  from M̂ₚ = [[J, c̃], [-c̃, m 1]], the body alone
+
+    Along s, ψ is 1 and nothing is left, but for the share (rotor inertia) / m̂ that a rotor holds
+    back: written so, it folds.
+    """
+    n = robot.n
+    m_hat: list[Scalar] = [0] * n
+    psi: list[Vector] = [NOTHING] * n
+    left: list[Matrix] = [NOTHING] * n
+    M_hat = list(map(spatial_inertia, robot.m, robot.c, robot.J))
+    for i in reversed(range(n)):
+        s = np.concatenate(robot.axis[i])
+        rotor, others = robot.rotor_inertia[i], outer(1 - s, 1 - s)
+        psi_hat = M_hat[i] @ s
+        m_hat[i] = s @ psi_hat + rotor
+        held = rotor / m_hat[i]
+        psi[i] = (1 - s) * psi_hat / m_hat[i] + s * (1 - held)
+        along = outer(s, psi_hat) + outer((1 - s) * psi_hat, s)
+        left[i] = symmetric(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
+        if (p := robot.parent[i]) != BASE:
+            M_hat[p] = M_hat[p] + inertia_in_parent(X[i], left[i])
+    return m_hat, psi, left
+
+
+def symmetric(T: Matrix) -> Matrix:
+    """The symmetric tensor with the upper triangle of T."""
+    n = range(len(T))
+    return np.array([[T[min(i, j), max(i, j)] for j in n] for i in n], dtype=object)
+
+
+def wrench_in_parent(X: Displacement, eta: Vector) -> Vector:
+    """Bᵀ η: a wrench (moment, force), from the body's frame to the parent's."""
+    f, t = X.wrench(eta[3:], eta[:3])
+    return np.concatenate([t, f])
+
+
+def twist_in_body(X: Displacement, mu: Vector) -> Vector:
+    """B μ: a twist (ω, v), from the parent's frame to the body's."""
+    return np.concatenate(X.inverse().wrench(mu[:3], mu[3:]))
+
+
+def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
+    """Bᵀ M̂ B: an articulated inertia, from the body's frame to the parent's."""
+    J, C, M = M_hat[:3, :3], M_hat[:3, 3:], M_hat[3:, 3:]
+    for screw in reversed(X):
+        J, C = slid(screw, J, C, M)
+        _, _, J = screw.body(0, ZERO, J)
+        _, _, M = screw.body(0, ZERO, M)
+        C = turned(screw, C)
+    return np.block([[J, C], [C.T, M]])
+
+
+def slid(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
+    """J and the coupling C about a point h along the screw's axis e, with S = h ẽ.
+
+    C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ, by entries: 10M 14A.
+    """
+    (i, j), k, h = screw.others, screw.k, screw.h
+    new_J, new_C = np.array(J, dtype=object), np.array(C, dtype=object)
+    new_C[i], new_C[j] = C[i] - h * M[j], C[j] + h * M[i]
+    new_J[i, i] = J[i, i] - h * (C[i, j] + new_C[i, j])
+    new_J[j, j] = J[j, j] + h * (C[j, i] + new_C[j, i])
+    new_J[i, j] = new_J[j, i] = J[i, j] + h * (new_C[i, i] - C[j, j])
+    new_J[i, k] = new_J[k, i] = J[i, k] - h * C[k, j]
+    new_J[j, k] = new_J[k, j] = J[j, k] + h * C[k, i]
+    return new_J, new_C
+
+
+def turned(screw: Screw, C: Matrix) -> Matrix:
+    """R C Rᵀ of a tensor that is not symmetric: 12M 11A, none at quarter turns.
+
+    The trace and the skew part about the axis stay; the rest turns by twice the angle.
+    """
+    (i, j), k, cos, sin = screw.others, screw.k, screw.c, screw.s
+    ii, jj, ij, ji = C[i, i], C[j, j], C[i, j], C[j, i]
+    if is_zero(cos):
+        ii, jj, ij, ji = jj, ii, -ji, -ij
+    elif not is_zero(sin):
+        a = cos * (ii - jj) - sin * (ij + ji)
+        ii, jj, ij, ji = jj + cos * a, ii - cos * a, ij + sin * a, ji + sin * a
+    new = np.array(C, dtype=object)
+    new[:, k], new[k] = screw.vector(C[:, k]), screw.vector(C[k])
+    new[i, i], new[j, j], new[i, j], new[j, i] = ii, jj, ij, ji
+    return new

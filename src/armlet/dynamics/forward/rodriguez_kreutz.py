@@ -1,0 +1,41 @@
+"""Forward dynamics by spatial operators: the factors of the inverse, applied."""
+
+import numpy as np
+
+from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.inertia.rodriguez_kreutz import filtered
+from armlet.robot import BASE, Robot
+from armlet.scalar import Scalar, Vector
+
+
+def rodriguez_kreutz(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+    """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors, with b by Newton and Euler.
+
+        H⁻¹ = (1 - h ψ K)ᵀ D̂⁻¹ (1 - h ψ K)
+
+    with the unit twists h, gains G, inertias D̂ and carriers φ of the Kalman filter and
+    ψᵢ = φᵢ (1 - Gᵢ hᵢᵀ), Kᵢ = φᵢ Gᵢ. The operators are recursions: the right factor filters inwards
+    and leaves the innovations ε, the left one smooths outwards, from zero:
+
+        εᵢ = τᵢ - bᵢ - hᵢ · zᵢ
+        zₚ += φᵢ (zᵢ + Gᵢ εᵢ)
+        λᵢ = φᵢᵀ λₚ
+        q̈ᵢ = εᵢ / D̂ᵢ - Gᵢ · λᵢ,  then λᵢ += hᵢ q̈ᵢ
+
+    Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), in base axes, on trees.
+    """
+    h, phi, G, D_hat = filtered(robot, q)
+    z = [np.zeros(6, dtype=object)] * robot.n
+    epsilon = np.array(tau, dtype=object) - bias(robot, q, qd)
+    for i in reversed(range(robot.n)):
+        epsilon[i] = epsilon[i] - h[i] @ z[i]
+        if (p := robot.parent[i]) != BASE:
+            z[p] = z[p] + phi[i] @ (z[i] + G[i] * epsilon[i])
+
+    lam = [np.zeros(6, dtype=object)] * (robot.n + 1)
+    qdd = []
+    for i, p in robot.base_to_tips():
+        lam[i] = phi[i].T @ lam[p]
+        qdd.append(epsilon[i] / D_hat[i] - G[i] @ lam[i])
+        lam[i] = lam[i] + h[i] * qdd[i]
+    return qdd

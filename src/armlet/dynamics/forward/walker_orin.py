@@ -1,0 +1,41 @@
+"""Forward dynamics by conjugate gradients, without the inertia matrix."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from armlet.algebra import ZERO
+from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.inverse.newton_euler import newton_euler
+from armlet.robot import Robot
+from armlet.scalar import Scalar, Vector
+
+TINY = 1e-300
+"""Keeps 0 / 0 away where the solution is reached before the last step."""
+
+
+def walker_orin_cg(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+    """Joint accelerations q̈ with H q̈ = τ - b, by conjugate gradients in n steps.
+
+    H is not formed: H p is inverse dynamics without speed and gravity, at the accelerations p.
+    From q̈ = 0 and p = r = τ - b, each step goes as far along p as the error shrinks:
+
+        q̈ += κ p,  r -= κ H p,  κ = r · r / (p · H p)
+        p = r + (r · r now / r · r before) p
+
+    Without rounding, n steps end at the solution; in double precision up to six joints keep eight
+    digits, and ten may keep two. Walker and Orin 1982, fourth method, on trees.
+    """
+    n = robot.n
+    weightless = replace(robot, g=ZERO)
+    r = p = np.array(tau, dtype=object) - bias(robot, q, qd)
+    rr = r @ r
+    qdd = np.zeros(n, dtype=object)
+    for _ in range(n):
+        Hp = np.array(newton_euler(weightless, q, [0] * n, p), dtype=object)
+        kappa = rr / (p @ Hp + TINY)
+        qdd = qdd + kappa * p
+        r, before = r - kappa * Hp, rr + TINY
+        rr = r @ r
+        p = r + rr / before * p
+    return list(qdd)

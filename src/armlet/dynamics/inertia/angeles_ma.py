@@ -1,0 +1,50 @@
+"""The inertia matrix by the natural orthogonal complement."""
+
+import numpy as np
+
+from armlet.algebra import cross
+from armlet.dynamics.inertia.walker_orin import Pair, central_inertias, centres
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Vector
+
+
+def angeles_ma(robot: Robot, q: Vector) -> Matrix:
+    """Joint-space inertia matrix H(q), by the natural orthogonal complement.
+
+    The twists (ωₖ, velocity of the centre of mass) of all bodies, each in its own axes, are linear
+    in the speeds: t = T q̇. With the masses and central inertias Mₖ = diag(Iₖ, mₖ 1) the kinetic
+    energy is ½ tᵀ M t, so that
+
+        H = Tᵀ M T,  Hᵢⱼ = Σₖ Tₖᵢᵀ Mₖ Tₖⱼ
+
+    over the bodies k that both joints carry. Angeles and Ma 1988; Balafoutis and Patel 1991,
+    (6.2.10) to (6.2.15), on trees and with sliding joints, whose twist is (0, z).
+    """
+    I = central_inertias(robot)
+    H = np.array(np.diag(robot.rotor_inertia), dtype=object)
+    for k, twists in enumerate(complement(robot, q)):
+        for j, (w_j, v_j) in twists.items():
+            L, p = I[k] @ w_j, robot.m[k] * v_j
+            for i, (w_i, v_i) in twists.items():
+                if i <= j:
+                    H[i, j] = H[j, i] = H[i, j] + (w_i @ L + v_i @ p)
+    return H
+
+
+def complement(robot: Robot, q: Vector) -> list[dict[int, Pair]]:
+    """The blocks of T: by body, and by joint that carries it, the twist that unit speed gives.
+
+    Turning with ω and its origin moving with v, the body's centre moves with v + ω × com; the
+    twist of the parent's origin goes over to the body's as a wrench does, ω for the force and v
+    for the moment.
+    """
+    X = robot.displacements(q)
+    at_origin: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
+    for i, p in robot.base_to_tips():
+        inward = X[i].inverse()
+        at_origin[i] = {j: inward.wrench(w, v) for j, (w, v) in at_origin[p].items()}
+        at_origin[i][i] = robot.axis[i]
+    return [
+        {j: (w, v + cross(w, com)) for j, (w, v) in twists.items()}
+        for twists, com in zip(at_origin[: robot.n], centres(robot), strict=True)
+    ]

@@ -1,0 +1,40 @@
+"""The inertia matrix by generalised links, of augmented ones."""
+
+from armlet.algebra import cross
+from armlet.dynamics.inertia.walker_orin import columns
+from armlet.dynamics.inverse.newton_euler import augmented_bodies
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Vector
+
+
+def balafoutis_patel_62(robot: Robot, q: Vector) -> Matrix:
+    """Joint-space inertia matrix H(q), by generalised links.
+
+    The augmented link i is body i with the masses beyond its turning joints lumped at their
+    origins: off-line, mass m, first moment u and inertia K about the origin. The generalised link
+    i is all that joint i carries, with first moment U and inertia E; mass that is lumped is not
+    carried along, so a turning joint i passes on m̂ = 0 and, r the parent's origin to its own:
+
+        Uₚ += ᵖRᵢ Uᵢ
+        Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
+
+    A sliding one passes on its mass too. A unit acceleration of joint i takes
+
+        f = w × Uᵢ + m̂ᵢ v
+        t = Eᵢ w + Uᵢ × v
+
+    of which column i of H is what joint i and those between it and the base bear. Balafoutis and
+    Patel 1991, Algorithm 6.2, on trees, with the moment Uᵢ × v that (6.3.29e) leaves out.
+    """
+    X = robot.displacements(q)
+    m, U, E = augmented_bodies(robot)
+    m_hat = [(v @ v) * mass for (_, v), mass in zip(robot.axis, m, strict=True)]
+    for i, p in robot.tips_to_base():
+        dm, dU, dE = X[i].body(m_hat[i], U[i], E[i])
+        m_hat[p], U[p], E[p] = m_hat[p] + dm, U[p] + dU, E[p] + dE
+
+    wrenches = [
+        (cross(w, U[i]) + m_hat[i] * v, E[i] @ w + cross(U[i], v))
+        for i, (w, v) in enumerate(robot.axis)
+    ]
+    return columns(robot, X, robot.axis, wrenches)

@@ -1,0 +1,107 @@
+"""The inertia matrix by Lin: composite bodies about the base's origin."""
+
+from typing import NamedTuple
+
+from armlet.algebra import ZERO, cross, euler, mirror, outer, six, vector
+from armlet.dynamics.inertia.lin_fang import composite_masses, rotors
+from armlet.dynamics.inertia.walker_orin import central_inertias, centres
+from armlet.robot import BASE, Robot
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+class BaseReferred(NamedTuple):
+    """What Lin's formulations of the inertia matrix and of the bias are made of.
+
+    All is in the axes of body j and about a reference common to it and the bodies before it: the
+    origin of the first of them. What belongs to a joint m before j, or to j, is at [j][m].
+    """
+
+    z: list[dict[int, Vector]]
+    """The axis of joint m."""
+    s: list[Vector]
+    """From the reference to the origin of body j."""
+    s_hat: list[dict[int, Vector]]
+    """ŝ = z × s of joint m where it turns, zero where it slides; not of a composite body."""
+    m_hat: list[Scalar]
+    """The mass of composite body j."""
+    p_hat: list[Vector]
+    """Its first moment."""
+    J_bar: list[Matrix]
+    """Its inertia less half the trace: the Euler tensor, with a minus."""
+    e: list[Vector]
+    """The force that a unit acceleration of joint j asks of it."""
+    a: list[Vector]
+    """The moment about the reference that goes with it."""
+
+
+def lin(robot: Robot, q: Vector) -> Matrix:
+    """Joint-space inertia matrix H(q), by composite bodies about the base's origin.
+
+    A unit acceleration of joint j alone asks of composite body j the force e and, about a reference
+    common to all bodies, the moment a, so that only turns are left between frames. With the axis
+    z of joint m, its origin s from the reference, and ŝ = z × s, all in frame j (65):
+
+        joint m turns   Hₘⱼ = z · aⱼ - ŝ · eⱼ
+        joint m slides  Hₘⱼ = z · eⱼ
+
+    Lin 1991, (12) and Fig. 3; `base_referred` has the recursions.
+    """
+    known, H = base_referred(robot, q), rotors(robot)
+    for j in range(robot.n):
+        e, a = known.e[j], known.a[j]
+        for m, z in known.z[j].items():
+            w, v = robot.axis[m]
+            H[m, j] = H[j, m] = H[j, m] + z @ ((w @ w) * a + (v @ v) * e) - known.s_hat[j][m] @ e
+    return H
+
+
+def base_referred(robot: Robot, q: Vector) -> BaseReferred:
+    """The quantities that Lin's formulations share, each in the frame of its body.
+
+    Outwards from the parent p to j, with r the step between their origins and com the centre of
+    mass (24)-(27):
+
+        zₘ = ʲRₚ zₘ            zⱼ = (0, 0, 1)
+        ŝₘ = ʲRₚ ŝₘ            ŝⱼ = zⱼ × sⱼ, where joint j turns
+        sⱼ = ʲRₚ (sₚ + r)      pⱼ = sⱼ + comⱼ
+
+    Inwards, with Ĩ = I - ½ tr(I) 1 of the inertia I about the centre of mass (19), (29), (30):
+
+        p̂ⱼ = mⱼ pⱼ + Σ ʲRᵢ p̂ᵢ
+        J̄ⱼ = Ĩⱼ - mⱼ pⱼ pⱼᵀ + Σ ʲRᵢ J̄ᵢ ʲRᵢᵀ,    i the children
+
+    Then, as the inertia about the reference is J̄ - tr(J̄) 1 (62), (63):
+
+        turning   eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
+        sliding   eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z
+
+    Lin 1991. There the reference is the base's origin; here it is that of the first body, where
+    s is zero whatever the first row is.
+    """
+    n, X, m_hat = robot.n, robot.displacements(q), composite_masses(robot)
+    com, I = centres(robot), central_inertias(robot)
+    z: list[dict[int, Vector]] = [{} for _ in range(n + 1)]
+    s_hat: list[dict[int, Vector]] = [{} for _ in range(n + 1)]
+    s, p_hat, J_bar = [ZERO] * n, [ZERO] * n, [-euler(inertia) for inertia in I]
+    for j, p in robot.base_to_tips():
+        outwards = X[j].inverse()
+        w, v = robot.axis[j]
+        if p != BASE:
+            s[j] = -outwards.point(-s[p])
+        z[j] = {m: outwards.vector(axis) for m, axis in z[p].items()}
+        s_hat[j] = {m: outwards.vector(moment) for m, moment in s_hat[p].items()}
+        z[j][j], s_hat[j][j] = w + v, cross(w, s[j])
+        p_j = s[j] + com[j]
+        p_hat[j] = robot.m[j] * p_j
+        J_bar[j] = J_bar[j] - mirror(*six(outer(p_hat[j], p_j)))
+    for i, p in robot.tips_to_base():
+        _, _, turned = X[i].body(0, ZERO, J_bar[i])
+        p_hat[p], J_bar[p] = p_hat[p] + X[i].vector(p_hat[i]), J_bar[p] + turned
+
+    e, a = [ZERO] * n, [ZERO] * n
+    for j, (w, v) in enumerate(robot.axis):
+        J = J_bar[j]
+        inertia_z = vector(J[0, 2], J[1, 2], -J[0, 0] - J[1, 1])
+        e[j] = cross(w, p_hat[j]) + m_hat[j] * (v - s_hat[j][j])
+        a[j] = (w @ w) * inertia_z + cross(p_hat[j], v - s_hat[j][j])
+    return BaseReferred(z, s, s_hat, m_hat, p_hat, J_bar, e, a)

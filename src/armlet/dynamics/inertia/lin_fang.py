@@ -1,0 +1,212 @@
+"""The inertia matrix from composite bodies about the joints' origins: five ways to the entries.
+
+Composite body i, body i and all it carries, has mass m̂ᵢ and, about the origin of frame i and in
+its axes, first moment ĉᵢ and inertia Ĵᵢ. A unit acceleration of joint i alone, of axis (w, v), asks
+of it the force and the moment about its origin
+
+    fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v,                           (7), (8)
+
+and entry j, i of H, for j between i and the base, is what of these joint j bears along its axis.
+The formulations differ in the axes that this is seen in (Lin and Fang 1999).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+import numpy as np
+
+from armlet.algebra import IDENTITY, ZERO, cross, vector
+from armlet.dynamics.inertia.walker_orin import Pair, columns
+from armlet.robot import BASE, Displacement, Robot
+from armlet.scalar import Matrix, Scalar, Vector
+
+Given = Callable[[Robot, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
+"""A formulation with ĉ and Ĵ of the composite bodies on hand."""
+
+
+def lin_fang_1(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+    """H(q) given composite bodies, in the frames of the joints that bear them.
+
+    Force and moment of column i go from frame to frame towards the base, from j to its parent p:
+
+        (f, t)ₚ = ᵖXⱼ (f, t)ⱼ,    Hₚᵢ = w · tₚ + v · fₚ
+
+    Lin and Fang 1999, Formulation 1, (7)-(11) with (18): the spatial composite body of Lilly and
+    Orin 1991.
+    """
+    return columns(robot, robot.displacements(q), robot.axis, wrenches(robot, c_hat, J_hat))
+
+
+def lin_fang_2(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+    """H(q) given composite bodies, in the frame of the body that is accelerated.
+
+    The axis (w, v) of joint j and its origin r, carried outwards to frame i, give
+
+        Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ.
+
+    The z of f × r is the same in axes turned about z, so it is taken in those of the mount of i,
+    before joint i turns. Lin and Fang 1999, Formulation 2, (20), where -r is s.
+    """
+    X, H = robot.displacements(q), rotors(robot)
+    seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
+    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+        mount, joint = robot.mounts[i].inverse(), X[i][-1].inverse()
+        f_mount = X[i][-1].vector(f)
+        for j, (w, v, r) in seen[robot.parent[i]].items():
+            w, v = (joint.vector(mount.vector(axis)) for axis in (w, v))
+            r_mount = mount.point(r)
+            r = joint.point(r_mount)
+            x, y, _ = cross(f, r)
+            _, _, z = cross(f_mount, r_mount)
+            H[j, i] = H[i, j] = w @ (t + vector(x, y, z)) + v @ f
+            seen[i][j] = w, v, r
+        w, v = robot.axis[i]
+        H[i, i] = H[i, i] + w @ t + v @ f
+        seen[i][i] = w, v, ZERO
+    return H
+
+
+def lin_fang_3(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+    """H(q) given composite bodies, by how each joint moves the accelerated body's origin.
+
+    A unit speed of joint j turns frame i by w and moves its origin by v. With s from the parent's
+    origin to that of i
+
+        wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = w · tᵢ + v · fᵢ,
+
+    where (w, v) goes outwards as (f, t) of a wrench does. Lin and Fang 1999, Formulation 3, (21),
+    where v is ŝ: Renaud 1984.
+    """
+    X, H = robot.displacements(q), rotors(robot)
+    twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
+    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+        before, outwards = twists[robot.parent[i]], X[i].inverse()
+        twists[i] = {j: outwards.wrench(w, v) for j, (w, v) in before.items()}
+        twists[i][i] = robot.axis[i]
+        for j, (w, v) in twists[i].items():
+            H[j, i] = H[i, j] = H[i, j] + w @ t + v @ f
+    return H
+
+
+def lin_fang_4(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+    """H(q) of a serial arm given composite bodies, in the frame n of the last body.
+
+    With the turns ⁿRᵢ and the steps s to each origin from its parent's, all in frame n, nothing is
+    turned on the way to the base. From ⁿRᵢ fᵢ and ⁿRᵢ tᵢ on, from joint j to its parent p:
+
+        tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
+
+    Lin and Fang 1999, Formulation 4, Table IV: Fijany and Bejczy 1990.
+    """
+    X, H = robot.displacements(q), rotors(robot)
+    R: list[Matrix] = [IDENTITY] * robot.n
+    s: list[Vector] = [ZERO] * robot.n
+    for i, p in robot.tips_to_base():
+        R[p] = np.array([X[i].vector(row) for row in R[i]])
+        s[i] = R[p] @ robot.mounts[i].origin() + X[i][-1].h * R[i][:, 2]
+    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+        w, v = robot.axis[i]
+        H[i, i] = H[i, i] + w @ t + v @ f
+        f, t = R[i] @ f, R[i] @ t
+        for j, p in robot.path_to_base(i):
+            t = t + cross(s[j], f)
+            w, v = robot.axis[p]
+            H[p, i] = H[i, p] = (R[p] @ w) @ t + (R[p] @ v) @ f
+    return H
+
+
+def lin_fang_5(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+    """H(q) of a serial arm given composite bodies, from first moments about the parents' origins.
+
+    What composite body i adds to that of its parent p is hᵢ = ĉₚ - cₚ, and in the axes of the
+    parent its own first moment is hᵢ - m̂ᵢ s, with s from the parent's origin to that of i. For the
+    rest see `from_parents`. Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11).
+    """
+    X, m_hat = robot.displacements(q), composite_masses(robot)
+    h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
+    for i, p in robot.tips_to_base():
+        h[i] = c_hat[p] - robot.c[p]
+        c_p[i] = c_hat[p] - (robot.c[p] + m_hat[i] * X[i].origin())
+    return from_parents(robot, X, h, c_p, J_hat)
+
+
+def from_parents(
+    robot: Robot,
+    X: Sequence[Displacement],
+    h: Sequence[Vector],
+    c_p: Sequence[Vector],
+    J_hat: Sequence[Matrix],
+) -> Matrix:
+    """H from first moments of composite bodies in their parents' axes.
+
+    There h is about the parent's origin and ĉ about the body's own, at the end of s. Column i
+    starts in the frame of the parent p, the axis (w, v) in its axes too:
+
+        turning joint   f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
+        sliding joint   f = m̂ᵢ v,      t = hᵢ × v
+
+    and goes on as in Formulation 1. Lin and Fang 1999, (B5)-(B11).
+    """
+    m_hat, H = composite_masses(robot), rotors(robot)
+    for i, p in robot.base_to_tips():
+        w, v = robot.axis[i]
+        k = J_hat[i] @ w
+        H[i, i] = H[i, i] + w @ k + m_hat[i] * (v @ v)
+        if p == BASE:
+            continue
+        turns, w, v = w @ w, X[i].vector(w), X[i].vector(v)
+        f = cross(w, c_p[i]) + m_hat[i] * v
+        t = X[i].vector(k) + turns * cross(X[i].origin(), f) + cross(h[i], v)
+        for j in reversed(robot.path(p)):
+            w, v = robot.axis[j]
+            H[j, i] = H[i, j] = w @ t + v @ f
+            f, t = X[j].wrench(f, t)
+    return H
+
+
+# ------------------------------------------------------------------ what they share
+
+
+def whole(given: Given) -> Callable[[Robot, Vector], Matrix]:
+    """The formulation that computes the composite bodies first, by screws."""
+
+    @wraps(given)
+    def formulation(robot: Robot, q: Vector) -> Matrix:
+        m_hat = composite_masses(robot)
+        return given(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
+
+    return formulation
+
+
+def composite_masses(robot: Robot) -> list[Scalar]:
+    """m̂, the mass of each body and of all it carries."""
+    m_hat = list(robot.m)
+    for i, p in robot.tips_to_base():
+        m_hat[p] = m_hat[p] + m_hat[i]
+    return m_hat
+
+
+def composites(
+    robot: Robot, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
+) -> tuple[list[Vector], list[Matrix]]:
+    """ĉ and Ĵ of composite bodies, made of bodies c and J; mass m[i] goes over joint i."""
+    X = robot.displacements(q)
+    c_hat, J_hat = list(c), list(J)
+    for i, p in robot.tips_to_base():
+        _, dc, dJ = X[i].body(m[i], c_hat[i], J_hat[i])
+        c_hat[p], J_hat[p] = c_hat[p] + dc, J_hat[p] + dJ
+    return c_hat, J_hat
+
+
+def wrenches(robot: Robot, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
+    """The force and moment (f, t) that a unit acceleration of each joint alone asks (7), (8)."""
+    m_hat = composite_masses(robot)
+    return [
+        (cross(w, c_hat[i]) + m_hat[i] * v, J_hat[i] @ w + cross(c_hat[i], v))
+        for i, (w, v) in enumerate(robot.axis)
+    ]
+
+
+def rotors(robot: Robot) -> Matrix:
+    """The inertia matrix of the drives alone."""
+    return np.diag(np.array(robot.rotor_inertia, dtype=object))

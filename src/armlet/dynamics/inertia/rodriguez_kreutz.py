@@ -1,0 +1,84 @@
+"""The inertia matrix by spatial operators: its factors, multiplied out."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from armlet.algebra import IDENTITY, ZERO, changed_basis, outer, skew
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+def rodriguez_kreutz(robot: Robot, q: Vector) -> Matrix:
+    """Joint-space inertia matrix H(q), as the product of its operator factors.
+
+    With the unit twists h, carriers φ, gains G and inertias D̂ of the Kalman filter,
+
+        H = (1 + h φ K) D̂ (1 + h φ K)ᵀ
+        (1 + h φ K)ⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base, and ones on the diagonal
+
+    where φⱼᵢ is the product of the carriers on the way. Rodriguez and Kreutz 1988; Balafoutis and
+    Patel 1991, (6.2.18), with the operators that it leaves undefined, in base axes, on trees.
+    """
+    h, phi, G, D_hat = filtered(robot, q)
+    factor = np.array(np.eye(robot.n, dtype=int), dtype=object)
+    for i in range(robot.n):
+        borne = G[i]
+        for j, p in robot.path_to_base(i):
+            borne = phi[j] @ borne
+            factor[p, i] = h[p] @ borne
+    H = np.zeros((robot.n, robot.n), dtype=object)
+    for i in range(robot.n):
+        for j in range(i + 1):
+            H[i, j] = H[j, i] = factor[i] @ (D_hat * factor[j])
+    return H
+
+
+class Filter(NamedTuple):
+    """The spatial Kalman filter of an arm: a list a letter, by body."""
+
+    h: list[Vector]
+    phi: list[Matrix]
+    G: list[Vector]
+    D_hat: Vector
+
+
+def filtered(robot: Robot, q: Vector) -> Filter:
+    """The spatial Kalman filter of an arm, from its tips to its base.
+
+    A twist is (ω, v) and a wrench (moment, force), at the origin of a body and in base axes; h is
+    the joint's unit twist, φ = [[1, r̃], [0, 1]] carries a wrench from the body's origin to the
+    parent's, r away, and M is the body's spatial inertia. The covariance P, which is the inertia
+    of the articulated body, obeys a Riccati equation:
+
+        D̂ᵢ = hᵢ · Pᵢ hᵢ + (rotor inertia)
+        Gᵢ = Pᵢ hᵢ / D̂ᵢ
+        Pₚ += φᵢ (Pᵢ - Gᵢ (Pᵢ hᵢ)ᵀ) φᵢᵀ,  from Pₚ = Mₚ
+    """
+    n = robot.n
+    X = robot.displacements(q)
+    W = [IDENTITY] * (n + 1)
+    h: list[Vector] = []
+    phi: list[Matrix] = []
+    P: list[Matrix] = []
+    for i, p in robot.base_to_tips():
+        W[i] = W[p] @ X[i].rotation()
+        h.append(np.concatenate([W[i] @ axis for axis in robot.axis[i]]))
+        r, c = W[p] @ X[i].origin(), W[i] @ robot.c[i]
+        phi.append(np.block([[IDENTITY, skew(r)], [skew(ZERO), IDENTITY]]))
+        P.append(spatial_inertia(robot.m[i], c, changed_basis(robot.J[i], W[i])))
+
+    P.append(np.zeros((6, 6), dtype=object))
+    G = [ZERO] * n
+    D_hat = np.zeros(n, dtype=object)
+    for i, p in reversed(list(robot.base_to_tips())):
+        moved = P[i] @ h[i]
+        D_hat[i] = h[i] @ moved + robot.rotor_inertia[i]
+        G[i] = moved / D_hat[i]
+        P[p] = P[p] + phi[i] @ (P[i] - outer(G[i], moved)) @ phi[i].T
+    return Filter(h, phi, G, D_hat)
+
+
+def spatial_inertia(m: Scalar, c: Vector, J: Matrix) -> Matrix:
+    """[[J, c̃], [-c̃, m 1]]: takes the twist (ω, v) of a body's origin to its momentum there."""
+    return np.block([[J, skew(c)], [-skew(c), m * IDENTITY]])

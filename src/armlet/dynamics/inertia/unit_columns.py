@@ -1,0 +1,29 @@
+"""The inertia matrix, column by column from inverse dynamics."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from armlet.algebra import ZERO
+from armlet.dynamics.inverse.newton_euler import newton_euler
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Vector
+
+
+def unit_columns(robot: Robot, q: Vector) -> Matrix:
+    """Joint-space inertia matrix H(q), by inverse dynamics with unit accelerations.
+
+    Without speed and gravity the torques are τ = H q̈, so column i of H is what q̈ᵢ = 1 alone
+    takes; only the rows above the diagonal are asked for, the others are the same:
+
+        H eᵢ = τ(q, 0, eᵢ),  g = 0
+
+    Balafoutis and Patel 1991, (6.2.4); Walker and Orin 1982, first and second method.
+    """
+    n = robot.n
+    weightless = replace(robot, g=ZERO)
+    H = np.zeros((n, n), dtype=object)
+    for i in range(n):
+        tau = newton_euler(weightless, q, [0] * n, [int(k == i) for k in range(n)])
+        H[: i + 1, i] = H[i, : i + 1] = tau[: i + 1]
+    return H

@@ -1,0 +1,43 @@
+"""Inverse dynamics by Kane's equations."""
+
+from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment
+from armlet.dynamics.inverse.recursion import (
+    angular_motion,
+    centres_of_mass,
+    joint_torques,
+    sliding,
+)
+from armlet.robot import Robot
+from armlet.scalar import Scalar, Vector
+
+
+def angeles_ma_rojas(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by Kane's equations.
+
+    A unit speed of joint i gives all it carries the partial velocities w (angular) and
+    w × rᵢⱼ + v (of the centre of mass of body j, which rᵢⱼ leads to from the origin of frame i):
+
+        τᵢ  = Σ over the bodies j that i carries of w · (Mⱼ + rᵢⱼ × Fⱼ) + v · Fⱼ
+        Fⱼ  = mⱼ × (acceleration of comⱼ),   Mⱼ = Iⱼ ω̇ⱼ + ωⱼ × Iⱼ ωⱼ
+
+    The accelerations go outwards from centre of mass to centre of mass, with Ω = ω̇~ + ω̃ ω̃, r
+    the origin of body i in its parent p and -g that of the base:
+
+        a_comᵢ = a_comₚ + Ωₚ (r - comₚ) + Ωᵢ comᵢ + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
+
+    The sums go inwards, by `joint_torques` of Fᵢ and Mᵢ + comᵢ × Fᵢ. Angeles, Ma and Rojas 1989;
+    Balafoutis and Patel 1991, (5.2.36)-(5.2.37).
+    """
+    X = robot.displacements(q)
+    com, I = centres_of_mass(robot)
+    w, wd = angular_motion(robot, X, qd, qdd)
+    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
+    com.append(ZERO)
+    a_com: list[Vector] = [ZERO] * robot.n + [-robot.g]
+    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    for i, p in robot.base_to_tips():
+        a_com[i] = X[i].inverse().vector(a_com[p] + Omega[p] @ (X[i].origin() - com[p]))
+        a_com[i] = a_com[i] + Omega[i] @ com[i] + sliding(robot, i, w[i], qd, qdd)
+        f[i] = robot.m[i] * a_com[i]
+        t[i] = euler_moment(w[i], wd[i], I[i]) + cross(com[i], f[i])
+    return joint_torques(robot, X, qdd, f, t)

@@ -1,0 +1,92 @@
+"""Inverse dynamics by Newton and Euler, with the angular acceleration tensor."""
+
+from armlet.algebra import (
+    ZERO,
+    angular_acceleration_tensor,
+    cross,
+    euler_moment,
+    point_inertia,
+)
+from armlet.dynamics.inverse.recursion import (
+    angular_motion,
+    centres_of_mass,
+    joint_torques,
+    sliding,
+)
+from armlet.robot import Robot
+from armlet.scalar import Scalar, Vector
+
+
+def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
+
+    As `luh_walker_paul`, with the angular acceleration tensor Ω = ω̇~ + ω̃ ω̃ and Euler's equation
+    by the Euler tensor E = ½ tr(I) 1 - I, of which M is the dual:
+
+        aᵢ  = aₚ + Ωₚ r + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
+        Fᵢ  = mᵢ (aᵢ + Ωᵢ comᵢ)
+        M~ᵢ = Ωᵢ Eᵢ - (Ωᵢ Eᵢ)ᵀ
+
+    Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8).
+    """
+    X = robot.displacements(q)
+    com, I = centres_of_mass(robot)
+    w, wd = angular_motion(robot, X, qd, qdd)
+    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
+    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
+    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    for i, p in robot.base_to_tips():
+        a[i] = X[i].inverse().vector(a[p] + Omega[p] @ X[i].origin())
+        a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
+        f[i] = robot.m[i] * (a[i] + Omega[i] @ com[i])
+        t[i] = euler_moment(w[i], wd[i], I[i]) + cross(com[i], f[i])
+    return joint_torques(robot, X, qdd, f, t)
+
+
+def balafoutis_patel_57(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.
+
+    Every body gets the mass m̂ of each child and of all that the child carries, lumped at the
+    child's origin r; off-line, unless the child's joint slides:
+
+        uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
+
+    Outwards, with Ω = ω̇~ + ω̃ ω̃, a the acceleration of the origin (of the base's, -g) and ζ what
+    the joint's slide adds to it:
+
+        ζᵢ  = 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
+        aᵢ  = aₚ + Ωₚ r + ζᵢ
+        μᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ
+
+    Inwards, with Ü the second derivative of the composite body's first moment:
+
+        Üᵢ  = Ωᵢ uᵢ + Σ (Ü + m̂ ζ) of the children
+        tᵢ  = μᵢ + uᵢ × aᵢ + Σ (t + r × (Ü + m̂ ζ)) of the children
+        τᵢ  = w · tᵢ + v · (m̂ᵢ aᵢ + Üᵢ) + (rotor inertia) q̈ᵢ
+
+    Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46).
+    """
+    n = robot.n
+    X = robot.displacements(q)
+    m_hat, u, K = list(robot.m), list(robot.c), list(robot.J)
+    for i, p in robot.tips_to_base():
+        r = X[i].origin()
+        m_hat[p] = m_hat[p] + m_hat[i]
+        u[p], K[p] = u[p] + m_hat[i] * r, K[p] + point_inertia(m_hat[i], r)
+
+    w, wd = angular_motion(robot, X, qd, qdd)
+    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
+    zeta = [sliding(robot, i, w[i], qd, qdd) for i in range(n)]
+    a: list[Vector] = [ZERO] * n + [-robot.g]
+    for i, p in robot.base_to_tips():
+        a[i] = X[i].inverse().vector(a[p] + Omega[p] @ X[i].origin()) + zeta[i]
+
+    Udd = [Omega[i] @ u[i] for i in range(n)]
+    t = [euler_moment(w[i], wd[i], K[i]) + cross(u[i], a[i]) for i in range(n)]
+    for i, p in robot.tips_to_base():
+        Udd_p, t_p = X[i].wrench(Udd[i] + m_hat[i] * zeta[i], t[i])
+        Udd[p], t[p] = Udd[p] + Udd_p, t[p] + t_p
+    return [
+        w_axis @ t[i] + v_axis @ (m_hat[i] * a[i] + Udd[i]) + robot.rotor_inertia[i] * qdd[i]
+        for i, (w_axis, v_axis) in enumerate(robot.axis)
+    ]

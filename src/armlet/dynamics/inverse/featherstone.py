@@ -1,0 +1,50 @@
+"""Inverse dynamics by Newton and Euler, with spatial vectors."""
+
+import numpy as np
+
+from armlet.algebra import ZERO, cross
+from armlet.dynamics.inverse.recursion import joint_torques
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+def featherstone(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
+
+    A motion is a pair (angular, linear) and a force a pair (force, moment), about the origin and
+    in the axes of the body; S = (w, v) is the joint's unit twist. Outwards, the acceleration of
+    the base being (0, -g), with the `spatial_cross` product and the `momentum` I V:
+
+        Vᵢ  = Vₚ + S q̇ᵢ
+        Aᵢ  = Aₚ + Vᵢ × S q̇ᵢ + S q̈ᵢ
+        Fᵢ  = I Aᵢ + Vᵢ × I Vᵢ
+
+    Inwards, `joint_torques` of the forces: F + Σ of the children, and τᵢ = S · Fᵢ. Featherstone
+    1987; Balafoutis and Patel 1991, Algorithm 5.4, (5.2.26)-(5.2.30), with the offset in the
+    transformation and the gravity that are left out there.
+    """
+    n = robot.n
+    X = robot.displacements(q)
+    V = [np.array([ZERO, ZERO])] * (n + 1)
+    A = [np.array([ZERO, ZERO])] * n + [np.array([ZERO, -robot.g])]
+    F = []
+    for i, p in robot.base_to_tips():
+        inward = X[i].inverse()
+        S = np.array(robot.axis[i])
+        V[i] = np.array(inward.wrench(*V[p])) + S * qd[i]
+        A[i] = np.array(inward.wrench(*A[p])) + spatial_cross(V[i], S * qd[i]) + S * qdd[i]
+        F.append(momentum(robot, i, A[i]) + spatial_cross(V[i], momentum(robot, i, V[i])))
+    return joint_torques(robot, X, qdd, [f for f, _ in F], [t for _, t in F])
+
+
+def spatial_cross(V: Matrix, S: Matrix) -> Matrix:
+    """(ω, v) × (x, y) = (ω × x, v × x + ω × y), of a motion and a motion or a force."""
+    (w, v), (x, y) = V, S
+    return np.array([cross(w, x), cross(v, x) + cross(w, y)])
+
+
+def momentum(robot: Robot, i: int, V: Matrix) -> Matrix:
+    """I (ω, v) = (m v + ω × c, J ω + c × v) of body i."""
+    w, v = V
+    m, c, J = robot.m[i], robot.c[i], robot.J[i]
+    return np.array([m * v + cross(w, c), J @ w + cross(c, v)])

@@ -1,0 +1,167 @@
+"""Inverse dynamics by Lagrange's equations, with the bodies' poses as matrices."""
+
+import numpy as np
+
+from armlet.algebra import ZERO, double_dot, euler, outer, skew
+from armlet.robot import BASE, Displacement, Robot
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), in closed form with 4x4 matrices.
+
+    With W the pose of a body in the base and E its `pseudo_inertia`, whose last column is (c, m):
+
+        τᵢ  = Σ_{j≥i} (Σ_{k≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂Wⱼ/∂qₖ)ᵀ) q̈ₖ
+                     + Σ_{k,l≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂²Wⱼ/∂qₖ∂qₗ)ᵀ) q̇ₖ q̇ₗ
+                     - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ) + (rotor inertia) q̈ᵢ
+
+    A derivative by qₖ puts the joint's `twist_matrix` Qₖ behind Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for
+    k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ. Uicker 1965 and Kahn 1969; Balafoutis and Patel 1991,
+    (5.2.7).
+    """
+    n = robot.n
+    g = np.append(robot.g, 0)
+    Q = [twist_matrix(*axis) for axis in robot.axis]
+    E = [pseudo_inertia(robot, j) for j in range(n)]
+    W = {(k, k): identity(4) for k in range(BASE, n)}
+    for j, X in enumerate(robot.displacements(q)):
+        W |= {(k, j): W[k, j - 1] @ homogeneous(X) for k in range(BASE, j)}
+    dW = {(k, j): W[BASE, k] @ Q[k] @ W[k, j] for j in range(n) for k in range(j + 1)}
+    ddW = {(k, l, j): dW[k, l] @ Q[l] @ W[l, j] for l, j in dW for k in range(l + 1)}
+
+    tau = [robot.rotor_inertia[i] * qdd[i] for i in range(n)]
+    for i, j in dW:
+        dW_E = dW[i, j] @ E[j]
+        for k in range(j + 1):
+            tau[i] = tau[i] + double_dot(dW_E, dW[k, j].T) * qdd[k]
+            for l in range(j + 1):
+                ddW_kl = ddW[min(k, l), max(k, l), j]
+                tau[i] = tau[i] + double_dot(dW_E, ddW_kl.T) * (qd[k] * qd[l])
+        tau[i] = tau[i] - g @ dW_E[:, 3]
+    return tau
+
+
+def hollerbach_4x4(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
+
+    With W the pose of a body in the base, A in its parent, E its `pseudo_inertia`, whose last
+    column is (c, m), and Q the joint's `twist_matrix`; outwards Ẅ of `pose_rates`, inwards with
+    ĉ the first moment and the mass of the composite body:
+
+        Dᵢ  = Eᵢ Ẅᵢᵀ + Σ A D of the children
+        ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
+        τᵢ  = tr(Wᵢ Q Dᵢ) - (g, 0) · Wᵢ Q ĉᵢ + (rotor inertia) q̈ᵢ
+
+    Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1, (5.2.12)-(5.2.13).
+    """
+    n = robot.n
+    g = np.append(robot.g, 0)
+    A = [homogeneous(X) for X in robot.displacements(q)]
+    Q = [twist_matrix(*axis) for axis in robot.axis]
+    E = [pseudo_inertia(robot, i) for i in range(n)]
+    W, _, Wdd = pose_rates(robot, A, Q, qd, qdd)
+    D = [E[i] @ Wdd[i].T for i in range(n)]
+    c_hat = [E[i][:, 3] for i in range(n)]
+    for i, p in robot.tips_to_base():
+        D[p], c_hat[p] = D[p] + A[i] @ D[i], c_hat[p] + A[i] @ c_hat[i]
+    dW = [W[i] @ Q[i] for i in range(n)]
+    return [
+        double_dot(dW[i], D[i]) - g @ dW[i] @ c_hat[i] + robot.rotor_inertia[i] * qdd[i]
+        for i in range(n)
+    ]
+
+
+def hollerbach_3x3(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
+
+    With W the axes of a body in the base's, R and r its axes and origin in its parent p, and E the
+    Euler tensor of its inertia; outwards W, Ẇ, Ẅ of `pose_rates` and the acceleration of the
+    origin, in the base's axes:
+
+        aᵢ  = aₚ + Ẅₚ r + 2 Ẇᵢ v q̇ᵢ + Wᵢ v q̈ᵢ
+
+    Inwards, with the force f in the base's axes and m̂, ĉ of the composite body:
+
+        fᵢ  = mᵢ aᵢ + Ẅᵢ cᵢ + Σ f of the children
+        Dᵢ  = cᵢ aᵢᵀ + Eᵢ Ẅᵢᵀ + Σ (R D + r fᵀ) of the children
+        ĉᵢ  = cᵢ + Σ (m̂ r + R ĉ) of the children
+        τᵢ  = tr(Wᵢ w̃ Dᵢ) - g · Wᵢ w̃ ĉᵢ + Wᵢ v · (fᵢ - m̂ᵢ g) + (rotor inertia) q̈ᵢ
+
+    Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16), completed by
+    what belongs to sliding joints.
+    """
+    n = robot.n
+    X = robot.displacements(q)
+    R = [X[i].rotation() for i in range(n)]
+    r = [X[i].origin() for i in range(n)]
+    W, Wd, Wdd = pose_rates(robot, R, [skew(w) for w, _ in robot.axis], qd, qdd)
+    a_0: list[Vector] = [ZERO] * (n + 1)
+    for i, p in robot.base_to_tips():
+        _, v_axis = robot.axis[i]
+        a_0[i] = a_0[p] + Wdd[p] @ r[i]
+        a_0[i] = a_0[i] + Wd[i] @ v_axis * (2 * qd[i]) + W[i] @ v_axis * qdd[i]
+
+    m_hat, c_hat = list(robot.m), list(robot.c)
+    f_0 = [robot.m[i] * a_0[i] + Wdd[i] @ robot.c[i] for i in range(n)]
+    D = [outer(robot.c[i], a_0[i]) + euler(robot.J[i]) @ Wdd[i].T for i in range(n)]
+    for i, p in robot.tips_to_base():
+        f_0[p], D[p] = f_0[p] + f_0[i], D[p] + R[i] @ D[i] + outer(r[i], f_0[i])
+        m_hat[p], c_hat[p] = m_hat[p] + m_hat[i], c_hat[p] + m_hat[i] * r[i] + R[i] @ c_hat[i]
+
+    tau = []
+    for i, (w_axis, v_axis) in enumerate(robot.axis):
+        dW = W[i] @ skew(w_axis)
+        turning = double_dot(dW, D[i]) - robot.g @ dW @ c_hat[i]
+        along = W[i] @ v_axis @ (f_0[i] - m_hat[i] * robot.g)
+        tau.append(turning + along + robot.rotor_inertia[i] * qdd[i])
+    return tau
+
+
+def pose_rates(
+    robot: Robot, A: list[Matrix], Q: list[Matrix], qd: Vector, qdd: Vector
+) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
+    """The pose W of each body in the base and its two derivatives by time; of the base, last.
+
+    With A the pose in the parent, whose derivatives by q are A Q and A Q Q:
+
+        Wᵢ  = Wₚ A
+        Ẇᵢ  = Ẇₚ A + Wₚ A Q q̇ᵢ
+        Ẅᵢ  = Ẅₚ A + 2 Ẇₚ A Q q̇ᵢ + Wₚ (A Q Q q̇ᵢ² + A Q q̈ᵢ)
+    """
+    size = len(A[0])
+    W = [identity(size)] * (robot.n + 1)
+    Wd = [0 * identity(size)] * (robot.n + 1)
+    Wdd = [0 * identity(size)] * (robot.n + 1)
+    for i, p in robot.base_to_tips():
+        AQ = A[i] @ Q[i]
+        W[i] = W[p] @ A[i]
+        Wd[i] = Wd[p] @ A[i] + W[p] @ AQ * qd[i]
+        Wdd[i] = Wdd[p] @ A[i] + Wd[p] @ AQ * (2 * qd[i])
+        Wdd[i] = Wdd[i] + W[p] @ (AQ @ Q[i] * (qd[i] * qd[i]) + AQ * qdd[i])
+    return W, Wd, Wdd
+
+
+def homogeneous(X: Displacement) -> Matrix:
+    """A displacement as a 4x4 matrix."""
+    return bordered(X.rotation(), X.origin(), ZERO, 1)
+
+
+def twist_matrix(w: Vector, v: Vector) -> Matrix:
+    """[w̃ v; 0 0], the slope of a pose by a joint with unit twist (w, v), seen in the body."""
+    return bordered(skew(w), v, ZERO, 0)
+
+
+def pseudo_inertia(robot: Robot, i: int) -> Matrix:
+    """∫ (r, 1) (r, 1)ᵀ dm of body i: the Euler tensor of its inertia, bordered by (c, m)."""
+    return bordered(euler(robot.J[i]), robot.c[i], robot.c[i], robot.m[i])
+
+
+def bordered(R: Matrix, r: Vector, bottom: Vector, corner: Scalar) -> Matrix:
+    T = np.zeros((4, 4), dtype=object)
+    T[:3, :3], T[:3, 3], T[3, :3], T[3, 3] = R, r, bottom, corner
+    return T
+
+
+def identity(size: int) -> Matrix:
+    return np.array(np.eye(size, dtype=int), dtype=object)

@@ -1,0 +1,43 @@
+"""Inverse dynamics by Newton and Euler, about the centres of mass, with vectors."""
+
+from armlet.algebra import ZERO, cross
+from armlet.dynamics.inverse.recursion import (
+    angular_motion,
+    centres_of_mass,
+    centripetal,
+    joint_torques,
+    sliding,
+)
+from armlet.robot import Robot
+from armlet.scalar import Scalar, Vector
+
+
+def luh_walker_paul(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
+
+    Outwards, with ω and ω̇ of `angular_motion`, a the acceleration of the origin (of the base's,
+    -g) and r the origin of body i in its parent p:
+
+        aᵢ  = aₚ + ω̇ₚ × r + ωₚ × (ωₚ × r) + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
+        Fᵢ  = mᵢ (aᵢ + ω̇ᵢ × comᵢ + ωᵢ × (ωᵢ × comᵢ))
+        Mᵢ  = Iᵢ ω̇ᵢ + ωᵢ × Iᵢ ωᵢ
+
+    Inwards, `joint_torques` of the force and the moment about the origin:
+
+        fᵢ  = Fᵢ + Σ f of the children
+        tᵢ  = Mᵢ + comᵢ × Fᵢ + Σ (t + r × f) of the children
+
+    Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3, (5.2.23)-(5.2.24).
+    """
+    X = robot.displacements(q)
+    com, I = centres_of_mass(robot)
+    w, wd = angular_motion(robot, X, qd, qdd)
+    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
+    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    for i, p in robot.base_to_tips():
+        r = X[i].origin()
+        a[i] = X[i].inverse().vector(a[p] + cross(wd[p], r) + centripetal(w[p], r))
+        a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
+        f[i] = robot.m[i] * (a[i] + cross(wd[i], com[i]) + centripetal(w[i], com[i]))
+        t[i] = I[i] @ wd[i] + cross(w[i], I[i] @ w[i]) + cross(com[i], f[i])
+    return joint_torques(robot, X, qdd, f, t)

@@ -1,0 +1,57 @@
+"""Inverse dynamics by the decoupled natural orthogonal complement."""
+
+from armlet.algebra import ZERO, cross, euler_moment
+from armlet.dynamics.inverse.recursion import centres_of_mass, centripetal
+from armlet.robot import Robot
+from armlet.scalar import Scalar, Vector
+
+
+def saha(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
+
+    Twists (angular, linear) and wrenches (moment, force) are about the centre of mass, reached
+    from that of the parent p by r to the origin of body i and by com from there on. The joint's
+    unit twist there is S = (w, w × com + v), and the parent's twist goes over by
+
+        B   = [1 0; -(r + com)~ 1],   Ḃ = [0 0; -(ωₚ × r + ωᵢ × com + v q̇ᵢ)~ 0]
+
+    Outwards, ξ of the base being (0, -g), with ωᵢ × S of both halves:
+
+        νᵢ  = νₚ + S q̇ᵢ
+        ξᵢ  = B ξₚ + Ḃ νₚ + S q̈ᵢ + ωᵢ × S q̇ᵢ
+
+    Of ν only the angular half is used, which is ω. Inwards:
+
+        γᵢ  = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   ξᵢ = (ω̇ᵢ, a_com)
+        τᵢ  = S · γᵢ + (rotor inertia) q̈ᵢ
+
+    Saha 1999, (32).
+    """
+    n = robot.n
+    X = robot.displacements(q)
+    com, I = centres_of_mass(robot)
+    com.append(ZERO)
+    r = [X[i].origin() - com[p] for i, p in robot.base_to_tips()]
+    S = [(w_axis, cross(w_axis, com[i]) + v_axis) for i, (w_axis, v_axis) in enumerate(robot.axis)]
+    w, wd = [ZERO] * (n + 1), [ZERO] * (n + 1)
+    a_com: list[Vector] = [ZERO] * n + [-robot.g]
+    for i, p in robot.base_to_tips():
+        inward = X[i].inverse()
+        w_axis, v_com = S[i]
+        slide = robot.axis[i][1] * qd[i]
+        w_p, wd_p = inward.vector(w[p]), inward.vector(wd[p])
+        w[i] = w_p + w_axis * qd[i]
+        wd[i] = wd_p + w_axis * qdd[i] + cross(w[i], w_axis * qd[i])
+        a_com[i] = inward.vector(a_com[p] + cross(wd[p], r[i]) + centripetal(w[p], r[i]))
+        a_com[i] = a_com[i] + cross(wd_p, com[i]) + cross(w_p, cross(w[i], com[i]) + slide)
+        a_com[i] = a_com[i] + v_com * qdd[i] + cross(w[i], v_com * qd[i])
+
+    f = [robot.m[i] * a_com[i] for i in range(n)]
+    t_com = [euler_moment(w[i], wd[i], I[i]) for i in range(n)]
+    for i, p in robot.tips_to_base():
+        f_p, t_p = X[i].vector(f[i]), X[i].vector(t_com[i] + cross(com[i], f[i]))
+        f[p], t_com[p] = f[p] + f_p, t_com[p] + t_p + cross(r[i], f_p)
+    return [
+        w_axis @ t_com[i] + v_com @ f[i] + robot.rotor_inertia[i] * qdd[i]
+        for i, (w_axis, v_com) in enumerate(S)
+    ]

@@ -1,0 +1,57 @@
+"""Inverse dynamics by the coefficients of Lagrange's equations."""
+
+from armlet.algebra import Z_AXIS, ZERO, cross, euler
+from armlet.robot import Displacement, Robot
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+def vukobratovic(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Joint torques τ(q, q̇, q̈) of turning joints, by the coefficients of Lagrange's equations.
+
+        τᵢ  = Σⱼ dᵢⱼ q̈ⱼ + Σⱼₖ cⱼₖ(i) q̇ⱼ q̇ₖ + Gᵢ + (rotor inertia) q̈ᵢ
+
+    With ĉ and Ĵ of the composite body i, E = ½ tr(Ĵ) 1 - Ĵ, z the joints' axes and s the origin of
+    body i from that of body j, all in the axes of i:
+
+        dᵢⱼ    = zᵢ · Ĵ zⱼ + zᵢ · (ĉ × (zⱼ × s))                          j ≤ i
+        cᵢₖ(j) = zⱼ · (zᵢ × -E zₖ) + zⱼ · (s × (zₖ × (zᵢ × ĉ)))           j, k ≤ i
+               = zₖ · b,   b = (zᵢ × ĉ) × (zⱼ × s) - E (zⱼ × zᵢ)
+        cⱼₖ(i) = -cᵢₖ(j)                                                  k ≤ j < i
+        Gᵢ     = -zᵢ · (ĉ × g)
+
+    The other cⱼₖ(i), Christoffel's symbols, are zero or follow by symmetry in j and k, whose sum
+    takes q̇ⱼ q̇ₖ twice. The pair (zⱼ, zⱼ × s) is the twist of joint j and goes outwards as such.
+    Vukobratović, Li and Kirćanski 1985; Balafoutis and Patel 1991, (5.2.17)-(5.2.20).
+    """
+    n = robot.n
+    X = robot.displacements(q)
+    c_hat, J_hat = composite_moments(robot, X)
+    qd_twice = [2 * x for x in qd]
+    qd_qd = [[qd[j] * qd_twice[k] for k in range(j)] + [qd[j] * qd[j]] for j in range(n)]
+    tau = [(J_hat[i][2, 2] + robot.rotor_inertia[i]) * qdd[i] for i in range(n)]
+    z: list[Vector] = []
+    zs: list[Vector] = []
+    g = robot.g
+    for i in range(n):
+        inward = X[i].inverse()
+        twists = [inward.wrench(z[j], zs[j]) for j in range(i)]
+        z, zs = [z_j for z_j, _ in twists] + [Z_AXIS], [zs_j for _, zs_j in twists] + [ZERO]
+        g = inward.vector(g)
+        tau[i] = tau[i] - cross(c_hat[i], g)[2]
+        E = euler(J_hat[i])
+        for j in range(i):
+            d = J_hat[i][2] @ z[j] + cross(c_hat[i], zs[j])[2]
+            b = cross(cross(Z_AXIS, c_hat[i]), zs[j]) - E @ cross(z[j], Z_AXIS)
+            c = [z_k @ b for z_k in z]
+            tau[j] = tau[j] + d * qdd[i] + sum(c[k] * qd_qd[i][k] for k in range(i + 1))
+            tau[i] = tau[i] + d * qdd[j] - sum(c[k] * qd_qd[j][k] for k in range(j + 1))
+    return tau
+
+
+def composite_moments(robot: Robot, X: list[Displacement]) -> tuple[list[Vector], list[Matrix]]:
+    """First moment and inertia of each composite body: (m̂, ĉ, Ĵ)ₚ += ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ."""
+    m_hat, c_hat, J_hat = list(robot.m), list(robot.c), list(robot.J)
+    for i, p in robot.tips_to_base():
+        m, c, J = X[i].body(m_hat[i], c_hat[i], J_hat[i])
+        m_hat[p], c_hat[p], J_hat[p] = m_hat[p] + m, c_hat[p] + c, J_hat[p] + J
+    return c_hat, J_hat

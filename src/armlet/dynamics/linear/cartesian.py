@@ -1,0 +1,111 @@
+"""Models of an arm in the coordinates of its tool, nonlinear and linearised.
+
+The velocity of the tool is χ̇ = Jq q̇ with the geometric Jacobian: its angular half is ω, which is
+no rate of coordinates. So in the linearised model δχ = Jq δq is a small turn and a shift, and δχ̇
+its rate along the nominal motion, Jq' δq + Jq δq̇; the variation of ω is more than that by
+δφ × ω. Six joints make Jq square, as the book has it. Fewer make the model hold for what the tool
+can do, with the left inverse of Jq; more are refused. A singular posture divides by zero.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from armlet.dynamics import bias as biases
+from armlet.dynamics import inertia, linear
+from armlet.dynamics.bias.newton_euler import gravity_torque
+from armlet.dynamics.kinematics.rates import jacobian_rates
+from armlet.errors import ModelError
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Scalar, Vector, is_zero
+
+
+def cartesian_model(
+    robot: Robot,
+    q: Vector,
+    qd: Vector,
+    frame: str | None = None,
+    inertia_matrix: str = "composite_bodies",
+    bias: str = "newton_euler",
+) -> tuple[Matrix, Vector, Vector]:
+    """D, C and G of the wrench (moment, force) on a frame that moves the arm, in base axes.
+
+    f = D χ̈ + C + G with τ = Jqᵀ f. From the inertia matrix H, the velocity torques c and the
+    gravity torques g, J standing for Jq:
+
+        D = J⁻ᵀ H J⁻¹,   C = J⁻ᵀ (c - H J⁻¹ J' q̇),   G = J⁻ᵀ g
+
+    Balafoutis and Patel 1991, (7.4.4).
+    """
+    check(robot, frame)
+    J, Jd, _ = jacobian_rates(robot, q, qd, [0] * robot.n, frame)
+    inverse = left_inverse(J)
+    H = inertia.FORMULATIONS[inertia_matrix].function(robot, q)
+    g = vector(gravity_torque(robot, q))
+    c = vector(biases.BIAS[bias].function(robot, q, qd)) - g
+    D = inverse.T @ H @ inverse
+    return D, inverse.T @ c - D @ (Jd @ vector(qd)), inverse.T @ g
+
+
+def vector(entries: Sequence[Scalar]) -> Vector:
+    return np.array(entries, dtype=object)
+
+
+def cartesian_linearization(
+    robot: Robot,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    frame: str | None = None,
+    linearization: str = "balafoutis_patel_71",
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Dx, Vx, Px of δτ = Dx δχ̈ + Vx δχ̇ + Px δχ, of a frame and in base axes.
+
+    From H, V, P of the joints and δχ = J δq, δχ̇ = J' δq + J δq̇, δχ̈ = J'' δq + 2 J' δq̇ + J δq̈:
+
+        Dx = H J⁻¹,   Vx = (V - 2 Dx J') J⁻¹,   Px = (P - Vx J' - Dx J'') J⁻¹
+
+    Balafoutis and Patel 1991, (7.4.15)-(7.4.17).
+    """
+    check(robot, frame)
+    J, Jd, Jdd = jacobian_rates(robot, q, qd, qdd, frame)
+    inverse = left_inverse(J)
+    H, V, P = linear.FORMULATIONS[linearization].function(robot, q, qd, qdd)
+    Dx = H @ inverse
+    Vx = (V - 2 * Dx @ Jd) @ inverse
+    return Dx, Vx, (P - Vx @ Jd - Dx @ Jdd) @ inverse
+
+
+def check(robot: Robot, frame: str | None) -> None:
+    """Raise if the motion of a frame does not tell that of the joints."""
+    body, _ = robot.frame(frame)
+    moving = len(robot.path(body))
+    if moving != robot.n or robot.n > 6:
+        raise ModelError(
+            f"{moving} of the {robot.n} joints of robot {robot.name!r} move frame "
+            f"{frame or robot.tool!r}: a Cartesian model needs all of them to, and six at most"
+        )
+
+
+def left_inverse(J: Matrix) -> Matrix:
+    """J⁻¹ of independent columns, J⁻¹ J = 1, by orthogonal columns: no pivots, no roots.
+
+    J = Q U with U unit upper triangular and Q of columns across each other, from which each
+    column of J in turn is freed (Gram and Schmidt, modified); then J⁻¹ = U⁻¹ (QᵀQ)⁻¹ Qᵀ.
+    """
+    n = J.shape[1]
+    Q = np.array(J, dtype=object)
+    U = np.zeros((n, n), dtype=object)
+    size: list[Scalar] = []
+    for k in range(n):
+        size.append(Q[:, k] @ Q[:, k])
+        if is_zero(size[k]):
+            raise ModelError("the joints move the frame in fewer ways than there are joints")
+        for j in range(k + 1, n):
+            U[k, j] = Q[:, k] @ Q[:, j] / size[k]
+            Q[:, j] = Q[:, j] - U[k, j] * Q[:, k]
+    inverse = np.array([Q[:, k] / size[k] for k in range(n)], dtype=object)
+    for k in reversed(range(n)):
+        for j in range(k + 1, n):
+            inverse[k] = inverse[k] - U[k, j] * inverse[j]
+    return inverse

@@ -1,0 +1,130 @@
+"""How the composite bodies of an arm move: what the linearised models are made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from armlet.algebra import (
+    IDENTITY,
+    ZERO,
+    angular_acceleration_tensor,
+    cross,
+    euler,
+    euler_moment,
+    outer,
+    skew,
+    trace_of,
+)
+from armlet.dynamics.inverse.newton_euler import augmented_bodies
+from armlet.dynamics.inverse.recursion import angular_motion, sliding
+from armlet.robot import Displacement, Robot, Screw
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+class Motion(NamedTuple):
+    """A list each, a place a body: ω, ω̇, Ω and the acceleration a of the origin."""
+
+    w: list[Vector]
+    wd: list[Vector]
+    Omega: list[Matrix]
+    a: list[Vector]
+
+
+def motion(robot: Robot, X: list[Displacement], qd: Vector, qdd: Vector) -> Motion:
+    """The motion of each body in its own axes, as in Algorithm 5.7; the base stands last."""
+    w, wd = angular_motion(robot, X, qd, qdd)
+    Omega = [*map(angular_acceleration_tensor, w, wd)]
+    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
+    for i, p in robot.base_to_tips():
+        r, h = robot.mounts[i].origin(), X[i][-1].h
+        a[i] = X[i].inverse().vector(a[p] + Omega[p] @ r) + h * Omega[i][:, 2]
+        a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
+    return Motion(w, wd, Omega, a)
+
+
+class Composite(NamedTuple):
+    """Body i and all it carries, about its origin and in its axes; rates are in fixed axes.
+
+    A mass beyond a turning joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ is
+    the mass on sliding joints alone. The rates occur doubled only, and are kept so.
+    """
+
+    m: Scalar
+    """m̂, the mass."""
+    c: Vector
+    """ĉ, the first moment (U in the book)."""
+    J: Matrix
+    """Ĵ, the inertia (E in the book)."""
+    cd2: Vector
+    """2 ċ."""
+    L2: Matrix
+    """2 L, L = N - tr(N) 1 with N = ∫ ṙ rᵀ dm, where r and ṙ are relative to the origin."""
+    f: Vector
+    """The force that moves it."""
+    t: Vector
+    """The moment of that force about the origin (η in the book)."""
+
+
+def composites(robot: Robot, X: list[Displacement], qd: Vector, moves: Motion) -> list[Composite]:
+    """The composite bodies and their rates, by recursion from the tips.
+
+    With s the origin of body i in its parent p and ṡ = ωₚ × s + v q̇ᵢ its rate (Balafoutis and
+    Patel 1991, Algorithm 5.7 step 3 and (7.3.18a)-(7.3.18d)); u and K are the first moment and
+    the inertia of the augmented body:
+
+        (m̂, ĉ, Ĵ)ₚ = (m, u, K)ₚ + Σ ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
+        ċₚ = ωₚ × uₚ + Σ ċᵢ + m̂ᵢ ṡ
+        Nₚ = ω̃ₚ euler(Kₚ) + Σ Nᵢ + ċᵢ sᵀ + ṡ (ĉᵢ + m̂ᵢ s)ᵀ
+        fₚ = Ωₚ uₚ + mₚ aₚ + Σ fᵢ
+        tₚ = Kₚ ω̇ₚ + ωₚ × Kₚ ωₚ + uₚ × aₚ + Σ tᵢ + s × fᵢ
+    """
+    n = robot.n
+    m, c, J = augmented_bodies(robot)
+    m = [mass * (v @ v) for mass, (_, v) in zip(m, robot.axis, strict=True)]
+    w2 = [2 * w for w in moves.w]
+    cd2 = [cross(w2[i], c[i]) for i in range(n)]
+    N2 = [skew(w2[i]) @ euler(J[i]) for i in range(n)]
+    f = [moves.Omega[i] @ c[i] + m[i] * moves.a[i] for i in range(n)]
+    t = [euler_moment(moves.w[i], moves.wd[i], J[i]) + cross(c[i], moves.a[i]) for i in range(n)]
+    for i, p in robot.tips_to_base():
+        _, v = robot.axis[i]
+        f_p, t_p = X[i].wrench(f[i], t[i])
+        cd2_p, N2_p = rates(X[i], w2[p], (v @ v) * (2 * qd[i]), m[i], c[i], cd2[i], N2[i])
+        m_p, c_p, J_p = X[i].body(m[i], c[i], J[i])
+        m[p], c[p], J[p] = m[p] + m_p, c[p] + c_p, J[p] + J_p
+        cd2[p], N2[p] = cd2[p] + cd2_p, N2[p] + N2_p
+        f[p], t[p] = f[p] + f_p, t[p] + t_p
+    L2 = [N - trace_of(N) * IDENTITY for N in N2]
+    return [Composite(*body) for body in zip(m, c, J, cd2, L2, f, t, strict=True)]
+
+
+def rates(
+    X: Displacement, w: Vector, hd: Scalar, m: Scalar, c: Vector, cd: Vector, N: Matrix
+) -> tuple[Vector, Matrix]:
+    """ċ and N from the body's frame to the parent's, which turns with ω; ḣ is the joint's slide.
+
+    Screw by screw, the turn first: a slide h along axis e, s = h e, then goes at ṡ = ω × s + ḣ e.
+    """
+    turning = [w]
+    for screw in X[:-1]:
+        turning.append(screw.inverse().vector(turning[-1]))
+    sliding = [0] * (len(X) - 1) + [hd]
+    for screw, w_o, h_o in reversed([*zip(X, turning, sliding, strict=True)]):
+        e = IDENTITY[screw.k]
+        s, sd = screw.h * e, cross(w_o, screw.h * e) + h_o * e
+        c, cd, N = screw.vector(c) + m * s, screw.vector(cd), turned(screw, N)
+        N = N + outer(cd, s) + outer(sd, c)
+        cd = cd + m * sd
+    return cd, N
+
+
+def turned(screw: Screw, N: Matrix) -> Matrix:
+    """A tensor with nine entries, seen from the frame a screw leads to: 12M 11A."""
+    k, cos, sin, _ = screw
+    i, j = screw.others
+    a = cos * (N[i, i] - N[j, j]) - sin * (N[i, j] + N[j, i])
+    new = np.array(N, dtype=object)
+    new[i, i], new[j, j] = N[j, j] + cos * a, N[i, i] - cos * a
+    new[i, j], new[j, i] = N[i, j] + sin * a, N[j, i] + sin * a
+    new[:, k], new[k, :] = screw.vector(N[:, k]), screw.vector(N[k, :])
+    return new

@@ -1,0 +1,48 @@
+"""Linearised forward dynamics and the state space of an arm."""
+
+import numpy as np
+
+from armlet.algebra import solved
+from armlet.dynamics import forward, linear
+from armlet.robot import Robot
+from armlet.scalar import Matrix, Vector
+
+
+def forward_linearization(
+    robot: Robot,
+    q: Vector,
+    qd: Vector,
+    tau: Vector,
+    forward_dynamics: str = "composite",
+    linearization: str = "balafoutis_patel_71",
+) -> tuple[Matrix, Matrix, Matrix]:
+    """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, with forward dynamics and linearised torques by any named.
+
+    At q̈ of the forward dynamics, δτ = H δq̈ + V δq̇ + P δq gives
+
+        ∂q̈/∂q = -H⁻¹ P,   ∂q̈/∂q̇ = -H⁻¹ V,   ∂q̈/∂τ = H⁻¹
+    """
+    n = robot.n
+    qdd = forward.FORMULATIONS[forward_dynamics].function(robot, q, qd, tau)
+    H, V, P = linear.FORMULATIONS[linearization].function(robot, q, qd, qdd)
+    slopes = solved(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
+    return slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :]
+
+
+def state_space(
+    robot: Robot,
+    q: Vector,
+    qd: Vector,
+    tau: Vector,
+    forward_dynamics: str = "composite",
+    linearization: str = "balafoutis_patel_71",
+) -> tuple[Matrix, Matrix]:
+    """A and B of ẋ = A x + B δτ, where x = (δq, δq̇).
+
+        A = [0 1; ∂q̈/∂q ∂q̈/∂q̇],   B = [0; ∂q̈/∂τ]
+
+    Balafoutis and Patel 1991, (7.2.2).
+    """
+    by_q, by_qd, by_tau = forward_linearization(robot, q, qd, tau, forward_dynamics, linearization)
+    zero, one = np.zeros((robot.n, robot.n), dtype=int), np.eye(robot.n, dtype=int)
+    return np.block([[zero, one], [by_q, by_qd]]), np.concatenate([zero, by_tau])

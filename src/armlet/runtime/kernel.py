@@ -1,0 +1,182 @@
+"""A kernel: a program compiled for this machine."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from math import prod
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from armlet.codegen.entry import entry
+from armlet.codegen.llvm import many_states, module, one_state
+from armlet.errors import CompileError, DataError
+from armlet.graph import Count, Program
+from armlet.runtime.engine import compiled, fast_call, host
+
+Array = np.ndarray[Any, Any]
+DTYPES = ("float64", "float32")
+
+
+class Kernel:
+    """A program as machine code, called with arrays of one state or of many.
+
+    Parameters
+    ----------
+    program : Program
+    dtype : {"float64", "float32"}
+        What it computes in; arrays of other kinds are converted once.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> kernel = armlet.compile(armlet.load("planar2r"), "gravity_torque")
+    >>> kernel(np.zeros(2)).round(3).tolist()
+    [19.62, 4.905]
+    >>> kernel(np.zeros((1000, 2)), threads=2).shape
+    (1000, 2)
+    """
+
+    def __init__(self, program: Program, dtype: str = "float64") -> None:
+        if dtype not in DTYPES:
+            raise CompileError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
+        if program.symbols:
+            raise CompileError(
+                f"{program.name} has symbolic constants ({', '.join(program.symbols[:4])}, …): "
+                "they can be counted and printed; give them values, or make them arguments"
+            )
+        self.program = program
+        self.dtype = np.dtype(dtype)
+        self._target = host(dtype)
+        self._lock = Lock()
+
+    @property
+    def operations(self) -> Count:
+        """How many multiplications and additions it takes."""
+        return self.program.count()
+
+    @cached_property
+    def call(self) -> Callable[..., Any]:
+        """The compiled way in: what calling the kernel does, without Python in between."""
+        return self.entry(self.evaluate)
+
+    def entry(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A compiled function that runs the kernel on one state's arrays, and else asks another."""
+        return fast_call(self._one, self.program.name, otherwise)
+
+    @cached_property
+    def _one(self) -> Any:
+        """The code for one state."""
+        with self._lock:
+            text = module(self._target, one_state(self.program, self._target))
+            return compiled(text + entry(self.program, self.dtype.name))
+
+    @cached_property
+    def _many(self) -> Callable[..., None]:
+        """The code for rows of states."""
+        with self._lock:
+            one, many = (f(self.program, self._target) for f in (one_state, many_states))
+            self._rows = compiled(module(self._target, one, many))
+        count = len(self.program.inputs) + len(self.program.outputs)
+        kinds = [*[ctypes.c_void_p] * count, ctypes.c_int64, ctypes.c_int64]
+        return ctypes.CFUNCTYPE(None, *kinds)(self._rows.address("many"))
+
+    def __call__(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
+        """The results for one state or many.
+
+        Parameters
+        ----------
+        *arrays : array_like
+            The inputs in order, with any leading axes, all the same.
+        out : array or tuple of arrays, optional
+            Where to write: of the kernel's dtype, contiguous, writeable, apart from the inputs.
+        threads : int
+            How many threads share the rows.
+        """
+        if out is None and threads == 1:
+            return self.call(*arrays)
+        return self.evaluate(*arrays, out=out, threads=threads)
+
+    def evaluate(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
+        """What the compiled entry does not take: batches, other kinds of array, bad ones."""
+        given, leading = self._inputs(arrays)
+        shapes = [(*leading, *output.shape) for output in self.program.outputs]
+        results = self._results(shapes, out, given)
+        self._run([*given, *results], prod(leading), threads)
+        return results[0] if self.program.single else tuple(results)
+
+    def _inputs(self, arrays: Sequence[Any]) -> tuple[list[Array], tuple[int, ...]]:
+        names = list(self.program.inputs)
+        if len(arrays) != len(names):
+            raise DataError(
+                f"{self.program.name} takes {len(names)} arrays ({', '.join(names)}), "
+                f"got {len(arrays)}"
+            )
+        given = [self._converted(name, x) for name, x in zip(names, arrays, strict=True)]
+        leading = [
+            _leading(name, array, shape)
+            for (name, shape), array in zip(self.program.inputs.items(), given, strict=True)
+        ]
+        for name, axes in zip(names, leading, strict=True):
+            if axes != leading[0]:
+                raise DataError(
+                    f"{name} has leading axes {axes}, {names[0]} has {leading[0]}: all arrays must "
+                    "have the same"
+                )
+        return given, leading[0]
+
+    def _converted(self, name: str, x: Any) -> Array:
+        try:
+            array = np.asarray(x)
+            if array.dtype.kind not in "biuf":
+                raise TypeError(f"its dtype is {array.dtype}")
+            return np.ascontiguousarray(array, dtype=self.dtype).reshape(array.shape)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name} is not an array of numbers: {error}") from None
+
+    def _results(self, shapes: list[tuple[int, ...]], out: Any, given: list[Array]) -> list[Array]:
+        if out is None:
+            return [np.empty(shape, self.dtype) for shape in shapes]
+        results = list(out) if isinstance(out, tuple | list) else [out]
+        if len(results) != len(shapes):
+            raise DataError(f"out has {len(results)} arrays: expected {len(shapes)}")
+        for array, shape in zip(results, shapes, strict=True):
+            self._check_out(array, shape, [*given, *(x for x in results if x is not array)])
+        return results
+
+    def _check_out(self, array: Any, shape: tuple[int, ...], others: list[Array]) -> None:
+        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        if found != self.dtype:
+            raise DataError(f"out is {found}: expected a {self.dtype} array")
+        if array.shape != shape:
+            raise DataError(f"out has shape {array.shape}: expected {shape}")
+        if not array.flags.c_contiguous or not array.flags.writeable:
+            raise DataError("out is not contiguous and writeable: expected an array that is both")
+        if any(np.may_share_memory(array, x) for x in others):
+            raise DataError("out shares memory with another array: expected one of its own")
+
+    def _run(self, arrays: list[Array], count: int, threads: int) -> None:
+        pointers = [array.ctypes.data for array in arrays]
+        if threads <= 1 or count < 2 * threads:
+            self._many(*pointers, 0, count)
+            return
+        step = -(-count // threads)
+        parts = [(start, min(start + step, count)) for start in range(0, count, step)]
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda part: self._many(*pointers, *part), parts))
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(self.program.inputs)
+        return f"<Kernel {self.program.name}({arguments}), {self.dtype}: {self.operations}>"
+
+
+def _leading(name: str, array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of an array before those of one state."""
+    split = array.ndim - len(shape)
+    if split < 0 or array.shape[split:] != shape:
+        raise DataError(
+            f"{name} has shape {array.shape}: expected (..., {', '.join(map(str, shape))})"
+        )
+    return tuple(array.shape[:split])
