@@ -1,7 +1,7 @@
-"""Operation counts of the catalogue and the general arm, beside the best symbolic tool.
+"""Operation counts of the catalogue and the general arm, beside the best symbolic tool and print.
 
 python benchmarks/counts.py             the table of the README
-python benchmarks/counts.py --golden    rewrite tests/golden/counts.json
+python benchmarks/counts.py --golden    rewrite tests/golden/counts.json and published.json
 """
 
 import json
@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import armlet
+from armlet.literature import totals
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "counts.json"
+PUBLISHED = GOLDEN.with_name("published.json")
 GENERAL = ("RRRR", "RRRRRR", "RRPRRR", "RRRRRRRR")
 QUANTITIES = tuple(name for name in armlet.QUANTITIES if name != "friction_torque")
 
@@ -50,6 +52,17 @@ def counts(names=None):
     }
 
 
+def published():
+    """armlet's count beside each total of the literature: work, method, scope, n, M, A."""
+    rows = []
+    for total in totals():
+        scope = [total.given, total.beyond, total.slides, total.twists, total.minimal]
+        for n in total.n:
+            count = total.counted(n)
+            rows.append([total.quantity, total.work, total.method, *scope, n, count.M, count.A])
+    return rows
+
+
 def table():
     """The table of the README: M + A, OpenSYMORO's in brackets."""
     head = ("arm", "inverse dynamics, all parameters", "minimal", "inertia matrix, minimal")
@@ -77,5 +90,7 @@ if __name__ == "__main__":
             for arm, found in counts().items()
         )
         GOLDEN.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+        lines = ",\n".join(f"  {json.dumps(row)}" for row in published())
+        PUBLISHED.write_text(f"[\n{lines}\n]\n")
     else:
         print(table())

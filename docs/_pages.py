@@ -59,12 +59,12 @@ def _page(quantity, entry, table):
     best = [n for n in SIZES if found[n].total == min(t[n].total for t in table.values() if n in t)]
     where = f"It is the cheapest here for n = {', '.join(map(str, best))}." if best else ""
     taken = "trees" if entry.topology == "tree" else "serial arms"
+    joints = " and ".join({"R": "turning", "P": "sliding"}[letter] for letter in entry.joints)
     return f"""# {entry.name}
 
 {QUANTITIES[quantity].about}
 
-Source: {entry.source}. Holds for {taken} with {" and ".join(_kind(j) for j in entry.joints)} joints.
-Grows as {entry.growth.replace("^", "")}.
+Source: {entry.source}. Holds for {taken} with {joints} joints; grows as {entry.growth}.
 
 {inspect.getdoc(entry.function)}
 
@@ -88,10 +88,6 @@ listed apart.
 ```py
 {inspect.getsource(entry.function)}```
 """
-
-
-def _kind(letter):
-    return {"R": "turning", "P": "sliding"}[letter]
 
 
 def _index(quantity, table):

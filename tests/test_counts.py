@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import armlet
+from armlet.literature import totals
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -40,6 +41,19 @@ def test_the_general_arm_is_below_the_trimmed_algorithm():
     found = GOLDEN["general RRRRRR"]
     assert sum(found["inverse_dynamics"]["all"]) < 450 + 386
     assert sum(found["inertia_matrix"]["minimal"]) < 407 + 301
+
+
+def test_published_totals_are_met_in_their_own_scope():
+    """Every total printed in the five works, by the formulation of that name or the cheapest."""
+    above = [(t.work, t.method, n) for t in totals() for n in t.n if t.verdict(n) == "above"]
+    assert above == []
+    assert counts.published() == json.loads(counts.PUBLISHED.read_text())
+
+
+def test_every_published_method_is_a_formulation_or_is_only_cited():
+    named = {(t.quantity, t.formulation) for t in totals() if t.formulation}
+    assert all(name in armlet.formulations(quantity) for quantity, name in named)
+    assert len(named) >= 25
 
 
 def test_the_readme_shows_the_table_that_the_script_prints():

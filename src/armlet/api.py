@@ -82,7 +82,9 @@ def trace(
     kinds = _kinds(constants or {})
     _check_options(quantity, asked, options)
     _check_mass(robot, quantity, asked, kinds)
-    entry.check(robot)
+    built_on = [FORMULATIONS[key][value] for key, value in options.items() if key in FORMULATIONS]
+    for used in (entry, *built_on):
+        used.check(robot)
     wrench = options.pop("wrench", False)
     inputs: dict[str, tuple[int, ...]] = {argument: (robot.n,) for argument in asked.arguments}
     if wrench:
@@ -91,7 +93,8 @@ def trace(
         if kinds[group] == "argument":
             inputs[group] = (robot.n, 10) if group == "inertia" else (len(robot.constants(group)),)
     given_late = "argument" in (kinds["geometry"], kinds["inertia"])
-    lumps = minimal and asked.minimal and entry.minimal and not given_late
+    takes = all(used.minimal for used in (entry, *built_on))
+    lumps = minimal and asked.minimal and takes and not given_late
 
     def run(graph: Graph, *args: Any) -> Any:
         given = dict(zip(inputs, args, strict=True))
