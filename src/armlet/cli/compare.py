@@ -14,7 +14,8 @@ from rich.progress import track
 from rich.table import Table
 
 from armlet.api import trace
-from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
+from armlet.cli.measure import deviation, random_states
+from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Count
 from armlet.models import load
@@ -81,33 +82,14 @@ def _run(arm: Robot, quantity: str, name: str) -> Run:
     formulation = FORMULATIONS[quantity][name]
     counted = trace(arm.without_drives(), quantity, name, constants={"inertia": "symbolic"}).count()
     function = trace(arm, quantity, name).function(np)
-    rng = np.random.default_rng(0)
-    states = [rng.uniform(-2, 2, (1000, arm.n)) for _ in QUANTITIES[quantity].arguments]
+    states = random_states(arm, quantity, 1000)
     function(*states)
     start = time.perf_counter()
-    found = function(*states)
+    function(*states)
     spent = (time.perf_counter() - start) / len(states[0])
-    return Run(
-        name, formulation.source, counted, spent * 1e6, _deviation(arm, quantity, states, found)
-    )
-
-
-def _deviation(arm: Robot, quantity: str, states: list[Any], found: Any) -> float | None:
-    """The largest difference from the definition at a few states, relative to the largest entry."""
-    define = getattr(definition, quantity, None)
-    if define is None:
-        return None
-    outputs = found if isinstance(found, tuple) else (found,)
-    worst = 0.0
-    for k in range(STATES):
-        exact = define(arm, *(x[k] for x in states))
-        for y, expected in zip(
-            outputs, exact if isinstance(exact, tuple) else (exact,), strict=True
-        ):
-            expected = np.asarray(expected, dtype=float)
-            scale = np.abs(expected).max() or 1.0
-            worst = max(worst, float(np.abs(y[k] - expected).max() / scale))
-    return worst
+    few = [x[:STATES] for x in states]
+    off = deviation(arm, quantity, few, function(*few))
+    return Run(name, formulation.source, counted, spent * 1e6, off)
 
 
 def _table(arm: Robot, quantity: str, runs: list[Run]) -> Table:

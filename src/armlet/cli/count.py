@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from armlet.api import trace
 from armlet.cli.published import show_published
 from armlet.dynamics import FORMULATIONS, QUANTITIES
-from armlet.errors import ArmletError
+from armlet.errors import ArmletError, ModelError
 from armlet.graph import Count
 from armlet.models import general_arm, load
 
@@ -53,16 +54,23 @@ def count(
     arm = load(robot) if robot is not None else general_arm(general or "")
     arm = arm if drives else arm.without_drives()
     constants = {} if numbers else {"inertia": "symbolic"}
+    for name in quantity or ():
+        if name not in QUANTITIES:
+            raise ArmletError(
+                f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
+            )
+    console = Console()
+    pairs = [(name, entry) for name in quantity or _moving(drives) for entry in FORMULATIONS[name]]
     rows: list[dict[str, Any]] = []
-    for name in quantity or _moving(drives):
-        for formulation in FORMULATIONS.get(name, {"": None}):
+    for name, entry in track(pairs, "counting", transient=True, console=console, disable=as_json):
+        try:
             every, fewest = (
-                trace(arm, name, formulation or None, constants=constants, minimal=minimal).count()
+                trace(arm, name, entry, constants=constants, minimal=minimal).count()
                 for minimal in (False, True)
             )
-            rows.append(
-                {"quantity": name, "formulation": formulation, "all": every, "minimal": fewest}
-            )
+        except ModelError:  # it does not hold for this robot
+            continue
+        rows.append({"quantity": name, "formulation": entry, "all": every, "minimal": fewest})
     if as_json:
         print(json.dumps([{**row, **_counts(row)} for row in rows], indent=2))
         return
@@ -72,7 +80,6 @@ def count(
     table.add_column("formulation", no_wrap=True)
     for column in ("all", "M+A", "minimal", "M+A"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("sin+cos", justify="right")
     for row in rows:
         every, fewest = row["all"], row["minimal"]
         same = every == fewest and not QUANTITIES[row["quantity"]].minimal
@@ -83,9 +90,8 @@ def count(
             str(every.total),
             "" if same else _short(fewest),
             "" if same else str(fewest.total),
-            str(sum(times for _, times in fewest.functions)),
         )
-    Console().print(table)
+    console.print(table)
 
 
 def _moving(drives: bool) -> list[str]:

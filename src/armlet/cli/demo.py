@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from armlet.api import trace
+from armlet.cli.measure import deviation, random_states
 from armlet.dynamics import QUANTITIES, definition
 from armlet.models import load
 
@@ -28,27 +28,19 @@ def demo(
     arm = load(robot)
     console.print(f"{arm!r}", highlight=False)
     console.print(f"numbers from {arm.source}\n", style="dim", highlight=False)
-    rng = np.random.default_rng(0)
-    state = {name: rng.uniform(-2, 2, (STATES, arm.n)) for name in ("q", "qd", "qdd", "tau")}
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("quantity")
     for column in ("all parameters", "minimal", "off the definition by"):
         table.add_column(column, justify="right")
-    for name in track(list(QUANTITIES), description="tracing", transient=True, console=console):
+    names = [name for name in QUANTITIES if hasattr(definition, name)]
+    for name in track(names, description="compiling", transient=True, console=console):
         rigid = arm if name == "friction_torque" else arm.without_drives()
-        symbolic = {"inertia": "symbolic"}
         every, fewest = (
-            trace(rigid, name, constants=symbolic, minimal=minimal).count()
+            trace(rigid, name, constants={"inertia": "symbolic"}, minimal=minimal).count()
             for minimal in (False, True)
         )
-        given = {argument: state[argument] for argument in QUANTITIES[name].arguments}
-        found = getattr(arm, name)(*given.values())
-        found = np.stack(found, -1) if isinstance(found, tuple) else found
-        expected = [
-            getattr(definition, name)(arm, *row) for row in zip(*given.values(), strict=True)
-        ]
-        size = np.abs(found).max() or 1.0
-        off = np.abs(np.array(expected, dtype=float) - found).max() / size
+        states = random_states(arm, name, STATES)
+        off = deviation(arm, name, states, getattr(arm, name)(*states))
         lumps = QUANTITIES[name].minimal
         table.add_row(
             name,
