@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, skew
-from armlet.dynamics.inverse.recursion import centres_of_mass
+from armlet.dynamics.steps import central_inertias, centres
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
@@ -62,7 +62,7 @@ def moving_bodies(
 ) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
     """Centre of mass, ω, its velocity v, p, M and Ṁ of each body, in base axes."""
     X = robot.displacements(q)
-    com, I = centres_of_mass(robot)
+    com, I = centres(robot), central_inertias(robot)
     n = robot.n
     R, o, at, w, v = ([x] * (n + 1) for x in (IDENTITY, ZERO, ZERO, ZERO, ZERO))
     p, M, M_bar = [], [], []

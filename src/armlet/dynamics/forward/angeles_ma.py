@@ -5,7 +5,7 @@ import numpy as np
 from armlet.algebra import udu
 from armlet.dynamics.bias.newton_euler import bias
 from armlet.dynamics.inertia.angeles_ma import complement
-from armlet.dynamics.inertia.walker_orin import central_inertias
+from armlet.dynamics.steps import central_inertias
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import cross
-from armlet.dynamics.inertia.walker_orin import Pair, central_inertias, centres
+from armlet.dynamics.steps import Pair, central_inertias, centres
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 

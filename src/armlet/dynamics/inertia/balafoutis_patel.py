@@ -1,8 +1,8 @@
 """The inertia matrix by generalised links, of augmented ones."""
 
 from armlet.algebra import cross
-from armlet.dynamics.inertia.walker_orin import columns
 from armlet.dynamics.inverse.newton_euler import augmented_bodies
+from armlet.dynamics.steps import columns
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 

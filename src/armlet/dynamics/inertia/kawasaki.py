@@ -1,7 +1,8 @@
 """The inertia matrix by Kawasaki and others: first moments about the parents' origins."""
 
 from armlet.algebra import ZERO
-from armlet.dynamics.inertia.lin_fang import composite_masses, from_parents
+from armlet.dynamics.inertia.lin_fang import from_parents
+from armlet.dynamics.steps import composite_masses
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from armlet.algebra import ZERO, cross, euler, mirror, outer, six, vector
-from armlet.dynamics.inertia.lin_fang import composite_masses, rotors
-from armlet.dynamics.inertia.walker_orin import central_inertias, centres
+from armlet.dynamics.steps import central_inertias, centres, composite_masses, rotors
 from armlet.robot import BASE, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 

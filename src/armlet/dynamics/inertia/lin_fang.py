@@ -16,9 +16,9 @@ from functools import wraps
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, vector
-from armlet.dynamics.inertia.walker_orin import Pair, columns
+from armlet.dynamics.steps import Pair, columns, composite_masses, composites, rotors
 from armlet.robot import BASE, Displacement, Robot
-from armlet.scalar import Matrix, Scalar, Vector
+from armlet.scalar import Matrix, Vector
 
 Given = Callable[[Robot, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
 """A formulation with ĉ and Ĵ of the composite bodies on hand."""
@@ -178,26 +178,6 @@ def whole(given: Given) -> Callable[[Robot, Vector], Matrix]:
     return formulation
 
 
-def composite_masses(robot: Robot) -> list[Scalar]:
-    """m̂, the mass of each body and of all it carries."""
-    m_hat = list(robot.m)
-    for i, p in robot.tips_to_base():
-        m_hat[p] = m_hat[p] + m_hat[i]
-    return m_hat
-
-
-def composites(
-    robot: Robot, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
-) -> tuple[list[Vector], list[Matrix]]:
-    """ĉ and Ĵ of composite bodies, made of bodies c and J; mass m[i] goes over joint i."""
-    X = robot.displacements(q)
-    c_hat, J_hat = list(c), list(J)
-    for i, p in robot.tips_to_base():
-        _, dc, dJ = X[i].body(m[i], c_hat[i], J_hat[i])
-        c_hat[p], J_hat[p] = c_hat[p] + dc, J_hat[p] + dJ
-    return c_hat, J_hat
-
-
 def wrenches(robot: Robot, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
     """The force and moment (f, t) that a unit acceleration of each joint alone asks (7), (8)."""
     m_hat = composite_masses(robot)
@@ -205,8 +185,3 @@ def wrenches(robot: Robot, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> 
         (cross(w, c_hat[i]) + m_hat[i] * v, J_hat[i] @ w + cross(c_hat[i], v))
         for i, (w, v) in enumerate(robot.axis)
     ]
-
-
-def rotors(robot: Robot) -> Matrix:
-    """The inertia matrix of the drives alone."""
-    return np.diag(np.array(robot.rotor_inertia, dtype=object))

@@ -1,7 +1,8 @@
 """The inertia matrix by Renaud: composite bodies with their constant parts off-line."""
 
 from armlet.algebra import point_inertia
-from armlet.dynamics.inertia.lin_fang import composite_masses, composites, lin_fang_3
+from armlet.dynamics.inertia.lin_fang import lin_fang_3
+from armlet.dynamics.steps import composite_masses, composites
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 

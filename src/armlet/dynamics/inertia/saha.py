@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.inertia.walker_orin import central_inertias, centres, columns
+from armlet.dynamics.steps import central_inertias, centres, columns
 from armlet.robot import Displacement, Robot, Screw
 from armlet.scalar import Matrix, Vector
 

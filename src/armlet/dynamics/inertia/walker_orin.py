@@ -1,11 +1,8 @@
 """The inertia matrix by composite bodies about their centres of mass."""
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from armlet.algebra import ZERO, cross, point_inertia
-from armlet.robot import Displacement, Robot
+from armlet.dynamics.steps import central_inertias, centres, columns
+from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector, is_zero
 
 Pair = tuple[Vector, Vector]
@@ -47,34 +44,3 @@ def walker_orin(robot: Robot, q: Vector) -> Matrix:
         f = cross(w, m_hat[i] * R_hat[i]) + m_hat[i] * v
         wrenches.append((f, E_hat[i] @ w + cross(R_hat[i], f)))
     return columns(robot, X, robot.axis, wrenches)
-
-
-def centres(robot: Robot) -> list[Vector]:
-    """The centre of mass of each body, in its frame; of one without mass or moment, the origin."""
-    return [
-        ZERO if all(map(is_zero, (m, *c))) else c / m for m, c in zip(robot.m, robot.c, strict=True)
-    ]
-
-
-def central_inertias(robot: Robot) -> list[Matrix]:
-    """The inertia of each body about its centre of mass, in its axes."""
-    com = centres(robot)
-    return [robot.J[i] - point_inertia(robot.m[i], com[i]) for i in range(robot.n)]
-
-
-def columns(
-    robot: Robot, X: Sequence[Displacement], axis: Sequence[Pair], wrenches: Sequence[Pair]
-) -> Matrix:
-    """H from the wrench (f, t) that a unit acceleration of each joint alone takes of its body.
-
-    Carried inwards, it asks w · t + v · f of every joint of unit twist (w, v) on the way.
-    """
-    H = np.array(np.diag(robot.rotor_inertia), dtype=object)
-    for i, (f, t) in enumerate(wrenches):
-        w, v = axis[i]
-        H[i, i] = H[i, i] + w @ t + v @ f
-        for j, p in robot.path_to_base(i):
-            f, t = X[j].wrench(f, t)
-            w, v = axis[p]
-            H[p, i] = H[i, p] = w @ t + v @ f
-    return H

@@ -1,9 +1,10 @@
 """Inverse dynamics by Kane's equations."""
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment
-from armlet.dynamics.inverse.recursion import (
+from armlet.dynamics.steps import (
     angular_motion,
-    centres_of_mass,
+    central_inertias,
+    centres,
     joint_torques,
     sliding,
 )
@@ -29,7 +30,7 @@ def angeles_ma_rojas(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[S
     Balafoutis and Patel 1991, (5.2.36)-(5.2.37).
     """
     X = robot.displacements(q)
-    com, I = centres_of_mass(robot)
+    com, I = centres(robot), central_inertias(robot)
     w, wd = angular_motion(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
     com.append(ZERO)

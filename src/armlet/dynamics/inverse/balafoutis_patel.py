@@ -7,9 +7,10 @@ from armlet.algebra import (
     euler_moment,
     point_inertia,
 )
-from armlet.dynamics.inverse.recursion import (
+from armlet.dynamics.steps import (
     angular_motion,
-    centres_of_mass,
+    central_inertias,
+    centres,
     joint_torques,
     sliding,
 )
@@ -30,7 +31,7 @@ def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> lis
     Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8).
     """
     X = robot.displacements(q)
-    com, I = centres_of_mass(robot)
+    com, I = centres(robot), central_inertias(robot)
     w, wd = angular_motion(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
     a: list[Vector] = [ZERO] * robot.n + [-robot.g]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.inverse.recursion import joint_torques
+from armlet.dynamics.steps import joint_torques
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector
 

@@ -1,9 +1,10 @@
 """Inverse dynamics by Newton and Euler, about the centres of mass, with vectors."""
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.inverse.recursion import (
+from armlet.dynamics.steps import (
     angular_motion,
-    centres_of_mass,
+    central_inertias,
+    centres,
     centripetal,
     joint_torques,
     sliding,
@@ -30,7 +31,7 @@ def luh_walker_paul(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sc
     Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3, (5.2.23)-(5.2.24).
     """
     X = robot.displacements(q)
-    com, I = centres_of_mass(robot)
+    com, I = centres(robot), central_inertias(robot)
     w, wd = angular_motion(robot, X, qd, qdd)
     a: list[Vector] = [ZERO] * robot.n + [-robot.g]
     f, t = [ZERO] * robot.n, [ZERO] * robot.n

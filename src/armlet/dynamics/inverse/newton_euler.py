@@ -7,6 +7,7 @@ from armlet.algebra import (
     euler_moment,
     point_inertia,
 )
+from armlet.dynamics.steps import angular_motion, joint_torques, sliding
 from armlet.robot import BASE, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -41,20 +42,13 @@ def newton_euler(
     X = robot.displacements(q)
     m, u, K = augmented_bodies(robot)
 
-    w: list[Vector] = [ZERO] * n + [ZERO]
-    wd: list[Vector] = [ZERO] * n + [ZERO]
+    w, wd = angular_motion(robot, X, qd, qdd)
+    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
     a: list[Vector] = [ZERO] * n + [-robot.g]
-    Omega: list[Matrix] = [angular_acceleration_tensor(ZERO, ZERO)] * (n + 1)
     for i, p in robot.base_to_tips():
-        inward = X[i].inverse()
-        w_axis, v_axis = robot.axis[i]
-        w_p = inward.vector(w[p])
-        w[i] = w_p + w_axis * qd[i]
-        wd[i] = inward.vector(wd[p]) + cross(w_p, w_axis * qd[i]) + w_axis * qdd[i]
-        Omega[i] = angular_acceleration_tensor(w[i], wd[i])
         r, h = robot.mounts[i].origin(), X[i][-1].h
-        a[i] = inward.vector(a[p] + Omega[p] @ r) + h * Omega[i][:, 2]
-        a[i] = a[i] + cross(w[i], v_axis * (2 * qd[i])) + v_axis * qdd[i]
+        carried = X[i].inverse().vector(a[p] + Omega[p] @ r) + h * Omega[i][:, 2]
+        a[i] = carried + sliding(robot, i, w[i], qd, qdd)
 
     f, t = [ZERO] * n, [ZERO] * n
     for i in range(n):
@@ -63,14 +57,7 @@ def newton_euler(
         t[i] = euler_moment(w[i], wd[i], K[i]) + cross(u[i], a[i])
     if wrench is not None:
         add_tool_wrench(robot, wrench, f, t)
-    for i, p in robot.tips_to_base():
-        f_p, t_p = X[i].wrench(f[i], t[i])
-        f[p], t[p] = f[p] + f_p, t[p] + t_p
-
-    return [
-        w_axis @ t[i] + v_axis @ f[i] + robot.rotor_inertia[i] * qdd[i]
-        for i, (w_axis, v_axis) in enumerate(robot.axis)
-    ]
+    return joint_torques(robot, X, qdd, f, t)
 
 
 def augmented_bodies(robot: Robot) -> tuple[list[Scalar], list[Vector], list[Matrix]]:

@@ -1,7 +1,7 @@
 """Inverse dynamics by Newton and Euler, as a boundary value problem in the base's axes."""
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, cross, mirror, six
-from armlet.dynamics.inverse.recursion import centripetal
+from armlet.dynamics.steps import centripetal
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector
 

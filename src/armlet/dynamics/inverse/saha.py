@@ -1,7 +1,7 @@
 """Inverse dynamics by the decoupled natural orthogonal complement."""
 
 from armlet.algebra import ZERO, cross, euler_moment
-from armlet.dynamics.inverse.recursion import centres_of_mass, centripetal
+from armlet.dynamics.steps import central_inertias, centres, centripetal
 from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
 
@@ -29,7 +29,7 @@ def saha(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """
     n = robot.n
     X = robot.displacements(q)
-    com, I = centres_of_mass(robot)
+    com, I = centres(robot), central_inertias(robot)
     com.append(ZERO)
     r = [X[i].origin() - com[p] for i, p in robot.base_to_tips()]
     S = [(w_axis, cross(w_axis, com[i]) + v_axis) for i, (w_axis, v_axis) in enumerate(robot.axis)]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import angular_acceleration_tensor, cross
-from armlet.dynamics.inverse.recursion import angular_motion, sliding
+from armlet.dynamics.steps import angular_motion, sliding
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 

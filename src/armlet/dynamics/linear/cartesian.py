@@ -7,8 +7,6 @@ its rate along the nominal motion, Jq' δq + Jq δq̇; the variation of ω is mo
 can do, with the left inverse of Jq; more are refused. A singular posture divides by zero.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from armlet.dynamics import bias as biases
@@ -41,14 +39,10 @@ def cartesian_model(
     J, Jd, _ = jacobian_rates(robot, q, qd, [0] * robot.n, frame)
     inverse = left_inverse(J)
     H = inertia.FORMULATIONS[inertia_matrix].function(robot, q)
-    g = vector(gravity_torque(robot, q))
-    c = vector(biases.BIAS[bias].function(robot, q, qd)) - g
+    g: Vector = np.array(gravity_torque(robot, q), dtype=object)
+    c: Vector = np.array(biases.BIAS[bias].function(robot, q, qd), dtype=object) - g
     D = inverse.T @ H @ inverse
-    return D, inverse.T @ c - D @ (Jd @ vector(qd)), inverse.T @ g
-
-
-def vector(entries: Sequence[Scalar]) -> Vector:
-    return np.array(entries, dtype=object)
+    return D, inverse.T @ c - D @ (Jd @ np.array(qd, dtype=object)), inverse.T @ g
 
 
 def cartesian_linearization(

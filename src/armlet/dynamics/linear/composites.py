@@ -16,9 +16,9 @@ from armlet.algebra import (
     trace_of,
 )
 from armlet.dynamics.inverse.newton_euler import augmented_bodies
-from armlet.dynamics.inverse.recursion import angular_motion, sliding
+from armlet.dynamics.steps import angular_motion, sliding
 from armlet.robot import Displacement, Robot, Screw
-from armlet.scalar import Matrix, Scalar, Vector
+from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
 class Motion(NamedTuple):
@@ -68,15 +68,16 @@ class Composite(NamedTuple):
 def composites(robot: Robot, X: list[Displacement], qd: Vector, moves: Motion) -> list[Composite]:
     """The composite bodies and their rates, by recursion from the tips.
 
-    With s the origin of body i in its parent p and ṡ = ωₚ × s + v q̇ᵢ its rate (Balafoutis and
-    Patel 1991, Algorithm 5.7 step 3 and (7.3.18a)-(7.3.18d)); u and K are the first moment and
-    the inertia of the augmented body:
+    With u and K the first moment and the inertia of the augmented body, s the origin of body i in
+    its parent p and ṡ = ωₚ × s + v q̇ᵢ its rate:
 
         (m̂, ĉ, Ĵ)ₚ = (m, u, K)ₚ + Σ ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
         ċₚ = ωₚ × uₚ + Σ ċᵢ + m̂ᵢ ṡ
         Nₚ = ω̃ₚ euler(Kₚ) + Σ Nᵢ + ċᵢ sᵀ + ṡ (ĉᵢ + m̂ᵢ s)ᵀ
         fₚ = Ωₚ uₚ + mₚ aₚ + Σ fᵢ
         tₚ = Kₚ ω̇ₚ + ωₚ × Kₚ ωₚ + uₚ × aₚ + Σ tᵢ + s × fᵢ
+
+    Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), whose L is N - tr(N) 1.
     """
     n = robot.n
     m, c, J = augmented_bodies(robot)
@@ -108,10 +109,10 @@ def rates(
     turning = [w]
     for screw in X[:-1]:
         turning.append(screw.inverse().vector(turning[-1]))
-    sliding = [0] * (len(X) - 1) + [hd]
-    for screw, w_o, h_o in reversed([*zip(X, turning, sliding, strict=True)]):
+    slides = [0] * (len(X) - 1) + [hd]
+    for screw, w_o, hd_o in reversed([*zip(X, turning, slides, strict=True)]):
         e = IDENTITY[screw.k]
-        s, sd = screw.h * e, cross(w_o, screw.h * e) + h_o * e
+        s, sd = screw.h * e, cross(w_o, screw.h * e) + hd_o * e
         c, cd, N = screw.vector(c) + m * s, screw.vector(cd), turned(screw, N)
         N = N + outer(cd, s) + outer(sd, c)
         cd = cd + m * sd
@@ -119,12 +120,16 @@ def rates(
 
 
 def turned(screw: Screw, N: Matrix) -> Matrix:
-    """A tensor with nine entries, seen from the frame a screw leads to: 12M 11A."""
+    """A tensor with nine entries, seen from the frame a screw leads to: 12M 11A, or a swap."""
     k, cos, sin, _ = screw
     i, j = screw.others
-    a = cos * (N[i, i] - N[j, j]) - sin * (N[i, j] + N[j, i])
+    ii, ij, ji, jj = N[i, i], N[i, j], N[j, i], N[j, j]
+    if is_zero(cos):
+        ii, ij, ji, jj = jj, -ji, -ij, ii
+    elif not is_zero(sin):
+        a = cos * (ii - jj) - sin * (ij + ji)
+        ii, ij, ji, jj = jj + cos * a, ij + sin * a, ji + sin * a, ii - cos * a
     new = np.array(N, dtype=object)
-    new[i, i], new[j, j] = N[j, j] + cos * a, N[i, i] - cos * a
-    new[i, j], new[j, i] = N[i, j] + sin * a, N[j, i] + sin * a
+    new[i, i], new[i, j], new[j, i], new[j, j] = ii, ij, ji, jj
     new[:, k], new[k, :] = screw.vector(N[:, k]), screw.vector(N[k, :])
     return new

@@ -4,6 +4,7 @@ import numpy as np
 
 from armlet.algebra import solved
 from armlet.dynamics import forward, linear
+from armlet.errors import ArmletError
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
@@ -22,9 +23,14 @@ def forward_linearization(
 
         ∂q̈/∂q = -H⁻¹ P,   ∂q̈/∂q̇ = -H⁻¹ V,   ∂q̈/∂τ = H⁻¹
     """
-    n = robot.n
+    n, slopes_of_torques = robot.n, linear.FORMULATIONS[linearization]
+    if slopes_of_torques.traced:
+        raise ArmletError(
+            f"linearization {linearization!r} differentiates by accelerations that are given, and "
+            "those of forward dynamics are computed: name another"
+        )
     qdd = forward.FORMULATIONS[forward_dynamics].function(robot, q, qd, tau)
-    H, V, P = linear.FORMULATIONS[linearization].function(robot, q, qd, qdd)
+    H, V, P = slopes_of_torques.function(robot, q, qd, qdd)
     slopes = solved(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
     return slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :]
 
