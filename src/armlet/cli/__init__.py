@@ -10,6 +10,7 @@ from rich.console import Console
 from armlet.cli.compare import compare
 from armlet.cli.count import count
 from armlet.cli.demo import demo
+from armlet.cli.generate import generate
 from armlet.cli.info import info
 from armlet.cli.robots import robots
 from armlet.errors import ArmletError
@@ -21,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-for command in (demo, robots, info, count, compare):
+for command in (demo, robots, info, count, compare, generate):
     app.command()(command)
 
 

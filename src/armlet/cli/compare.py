@@ -7,13 +7,12 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from armlet.api import trace
+from armlet.api import compile, trace
 from armlet.cli.measure import deviation, random_states
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError
@@ -21,13 +20,15 @@ from armlet.graph import Count
 from armlet.models import load
 from armlet.robot import Robot
 
-STATES = 10
+ROWS = 4096
+REPEATS = 5
+CHECKED = 10
 WIDTH = 24
 
 
 @dataclass(frozen=True)
 class Run:
-    """A formulation on a robot: operations, microseconds a state on NumPy batches, deviation."""
+    """A formulation on a robot: operations, nanoseconds a state compiled, deviation."""
 
     name: str
     source: str
@@ -46,8 +47,8 @@ def compare(
 ) -> None:
     """Run every formulation of a quantity on a robot, side by side.
 
-    Operations are counted with symbolic inertias, drives off; times are those of the program
-    replayed on NumPy arrays of 1000 states; deviations are from the definition.
+    Operations are counted with symbolic inertias, drives off; times are those of the compiled
+    kernel on rows of states, one thread; deviations are from the definition.
 
     Example: armlet compare puma560 --quantity inertia_matrix
     """
@@ -81,15 +82,23 @@ def compare(
 def _run(arm: Robot, quantity: str, name: str) -> Run:
     formulation = FORMULATIONS[quantity][name]
     counted = trace(arm.without_drives(), quantity, name, constants={"inertia": "symbolic"}).count()
-    function = trace(arm, quantity, name).function(np)
-    states = random_states(arm, quantity, 1000)
-    function(*states)
-    start = time.perf_counter()
-    function(*states)
-    spent = (time.perf_counter() - start) / len(states[0])
-    few = [x[:STATES] for x in states]
-    off = deviation(arm, quantity, few, function(*few))
-    return Run(name, formulation.source, counted, spent * 1e6, off)
+    kernel = compile(arm, quantity, name)
+    states = random_states(arm, quantity, ROWS)
+    kernel(*states)
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        kernel(*states)
+        times.append(time.perf_counter() - start)
+    few = [x[:CHECKED] for x in states]
+    off = deviation(arm, quantity, few, kernel(*few))
+    return Run(name, formulation.source, counted, min(times) / ROWS * 1e9, off)
+
+
+def _scale(runs: list[Run]) -> int:
+    """The count that a whole bar stands for; a count far above the others is cut off."""
+    totals = [run.count.total for run in runs] or [1]
+    return max(1, min(max(totals), 4 * min(totals)))
 
 
 def _table(arm: Robot, quantity: str, runs: list[Run]) -> Table:
@@ -99,18 +108,19 @@ def _table(arm: Robot, quantity: str, runs: list[Run]) -> Table:
     for column in ("M", "A", "M+A"):
         table.add_column(column, justify="right")
     table.add_column("", no_wrap=True)
-    for column in ("µs a state", "deviation"):
+    for column in ("ns a state", "deviation"):
         table.add_column(column, justify="right")
-    longest = max((run.count.total for run in runs), default=1) or 1
+    whole = _scale(runs)
     for run in runs:
-        bar = "█" * max(1, round(WIDTH * run.count.total / longest))
+        bar = "█" * min(WIDTH, max(1, round(WIDTH * run.count.total / whole)))
+        bar += "▶" if run.count.total > whole else ""
         table.add_row(
             run.name,
             str(run.count.M),
             str(run.count.A),
             str(run.count.total),
             f"[cyan]{bar}[/]",
-            f"{run.time:.2f}",
+            f"{run.time:.1f}",
             _short(run.deviation),
         )
     return table
@@ -126,7 +136,7 @@ def _data(run: Run) -> dict[str, Any]:
         "source": run.source,
         "M": run.count.M,
         "A": run.count.A,
-        "microseconds": run.time,
+        "nanoseconds": run.time,
         "deviation": run.deviation,
     }
 
@@ -137,22 +147,22 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 table { border-collapse: collapse; width: 100%; }
 th, td { padding: .3rem .6rem; text-align: left; border-bottom: 1px solid #dde3ea; }
 .number { text-align: right !important; font-variant-numeric: tabular-nums; }
-.bar { height: .9rem; display: flex; }
-.bar span { display: block; } .m { background: #2563a8; } .a { background: #8fbbe4; }
+.bar { height: .9rem; display: flex; overflow: hidden; }
+.bar span { display: block; flex: none; } .m { background: #2563a8; } .a { background: #8fbbe4; }
 small { color: #5b6b7b; }
 """
 
 
 def _page(arm: Robot, quantity: str, runs: list[Run], refused: list[str]) -> str:
     """A page of its own, with no reference to anything outside."""
-    longest = max((run.count.total for run in runs), default=1) or 1
+    whole = _scale(runs)
     rows = "".join(
         f"<tr><td><b>{escape(run.name)}</b><br><small>{escape(run.source)}</small></td>"
         f'<td class="number">{run.count.M}</td><td class="number">{run.count.A}</td>'
         f'<td style="width:40%"><div class="bar">'
-        f'<span class="m" style="width:{100 * run.count.M / longest:.2f}%"></span>'
-        f'<span class="a" style="width:{100 * run.count.A / longest:.2f}%"></span></div></td>'
-        f'<td class="number">{run.time:.2f}</td>'
+        f'<span class="m" style="width:{100 * run.count.M / whole:.2f}%"></span>'
+        f'<span class="a" style="width:{100 * run.count.A / whole:.2f}%"></span></div></td>'
+        f'<td class="number">{run.time:.1f}</td>'
         f'<td class="number">{_short(run.deviation)}</td></tr>'
         for run in runs
     )
@@ -164,9 +174,10 @@ def _page(arm: Robot, quantity: str, runs: list[Run], refused: list[str]) -> str
         "<table><tr><th>formulation</th><th class=number>M</th><th class=number>A</th>"
         '<th><span class="m">&emsp;</span> multiplications '
         '<span class="a">&emsp;</span> additions</th>'
-        "<th class=number>µs a state</th><th class=number>deviation</th></tr>"
+        "<th class=number>ns a state</th><th class=number>deviation</th></tr>"
         f"{rows}</table>{notes}"
-        "<p><small>Symbolic inertias, drives off, minimal parameters; times of the program "
-        "replayed on NumPy arrays of 1000 states; deviations from the definition.</small></p>"
+        "<p><small>Symbolic inertias, drives off, minimal parameters; bars end at four times the "
+        "shortest; times of the compiled kernel on rows of states, one thread; deviations from the "
+        "definition.</small></p>"
         "</html>"
     )

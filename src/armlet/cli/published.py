@@ -30,25 +30,23 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
         print(json.dumps([_data(*row) for row in rows], indent=2))
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("method", "printed in", "here", "n"):
-        table.add_column(column, no_wrap=column == "here")
-    for column in ("printed", "armlet", ""):
+    table.add_column("method")
+    for column in ("n", "printed", "armlet", ""):
         table.add_column(column, justify="right", no_wrap=True)
-    quantity = ""
+    section, method = "", ""
     for total, n, count in rows:
-        if total.quantity != quantity:
-            quantity = total.quantity
-            table.add_row(f"[bold]{quantity}[/]")
+        if section != (section := f"[bold]{total.quantity}[/]: {total.work}"):
+            table.add_row(section)
+        here = f"  {total.method}{_scope(total)} [cyan]{total.formulation}[/]"
         printed = total.printed(n)
         table.add_row(
-            f"{total.method}{_scope(total)}",
-            total.work,
-            total.formulation or "[dim]cheapest[/]",
+            "" if method == here else here,
             str(n),
             f"{printed.M}M {printed.A}A",
             f"{count.M}M {count.A}A",
             MARKS[total.verdict(n)],
         )
+        method = here
     console.print(table)
     verdicts = [total.verdict(n) for total, n, _ in rows]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in MARKS)

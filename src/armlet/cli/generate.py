@@ -1,0 +1,92 @@
+"""armlet generate"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from armlet.api import formulations, trace
+from armlet.codegen.project import MARK, Function, project
+from armlet.dynamics import QUANTITIES
+from armlet.errors import ArmletError
+from armlet.models import load
+from armlet.robot import Robot
+
+
+def generate(
+    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.", metavar="ROBOT")],
+    function: Annotated[
+        list[str] | None,
+        typer.Option("--function", "-f", help="A quantity, or QUANTITY:FORMULATION. Repeatable."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder to write to.", metavar="DIR")
+    ] = None,
+    target: Annotated[str, typer.Option(help="c, cpp or cuda.")] = "c",
+    dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
+    minimal: Annotated[
+        bool, typer.Option("--minimal/--full", help="Lump the inertias first, or keep them all.")
+    ] = True,
+) -> None:
+    """Write functions of a robot as source code with its own test.
+
+    For C: a header, a source without allocation or globals, a test program with reference
+    values, a CMakeLists.txt and a README with the counts.
+
+    Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
+    """
+    if not function:
+        raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
+    if output is None:
+        raise ArmletError("no folder is named: give one, such as -o generated")
+    arm = load(robot)
+    console = Console()
+    functions = [
+        _function(arm, wanted, minimal)
+        for wanted in track(_once(function), "tracing", transient=True, console=console)
+    ]
+    written = _write(output, project(arm, functions, target, dtype))
+    for f in functions:
+        console.print(f"{f.program.name}: {f.program.count()}", highlight=False)
+    for path in written:
+        console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _once(wanted: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Quantities and formulations; a quantity has one function, so it is asked for once."""
+    pairs = [text.partition(":")[::2] for text in wanted]
+    names = [quantity for quantity, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ArmletError(f"{name} is asked for {names.count(name)} times: expected once")
+    return [(quantity, formulation or None) for quantity, formulation in pairs]
+
+
+def _function(arm: Robot, wanted: tuple[str, str | None], minimal: bool) -> Function:
+    quantity, formulation = wanted
+    entries = formulations(quantity)
+    program = trace(arm, quantity, formulation, minimal=minimal)
+    entry = entries[formulation or next(iter(entries))]
+    return Function(
+        program, QUANTITIES[quantity].about, f"Formulation {entry.name}: {entry.source}"
+    )
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write all files or, if one of them is somebody else's, none."""
+    paths = {folder / name: text for name, text in files.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            if path.exists() and MARK not in path.read_text(encoding="utf-8").partition("\n")[0]:
+                raise ArmletError(
+                    f"{path} was not written by armlet: choose another folder, or move the file"
+                )
+        for path, text in paths.items():
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ArmletError(f"{error.filename}: {error.strerror}") from None
+    return list(paths)

@@ -1,0 +1,110 @@
+"""Other libraries, asked for the same quantities of the same arm from Python."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armlet.models.urdf import urdf_text
+from armlet.robot import Robot
+
+Array = np.ndarray[Any, Any]
+
+
+class Rival(NamedTuple):
+    """A library: one call by quantity, and batches of rows by quantity and threads."""
+
+    name: str
+    calls: dict[str, Callable[..., Any]]
+    batches: dict[str, Callable[..., Any]]
+
+
+def rivals(robot: Robot) -> tuple[list[Rival], list[str]]:
+    """Those that are installed and take the robot, and why the others are left out."""
+    found, skipped = [], []
+    for name, make in {"Pinocchio": pinocchio, "MuJoCo": mujoco}.items():
+        try:
+            found.append(make(robot))
+        except (ImportError, ValueError) as error:
+            skipped.append(f"{name}: {error}")
+    return found, skipped
+
+
+def pinocchio(robot: Robot) -> Rival:
+    """Pinocchio's Python calls, and its batches in C++."""
+    pin = import_module("pinocchio")
+    model = pin.buildModelFromXML(urdf_text(robot))
+    model.gravity.linear = np.asarray(robot.gravity, float)
+    if model.nq != model.nv or list(model.names[1:]) != list(robot.joint_names):
+        raise ValueError("its coordinates are not those of the robot")
+    functions = {
+        "inverse_dynamics": pin.rnea,
+        "inertia_matrix": pin.crba,
+        "bias": pin.nonLinearEffects,
+        "gravity_torque": pin.computeGeneralizedGravity,
+        "forward_dynamics": pin.aba,
+        "linearization": pin.computeRNEADerivatives,
+        "regressor": pin.computeJointTorqueRegressor,
+    }
+    calls = {key: partial(f, model, model.createData()) for key, f in functions.items()}
+    batches = {}
+    if hasattr(pin, "rneaInParallel"):
+        pool = pin.ModelPool(model, 2)
+
+        def batch(function: Any, *rows: Array, threads: int) -> Any:
+            return function(threads, pool, *(x.T for x in rows))
+
+        batches = {
+            "inverse_dynamics": partial(batch, pin.rneaInParallel),
+            "forward_dynamics": partial(batch, pin.abaInParallel),
+        }
+    return Rival(f"Pinocchio {pin.__version__}", calls, batches)
+
+
+def mujoco(robot: Robot) -> Rival:
+    """MuJoCo's stages, the fewest that give the quantity; limits and contacts off."""
+    mj = import_module("mujoco")
+    model = mj.MjModel.from_xml_string(urdf_text(robot))
+    model.opt.gravity[:] = np.asarray(robot.gravity, float)
+    model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mj.MjData(model)
+    names = [model.joint(i).name for i in range(model.njnt)]
+    if model.nq != robot.n or names != list(robot.joint_names):
+        raise ValueError("its coordinates are not those of the robot")
+    tau, M = np.zeros(robot.n), np.zeros((robot.n, robot.n))
+
+    def inverse(q: Array, qd: Array, qdd: Array) -> Array:
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
+        mj.mj_inverse(model, data)
+        return np.asarray(data.qfrc_inverse)
+
+    def bias(q: Array, qd: Array) -> Array:
+        data.qpos[:], data.qvel[:] = q, qd
+        mj.mj_kinematics(model, data)
+        mj.mj_comPos(model, data)
+        mj.mj_comVel(model, data)
+        mj.mj_rne(model, data, 0, tau)
+        return tau
+
+    def inertia(q: Array) -> Array:
+        data.qpos[:] = q
+        mj.mj_kinematics(model, data)
+        mj.mj_comPos(model, data)
+        mj.mj_crb(model, data)
+        mj.mj_fullM(model, data, M)
+        return M
+
+    def forward(q: Array, qd: Array, tau: Array) -> Array:
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, qd, tau
+        mj.mj_forward(model, data)
+        return np.asarray(data.qacc)
+
+    calls = {
+        "inverse_dynamics": inverse,
+        "inertia_matrix": inertia,
+        "bias": bias,
+        "forward_dynamics": forward,
+    }
+    return Rival(f"MuJoCo {mj.__version__}", calls, {})
