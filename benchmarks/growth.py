@@ -29,6 +29,8 @@ def main():
         for name, entry in entries.items():
             order = ORDERS[entry.growth.split(" ")[0]]
             found = counts(quantity, name, range(2, 9 if order > 3 else 17))
+            if len(found) < 7:  # a Cartesian model has six joints at most
+                continue
             start, M = fit({n: c.M for n, c in found.items()})
             other, A = fit({n: c.A for n, c in found.items()})
             degree = max(len(M), len(A)) - 1

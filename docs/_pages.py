@@ -56,7 +56,12 @@ def _page(quantity, entry, table):
     (M, start), (A, other) = (
         _formula({n: getattr(count, key) for n, count in found.items()}) for key in "MA"
     )
-    best = [n for n in SIZES if found[n].total == min(t[n].total for t in table.values() if n in t)]
+    shared = [n for n in SIZES if n in found]
+    best = [
+        n
+        for n in shared
+        if found[n].total == min(others[n].total for others in table.values() if n in others)
+    ]
     where = f"It is the cheapest here for n = {', '.join(map(str, best))}." if best else ""
     taken = "trees" if entry.topology == "tree" else "serial arms"
     joints = " and ".join({"R": "turning", "P": "sliding"}[letter] for letter in entry.joints)

@@ -1,11 +1,13 @@
 """How counts grow with the number of joints, as exact polynomials."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS
+from armlet.errors import ModelError
 from armlet.graph import Count
 from armlet.models import general_arm
 
@@ -14,8 +16,15 @@ Polynomial = tuple[Fraction, ...]
 
 
 def counts(quantity: str, name: str, ns: Sequence[int]) -> dict[int, Count]:
-    """The counts of a formulation on the general arm of n turning joints, all parameters."""
-    return {n: trace(general_arm("R" * n), quantity, name, minimal=False).count() for n in ns}
+    """The counts of a formulation on the general arm of n turning joints, all parameters.
+
+    An n that it does not hold for is left out.
+    """
+    found = {}
+    for n in ns:
+        with suppress(ModelError):
+            found[n] = trace(general_arm("R" * n), quantity, name, minimal=False).count()
+    return found
 
 
 def fitted(values: Mapping[int, int], most: int = 5) -> Polynomial:
