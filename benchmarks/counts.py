@@ -46,6 +46,7 @@ def counts(names=None):
                 "minimal": count(robot, quantity, minimal=True),
             }
             for quantity in QUANTITIES
+            if robot.n <= 6 or not quantity.startswith("cartesian")
         }
         for name, robot in arms.items()
         if names is None or name in names

@@ -91,8 +91,16 @@ listed apart.
 ## The function
 
 ```py
-{inspect.getsource(entry.function)}```
+{_code(entry.function)}
+```
 """
+
+
+def _code(function):
+    """The source without its docstring, which stands above."""
+    source = inspect.getsource(inspect.unwrap(function))
+    head, _, rest = source.partition('    """')
+    return head + rest.partition('"""\n')[2].rstrip()
 
 
 def _index(quantity, table):

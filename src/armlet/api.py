@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from functools import partial
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 import numpy as np
 
-from armlet import models
+from armlet import codegen, models
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Graph, Program, traced
@@ -80,7 +80,7 @@ def trace(
     entry = entries[name]
     options = {key: value for key, value in options.items() if value not in (None, False)}
     kinds = _kinds(constants or {})
-    _check_options(quantity, asked, options)
+    _check_options(quantity, asked, entry, options)
     _check_mass(robot, quantity, asked, kinds)
     built_on = [FORMULATIONS[key][value] for key, value in options.items() if key in FORMULATIONS]
     for used in (entry, *built_on):
@@ -138,10 +138,14 @@ def _kinds(constants: Mapping[str, str]) -> dict[str, str]:
     return {group: constants.get(group, "fixed") for group in GROUPS}
 
 
-def _check_options(quantity: str, asked: Quantity, options: Mapping[str, Any]) -> None:
+def _check_options(
+    quantity: str, asked: Quantity, entry: Formulation, options: Mapping[str, Any]
+) -> None:
     for name, value in options.items():
         if name not in asked.options:
             raise ArmletError(f"{quantity} does not take {name}=")
+        if name not in signature(entry.function).parameters:
+            raise ArmletError(f"formulation {entry.name!r} of {quantity} does not take {name}=")
         if name in FORMULATIONS:
             _known(value, FORMULATIONS[name], f"formulation of {name}")
 
@@ -259,5 +263,9 @@ METHODS: dict[str, Any] = {
 }
 """What robots have by name beside their own data."""
 
-for name, method in METHODS.items():
-    setattr(Robot, name, method)
+PROGRAM_METHODS = {"source": codegen.source}
+"""What programs have by name beside what they do with their own graph."""
+
+for kind, methods in ((Robot, METHODS), (Program, PROGRAM_METHODS)):
+    for name, method in methods.items():
+        setattr(kind, name, method)

@@ -13,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 
 from armlet.api import compile, trace
-from armlet.cli.measure import deviation, random_states
+from armlet.cli.deviation import deviation, random_states
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Count

@@ -8,7 +8,7 @@ from rich.progress import track
 from rich.table import Table
 
 from armlet.api import trace
-from armlet.cli.measure import deviation, random_states
+from armlet.cli.deviation import deviation, random_states
 from armlet.dynamics import QUANTITIES, definition
 from armlet.models import load
 

@@ -1,0 +1,303 @@
+"""Printed C, C++ and CUDA: it compiles without a warning and computes what the program does."""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from robots import random_robot, states
+from typer.testing import CliRunner
+
+import armlet
+from armlet.cli import app
+from armlet.codegen.c import LANGUAGES, RESERVED, STRIDED, TABLE, identifier, named, plain, source
+from armlet.codegen.project import Function, project
+from armlet.graph import OPERATIONS, traced
+
+GOLDEN = Path(__file__).with_name("golden")
+ARMLET = Path(sys.executable).with_name("armlet")
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FOUND = [name for name in ("gcc", "clang") if shutil.which(name)]
+COMPILERS = FOUND or [pytest.param("", marks=pytest.mark.skip(reason="no C compiler is here"))]
+QUANTITIES = ("inverse_dynamics", "inertia_matrix", "friction_torque", "forward_dynamics", "energy")
+HOSTILE = '"); system("x*/ ??/ \\\n#error'
+SHIM = """
+#include <math.h>
+#define __device__
+#define __global__
+static struct { unsigned x; } blockIdx, blockDim = {1}, threadIdx;
+"""
+
+
+def needs(command):
+    return pytest.mark.skipif(not shutil.which(command), reason=f"no {command} is here")
+
+
+def run(*command, folder):
+    done = subprocess.run(
+        [str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def sanitizers(compiler, folder):
+    """The options, where the compiler has the libraries they need."""
+    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
+    code, _ = run(compiler, *SANITIZED, "empty.c", "-o", "empty", folder=folder)
+    return SANITIZED if code == 0 else []
+
+
+def write(folder, robot, quantities=QUANTITIES, target="c", dtype="float64"):
+    folder.mkdir()
+    functions = [
+        Function(armlet.trace(robot, name), armlet.QUANTITIES[name].about, "as in the table")
+        for name in quantities
+    ]
+    for name, text in project(robot, functions, target, dtype).items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def compiled(folder, text, suffix=".c", *options):
+    """Text as a shared library."""
+    (folder / f"it{suffix}").write_text(text)
+    command = ("gcc" if suffix == ".c" else "g++", *STRICT, *options, "-shared", "-fPIC")
+    code, told = run(*command, f"it{suffix}", "-lm", "-o", "it.so", folder=folder)
+    assert code == 0, told
+    return ctypes.CDLL(str(folder / "it.so"))
+
+
+def pointer(array):
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+@pytest.mark.parametrize("table", [TABLE, STRIDED])
+def test_every_operation_has_a_line(table):
+    assert set(table) == {*OPERATIONS, "input", "output"}
+
+
+@pytest.mark.parametrize("target", LANGUAGES)
+def test_printed_text_is_the_golden_one(target):
+    program = armlet.trace(armlet.load("planar2r"), "gravity_torque")
+    golden = GOLDEN / f"gravity_torque{LANGUAGES[target].suffix}"
+    assert program.source(target) == golden.read_text()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("arm", ["puma560", "stanford", "tree"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_project_compiles_and_passes_its_own_test(compiler, arm, dtype, tmp_path):
+    robot = random_robot(tmp_path, 7, 8, drives=True)[0] if arm == "tree" else armlet.load(arm)
+    assert robot.is_serial == (arm != "tree")
+    folder = write(tmp_path / "it", robot, dtype=dtype)
+    options = [*STRICT, "-std=c99", "-O1", *sanitizers(compiler, tmp_path)]
+    sources = sorted(path.name for path in folder.glob("*.c"))
+    code, told = run(compiler, *options, *sources, "-lm", "-o", "it", folder=folder)
+    assert (code, told) == (0, "")
+    code, told = run("./it", folder=folder)
+    assert code == 0, told
+    assert told.count("passed") == len(QUANTITIES) + 1
+
+
+@needs("gcc")
+def test_a_wrong_constant_fails_the_test(tmp_path):
+    folder = write(tmp_path / "it", armlet.load("planar2r"), ["gravity_torque"])
+    path = folder / "planar2r_dynamics.c"
+    path.write_text(path.read_text().replace("0.5", "0.5000000001"))
+    assert run("gcc", *folder.glob("*.c"), "-lm", "-o", "it", folder=folder) == (0, "")
+    code, told = run("./it", folder=folder)
+    assert code == 1
+    assert "FAILED: planar2r_gravity_torque" in told
+
+
+@needs("g++")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_template_compiles_and_passes_its_own_test(dtype, tmp_path):
+    folder = write(tmp_path / "it", armlet.load("puma560"), target="cpp", dtype=dtype)
+    options = [*STRICT, "-std=c++11", "-O1"]
+    assert run("g++", *options, "puma560_test.cpp", "-o", "it", folder=folder) == (0, "")
+    assert run("./it", folder=folder)[0] == 0
+
+
+@needs("cmake")
+@needs("gcc")
+@pytest.mark.parametrize("target", ["c", "cpp"])
+def test_cmake_builds_and_tests_it(target, tmp_path):
+    folder = write(tmp_path / "it", armlet.load("planar2r"), ["gravity_torque"], target)
+    for command in (("cmake", "-B", "b"), ("cmake", "--build", "b"), ("ctest", "--test-dir", "b")):
+        code, told = run(*command, folder=folder)
+        assert code == 0, told
+    assert "100% tests passed" in told
+
+
+@needs("gcc")
+def test_arguments_may_be_constants_and_results_may_take_their_place(tmp_path):
+    robot = armlet.load("stanford")
+    program = armlet.trace(robot, "inverse_dynamics", constants={"inertia": "argument"})
+    q, qd, qdd = states(robot, 1)[:, 0]
+    phi = robot.phi.astype(float)
+    expected = program.function(np)(q, qd, qdd, phi)
+    library = compiled(tmp_path, program.source())
+    library.inverse_dynamics(*map(pointer, (q, qd, qdd, phi, q)))
+    np.testing.assert_allclose(q, expected, rtol=1e-12, atol=1e-12)
+
+
+@needs("g++")
+def test_a_cuda_kernel_reads_and_writes_structures_of_arrays(tmp_path):
+    """Run as C++, thread by thread."""
+    robot = armlet.load("stanford")
+    program = armlet.trace(robot, "bias")
+    count = 4
+    q, qd, _ = states(robot, count)
+    threads = (
+        'extern "C" void all(long long count, const double *q, const double *qd, double *out)\n'
+        "{ for (threadIdx.x = 0; threadIdx.x < 8; threadIdx.x++) bias_kernel(count, q, qd, out); }"
+    )
+    library = compiled(tmp_path, SHIM + program.source("cuda") + threads, ".cpp")
+    columns = [np.ascontiguousarray(x.T) for x in (q, qd)]
+    out = np.zeros((robot.n, count))
+    library["all"](ctypes.c_longlong(count), *map(pointer, (*columns, out)))
+    np.testing.assert_allclose(out.T, program.function(np)(q, qd), rtol=1e-12, atol=1e-12)
+
+
+@needs("nvcc")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_nvcc_takes_the_cuda_source(dtype, tmp_path):
+    program = armlet.trace(armlet.load("planar2r"), "forward_dynamics")
+    (tmp_path / "it.cu").write_text(program.source("cuda", dtype=dtype))
+    code, told = run("nvcc", "-Werror", "all-warnings", "-ptx", "it.cu", folder=tmp_path)
+    assert code == 0, told
+
+
+@needs("gcc")
+def test_hostile_names_are_harmless(tmp_path):
+    robot = armlet.load("planar2r")
+    joints = tuple(joint._replace(name=HOSTILE) for joint in robot.joints)
+    robot = replace(robot, name=HOSTILE, source=HOSTILE, joints=joints)
+    folder = write(tmp_path / "it", robot, ["gravity_torque"])
+    assert {path.name for path in folder.iterdir()} == {
+        "system_x_error_dynamics.h",
+        "system_x_error_dynamics.c",
+        "system_x_error_test.c",
+        "CMakeLists.txt",
+        "README.md",
+    }
+    for path in folder.iterdir():
+        text = path.read_text()
+        code = text if path.suffix == ".txt" else re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+        assert path.suffix == ".md" or "system(" not in code
+        assert HOSTILE[:3] not in text
+    sources = folder.glob("*.c")
+    assert run("gcc", *STRICT, "-std=c99", *sources, "-lm", "-o", "it", folder=folder) == (0, "")
+    assert run("./it", folder=folder)[0] == 0
+
+
+@given(st.text())
+def test_any_text_makes_an_identifier_and_a_comment(text):
+    assert re.fullmatch("[A-Za-z][0-9A-Za-z_]*", identifier(text))
+    assert identifier(text) not in RESERVED.split()
+    assert not set(plain(text)) & set("*\\\n\r\"'`<>|?#[]{}@$")
+
+
+@needs("gcc")
+def test_arguments_with_awkward_names_stay_apart(tmp_path):
+    inputs = dict.fromkeys(("double", "sin", "out", "v0", "a b", "a-b", "", "7", "stride"), (1,))
+    program = traced("main", lambda graph, *args: sum(args), inputs)
+    arguments, _ = named(program)
+    assert len(set(arguments)) == len(inputs)
+    library = compiled(tmp_path, program.source())
+    found = np.zeros(1)
+    library.main_(*[pointer(np.ones(1)) for _ in inputs], pointer(found))
+    assert found[0] == len(inputs)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_read_back_exactly(x):
+    assert float(LANGUAGES["c"].number(x, "float64")) == x
+    assert float(LANGUAGES["cpp"].number(x, "float32")[2:-1]) == x
+    if abs(x) < float(np.finfo("float32").max):
+        text = LANGUAGES["c"].number(x, "float32")
+        assert text.endswith("f")
+        assert np.float32(text[:-1]) == np.float32(x)
+
+
+def test_what_cannot_be_printed_is_refused():
+    robot = armlet.load("planar2r")
+    symbolic = armlet.trace(robot, "gravity_torque", constants={"inertia": "symbolic"})
+    with pytest.raises(armlet.CompileError, match="symbolic constants"):
+        symbolic.source()
+    program = armlet.trace(robot, "gravity_torque")
+    with pytest.raises(armlet.CompileError, match="target is 'rust': expected one of c, cpp, cuda"):
+        program.source("rust")
+    with pytest.raises(armlet.CompileError, match="dtype is 'half'"):
+        program.source(dtype="half")
+    heavy = traced("heavy", lambda graph, x: 1e300 * x, {"x": (1,)})
+    assert "1e+300" in source(heavy)
+    with pytest.raises(armlet.CompileError, match=r"a constant is 1e\+300: expected a finite"):
+        source(heavy, dtype="float32")
+
+
+@pytest.mark.parametrize("target", LANGUAGES)
+def test_two_processes_write_the_same_bytes(target, tmp_path):
+    command = [ARMLET, "generate", "stanford", "-f", "inverse_dynamics", "-f", "bias"]
+    for seed in "12":
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        subprocess.run(
+            [*command, "--target", target, "-o", seed],
+            cwd=tmp_path, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=60,
+        )  # fmt: skip
+    first, second = ({path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()}
+                     for seed in "12")  # fmt: skip
+    assert first == second
+    assert len(first) == {"c": 5, "cpp": 4, "cuda": 2}[target]
+
+
+def generate(*args):
+    return CliRunner().invoke(app, ["generate", *map(str, args)], env={"COLUMNS": "400"})
+
+
+def test_the_command_replaces_its_own_files_and_no_others(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    args = ("planar2r", "-f", "gravity_torque:newton_euler", "-o", tmp_path)
+    assert generate(*args).exit_code == 0
+    told = generate(*args, "--dtype", "float32", "--full")
+    assert told.exit_code == 0
+    assert told.output.count("wrote ") == 5
+    assert "const float q[2]" in (tmp_path / "planar2r_dynamics.h").read_text()
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    (tmp_path / "README.md").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    refused = generate(*args)
+    assert "README.md was not written by armlet" in str(refused.exception)
+    assert before == {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        ((), "no function is named"),
+        (("-f", "power", "-o", "x"), "no quantity is called 'power'"),
+        (("-f", "bias:nobody", "-o", "x"), "no formulation of bias is called 'nobody'"),
+        (("-f", "bias", "-f", "bias", "-o", "x"), "bias is asked for 2 times"),
+        (("-f", "bias"), "no folder is named"),
+        (("-f", "bias", "-o", __file__), "test_c.py: File exists"),
+        (("-f", "bias", "-o", "x", "--target", "rust"), "target is 'rust'"),
+        (("-f", "bias", "-o", "x", "--dtype", "half"), "dtype is 'half'"),
+    ],
+)
+def test_bad_input_is_one_clear_line(args, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = generate("planar2r", *args)
+    assert isinstance(told.exception, armlet.ArmletError)
+    assert line in str(told.exception)
+    assert "\n" not in str(told.exception)
+    assert list(tmp_path.iterdir()) == []
