@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -51,8 +52,7 @@ class Total:
 
     def counted(self, n: int) -> Count:
         """What armlet takes in the same scope, for n joints."""
-        names = [self.formulation] if self.formulation else list(FORMULATIONS[self.quantity])
-        return min((self._count(name, n) for name in names), key=lambda count: count.total)
+        return _counted(self, n)
 
     def verdict(self, n: int) -> str:
         """Whether armlet's count is below, equal to or above the printed one."""
@@ -68,16 +68,24 @@ class Total:
 
     def _count(self, name: str, n: int) -> Count:
         arm = self.arm(n)
-        try:
-            FORMULATIONS[self.quantity][name].check(arm)
-        except ModelError:
-            return Count(10**9, 0)
         whole = _program(self.quantity, name, arm, self.given, self.minimal, self.options).count()
         if not self.beyond:
             return whole
         quantity, under = self.beyond.split()
         base = trace(arm, quantity, under, minimal=self.minimal).count()
         return Count(whole.M - base.M, whole.A - base.A, whole.functions)
+
+
+@cache
+def _counted(total: Total, n: int) -> Count:
+    """The count of the formulation named, or of the cheapest that holds for the arm."""
+    if total.formulation:
+        return total._count(total.formulation, n)
+    found = []
+    for name in FORMULATIONS[total.quantity]:
+        with suppress(ModelError):
+            found.append(total._count(name, n))
+    return min(found, key=lambda count: count.total)
 
 
 def _program(
