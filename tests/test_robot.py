@@ -26,12 +26,11 @@ def test_published_tables_come_out_as_they_are(arms):
     np.testing.assert_array_equal(rows, expected)
 
 
-def test_offsets_of_parallel_axes_are_merged_into_the_first(arms):
-    """The UR5e has three parallel axes and three offsets along them in its maker's table."""
-    d = [row.d for row in arms["ur5e"].rows]
-    assert d[0] == 0
-    assert d[1] == pytest.approx(-0.1333, abs=1e-12) or d[1] == pytest.approx(0.1333, abs=1e-12)
-    assert d[2] == d[3] == 0
+def test_offsets_of_parallel_axes_are_merged_into_the_last(arms):
+    """Axes 2, 3 and 4 of the UR5e are parallel, axes 2 and 3 of the PUMA are."""
+    assert [row.d for row in arms["ur5e"].rows[:4]] == [0, 0, 0, pytest.approx(0.1333)]
+    assert [row.d for row in arms["puma560"].rows[:3]] == [0, 0, pytest.approx(0.15005)]
+    assert all(row.d == 0 for row in arms["scara"].rows)
 
 
 @pytest.mark.parametrize("name", armlet.catalogue())

@@ -66,7 +66,7 @@ class Screw(NamedTuple):
         i, j = self.others
         slid = np.array(c, dtype=object)
         slid[k] = c[k] + m * h
-        both = h * (c[k] + slid[k])
+        both = 2 * h * c[k] if is_zero(m) else h * (c[k] + slid[k])
         ii, jj, ij = J[i, i] + both, J[j, j] + both, J[i, j]
         if is_zero(cos):
             ii, jj, ij = jj, ii, -ij

@@ -5,7 +5,7 @@ to the axis of the child with the largest subtree, the main child. What the geom
 used up:
 
 - parallel axes leave the origin free along them: in a run of parallel axes the offsets are merged
-  into the first, where the bodies move least;
+  into the last, or into the base where the run starts there;
 - a sliding axis may be anywhere: it is put through the origin of the body after it;
 - the base, the tips and coaxial joints have a free x: it is chosen for a zero angle;
 - the sign of x is chosen for the smaller angle from the normal before it.
@@ -59,6 +59,7 @@ class Chooser:
         self.main = main_children([mount.parent for mount in mounts])
         self.lines: dict[int, Line] = {}
         self.anchors: dict[int, Vector | None] = {}
+        self.levels: dict[int, Vector | None] = {}
         for i in reversed(range(len(mounts))):
             self._anchor(i)
         self.own: dict[int, Pose] = {}
@@ -88,15 +89,19 @@ class Chooser:
         return unit(across) if np.linalg.norm(across) > self.length else None
 
     def _anchor(self, i: int) -> None:
-        """Fix the axis of body i, and the place of its origin on it where that is not free."""
+        """Fix the axis of body i, and the place of its origin on it where that is not free.
+
+        Where it is free but a body after it has a fixed one, that one's level is noted.
+        """
         mount, child = self.mounts[i], self.main.get(i)
         line = Line(mount.axis, None if mount.slides and child is None else mount.point)
-        anchor = None
+        anchor = level = None
         if child is not None:
             pose = self.mounts[child].pose
             next_line = self.lines[child].seen_from(pose)
             next_anchor = self.anchors[child]
             here = None if next_anchor is None else pose.point(next_anchor)
+            next_level = self.levels[child]
             if mount.slides:
                 if here is None and next_line.point is not None:
                     skew = not self.parallel(line.axis, next_line.axis)
@@ -104,9 +109,10 @@ class Chooser:
                 line, anchor = Line(line.axis, here), here
             elif next_line.point is not None and not self.parallel(line.axis, next_line.axis):
                 anchor = self.nearest(line, next_line)
-            elif here is not None and next_line.point is not None:
-                anchor = line.foot(here)
+            elif next_line.point is not None and next_level is not None:
+                level = line.foot(pose.point(next_level))
         self.lines[i], self.anchors[i] = line, anchor
+        self.levels[i] = level if anchor is None else anchor
 
     def _outward(self, i: int, line: Line, wanted: Vector) -> Vector:
         """The x axis of body i: the normal to its main child, nearest to the direction wanted."""
@@ -167,8 +173,8 @@ class Chooser:
         wanted = base_y if self.parallel(base_x, line.axis) else base_x
         line = line if line.point is not None else Line(line.axis, base_o)
         x = self._outward(i, line, wanted)
-        anchor = self.anchors[i]
-        origin = line.point if anchor is None else anchor
+        level = self.levels[i]
+        origin = line.point if level is None else level
         self.own[i] = Pose(np.column_stack([x, np.cross(line.axis, x), line.axis]), origin)
         self.own[BASE] = mount.pose @ self.own[i]
         self.rows[i] = Row(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
