@@ -301,3 +301,7 @@ def test_bad_input_is_one_clear_line(args, line, tmp_path, monkeypatch):
     assert line in str(told.exception)
     assert "\n" not in str(told.exception)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_help_shows_an_example():
+    assert "Example: armlet generate" in generate("--help").output

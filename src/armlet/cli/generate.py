@@ -44,10 +44,10 @@ def generate(
         raise ArmletError("no folder is named: give one, such as -o generated")
     arm = load(robot)
     console = Console()
-    functions = [
-        _function(arm, wanted, minimal)
-        for wanted in track(_once(function), "tracing", transient=True, console=console)
-    ]
+    wanted = track(
+        _once(function), "tracing", transient=True, console=console, disable=not console.is_terminal
+    )
+    functions = [_function(arm, *pair, minimal) for pair in wanted]
     written = _write(output, project(arm, functions, target, dtype))
     for f in functions:
         console.print(f"{f.program.name}: {f.program.count()}", highlight=False)
@@ -65,14 +65,11 @@ def _once(wanted: Sequence[str]) -> list[tuple[str, str | None]]:
     return [(quantity, formulation or None) for quantity, formulation in pairs]
 
 
-def _function(arm: Robot, wanted: tuple[str, str | None], minimal: bool) -> Function:
-    quantity, formulation = wanted
+def _function(arm: Robot, quantity: str, formulation: str | None, minimal: bool) -> Function:
     entries = formulations(quantity)
     program = trace(arm, quantity, formulation, minimal=minimal)
     entry = entries[formulation or next(iter(entries))]
-    return Function(
-        program, QUANTITIES[quantity].about, f"Formulation {entry.name}: {entry.source}"
-    )
+    return Function(program, QUANTITIES[quantity].about, f"{entry.name}: {entry.source}")
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
@@ -81,7 +78,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in paths:
-            if path.exists() and MARK not in path.read_text(encoding="utf-8").partition("\n")[0]:
+            if path.exists() and MARK.encode() not in path.read_bytes().partition(b"\n")[0]:
                 raise ArmletError(
                     f"{path} was not written by armlet: choose another folder, or move the file"
                 )

@@ -1,0 +1,231 @@
+"""A folder that builds and tests itself: a target is a table of files, each a form to fill in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from string import Template
+from textwrap import wrap
+
+from armlet.codegen.c import (
+    DTYPES,
+    LANGUAGES,
+    WIDTH,
+    checked,
+    comment,
+    definition,
+    identifier,
+    plain,
+    prototype,
+)
+from armlet.codegen.selftest import TEST, test_words
+from armlet.graph import Program
+from armlet.robot import Robot
+
+MARK = "Written by armlet"
+"""What the first line of every file says."""
+
+BANNER = """\
+/* @mark
+ * Dynamics of @robot. Joints in the order of q, R turning and P sliding:
+ * @order.
+ * Units are SI. Matrices are stored row by row. Arguments are read before results are written, so
+ * that a result may take the place of an argument.
+ */
+"""
+HEADER = """\
+@banner
+#ifndef @guard
+#define @guard
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+@prototypes
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+"""
+SOURCE = """\
+/* @mark */
+
+#include "@include"
+
+@preamble
+@definitions"""
+GENERIC = """\
+@banner
+#ifndef @guard
+#define @guard
+
+@preamble
+@definitions
+#endif
+"""
+KERNELS = """\
+@banner
+@definitions"""
+CMAKE_C = """\
+# @mark
+cmake_minimum_required(VERSION 3.10)
+project(@library C)
+enable_testing()
+
+add_library(@library @library.c)
+target_compile_features(@library PUBLIC c_std_99)
+target_include_directories(@library PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+if(UNIX)
+  target_link_libraries(@library PUBLIC m)
+endif()
+
+add_executable(@{prefix}_test @{prefix}_test.c)
+target_link_libraries(@{prefix}_test PRIVATE @library)
+add_test(NAME @{prefix}_test COMMAND @{prefix}_test)
+"""
+CMAKE_CPP = """\
+# @mark
+cmake_minimum_required(VERSION 3.10)
+project(@library CXX)
+enable_testing()
+
+add_library(@library INTERFACE)
+target_compile_features(@library INTERFACE cxx_std_11)
+target_include_directories(@library INTERFACE ${CMAKE_CURRENT_SOURCE_DIR})
+
+add_executable(@{prefix}_test @{prefix}_test.cpp)
+target_link_libraries(@{prefix}_test PRIVATE @library)
+add_test(NAME @{prefix}_test COMMAND @{prefix}_test)
+"""
+BUILD = """
+
+    cmake -B build -DCMAKE_BUILD_TYPE=Release
+    cmake --build build
+    ctest --test-dir build
+
+The test compares each function with armlet's own values at @states random states."""
+README = """\
+<!-- @mark -->
+# Dynamics of @robot
+
+@about
+
+| function | multiplications | additions | others | computes | formulation |
+|---|---:|---:|---|---|---|
+@functions
+
+Units are SI. Matrices are stored row by row. Arguments are read before results are written, so that
+a result may take the place of an argument. Gravity is (@gravity) in base axes. Rotor inertias are
+taken into account; friction is in `friction_torque` alone. The robot's numbers are from: @origin.
+
+| entry of q | joint | kind |
+|---:|---|---|
+@joints
+"""
+
+FILES = {
+    "c": {
+        "@{library}.h": HEADER,
+        "@{library}.c": SOURCE,
+        "@{prefix}_test.c": TEST,
+        "CMakeLists.txt": CMAKE_C,
+    },
+    "cpp": {
+        "@{library}.hpp": GENERIC,
+        "@{prefix}_test.cpp": TEST,
+        "CMakeLists.txt": CMAKE_CPP,
+    },
+    "cuda": {"@{library}.cu": KERNELS},
+}
+"""The files of a target, beside the page."""
+ABOUT = {
+    "c": "C99 in @T, without allocation, globals or libraries beyond libm." + BUILD,
+    "cpp": "C++11 templates over the type of numbers, in one header." + BUILD,
+    "cuda": """\
+CUDA in @T: a device function for one state, and a kernel that does one state a thread. A kernel
+takes the number of states and then device pointers; entry k of state i is at `[k * count + i]`.
+
+    nvcc -O3 -c @library.cu
+    NAME_kernel<<<(count + 127) / 128, 128>>>(count, q, ..., out);""",
+}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A program to print, what it computes and where its formulation comes from."""
+
+    program: Program
+    about: str
+    source: str
+
+
+class Form(Template):
+    """A text with words to fill in, each after an @."""
+
+    delimiter = "@"
+
+
+def project(
+    robot: Robot, functions: Sequence[Function], target: str = "c", dtype: str = "float64"
+) -> dict[str, str]:
+    """The text of each file by its name; same robot, same text."""
+    for function in functions:
+        checked(function.program, target, dtype)
+    prefix = identifier(robot.name).rstrip("_")
+    named = {f"{prefix}_{identifier(f.program.name)}": f for f in functions}
+    words = {
+        "mark": f"{MARK} {version('armlet')}.",
+        "prefix": prefix,
+        "library": f"{prefix}_dynamics",
+        "include": f"{prefix}_dynamics.{'hpp' if target == 'cpp' else 'h'}",
+        "guard": f"{prefix}_dynamics_h".upper(),
+        "T": DTYPES[dtype],
+        **_code(named, target, dtype),
+        **_page(robot, named),
+        **test_words({name: f.program for name, f in named.items()}, dtype),
+    }
+    words["banner"] = _filled(BANNER, words)
+    words["about"] = _filled(ABOUT[target], words)
+    forms = FILES[target] | {"README.md": README}
+    return {_filled(name, words): _filled(text, words) for name, text in forms.items()}
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    return Form(text).substitute(words)
+
+
+def _code(named: Mapping[str, Function], target: str, dtype: str) -> dict[str, str]:
+    language = LANGUAGES[target]
+    prototypes, definitions = [], []
+    for name, f in named.items():
+        notes = (f.about, f"Formulation {f.source}.")
+        head = prototype(f.program, name, language, dtype)
+        prototypes.append(f"{comment(f.program, notes)}\n{head};\n")
+        definitions.append(definition(f.program, name, language, dtype, notes))
+    return {
+        "preamble": language.preamble,
+        "prototypes": "\n".join(prototypes),
+        "definitions": "\n".join(definitions),
+    }
+
+
+def _page(robot: Robot, named: Mapping[str, Function]) -> dict[str, str]:
+    """What is said of the robot and of its functions."""
+    rows = []
+    for name, f in named.items():
+        count = f.program.count()
+        others = ", ".join(f"{times} {other}" for other, times in count.functions)
+        cells = (f"`{name}`", count.M, count.A, others, plain(f.about), plain(f.source))
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    order = ", ".join(f"{plain(joint.name)} {joint.letter}" for joint in robot.joints)
+    return {
+        "robot": plain(robot.name),
+        "order": "\n * ".join(wrap(order, WIDTH)),
+        "origin": plain(robot.source) or "the file it was loaded from",
+        "gravity": ", ".join(repr(float(x)) for x in robot.gravity),
+        "functions": "\n".join(rows),
+        "joints": "\n".join(
+            f"| {k} | {plain(joint.name)} | {joint.kind} |" for k, joint in enumerate(robot.joints)
+        ),
+    }

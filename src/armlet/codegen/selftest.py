@@ -1,0 +1,117 @@
+"""A test program for printed functions: random states, and reference values to meet there."""
+
+from collections.abc import Mapping
+from math import prod
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from armlet.codegen.c import DTYPES, LANGUAGES, identifier, named
+from armlet.graph import Program
+
+STATES = 5
+TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
+"""Relative to the largest value of a result."""
+Array = np.ndarray[Any, Any]
+
+TEST = """\
+/* @mark
+ * Compares every function with reference values at @states states; returns 0 if all are met.
+ */
+
+#include "@include"
+
+#include <math.h>
+#include <stdio.h>
+
+static int differs(const char *name, int count, const @T *found, const double *expected)
+{
+    double scale = 0.0;
+    double largest = 0.0;
+    int failed = 0;
+    for (int k = 0; k < count; k++) {
+        scale = fmax(scale, fabs(expected[k]));
+    }
+    for (int k = 0; k < count; k++) {
+        const double error = fabs((double)found[k] - expected[k]) / (scale > 0.0 ? scale : 1.0);
+        failed |= !(error <= @tolerance);
+        largest = error <= largest ? largest : error;
+    }
+    printf("%s: %s, largest relative error %.1e\\n", failed ? "FAILED" : "passed", name, largest);
+    return failed;
+}
+
+@arguments
+@checks
+int main(void)
+{
+    int failed = 0;
+@calls
+    return failed;
+}
+"""
+CHECK = """\
+{expected}
+static int check_{name}(void)
+{{
+{results}
+    for (int k = 0; k < {states}; k++) {{
+        {name}({arguments});
+    }}
+    return {comparisons};
+}}
+"""
+
+
+def test_words(programs: Mapping[str, Program], dtype: str) -> dict[str, str]:
+    """What the form of the test is filled with; programs are by the names of their functions."""
+    states = random_states(programs)
+    checks = [_check(name, program, states, dtype) for name, program in programs.items()]
+    return {
+        "states": str(STATES),
+        "tolerance": TOLERANCE[dtype],
+        "arguments": "\n".join(_array(_state(name), x, dtype) for name, x in states.items()),
+        "checks": "\n".join(checks),
+        "calls": "\n".join(f"    failed |= check_{name}();" for name in programs),
+    }
+
+
+def random_states(programs: Mapping[str, Program]) -> dict[str, Array]:
+    """A row a state for every argument; short numbers, the same in either type."""
+    rng = np.random.default_rng(0)
+    shapes = {
+        name: shape for program in programs.values() for name, shape in program.inputs.items()
+    }
+    return {name: rng.integers(-128, 129, (STATES, *shape)) / 64 for name, shape in shapes.items()}
+
+
+def _state(name: str) -> str:
+    return f"state_{identifier(name)}"
+
+
+def _check(name: str, program: Program, states: Mapping[str, Array], dtype: str) -> str:
+    """A function of the test that runs one of the project at every state."""
+    _, results = named(program)
+    with np.errstate(all="ignore"):
+        found = program.function(np)(*(states[key] for key in program.inputs))
+    expected = dict(zip(results, [found] if program.single else found, strict=True))
+    sizes = {_state(key): prod(shape) for key, shape in program.inputs.items()}
+    sizes |= {result: values[0].size for result, values in expected.items()}
+    return CHECK.format(
+        name=name,
+        states=STATES,
+        expected="\n".join(_array(f"{name}_{y}", x, "float64") for y, x in expected.items()),
+        results="\n".join(f"    {DTYPES[dtype]} {y}[{x.size}];" for y, x in expected.items()),
+        arguments=", ".join(f"{array} + {size} * k" for array, size in sizes.items()),
+        comparisons="\n        | ".join(
+            f'differs("{name}", {x.size}, {y}, {name}_{y})' for y, x in expected.items()
+        ),
+    )
+
+
+def _array(name: str, values: Array, dtype: str) -> str:
+    """Constants in a row."""
+    numbers = ", ".join(LANGUAGES["c"].number(x, dtype) for x in values.flat)
+    lines = "\n    ".join(wrap(numbers, 92, break_on_hyphens=False))
+    return f"static const {DTYPES[dtype]} {name}[] = {{\n    {lines}\n}};\n"
