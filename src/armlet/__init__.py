@@ -1,9 +1,10 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
-from armlet.api import compile, formulations, trace
+from armlet.api import compile, formulations, minimal_parameters, trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import ArmletError, CompileError, DataError, ModelError, ModelWarning
 from armlet.graph import Count, Program
+from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue, general_arm, load
 from armlet.robot import Robot
 from armlet.runtime import Kernel
@@ -19,6 +20,7 @@ __all__ = [
     "DataError",
     "Formulation",
     "Kernel",
+    "MinimalParameters",
     "ModelError",
     "ModelWarning",
     "Program",
@@ -26,8 +28,10 @@ __all__ = [
     "Robot",
     "catalogue",
     "compile",
+    "equivalence",
     "formulations",
     "general_arm",
     "load",
+    "minimal_parameters",
     "trace",
 ]

@@ -1,5 +1,6 @@
 """The top layer: tracing a quantity of a robot, and the methods that robots have by name."""
 
+import importlib
 from collections.abc import Mapping
 from functools import partial
 from inspect import Parameter, Signature, signature
@@ -11,14 +12,14 @@ from armlet import codegen, models
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Graph, Program, traced
-from armlet.minimal import lumped
+from armlet.minimal import MinimalParameters, closed_form, independent, lumped, standard_names
 from armlet.robot import Robot
 from armlet.runtime import Kernel
 from armlet.scalar import Symbol
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
 KINDS = ("fixed", "symbolic", "argument")
-ASKED = ("wrench", "frame")
+ASKED = ("wrench", "frame", "parameters", "rotors", "friction")
 """The options that the methods of robots take; formulations are chosen in a trace."""
 
 
@@ -195,6 +196,56 @@ def compile(
     return Kernel(program, dtype)
 
 
+def minimal_parameters(
+    robot: Robot, rotors: bool = False, friction: bool = False, kind: str = "lin"
+) -> MinimalParameters:
+    """The parameters that the torques of a robot depend on, and no more.
+
+    Parameters
+    ----------
+    robot : Robot
+        Of any joints, serial or a tree, under any gravity; a robot with symbols needs SymPy.
+    rotors, friction : bool
+        Take the rotor inertias, and the friction of the drives, for parameters too.
+    kind : {"lin", "khalil_gautier", "rank"}
+        Lin's set in closed form, that of Gautier and Khalil, or one found from the rank of the
+        regressor over random states, which knows no formula.
+
+    Returns
+    -------
+    MinimalParameters
+        Names, expressions, values, the matrix `Lam` and the way back to a full set.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> found = armlet.minimal_parameters(armlet.load("scara"))
+    >>> len(found), found.names[-1]
+    (8, 'cy4')
+    """
+    if kind == "rank":
+        return _by_rank(robot, rotors, friction)
+    if robot.symbols:
+        sympy = importlib.import_module("sympy")
+        robot = robot.with_constants({name: sympy.Symbol(name) for name in robot.symbols})
+    return closed_form(robot, rotors, friction, kind)
+
+
+def _by_rank(robot: Robot, rotors: bool, friction: bool) -> MinimalParameters:
+    """The minimal set that random states show; the seed is fixed, so that it is always the same."""
+    standard = standard_names(robot.n, rotors, friction)
+    states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.n + 20, robot.n))
+    program = trace(robot, "regressor", parameters="standard", rotors=rotors, friction=friction)
+    Y = program.function(np)(*states)
+    columns, Lam = independent(Y.reshape(-1, len(standard)))
+    names = tuple(
+        standard[k] + ("*" if np.count_nonzero(row) > 1 else "")
+        for k, row in zip(columns, Lam, strict=True)
+    )
+    back = np.eye(len(standard))[:, columns]
+    return MinimalParameters(robot, "rank", names, standard, Lam, back)
+
+
 # ------------------------------------------------------------------ methods of Robot
 
 
@@ -245,12 +296,12 @@ class Method:
         """What the compiled entry does not take: batches, options, other kinds of array."""
         given = self.__signature__.bind(*args, **kwargs).arguments
         out, threads = given.pop("out", None), given.pop("threads", 1)
-        frame = given.pop("frame", None)
-        arrays = {name: array for name, array in given.items() if array is not None}
-        options = {"frame": frame, "wrench": "wrench" in arrays or None}
-        chosen = {key: value for key, value in options.items() if value is not None}
-        kernel = kernel_of(robot, self.name, **chosen)
-        return kernel.evaluate(*arrays.values(), out=out, threads=threads)
+        asked = {key: given.pop(key) for key in ASKED if given.get(key) is not None}
+        arrays = [given[name] for name in self.quantity.arguments]
+        if "wrench" in asked:
+            arrays.append(asked["wrench"])
+            asked["wrench"] = True
+        return kernel_of(robot, self.name, **asked).evaluate(*arrays, out=out, threads=threads)
 
 
 METHODS: dict[str, Any] = {

@@ -7,11 +7,13 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from armlet.cli.bench import bench
 from armlet.cli.compare import compare
 from armlet.cli.count import count
 from armlet.cli.demo import demo
 from armlet.cli.generate import generate
 from armlet.cli.info import info
+from armlet.cli.minimal import minimal
 from armlet.cli.robots import robots
 from armlet.errors import ArmletError
 
@@ -22,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-for command in (demo, robots, info, count, compare, generate):
+for command in (demo, robots, info, count, compare, generate, minimal, bench):
     app.command()(command)
 
 

@@ -14,6 +14,7 @@ from armlet.dynamics import (
     inverse,
     kinematics,
     linear,
+    regressor,
 )
 from armlet.dynamics.formulation import Formulation, Quantity
 
@@ -74,6 +75,15 @@ QUANTITIES = {
         ("q",), ("geometry",), options=("frame",),
     ),
     "energy": Quantity("Kinetic and potential energy, a pair.", ("q", "qd")),
+    "regressor": Quantity(
+        "The matrix Y(q, qd, qdd) with torques Y phi, phi the minimal parameters (or all).",
+        ("q", "qd", "qdd"), ("geometry", "gravity"),
+        options=("parameters", "rotors", "friction"),
+    ),
+    "gravity_regressor": Quantity(
+        "The matrix Y(q) with holding torques Y phi, phi the minimal parameters (or all).",
+        ("q",), ("geometry", "gravity"), options=("parameters",),
+    ),
 }  # fmt: skip
 
 
@@ -93,6 +103,8 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
     "forward_kinematics": kinematics.POSES,
     "jacobian": kinematics.JACOBIANS,
     "energy": energy.FORMULATIONS,
+    "regressor": regressor.FORMULATIONS,
+    "gravity_regressor": regressor.GRAVITY,
 }
 
 __all__ = ["FORMULATIONS", "QUANTITIES", "Formulation", "Quantity"]

@@ -1,5 +1,17 @@
 """Minimal inertial parameters: what motion can show, and what it cannot."""
 
+from armlet.minimal.closed_form import closed_form
+from armlet.minimal.equivalence import equivalence
 from armlet.minimal.lumping import lumped
+from armlet.minimal.parameters import MinimalParameters, standard_names
+from armlet.minimal.rank import independent, rank
 
-__all__ = ["lumped"]
+__all__ = [
+    "MinimalParameters",
+    "closed_form",
+    "equivalence",
+    "independent",
+    "lumped",
+    "rank",
+    "standard_names",
+]

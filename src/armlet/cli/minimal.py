@@ -1,0 +1,64 @@
+"""armlet minimal"""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from armlet.api import minimal_parameters
+from armlet.errors import ArmletError
+from armlet.minimal.closed_form import KINDS
+from armlet.models import general_arm, load
+
+
+def minimal(
+    robot: Annotated[
+        str | None, typer.Argument(help="A catalogue name or a file.", metavar="[ROBOT]")
+    ] = None,
+    general: Annotated[
+        str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
+    ] = None,
+    rotors: Annotated[bool, typer.Option("--rotors", help="Rotor inertias, too.")] = False,
+    friction: Annotated[bool, typer.Option("--friction", help="Friction, too.")] = False,
+    kind: Annotated[str, typer.Option(help=f"Whose set: {', '.join(KINDS)}, rank.")] = "lin",
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, a line each.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show the parameters that the torques of a robot depend on, and no more.
+
+    Standard parameters are about the canonical frames of `armlet info`: inertia J about the
+    origin, first moment c, mass m. The number is checked against the rank of the regressor.
+
+    Example: armlet minimal puma560
+    """
+    if (robot is None) == (general is None):
+        raise ArmletError("name a robot, or give --general RRRRRR")
+    arm = load(robot) if robot is not None else general_arm(general or "")
+    found = minimal_parameters(arm, rotors, friction, kind)
+    if latex:
+        print(found.latex())
+        return
+    ranked = None if arm.symbols else len(minimal_parameters(arm, rotors, friction, "rank"))
+    values = [None if arm.symbols else float(x) for x in found.values]
+    rows = list(zip(found.names, found.expressions.values(), values, strict=True))
+    if as_json:
+        keys = ("name", "expression", "value")
+        parameters = [dict(zip(keys, row, strict=True)) for row in rows]
+        sizes = {"size": len(found), "rank": ranked, "standard": len(found.standard)}
+        print(json.dumps({"robot": arm.name, **sizes, "parameters": parameters}, indent=2))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("parameter", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("is", overflow="fold")
+    for name, expression, value in rows:
+        table.add_row(name, "" if value is None else f"{value:.6g}", escape(expression))
+    console = Console()
+    console.print(table)
+    told = "" if ranked is None else f"; the rank of the regressor is {ranked}"
+    console.print(
+        f"\n{arm.name}: {len(found)} of {len(found.standard)} parameters{told}", highlight=False
+    )

@@ -1,0 +1,149 @@
+"""Regressors: torques as a matrix times the inertial parameters."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from armlet.algebra import (
+    ZERO,
+    angular_acceleration_tensor,
+    cross,
+    euler_moment,
+    mirror,
+    vector,
+)
+from armlet.dynamics.formulation import Formulation, table
+from armlet.dynamics.steps import angular_motion, sliding
+from armlet.errors import ArmletError
+from armlet.minimal import closed_form
+from armlet.robot import Displacement, Robot
+from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
+
+PARAMETERS = ("minimal", "standard")
+Wrench = tuple[Vector, Vector]
+
+
+def regressor(
+    robot: Robot,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    parameters: str = "minimal",
+    rotors: bool = False,
+    friction: bool = False,
+) -> Matrix:
+    """Y(q, q̇, q̈) with τ = Y φ: column k is what a body of the one parameter φₖ asks of the joints.
+
+    The motion is that of `newton_euler`: ω, ω̇ and the acceleration a of each origin, gravity in
+    it. A body of mass m, first moment c and inertia J on frame i needs, about its origin,
+
+        f = m a + Ω c,   t = J ω̇ + ω × J ω + c × a
+
+    of which each of the ten parameters has its share. Carried inwards, it asks of every joint of
+    unit twist (w, v) on the way to the base
+
+        w · t + v · f
+
+    and of the others nothing. The standard parameters are those of `robot.phi` in a row. The
+    minimal ones are those of `armlet.minimal_parameters`: φ' = Λ φ, and Y' = Y Λ⁻ for the right
+    inverse Λ⁻ whose columns are bodies on one or two frames. Rotors add q̈ᵢ to row i, friction
+    q̇ᵢ, sign(q̇ᵢ) and 1, each for its own parameter.
+    """
+    if parameters not in PARAMETERS:
+        raise ArmletError(f"parameters is {parameters!r}: expected minimal or standard")
+    n = robot.n
+    X = robot.displacements(q)
+    shares = wrenches(robot, X, qd, qdd)
+    drives = drive_columns(n, qd, qdd, rotors, friction)
+    if parameters == "standard":
+        bodies = [column(robot, X, {i: share}) for i in range(n) for share in shares[i]]
+        return np.array([*bodies, *drives], dtype=object).reshape(-1, n).T
+    columns = []
+    for phi in closed_form(robot, rotors, friction).back.T.tolist():
+        rows = {i: phi[10 * i : 10 * i + 10] for i in range(n)}
+        drive = [k for k, x in enumerate(phi[10 * n :]) if not is_zero(x)]
+        columns.append(
+            drives[drive[0]]
+            if drive
+            else column(
+                robot, X, {i: mixed(row, shares[i]) for i, row in rows.items() if any_of(row)}
+            )
+        )
+    return np.array(columns, dtype=object).reshape(-1, n).T
+
+
+def gravity_regressor(robot: Robot, q: Vector, parameters: str = "minimal") -> Matrix:
+    """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters."""
+    rest = [0] * robot.n
+    return regressor(robot, q, rest, rest, parameters)
+
+
+def wrenches(robot: Robot, X: list[Displacement], qd: Vector, qdd: Vector) -> list[list[Wrench]]:
+    """The force and the moment that a unit of each of the ten parameters of each body needs."""
+    w, wd = angular_motion(robot, X, qd, qdd)
+    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
+    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
+    for i, p in robot.base_to_tips():
+        r, h = robot.mounts[i].origin(), X[i][-1].h
+        carried = X[i].inverse().vector(a[p] + Omega[p] @ r) + h * Omega[i][:, 2]
+        a[i] = carried + sliding(robot, i, w[i], qd, qdd)
+    units = np.eye(6, dtype=int).tolist()
+    return [
+        [
+            *((ZERO, euler_moment(w[i], wd[i], mirror(*unit))) for unit in units),
+            *((Omega[i][:, k], cross(vector(*units[k][:3]), a[i])) for k in range(3)),
+            (a[i], ZERO),
+        ]
+        for i in range(robot.n)
+    ]
+
+
+def mixed(phi: Sequence[Scalar], shares: list[Wrench]) -> Wrench:
+    """The wrench of a body with the parameters phi."""
+    f, t = ZERO, ZERO
+    for x, (force, moment) in zip(phi, shares, strict=True):
+        if not is_zero(x):
+            f, t = f + x * force, t + x * moment
+    return f, t
+
+
+def any_of(row: Sequence[Scalar]) -> bool:
+    return not all(map(is_zero, row))
+
+
+def column(robot: Robot, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:
+    """What wrenches on bodies of one path ask of the joints."""
+    asked: list[Scalar] = [0] * robot.n
+    i = max(wrench)
+    f, t = wrench[i]
+    w, v = robot.axis[i]
+    asked[i] = w @ t + v @ f
+    for j, p in robot.path_to_base(i):
+        f, t = X[j].wrench(f, t)
+        if p in wrench:
+            f, t = f + wrench[p][0], t + wrench[p][1]
+        w, v = robot.axis[p]
+        asked[p] = w @ t + v @ f
+    return asked
+
+
+def drive_columns(
+    n: int, qd: Vector, qdd: Vector, rotors: bool, friction: bool
+) -> list[list[Scalar]]:
+    """What one unit of each drive parameter asks of the joints."""
+    kinds = [qdd] if rotors else []
+    if friction:
+        kinds += [qd, [sign(x) for x in qd], [1] * n]
+    return [[x[i] if j == i else 0 for j in range(n)] for x in kinds for i in range(n)]
+
+
+# fmt: off
+FORMULATIONS = table(
+    Formulation("unit_bodies", regressor, "Atkeson, An and Hollerbach 1986; Lin 1994, Theorem 5",
+                "n^2", minimal=False),
+)
+GRAVITY = table(
+    Formulation("unit_bodies", gravity_regressor,
+                "Atkeson, An and Hollerbach 1986; Lin 1994, Theorem 5", "n^2", minimal=False),
+)
+# fmt: on

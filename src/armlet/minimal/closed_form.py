@@ -1,0 +1,259 @@
+"""Minimal parameters in closed form: Lin's set, and that of Gautier and Khalil."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armlet.algebra import ZERO, mirror, six, vector
+from armlet.errors import ArmletError
+from armlet.minimal.parameters import MinimalParameters, as_array, is_number, standard_names
+from armlet.minimal.places import Place, along_z, places, vanishes
+from armlet.robot import BASE, PHI, Robot
+from armlet.robot.displacement import Body
+from armlet.scalar import Matrix, Scalar
+
+NOISE = 1e-14
+"""Below this a factor is what rounding left of zero."""
+
+NOTHING = mirror(0, 0, 0, 0, 0, 0)
+Terms = Mapping[str, Scalar]
+Over = Callable[[str, Place, Body], Body]
+
+
+class Shown(NamedTuple):
+    """A parameter of one body, by its name, what it reads and which body has one of it alone."""
+
+    name: str
+    reads: Terms
+    alone: Terms
+
+
+class Combination:
+    """A linear combination of standard parameters, by their place in the row of all."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: dict[int, Scalar]) -> None:
+        self.terms = terms
+
+    def __add__(self, other: Any) -> "Combination":
+        terms = dict(self.terms)
+        for k, factor in terms_of(other):
+            terms[k] = terms[k] + factor if k in terms else factor
+        return Combination(terms)
+
+    def __mul__(self, factor: Scalar) -> "Combination":
+        return Combination({k: factor * x for k, x in self.terms.items()})
+
+    def __neg__(self) -> "Combination":
+        return self * -1
+
+    def __sub__(self, other: Any) -> "Combination":
+        return self.__add__(-other)
+
+    def __rsub__(self, other: Any) -> "Combination":
+        return (-self).__add__(other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def terms_of(x: Any) -> Iterable[tuple[int, Scalar]]:
+    """The terms of a combination, or of zero."""
+    return x.terms.items() if isinstance(x, Combination) else ()
+
+
+def lin(letter: str, place: Place, body: Body) -> Body:
+    """What goes over to the parent: of a sliding joint, all of it (Lin 1994, section 3)."""
+    return body if letter == "P" else symmetric(body)
+
+
+def khalil_gautier(letter: str, place: Place, body: Body) -> Body:
+    """What goes over to the parent: of a sliding joint, the inertia (Gautier and Khalil 1990).
+
+    The first moment goes along where the slide is along the only axis that has turned the body,
+    since it shows only there.
+    """
+    if letter == "R":
+        return symmetric(body)
+    _, c, J = body
+    unseen = not place.spatial and along_z(place.u)
+    return 0, c if unseen else ZERO, J
+
+
+def symmetric(body: Body) -> Body:
+    """The part of a body that is symmetric about the z axis: turning it changes nothing."""
+    m, c, J = body
+    return m, vector(0, 0, c[2]), mirror(J[1, 1], 0, 0, J[1, 1], 0, 0)
+
+
+KINDS: dict[str, Over] = {"lin": lin, "khalil_gautier": khalil_gautier}
+
+
+def closed_form(
+    robot: Robot, rotors: bool = False, friction: bool = False, kind: str = "lin"
+) -> MinimalParameters:
+    """The minimal parameters of a robot, by Theorem 5 of Lin 1994, on trees along each path.
+
+    From the tips inwards, body i takes over what the joints beyond it cannot tell from a part of
+    it. That makes the constant part m̂, k, U of composite body i, of which the torques show:
+
+        joint i turns,  r <= i < s   Uzz; kx, ky if δ
+                        i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
+        joint i slides, always       m̂
+                        i > s        kx, ky, kz
+                        r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z, if σ
+
+    where r is the first joint on the way from the base that turns, s the first after it that
+    turns about another direction, and u the axis of r in frame i. δ is 0 where all joints up to i
+    are along one another and along gravity, and those that turn share one line; σ is 0 where the
+    slide is along u.
+
+    Without any gravity there is one exception: where all joints up to i >= s turn about axes
+    through one point, kx and ky show only in Uxz and Uyz taken about that point.
+
+    A rotor's inertia adds to Uzz of a joint r, or of a joint s across it, and to m̂ of a slide that
+    neither weight nor another joint tells from it; elsewhere it is a parameter of its own.
+    Friction adds three a joint.
+    """
+    if kind not in KINDS:
+        raise ArmletError(f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}")
+    place = places(robot, friction)
+    at_zero = robot.displacements([0] * robot.n)
+
+    def over(i: int, body: Body) -> Body:
+        """What goes over of a body on frame i, in the parent's frame."""
+        return at_zero[i].body(*KINDS[kind](robot.joint_letters[i], place[i], body))
+
+    bodies = constant_parts(robot, place, over, rotors)
+    standard = standard_names(robot.n, rotors, friction)
+    names, rows, columns = [], [], []
+    for i, p in robot.base_to_tips():
+        entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
+        for name, reads, alone in shown(robot.joint_letters[i], place[i], vanishes(robot.g)):
+            row = cleaned(sum((k * entries[x] for x, k in reads.items()), Combination({})))
+            unit = [alone.get(x, 0) for x in PHI]
+            goes = [-x for x in entries_of(over(i, body_of(unit)))] if p != BASE else []
+            rows.append(row)
+            columns.append(placed(i, unit) | placed(p, goes))
+            names.append(f"{name}{i + 1}{'*' if len(row.terms) > 1 else ''}")
+    for row in drive_rows(robot, place, rotors, friction):
+        own = max(row.terms)
+        rows.append(row)
+        columns.append({own: 1})
+        names.append(standard[own] + ("*" if len(row.terms) > 1 else ""))
+    Lam = matrix([row.terms for row in rows], len(standard))
+    back = matrix(columns, len(standard)).T
+    return MinimalParameters(robot, kind, tuple(names), standard, Lam, back)
+
+
+def constant_parts(
+    robot: Robot, place: list[Place], over: Callable[[int, Body], Body], rotors: bool
+) -> list[Body]:
+    """m̂, k and U of every composite body, each entry a combination of standard parameters.
+
+    A rotor that a body can stand in for enters as that body: a wheel, or a mass on the slide with
+    as much taken off what carries it.
+    """
+    bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.n)]
+
+    def add(i: int, body: Body) -> None:
+        if i != BASE:
+            m, c, J = bodies[i]
+            bodies[i] = m + body[0], c + body[1], J + body[2]
+
+    at_zero = robot.displacements([0] * robot.n)
+    for i, p in robot.base_to_tips():
+        rotor = Combination({10 * robot.n + i: 1})
+        if rotors and place[i].stands_in and robot.joints[i].letter == "R":
+            add(i, (0, ZERO, mirror(0, 0, 0, 0, 0, rotor)))
+        elif rotors and place[i].stands_in:
+            add(i, (rotor, ZERO, NOTHING))
+            add(p, at_zero[i].body(-rotor, ZERO, NOTHING))
+    for i in reversed(range(robot.n)):
+        add(robot.parent[i], over(i, bodies[i]))
+    return bodies
+
+
+def drive_rows(
+    robot: Robot, place: list[Place], rotors: bool, friction: bool
+) -> Iterator[Combination]:
+    """The parameters of the drives that stand for themselves.
+
+    Where a mass stands in for a rotor, its weight goes off the offset of the drive.
+    """
+    n, start = robot.n, 10 * robot.n
+    if rotors:
+        yield from (Combination({start + i: 1}) for i in range(n) if not place[i].stands_in)
+    if friction:
+        start += n if rotors else 0
+        yield from (Combination({start + k: 1}) for k in range(2 * n))
+        for i in range(n):
+            weighs = rotors and place[i].stands_in and robot.joints[i].letter == "P"
+            weight = {10 * n + i: place[i].g[2]} if weighs else {}
+            yield cleaned(Combination({start + 2 * n + i: 1} | weight))
+
+
+def placed(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
+    """The ten entries of body i by their place in the row of all."""
+    return {10 * i + k: x for k, x in enumerate(entries)}
+
+
+def shown(letter: str, place: Place, weightless: bool) -> Iterator[Shown]:
+    """The parameters of body i that the torques show."""
+    if letter == "P":
+        yield one("m")
+        if place.spatial:
+            yield from map(one, ("cx", "cy", "cz"))
+        elif place.u is not None and not along_z(place.u):
+            x, y, z = place.u
+            across = 1 - z * z
+            k1, k2 = (-y, x, 0), (-z * x, -z * y, across)
+            for name, k in (("kappa1_", k1), ("kappa2_", k2)):
+                reads = dict(zip(("cx", "cy", "cz"), k, strict=True))
+                yield Shown(name, reads, {key: value / across for key, value in reads.items()})
+    elif not place.spatial:
+        yield one("Jzz")
+        if not (place.upright and place.coaxial):
+            yield from map(one, ("cx", "cy"))
+    else:
+        yield Shown("Jxx", {"Jxx": 1, "Jyy": -1}, {"Jxx": 1})
+        yield one("Jxy")
+        if weightless and place.centre is not None:
+            yield Shown("Jxz", {"Jxz": 1, "cx": place.centre[2]}, {"Jxz": 1})
+            yield Shown("Jyz", {"Jyz": 1, "cy": place.centre[2]}, {"Jyz": 1})
+            yield one("Jzz")
+        else:
+            yield from map(one, ("Jxz", "Jyz", "Jzz", "cx", "cy"))
+
+
+def one(name: str) -> Shown:
+    """A parameter of a body as it is."""
+    return Shown(name, {name: 1}, {name: 1})
+
+
+def body_of(entries: list[Any]) -> Body:
+    """Mass, first moment and inertia of ten entries in the order of PHI."""
+    return entries[9], vector(*entries[6:9]), mirror(*entries[:6])
+
+
+def entries_of(body: Body) -> list[Any]:
+    m, c, J = body
+    return [*six(J), *c, m]
+
+
+def cleaned(x: Combination) -> Combination:
+    return Combination({k: factor for k, factor in x.terms.items() if not noise(factor)})
+
+
+def noise(x: Scalar) -> bool:
+    return bool(abs(x) < NOISE if is_number(x) else x == 0)
+
+
+def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
+    """The rows, given by their entries."""
+    full = np.zeros((len(rows), width), dtype=object)
+    for row, terms in zip(full, rows, strict=True):
+        for k, x in terms.items():
+            row[k] = x
+    return as_array(full)

@@ -1,0 +1,40 @@
+"""When two sets say the same."""
+
+from typing import Any
+
+import numpy as np
+
+from armlet.errors import DataError
+from armlet.minimal.parameters import MinimalParameters
+
+TOLERANCE = 1e-8
+
+
+def equivalence(a: MinimalParameters, b: MinimalParameters) -> np.ndarray[Any, Any]:
+    """The nonsingular matrix M between two minimal sets of a robot, φ'(b) = M φ'(a).
+
+    Lin 1994, Corollary 6: two sets of one size are both minimal if and only if there is one.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("stanford")
+    >>> a, b = (armlet.minimal_parameters(robot, kind=k) for k in ("lin", "khalil_gautier"))
+    >>> M = armlet.equivalence(a, b)
+    >>> bool(abs(M @ a.values - b.values).max() < 1e-12)
+    True
+    """
+    if a.standard != b.standard:
+        raise DataError(
+            f"{a!r} and {b!r} are sets of different standard parameters: make both of one robot, "
+            "with the same rotors and friction"
+        )
+    if len(a) != len(b):
+        raise DataError(f"{a!r} and {b!r} differ in size, so one of them is not minimal")
+    M = np.asarray(b.Lam @ a.back, dtype=float)
+    left = np.abs(M @ a.Lam - b.Lam).max(axis=1, initial=0)
+    scale = np.abs(b.Lam).max(axis=1, initial=1)
+    if (left > TOLERANCE * scale).any():
+        name = b.names[int(np.argmax(left / scale))]
+        raise DataError(f"{name} of {b!r} is no combination of {a!r}: they are not equivalent")
+    return M

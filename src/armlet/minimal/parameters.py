@@ -1,0 +1,143 @@
+"""A set of minimal parameters: linear combinations of the standard ones, with names."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from armlet.errors import DataError
+from armlet.robot import PHI, Drive, Robot
+from armlet.scalar import Matrix, Scalar, Vector, is_zero, namespace
+
+Writer = Callable[[Any], str]
+ROTORS, FRICTION = Drive._fields[:1], Drive._fields[1:]
+LATEX = {"rotor_inertia": "I_{a%s}", "viscous": "f_{v%s}", "coulomb": "f_{c%s}",
+         "offset": "f_{0%s}", "m": "m_{%s}", "kappa": r"\kappa_{%s}"}  # fmt: skip
+
+
+def standard_names(n: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:
+    """The standard parameters by name: ten a body, then what the drives have, joint by joint."""
+    drive = (ROTORS if rotors else ()) + (FRICTION if friction else ())
+    return tuple(
+        [f"{key}{i + 1}" for i in range(n) for key in PHI]
+        + [f"{key}{i + 1}" for key in drive for i in range(n)]
+    )
+
+
+def standard_values(robot: Robot, names: Sequence[str]) -> Vector:
+    """The values of standard parameters of a robot, in the order of their names."""
+    known = robot.constants("inertia") | {
+        f"{key}{i + 1}": value
+        for i, drive in enumerate(robot.drives)
+        for key, value in drive._asdict().items()
+    }
+    return as_array([known[name] for name in names])
+
+
+def is_number(x: Scalar) -> bool:
+    """Whether x is a plain number, neither a symbol nor a traced scalar."""
+    return isinstance(x, int | float | np.number)
+
+
+def as_array(entries: Any) -> Matrix:
+    """An array of floats, if all entries are plain numbers, or of objects."""
+    array = np.array(entries, dtype=object)
+    return array.astype(float) if all(map(is_number, array.flat)) else array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MinimalParameters:
+    """A minimal set φ' = Λ φ: just what the torques of a robot depend on.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> found = armlet.minimal_parameters(armlet.load("planar2r"))
+    >>> found.names
+    ('Jzz1*', 'cx1*', 'cy1', 'Jzz2', 'cx2', 'cy2')
+    >>> found.expressions["cx1*"]
+    'cx1 + m2'
+    """
+
+    robot: Robot
+    kind: str
+    """Whose set it is: "lin", "khalil_gautier", or "rank" for one found numerically."""
+    names: tuple[str, ...]
+    """A name each; a star says that more goes in than the standard parameter of that name."""
+    standard: tuple[str, ...]
+    """The names of the standard parameters φ: ten a body as in `robot.phi`, then the drives'."""
+    Lam: Matrix
+    """Λ, a row a parameter and a column a standard parameter."""
+    back: Matrix
+    """One of the right inverses of Λ, Λ @ back = 1: its columns are full sets of parameters."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def phi(self) -> Vector:
+        """The robot's own standard parameters, in a row."""
+        return standard_values(self.robot, self.standard)
+
+    @cached_property
+    def values(self) -> Vector:
+        """The robot's own minimal parameters, Λ φ."""
+        return self.Lam @ self.phi
+
+    def full(self, phi_min: Any) -> Vector:
+        """One full set of standard parameters with the given minimal ones: Λ full(φ') = φ'.
+
+        It is one of many and makes the same torques as all of them; its bodies may be such as
+        there are none, with masses of zero. Leading axes stay.
+        """
+        given = np.asarray(phi_min)
+        if given.shape[-1:] != (len(self),):
+            raise DataError(f"phi_min has shape {given.shape}: expected {len(self)} parameters")
+        return given @ self.back.T
+
+    @cached_property
+    def expressions(self) -> dict[str, str]:
+        """Each parameter as a sum of standard parameters, by name."""
+        return {name: written(self.terms(name), str, str, " ") for name in self.names}
+
+    def terms(self, name: str) -> dict[str, Scalar]:
+        """The standard parameters that go into one, with their factors."""
+        row = self.Lam[self.names.index(name)]
+        return {x: k for x, k in zip(self.standard, row, strict=True) if not is_zero(k)}
+
+    def latex(self) -> str:
+        """The set as LaTeX, a line a parameter, to stand in an align environment."""
+        sums = {x: written(self.terms(x), symbol, factor_in_latex, r"\,") for x in self.names}
+        return " \\\\\n".join(f"{symbol(name)} &= {total}" for name, total in sums.items())
+
+    def __repr__(self) -> str:
+        of = f"{len(self)} of {len(self.standard)}"
+        return f"<MinimalParameters ({self.kind}) of {self.robot.name!r}: {of}>"
+
+
+def written(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:
+    """A sum of terms, such as Jzz2 + 0.17 m3 - cx4; factors that are numbers to six digits."""
+    text = ""
+    for name, x in terms.items():
+        size = f"{abs(x):.6g}" if is_number(x) else f"({factor(x)})"
+        sign = "-" if is_number(x) and x < 0 else "+"
+        term = symbol(name) if size == "1" else f"{size}{times}{symbol(name)}"
+        text += f" {sign} {term}" if text else f"{sign}{term}"
+    return text.removeprefix("+") or "0"
+
+
+def factor_in_latex(x: Scalar) -> str:
+    """A factor that is a SymPy expression, as LaTeX."""
+    return str(namespace(x).latex(x))
+
+
+def symbol(name: str) -> str:
+    """A parameter's name in LaTeX: Jzz2* is J_{zz2}^*."""
+    star = "^*" if name.endswith("*") else ""
+    head = name.rstrip("*").rstrip("0123456789")
+    number = name.rstrip("*").removeprefix(head)
+    if head.endswith("_"):
+        return rf"\{head[:-2]}^{{{head[-2]}{star[1:]}}}_{{{number}}}"
+    return (LATEX[head] % number if head in LATEX else f"{head[0]}_{{{head[1:]}{number}}}") + star

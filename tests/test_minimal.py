@@ -1,0 +1,264 @@
+"""Minimal parameters: as many as the rank, none that the torques do not show."""
+
+import json
+import os
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from robots import deviation, random_arm, random_robot, states, value, with_scalars
+from typer.testing import CliRunner
+
+import armlet
+from armlet.cli import app
+from armlet.dynamics.regressor import regressor
+from armlet.minimal import closed_form, lumped, rank
+
+ROBOTS = int(os.environ.get("ARMLET_MINIMAL_ROBOTS", "200"))
+SIZES = {
+    "puma560": (36, 40), "stanford": (33, 37), "ur3e": (36, 40), "ur5e": (36, 40),
+    "ur10e": (36, 40), "tx40": (36, 40), "rx90": (36, 40), "panda": (43, 48),
+    "iiwa14": (43, 48), "gen3": (43, 48), "scara": (8, 11), "planar3r": (9, 11),
+    "planar2r": (6, 7),
+}  # fmt: skip
+"""Minimal parameters, without and with rotor inertias, of the arms of the catalogue."""
+
+
+def special_arm(seed, n):
+    """An arm of parallel, crossing and coaxial axes, slides along and aslant to them."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (rng.choice([0, 0, 0, np.pi / 2, np.pi, np.pi / 3]), rng.choice([0, 0, 0.3]),
+         rng.choice([0, 0.4]), rng.choice([0, np.pi / 2, 0.7]))
+        for _ in range(n)
+    ]  # fmt: skip
+    joints = "".join(rng.choice(list("RRP"), n)) if seed % 5 else "R" * n
+    inertia = [(1.0, (0.1, 0.2, 0.3), np.eye(3))] * n
+    return armlet.Robot.from_dh(rows, convention="modified", joints=joints, inertia=inertia)
+
+
+def along_first_turning(robot):
+    """Gravity along the first axis that turns."""
+    g = np.array([0, 0, 9.81], dtype=object)
+    X = robot.displacements([0] * robot.n)
+    for k in reversed(robot.path(max(robot.joint_letters.find("R"), 0))):
+        g = X[k].vector(g)
+    return g
+
+
+def any_robot(folder, seed):
+    """An arm or a tree of 1 to 9 joints under some gravity or none."""
+    rng = np.random.default_rng(seed)
+    n = 1 + seed % 9
+    kind = seed % 4
+    if kind == 0:
+        robot = random_robot(folder, seed, n, drives=True)[0]
+    elif kind == 1:
+        robot = random_robot(folder, seed, n, special=1.0)[0]
+    else:
+        robot = random_arm(seed, n) if kind == 2 else special_arm(seed, n)
+    across = np.array([9.81, 0, 0], dtype=object)
+    choices = [robot.g, 0 * across, across, along_first_turning(robot), rng.normal(size=3)]
+    return replace(robot, g=np.array(choices[seed // 4 % 5], dtype=object))
+
+
+def stacked(robot, seed=0, **options):
+    """The regressor of many random states, one below the other."""
+    state = states(robot, 12 * robot.n + 20, seed)
+    Y = armlet.trace(robot, "regressor", **options).function(np)(*state)
+    return Y.reshape(-1, Y.shape[-1])
+
+
+DRIVES = ({"rotors": True}, {"friction": True}, {"rotors": True, "friction": True})
+
+
+@pytest.mark.parametrize("part", range(20))
+def test_size_is_the_rank_and_no_torque_changes(tmp_path, part):
+    """Both closed forms, on random robots; with what drives add, on one in five."""
+    for seed in range(part, ROBOTS, 20):
+        robot = any_robot(tmp_path, seed)
+        check_set(robot, seed)
+        if seed // 20 % 5 == part % 5:
+            check_set(robot, seed, **DRIVES[seed % 3])
+
+
+def check_set(robot, seed, **drives):
+    Y = stacked(robot, seed, parameters="standard", **drives)
+    lin, kg = (closed_form(robot, **drives, kind=kind) for kind in ("lin", "khalil_gautier"))
+    assert len(lin) == len(kg) == rank(Y), seed
+    for found in (lin, kg):
+        assert np.abs(found.Lam @ found.back - np.eye(len(found))).max() < 1e-12, seed
+        assert deviation(Y @ found.back @ found.Lam, Y) < 1e-12, seed
+    Y_min = stacked(robot, seed, **drives)
+    assert deviation(Y_min, Y @ lin.back) < 1e-12, seed
+    assert rank(Y_min) == len(lin), seed
+    assert np.linalg.matrix_rank(armlet.equivalence(lin, kg)) == len(lin), seed
+
+
+@pytest.mark.parametrize(("name", "sizes"), SIZES.items())
+def test_arms_of_the_catalogue_have_the_known_number(name, sizes):
+    robot = armlet.load(name)
+    assert tuple(len(armlet.minimal_parameters(robot, rotors=r)) for r in (False, True)) == sizes
+    assert len(armlet.minimal_parameters(robot, kind="rank")) == sizes[0]
+
+
+@pytest.mark.parametrize(("name", "size"), [("puma560", 38), ("stanford", 35), ("panda", 45)])
+def test_gravity_off_the_first_axis_shows_two_more(name, size):
+    robot = armlet.load(name).with_gravity((1.0, 2.0, 3.0))
+    assert len(armlet.minimal_parameters(robot)) == size
+
+
+def test_without_gravity_axes_through_one_point_hide_first_moments():
+    """Lin's set has 8 on two crossing axes; without gravity the rank is 6."""
+    rows = [(0, 0, 0, 0), (np.pi / 2, 0, 0, 0)]
+    body = (1.0, (0.1, 0.2, 0.3), np.eye(3))
+    arm = armlet.Robot.from_dh(rows, convention="modified", joints="RR", inertia=[body, body])
+    arm = replace(arm, rows=(arm.rows[0], arm.rows[1]._replace(d=0.3)))
+    assert len(armlet.minimal_parameters(arm.with_gravity((9.81, 0, 0)))) == 10
+    assert len(armlet.minimal_parameters(arm)) == 8
+    still = arm.with_gravity((0, 0, 0))
+    assert len(armlet.minimal_parameters(still)) == rank(stacked(still, parameters="standard")) == 6
+    assert armlet.minimal_parameters(still).expressions["Jxz2*"] == "Jxz2 - 0.3 cx2"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_torques_are_the_regressor_times_the_parameters(tmp_path, seed):
+    robot = any_robot(tmp_path, seed)
+    q, qd, qdd = states(robot, seed=seed)
+    tau = value(robot, "inverse_dynamics", q, qd, qdd)
+    friction = value(robot, "friction_torque", qd)
+    bare = value(robot.without_drives(), "inverse_dynamics", q, qd, qdd)
+    holding = value(robot, "gravity_torque", q)
+    for given, expected in [
+        ({}, bare), ({"rotors": True}, tau), ({"rotors": True, "friction": True}, tau + friction)
+    ]:  # fmt: skip
+        found = armlet.minimal_parameters(robot, **given)
+        for parameters, phi in (("standard", found.phi), ("minimal", found.values)):
+            program = armlet.trace(robot, "regressor", parameters=parameters, **given)
+            assert deviation(program.function(np)(q, qd, qdd) @ phi, expected) < 1e-12
+    at_rest = armlet.trace(robot, "gravity_regressor").function(np)(q)
+    found = armlet.minimal_parameters(robot)
+    assert np.abs(at_rest @ found.values - holding).max() < 1e-12 * max(1, np.abs(bare).max())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_torques_stay_when_the_minimal_parameters_do(tmp_path, seed):
+    """Any full set with the same minimal parameters, the one that `full` gives among them."""
+    robot = any_robot(tmp_path, seed).without_drives()
+    state = states(robot, seed=seed)
+    found = armlet.minimal_parameters(robot)
+    change = np.random.default_rng(seed).normal(size=10 * robot.n)
+    hidden = change - found.full(found.Lam @ change)
+    expected = value(robot, "inverse_dynamics", *state)
+    for phi in (found.phi + hidden, found.full(found.values)):
+        other = robot.with_inertia(phi)
+        assert deviation(value(other, "inverse_dynamics", *state), expected) < 1e-12
+        np.testing.assert_allclose(
+            armlet.minimal_parameters(other).values, found.values, rtol=1e-11, atol=1e-12
+        )
+
+
+def test_lumping_keeps_the_minimal_parameters():
+    robot = armlet.load("stanford")
+    found = armlet.minimal_parameters(robot)
+    lumps = armlet.minimal_parameters(lumped(robot))
+    np.testing.assert_allclose(lumps.values, found.values, atol=1e-13)
+
+
+def test_the_method_takes_the_options_of_the_regressor():
+    robot = armlet.load("puma560")
+    q, qd, qdd = states(robot, 5)
+    found = armlet.minimal_parameters(robot, rotors=True, friction=True)
+    tau = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
+    Y = robot.regressor(q, qd, qdd, rotors=True, friction=True)
+    assert Y.shape == (5, 6, len(found))
+    assert deviation(Y @ found.values, tau) < 1e-12
+    assert robot.regressor(q[0], qd[0], qdd[0]).shape == (6, 36)
+    assert robot.regressor(q, qd, qdd, parameters="standard").shape == (5, 6, 60)
+    with pytest.raises(armlet.ArmletError, match="parameters is 'all'"):
+        robot.regressor(q, qd, qdd, parameters="all")
+
+
+def test_entries_that_are_zero_for_every_state_are_exact_zeros():
+    program = armlet.trace(armlet.load("puma560"), "regressor")
+    Y = program.outputs[0]
+    names = armlet.minimal_parameters(armlet.load("puma560")).names
+    bodies = [int(name.rstrip("*")[-1]) - 1 for name in names]
+    below = [(j, k) for k, body in enumerate(bodies) for j in range(body + 1, 6)]
+    assert len(below) > 50
+    assert all(isinstance(Y[entry], int) and Y[entry] == 0 for entry in below)
+
+
+def test_the_regressor_takes_any_scalar():
+    robot = random_arm(6, 3)
+    state = [rows[0] for rows in states(robot)]
+    expected = np.array(regressor(robot, *state), dtype=float)
+    with mpmath.workdps(50):
+        exactly = [np.array([mpmath.mpf(x) for x in row]) for row in state]
+        precise = regressor(with_scalars(robot, mpmath.mpf), *exactly, parameters="standard")
+        assert deviation(precise, regressor(robot, *state, parameters="standard")) < 1e-14
+    symbols = [np.array(sympy.symbols(f"{x}:{robot.n}")) for x in ("q", "a", "b")]
+    values = {
+        s: v for row, at in zip(symbols, state, strict=True) for s, v in zip(row, at, strict=True)
+    }
+    Y = sympy.Matrix(regressor(robot, *symbols)).evalf(subs=values)
+    assert deviation(np.array(Y), expected) < 1e-12
+
+
+def test_the_set_of_a_general_arm_is_symbolic():
+    found = armlet.minimal_parameters(armlet.general_arm("RRP"))
+    assert len(found) == 3 + 7 + 4
+    assert found.expressions["cx1*"] == "cx1 + (a2) m2 + (a2) m3"
+    assert len(armlet.minimal_parameters(armlet.general_arm("RRRRRR"))) == 38
+    program = armlet.trace(armlet.general_arm("RRP"), "regressor")
+    assert program.outputs[0].shape == (3, 14)
+
+
+@pytest.mark.parametrize("name", ["puma560", "stanford", "scara"])
+def test_sets_are_equivalent_however_they_are_found(name):
+    robot = armlet.load(name)
+    lin, kg, ranked = (
+        armlet.minimal_parameters(robot, rotors=True, kind=kind)
+        for kind in ("lin", "khalil_gautier", "rank")
+    )
+    for other in (kg, ranked):
+        M = armlet.equivalence(lin, other)
+        assert deviation(M @ lin.values, other.values) < 1e-8
+        assert np.linalg.matrix_rank(M) == len(lin)
+
+
+def test_sets_that_are_not_equivalent_are_told_apart():
+    robot = armlet.load("puma560")
+    found = armlet.minimal_parameters(robot)
+    with pytest.raises(armlet.DataError, match="different standard parameters"):
+        armlet.equivalence(found, armlet.minimal_parameters(robot, rotors=True))
+    with pytest.raises(armlet.DataError, match="differ in size"):
+        armlet.equivalence(found, armlet.minimal_parameters(robot.with_gravity((1, 2, 3))))
+    Lam = found.Lam.copy()
+    Lam[0] = np.eye(60)[3]
+    with pytest.raises(armlet.DataError, match="no combination"):
+        armlet.equivalence(found, replace(found, Lam=Lam))
+    with pytest.raises(armlet.ArmletError, match="no minimal set is called 'all'"):
+        armlet.minimal_parameters(robot, kind="all")
+    with pytest.raises(armlet.DataError, match="expected 36 parameters"):
+        found.full(np.zeros(10))
+
+
+def test_latex_has_a_line_a_parameter():
+    found = armlet.minimal_parameters(armlet.load("stanford"), rotors=True, friction=True)
+    lines = found.latex().splitlines()
+    assert len(lines) == len(found)
+    assert r"m_{3}^* &= m_{3} + m_{4} + m_{5} + m_{6} \\" in lines
+
+
+def test_the_command_prints_the_set():
+    runner = CliRunner()
+    out = runner.invoke(app, ["minimal", "scara", "--json"])
+    data = json.loads(out.stdout)
+    assert (data["size"], data["rank"], data["standard"]) == (8, 8, 40)
+    assert data["parameters"][-1]["expression"] == "cy4"
+    assert "8 of 40" in runner.invoke(app, ["minimal", "scara"]).stdout
+    assert r"J_{zz4} &= J_{zz4}" in runner.invoke(app, ["minimal", "scara", "--latex"]).stdout
+    assert "11 of 44" in runner.invoke(app, ["minimal", "scara", "--rotors"]).stdout
