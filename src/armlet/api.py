@@ -288,9 +288,16 @@ class Method:
     def __get__(self, robot: Robot | None, _: type | None = None) -> Any:
         if robot is None:
             return self
-        kernel = kernel_of(robot, self.name)
-        entry = kernel.entry(partial(self.called, robot))
+        try:
+            kernel = kernel_of(robot, self.name)
+        except ArmletError:  # an option may mend it; if not, the call says so
+            return partial(self.called, robot)
+        about = f"{self.name}{self.__signature__}\n--\n\n{self.__doc__}"
+        entry = kernel.entry(partial(self.called, robot), about)
         return vars(robot).setdefault(self.name, entry)
+
+    def __call__(self, robot: Robot, *args: Any, **kwargs: Any) -> Any:
+        return getattr(robot, self.name)(*args, **kwargs)
 
     def called(self, robot: Robot, *args: Any, **kwargs: Any) -> Any:
         """What the compiled entry does not take: batches, options, other kinds of array."""

@@ -43,7 +43,7 @@ def entry(program: Program, dtype: str) -> str:
     ]
     for k, shape in enumerate(shapes):
         lines += _checked(k, shape)
-    lines += [f"check{len(shapes)}:", *_called(len(shapes), outputs)]
+    lines += [f"check{len(shapes)}:", *_called(len(shapes), outputs, program.single)]
     lines += [
         "slow:",
         "%answer = call ptr @PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %keywords)",
@@ -116,9 +116,9 @@ def _checked(k: int, shape: tuple[int, ...]) -> list[str]:
     return [*lines, f"br i1 {right}, label %check{k + 1}, label %slow"]
 
 
-def _called(inputs: int, outputs: Sequence[tuple[int, ...]]) -> list[str]:
-    """Make the results, run the kernel, and return them, several as a tuple."""
-    lines = []
+def _called(inputs: int, outputs: Sequence[tuple[int, ...]], single: bool) -> list[str]:
+    """Make the results, run the kernel, and return them: the single one bare, else a tuple."""
+    lines: list[str] = []
     for k, shape in enumerate(outputs):
         r = f"%r{k}"
         lines += [
@@ -126,7 +126,8 @@ def _called(inputs: int, outputs: Sequence[tuple[int, ...]]) -> list[str]:
             f"{r} = call ptr @armlet_new_array(ptr @armlet_array_type, ptr @armlet_dtype, "
             f"i32 {len(shape)}, ptr @shape{k}, ptr null, ptr null, i32 0, ptr null)",
             f"{r}.made = icmp ne ptr {r}, null",
-            f"br i1 {r}.made, label %made{k}, label %failed",
+            f"br i1 {r}.made, label %made{k}, label %failed{k}",
+            *_failed(k),
             f"made{k}:",
             *_field(f"{r}.data", r, DATA, "ptr"),
         ]
@@ -134,13 +135,25 @@ def _called(inputs: int, outputs: Sequence[tuple[int, ...]]) -> list[str]:
         f"ptr %r{k}.data" for k in range(len(outputs))
     ]
     lines.append(f"call void @one({', '.join(data)})")
-    if len(outputs) == 1:
-        lines.append("ret ptr %r0")
-    else:
-        lines.append(f"%tuple = call ptr @PyTuple_New(i64 {len(outputs)})")
-        lines += [
+    if single:
+        return [*lines, "ret ptr %r0"]
+    size = len(outputs)
+    return [
+        *lines,
+        f"%tuple = call ptr @PyTuple_New(i64 {size})",
+        "%tuple.made = icmp ne ptr %tuple, null",
+        f"br i1 %tuple.made, label %made{size}, label %failed{size}",
+        *_failed(size),
+        f"made{size}:",
+        *(
             f"%set{k} = call i32 @PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %r{k})"
-            for k in range(len(outputs))
-        ]
-        lines.append("ret ptr %tuple")
-    return [*lines, "failed:", "ret ptr null"]
+            for k in range(size)
+        ),
+        "ret ptr %tuple",
+    ]
+
+
+def _failed(made: int) -> list[str]:
+    """Out of memory: give back the results made so far and let the exception pass."""
+    freed = [f"call void @Py_DecRef(ptr %r{k})" for k in range(made)]
+    return [f"failed{made}:", *freed, "ret ptr null"]

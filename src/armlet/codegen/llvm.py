@@ -4,10 +4,12 @@ All sines and cosines of a program are taken together: in one state the angles o
 the lanes of a vector, in a batch the states do.
 """
 
-import struct
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from armlet.codegen.fuse import Node, fused
 from armlet.codegen.rows import load_columns, store_columns
@@ -68,11 +70,11 @@ class Body:
     lines: list[str] = field(default_factory=list)
     name: dict[int, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def T(self) -> str:
         return self.target.element if self.lanes == 1 else f"<{self.lanes} x {self.target.element}>"
 
-    @property
+    @cached_property
     def words(self) -> dict[str, str]:
         """What the lines of the table are filled with beside operands."""
         scalar = {"double": "f64", "float": "f32"}[self.target.element]
@@ -86,7 +88,8 @@ class Body:
 
     def number(self, x: float) -> str:
         if self.target.element == "float":
-            x = struct.unpack("<f", struct.pack("<f", x))[0]
+            with np.errstate(over="ignore"):
+                x = float(np.float32(x))
         value = bits(float(x))
         return value if self.lanes == 1 else splat(self.target.element, value, self.lanes)
 
@@ -308,6 +311,7 @@ def module(target: Target, *functions: str) -> str:
                 f"declare {T} @llvm.fma.{name}({T}, {T}, {T})",
                 f"declare {T} @llvm.sqrt.{name}({T})",
                 f"declare {T} @llvm.fabs.{name}({T})",
+                f"declare {T} @llvm.copysign.{name}({T}, {T})",
             ]
     F, n = target.element, target.lanes
     S = {"double": "f64", "float": "f32"}[F]
@@ -315,7 +319,8 @@ def module(target: Target, *functions: str) -> str:
         f"declare <{n} x {F}> @llvm.masked.load.v{n}{S}.p0(ptr, i32, <{n} x i1>, <{n} x {F}>)",
         f"declare void @llvm.masked.store.v{n}{S}.p0(<{n} x {F}>, ptr, i32, <{n} x i1>)",
         f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',
-        *(near(lanes, target.fuses) for lanes in widths),
-        *(far(lanes) for lanes in widths),
     ]
+    for lanes in widths:
+        if any(f"@sincos.near{lanes}(" in text for text in functions):
+            lines += [near(lanes, target.fuses), far(lanes)]
     return "\n".join([*lines, *functions]) + "\n"

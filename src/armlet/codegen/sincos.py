@@ -2,15 +2,23 @@
 
 Valid up to |x| = 1e5. A multiple k of a quarter turn is taken off in three parts, the polynomials
 are those of fdlibm on [-π/4, π/4], and the quadrant k mod 4 says which of the two is which and
-with what sign. Beyond 1e5, and for what is not a number, the C library is asked.
+with what sign. Beyond 1e5, and for what is not a number, the C library is asked, lane by lane, so
+that no lane's bits depend on its neighbours'.
 """
 
 import struct
 from math import pi
 
 REACH = 1e5
-QUARTER_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
-"""π/2 in parts; the first two have 33 bits, so that their products with k are exact."""
+QUARTER_PARTS = {
+    True: (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
+    False: (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21),
+}
+"""π/2 in parts, where the machine fuses and where it does not.
+
+Fused, x - k p₀ is exact. Unfused, two parts have 33 bits, so that their products with k are. All
+are positive, so that -0.0 stays what it is.
+"""
 ROUND = 1.5 * 2.0**52
 """Adding this rounds to a whole number, which then stands in the last bits."""
 
@@ -60,10 +68,19 @@ def near(lanes: int, fuses: bool) -> str:
 
     fma("%t", "%x", number(2 / pi), number(ROUND))
     lines += [f"%k = fsub {V} %t, {number(ROUND)}", f"%quadrant = bitcast {V} %t to {I}"]
-    for k, part in enumerate(QUARTER_PARTS):
-        fma(f"%r{k}", "%k", number(-part), f"%r{k - 1}" if k else "%x")
-    lines += [f"%z = fmul {V} %r2, %r2", f"%rz = fmul {V} %r2, %z"]
-    fma("%small", "%rz", polynomial("s", SIN), "%r2")
+    first, second, third = QUARTER_PARTS[fuses]
+    fma("%r0", "%k", number(-first), "%x")
+    fma("%r1", "%k", number(-second), "%r0")
+    if fuses:
+        fma("%r", "%k", number(-third), "%r1")
+    else:
+        lines.append(f"%moved = fsub {V} %r1, %r0")
+        fma("%lost", "%k", number(second), "%moved")
+        fma("%rest", "%k", number(third), "%lost")
+        lines.append(f"%r = fsub {V} %r1, %rest")
+    lines += [f"%z = fmul {V} %r, %r", f"%rz = fmul {V} %r, %z"]
+    fma("%unsigned", "%rz", polynomial("s", SIN), "%r")
+    lines.append(f"%small = call {V} @llvm.copysign.v{lanes}f64({V} %unsigned, {V} %r)")
     lines += [
         f"%zz = fmul {V} %z, %z",
         f"%half = fmul {V} %z, {number(0.5)}",
@@ -91,18 +108,27 @@ def near(lanes: int, fuses: bool) -> str:
 
 
 def far(lanes: int) -> str:
-    """The function @sincos.far of any vector: the C library, lane by lane."""
-    V = f"<{lanes} x double>"
-    lines = []
-    for name in ("sin", "cos"):
+    """The function @sincos.far of any vector: the C library for the lanes out of reach."""
+    V, B = f"<{lanes} x double>", f"<{lanes} x i1>"
+    pair = f"{{ {V}, {V} }}"
+    lines = [
+        f"%near = call {pair} @sincos.near{lanes}({V} %x)",
+        f"%abs = call {V} @llvm.fabs.v{lanes}f64({V} %x)",
+        f"%is_far = fcmp ugt {V} %abs, {splat('double', bits(REACH), lanes)}",
+    ]
+    for part, name in enumerate(("sin", "cos")):
+        found = "poison"
         for k in range(lanes):
-            before = f"%{name}.{k - 1}" if k else "poison"
-            after = f"%{name}.{k}" if k < lanes - 1 else f"%{name}"
             lines += [
                 f"%{name}.x{k} = extractelement {V} %x, i32 {k}",
                 f"%{name}.y{k} = call double @{name}(double %{name}.x{k})",
-                f"{after} = insertelement {V} {before}, double %{name}.y{k}, i32 {k}",
+                f"%{name}.{k} = insertelement {V} {found}, double %{name}.y{k}, i32 {k}",
             ]
+            found = f"%{name}.{k}"
+        lines += [
+            f"%{name}.near = extractvalue {pair} %near, {part}",
+            f"%{name} = select {B} %is_far, {V} {found}, {V} %{name}.near",
+        ]
     return _function("far", lanes, lines, "noinline")
 
 

@@ -12,6 +12,7 @@ from armlet.errors import CompileError, DataError
 from armlet.graph.count import Count, counted
 from armlet.graph.differentiate import slopes
 from armlet.graph.graph import OPERATIONS, Graph, Traced, live
+from armlet.graph.matrices import matrix_function
 
 Shape = tuple[int, ...]
 
@@ -106,13 +107,14 @@ class Program:
         Parameters
         ----------
         namespace : module
-            numpy (or another array module with `stack` and `reshape`) for arrays of floats with
-            any leading axes; sympy or mpmath for object arrays of their scalars.
+            numpy, jax.numpy or torch for their arrays with any leading axes; casadi for its
+            matrices; sympy or mpmath for object arrays of their scalars.
 
         Returns
         -------
         callable
-            Takes the inputs in order, gives the output, or the tuple of outputs.
+            Takes the inputs in order, gives the output, or the tuple of outputs. Those of JAX and
+            PyTorch can be differentiated, mapped and, in JAX, compiled.
 
         Examples
         --------
@@ -128,6 +130,9 @@ class Program:
                 f"{self.name} has symbolic constants ({', '.join(self.symbols[:4])}, …): "
                 "they can be counted and printed; give them values, or make them arguments"
             )
+
+        if namespace.__name__ == "casadi":
+            return matrix_function(self, namespace)
 
         def call(*args: Any) -> Any:
             given = self._arguments(args, namespace if arrays else np)
@@ -154,7 +159,7 @@ class Program:
         entries: dict[str, list[Any]] = {}
         leading: Shape | None = None
         for arg, (name, shape) in zip(args, self.inputs.items(), strict=True):
-            array = namespace.asarray(arg)
+            array = _array(arg, namespace)
             split = len(array.shape) - len(shape)
             own = tuple(array.shape[:split])
             if split < 0 or tuple(array.shape[split:]) != shape:
@@ -178,7 +183,7 @@ class Program:
     ) -> Any:
         """The values as arrays of the outputs' shapes, after the leading axes."""
         results = []
-        example = next((x for entries in given.values() for x in entries), 0.0)
+        example = next((x for entries in given.values() for x in entries), None)
         done = 0
         for output in self.outputs:
             part = values[done : done + output.size]
@@ -188,14 +193,21 @@ class Program:
                 entries[:] = part
                 results.append(entries.reshape(output.shape))
             else:
-                full = [y if np.ndim(y) else y + namespace.zeros_like(example) for y in part]
+                zero = namespace.zeros(()) if example is None else namespace.zeros_like(example)
+                full = [y + zero if isinstance(y, int | float) else y for y in part]
                 stacked = namespace.stack(full, -1) if full else namespace.zeros(0)
-                results.append(stacked.reshape((*np.shape(example), *output.shape)))
+                results.append(stacked.reshape((*zero.shape, *output.shape)))
         return results[0] if self.single else tuple(results)
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.inputs)
         return f"<Program {self.name}({arguments}): {self.count()}>"
+
+
+def _array(x: Any, namespace: ModuleType) -> Any:
+    """An array of the namespace; PyTorch's own are taken as they are, with their derivatives."""
+    tensor = getattr(namespace, "Tensor", None)
+    return x if tensor is not None and isinstance(x, tensor) else namespace.asarray(x)
 
 
 def program(

@@ -1,34 +1,56 @@
 """LLVM in process: IR text to machine code."""
 
 import ctypes
+import functools
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from armlet.codegen.entry import DATA, DESCRIPTOR, DIMENSIONS, FLAGS, RANK, READY, TYPE
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
+from armlet.runtime import cache
 
 NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 """Places in NumPy's table of functions, fixed since NumPy 1.7."""
 
 
-class Code:
-    """Machine code in memory, kept as long as this object lives."""
+class Code(np.ndarray[Any, Any]):
+    """Machine code in memory, kept as long as this object lives.
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
-        self.kept: list[Any] = []
-        """What must live as long as the code."""
+    It holds its engine as an array holds its entries, which the garbage collector does not see.
+    The collector would take apart an engine that it finds in a dead cycle at once, though a
+    finalizer in that cycle may still call the code. A function keeps it in the place of its
+    module, so it has a hash and is false, as no module would be.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        return False
+
+    @classmethod
+    def of(cls, engine: Any, *kept: Any) -> "Code":
+        """The code in an engine, with what must live as long as it."""
+        code = cls(1 + len(kept), dtype=object)
+        for k, thing in enumerate((engine, *kept)):
+            code[k] = thing
+        return code
+
+    @property
+    def engine(self) -> Any:
+        return self[0]
 
     def address(self, name: str) -> int:
-        return int(self._engine.get_function_address(name))
+        return int(self.engine.get_function_address(name))
 
 
-@cache
+@functools.cache
 def start() -> None:
     """Make LLVM know this machine, and where NumPy and CPython are."""
     llvm.initialize_native_target()
@@ -58,8 +80,19 @@ def host(dtype: str) -> Target:
 
 
 def compiled(text: str) -> Code:
-    """The machine code of a module."""
+    """The machine code of a module, from the disk if it was compiled before."""
     target = machine()
+    name = cache.key(*_versions(), target.triple, llvm.get_host_cpu_name(), features(), text)
+    known = cache.load(name)
+    module = _parsed(text, target) if known is None else llvm.parse_assembly("")
+    engine = llvm.create_mcjit_compiler(module, target)
+    engine.set_object_cache(lambda _, found: cache.save(name, found), lambda _: known)
+    engine.finalize_object()
+    return Code.of(engine)
+
+
+def _parsed(text: str, target: Any) -> Any:
+    """The module that a text describes, its small functions in place."""
     try:
         module = llvm.parse_assembly(text)
     except RuntimeError as error:
@@ -67,9 +100,13 @@ def compiled(text: str) -> Code:
     inline = llvm.create_new_module_pass_manager()
     inline.add_always_inliner_pass()
     inline.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
-    engine = llvm.create_mcjit_compiler(module, target)
-    engine.finalize_object()
-    return Code(engine)
+    return module
+
+
+def _versions() -> tuple[str, str]:
+    from armlet import __version__
+
+    return __version__, str(llvmlite.__version__)
 
 
 class MethodDefinition(ctypes.Structure):
@@ -86,15 +123,37 @@ class MethodDefinition(ctypes.Structure):
 FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-def fast_call(code: Code, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+def fast_call(
+    code: Code, name: str, otherwise: Callable[..., Any], about: str
+) -> Callable[..., Any]:
     """The entry in compiled code as a function of Python's own kind, which keeps the code."""
-    definition = MethodDefinition(name.encode(), code.address("entry"), FASTCALL_KEYWORDS, None)
-    code.kept.append(definition)
+    definition = MethodDefinition(
+        name.encode(), code.address("entry"), FASTCALL_KEYWORDS, about.encode()
+    )
+    kept = Code.of(code.engine, definition)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function: Callable[..., Any] = new(ctypes.addressof(definition), otherwise, code)
+    function: Callable[..., Any] = new(ctypes.addressof(definition), otherwise, kept)
     return function
+
+
+@functools.cache
+def reads_arrays() -> bool:
+    """Whether arrays lie in memory as the entry takes them to, in this Python and this NumPy."""
+    array = np.zeros((2, 3))
+
+    def found(offset: int, kind: Any = ctypes.c_size_t) -> Any:
+        return kind.from_address(id(array) + offset).value
+
+    return (
+        found(TYPE) == id(np.ndarray)
+        and found(DATA) == array.ctypes.data
+        and found(RANK, ctypes.c_int32) == array.ndim
+        and found(DESCRIPTOR) == id(np.dtype(np.float64))
+        and found(FLAGS, ctypes.c_int32) & READY == READY
+        and tuple((ctypes.c_int64 * 2).from_address(found(DIMENSIONS))) == array.shape
+    )
 
 
 def _symbols() -> dict[str, int]:

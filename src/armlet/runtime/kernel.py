@@ -5,16 +5,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from math import prod
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from armlet.codegen.entry import entry
-from armlet.codegen.llvm import many_states, module, one_state
+from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
-from armlet.runtime.engine import compiled, fast_call, host
+from armlet.runtime.engine import Code, compiled, fast_call, host, reads_arrays
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("float64", "float32")
@@ -28,6 +27,8 @@ class Kernel:
     program : Program
     dtype : {"float64", "float32"}
         What it computes in; arrays of other kinds are converted once.
+    target : Target, optional
+        What to compile for instead of all that this machine has; its dtype is the kernel's.
 
     Examples
     --------
@@ -39,7 +40,9 @@ class Kernel:
     (1000, 2)
     """
 
-    def __init__(self, program: Program, dtype: str = "float64") -> None:
+    def __init__(
+        self, program: Program, dtype: str = "float64", target: Target | None = None
+    ) -> None:
         if dtype not in DTYPES:
             raise CompileError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
         if program.symbols:
@@ -48,9 +51,8 @@ class Kernel:
                 "they can be counted and printed; give them values, or make them arguments"
             )
         self.program = program
-        self.dtype = np.dtype(dtype)
-        self._target = host(dtype)
-        self._lock = Lock()
+        self.target = host(dtype) if target is None else target
+        self.dtype = np.dtype(self.target.dtype)
 
     @property
     def operations(self) -> Count:
@@ -62,26 +64,29 @@ class Kernel:
         """The compiled way in: what calling the kernel does, without Python in between."""
         return self.entry(self.evaluate)
 
-    def entry(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """A compiled function that runs the kernel on one state's arrays, and else asks another."""
-        return fast_call(self._one, self.program.name, otherwise)
+    def entry(self, otherwise: Callable[..., Any], about: str = "") -> Callable[..., Any]:
+        """A compiled function that runs the kernel on one state's arrays, and else asks another.
+
+        What it is about is its docstring, which may begin with its signature as CPython has it.
+        """
+        if not reads_arrays():
+            return otherwise
+        return fast_call(self._one, self.program.name, otherwise, about)
 
     @cached_property
-    def _one(self) -> Any:
+    def _one(self) -> Code:
         """The code for one state."""
-        with self._lock:
-            text = module(self._target, one_state(self.program, self._target))
-            return compiled(text + entry(self.program, self.dtype.name))
+        text = module(self.target, one_state(self.program, self.target))
+        return compiled(text + entry(self.program, self.dtype.name))
 
     @cached_property
-    def _many(self) -> Callable[..., None]:
-        """The code for rows of states."""
-        with self._lock:
-            one, many = (f(self.program, self._target) for f in (one_state, many_states))
-            self._rows = compiled(module(self._target, one, many))
+    def _many(self) -> tuple[Callable[..., None], Code]:
+        """The function for rows of states, and its code, which must live as long."""
+        one, many = (f(self.program, self.target) for f in (one_state, many_states))
+        code = compiled(module(self.target, one, many))
         count = len(self.program.inputs) + len(self.program.outputs)
         kinds = [*[ctypes.c_void_p] * count, ctypes.c_int64, ctypes.c_int64]
-        return ctypes.CFUNCTYPE(None, *kinds)(self._rows.address("many"))
+        return ctypes.CFUNCTYPE(None, *kinds)(code.address("many")), code
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
         """The results for one state or many.
@@ -101,6 +106,8 @@ class Kernel:
 
     def evaluate(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
         """What the compiled entry does not take: batches, other kinds of array, bad ones."""
+        if not isinstance(threads, int | np.integer) or threads < 1:
+            raise DataError(f"threads is {threads!r}: expected a whole number, 1 or more")
         given, leading = self._inputs(arrays)
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
         results = self._results(shapes, out, given)
@@ -119,20 +126,21 @@ class Kernel:
             _leading(name, array, shape)
             for (name, shape), array in zip(self.program.inputs.items(), given, strict=True)
         ]
+        first = leading[0] if leading else ()
         for name, axes in zip(names, leading, strict=True):
-            if axes != leading[0]:
+            if axes != first:
                 raise DataError(
-                    f"{name} has leading axes {axes}, {names[0]} has {leading[0]}: all arrays must "
+                    f"{name} has leading axes {axes}, {names[0]} has {first}: all arrays must "
                     "have the same"
                 )
-        return given, leading[0]
+        return given, first
 
     def _converted(self, name: str, x: Any) -> Array:
         try:
             array = np.asarray(x)
             if array.dtype.kind not in "biuf":
                 raise TypeError(f"its dtype is {array.dtype}")
-            return np.ascontiguousarray(array, dtype=self.dtype).reshape(array.shape)
+            return np.require(array, self.dtype, ["C", "A"])
         except (TypeError, ValueError) as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
 
@@ -142,30 +150,31 @@ class Kernel:
         results = list(out) if isinstance(out, tuple | list) else [out]
         if len(results) != len(shapes):
             raise DataError(f"out has {len(results)} arrays: expected {len(shapes)}")
-        for array, shape in zip(results, shapes, strict=True):
-            self._check_out(array, shape, [*given, *(x for x in results if x is not array)])
+        for k, shape in enumerate(shapes):
+            self._check_out(results[k], shape, [*given, *results[:k]])
         return results
 
     def _check_out(self, array: Any, shape: tuple[int, ...], others: list[Array]) -> None:
-        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        if found != self.dtype:
+        if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
+            found = getattr(array, "dtype", type(array).__name__)
             raise DataError(f"out is {found}: expected a {self.dtype} array")
         if array.shape != shape:
             raise DataError(f"out has shape {array.shape}: expected {shape}")
-        if not array.flags.c_contiguous or not array.flags.writeable:
-            raise DataError("out is not contiguous and writeable: expected an array that is both")
+        if not array.flags.carray:
+            raise DataError("out is not contiguous, aligned and writeable: expected all three")
         if any(np.may_share_memory(array, x) for x in others):
             raise DataError("out shares memory with another array: expected one of its own")
 
     def _run(self, arrays: list[Array], count: int, threads: int) -> None:
+        many, _ = self._many
         pointers = [array.ctypes.data for array in arrays]
-        if threads <= 1 or count < 2 * threads:
-            self._many(*pointers, 0, count)
+        if count < 2 * threads:
+            many(*pointers, 0, count)
             return
         step = -(-count // threads)
         parts = [(start, min(start + step, count)) for start in range(0, count, step)]
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda part: self._many(*pointers, *part), parts))
+            list(pool.map(lambda part: many(*pointers, *part), parts))
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.program.inputs)
@@ -177,6 +186,6 @@ def _leading(name: str, array: Array, shape: tuple[int, ...]) -> tuple[int, ...]
     split = array.ndim - len(shape)
     if split < 0 or array.shape[split:] != shape:
         raise DataError(
-            f"{name} has shape {array.shape}: expected (..., {', '.join(map(str, shape))})"
+            f"{name} has shape {array.shape}: expected ({', '.join(map(str, ('...', *shape)))})"
         )
     return tuple(array.shape[:split])
