@@ -35,7 +35,7 @@ def count(robot, quantity, minimal):
     return [counted.M, counted.A]
 
 
-def counts(names=None):
+def counts(names=None, quantities=QUANTITIES):
     """All parameters and minimal ones, by arm and quantity."""
     arms = {name: armlet.load(name) for name in armlet.catalogue()}
     arms |= {f"general {letters}": armlet.general_arm(letters) for letters in GENERAL}
@@ -45,7 +45,7 @@ def counts(names=None):
                 "all": count(robot, quantity, minimal=False),
                 "minimal": count(robot, quantity, minimal=True),
             }
-            for quantity in QUANTITIES
+            for quantity in quantities
             if robot.n <= 6 or not quantity.startswith("cartesian")
         }
         for name, robot in arms.items()
@@ -68,7 +68,7 @@ def table():
     """The table of the README: M + A, OpenSYMORO's in brackets."""
     head = ("arm", "inverse dynamics, all parameters", "minimal", "inertia matrix, minimal")
     lines = [" | ".join(head), " | ".join(["---"] * len(head))]
-    for name, found in counts(OPENSYMORO).items():
+    for name, found in counts(OPENSYMORO, ("inverse_dynamics", "inertia_matrix")).items():
         cells = [
             found["inverse_dynamics"]["all"],
             found["inverse_dynamics"]["minimal"],

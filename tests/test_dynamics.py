@@ -13,7 +13,7 @@ from armlet.graph import traced
 TABLE = [(quantity, name) for quantity, entries in FORMULATIONS.items() for name in entries]
 DEFINED = [(quantity, name) for quantity, name in TABLE if hasattr(definition, quantity)]
 EXACT = [entry for entry in DEFINED if not FORMULATIONS[entry[0]][entry[1]].traced]
-SEEDS = range(24)
+SEEDS = range(16)
 
 
 def arguments(quantity, robot, seed=0):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import deviation, random_arm, random_robot, states
+from robots import deviation, random_arm, random_robot, states, value
 
 import armlet
 from armlet.algebra import Z_AXIS
@@ -89,7 +89,7 @@ def test_what_comes_with_the_torques_is_the_torques_and_the_slopes(tmp_path, nam
     robot, _ = random_robot(tmp_path, 7, 5, drives=True)
     q, qd, qdd = (x[0] for x in states(robot))
     tau, *triple = TABLE[name].given["inverse dynamics"](robot, q, qd, qdd)
-    assert deviation(tau, robot.inverse_dynamics(q, qd, qdd)) < 1e-12
+    assert deviation(tau, value(robot, "inverse_dynamics", q, qd, qdd)) < 1e-12
     for found, expected in zip(triple, TABLE[name].function(robot, q, qd, qdd), strict=True):
         assert np.array_equal(found, expected)
 
@@ -110,10 +110,10 @@ def test_the_state_space_is_the_slope_of_the_motion(tmp_path, seed):
     n = robot.n
 
     def motion(x):
-        return np.concatenate([x[n:], robot.forward_dynamics(x[:n], x[n:], tau)])
+        return np.concatenate([x[n:], value(robot, "forward_dynamics", x[:n], x[n:], tau)])
 
-    A, B = robot.state_space(q, qd, tau)
-    by_tau = differences(lambda tau: robot.forward_dynamics(q, qd, tau), tau)
+    A, B = value(robot, "state_space", q, qd, tau)
+    by_tau = differences(lambda tau: value(robot, "forward_dynamics", q, qd, tau), tau)
     assert deviation(A, differences(motion, np.concatenate([q, qd]))) < 1e-6
     assert deviation(B, np.concatenate([0 * by_tau, by_tau])) < 1e-6
 
@@ -124,7 +124,7 @@ def test_forward_slopes_come_out_by_any_recursion(tmp_path, name):
     state = states(robot)
     program = armlet.trace(robot, "forward_linearization", linearization=name)
     for found, expected in zip(
-        program.function(np)(*state), robot.forward_linearization(*state), strict=True
+        program.function(np)(*state), value(robot, "forward_linearization", *state), strict=True
     ):
         assert deviation(found, expected) < 1e-9
     with pytest.raises(armlet.ArmletError, match="'reverse_mode' differentiates"):
@@ -170,12 +170,19 @@ def test_the_cartesian_model_gives_the_torques(n, seed):
     robot = random_arm(seed, n)
     state = states(robot, seed=seed)
     J, _, _, acceleration = tool_motion(robot, *state)
-    D, C, G = robot.cartesian_model(*state[:2])
+    D, C, G = value(robot, "cartesian_model", *state[:2])
     f = along(D, acceleration) + C + G
     limit = 1e-13 * np.linalg.cond(J).max() ** 2
-    assert deviation(np.einsum("ski,sk->si", J, f), robot.inverse_dynamics(*state)) < limit
-    assert deviation(np.einsum("ski,skl,slj->sij", J, D, J), robot.inertia_matrix(state[0])) < limit
-    assert deviation(np.einsum("ski,sk->si", J, G), robot.gravity_torque(state[0])) < limit
+    assert (
+        deviation(np.einsum("ski,sk->si", J, f), value(robot, "inverse_dynamics", *state)) < limit
+    )
+    assert (
+        deviation(np.einsum("ski,skl,slj->sij", J, D, J), value(robot, "inertia_matrix", state[0]))
+        < limit
+    )
+    assert (
+        deviation(np.einsum("ski,sk->si", J, G), value(robot, "gravity_torque", state[0])) < limit
+    )
 
 
 @pytest.mark.parametrize("seed", GENERAL)
@@ -185,8 +192,8 @@ def test_the_cartesian_slopes_are_those_of_the_joints(n, seed):
     state = states(robot, seed=seed)
     dq, dqd, dqdd = np.random.default_rng(seed).normal(size=(3, 3, n))
     J, Jd, Jdd, _ = tool_motion(robot, *state)
-    H, V, P = robot.linearization(*state)
-    Dx, Vx, Px = robot.cartesian_linearization(*state)
+    H, V, P = value(robot, "linearization", *state)
+    Dx, Vx, Px = value(robot, "cartesian_linearization", *state)
     moved = along(J, dq), along(Jd, dq) + along(J, dqd)
     moved = *moved, along(Jdd, dq) + 2 * along(Jd, dqd) + along(J, dqdd)
     found = along(Px, moved[0]) + along(Vx, moved[1]) + along(Dx, moved[2])
@@ -216,11 +223,11 @@ def test_in_the_plane_they_are_the_slopes_by_the_coordinates_of_the_tool(arms):
             at = at - np.linalg.solve(jacobians(at, qd)[0], position(at) - x[:3])
         speed = np.linalg.solve(jacobians(at, qd)[0], x[3:6])
         J, Jd = jacobians(at, speed)
-        return robot.inverse_dynamics(at, speed, np.linalg.solve(J, x[6:] - Jd @ speed))
+        return value(robot, "inverse_dynamics", at, speed, np.linalg.solve(J, x[6:] - Jd @ speed))
 
     J, Jd = jacobians(q, qd)
     x = np.concatenate([position(q), J @ qd, J @ qdd + Jd @ qd])
-    Dx, Vx, Px = (slope[:, rows] for slope in robot.cartesian_linearization(q, qd, qdd))
+    Dx, Vx, Px = (slope[:, rows] for slope in value(robot, "cartesian_linearization", q, qd, qdd))
     assert deviation(np.hstack([Px, Vx, Dx]), differences(torques, x, 1e-5)) < 1e-6
 
 
@@ -242,4 +249,4 @@ def test_cartesian_models_need_a_tool_that_all_joints_move(arms):
         arms["panda"].cartesian_model(np.zeros(7), np.zeros(7))
     robot = arms["puma560"]
     with pytest.raises(armlet.ModelError, match="of the 6 joints of robot 'puma560' move frame"):
-        robot.cartesian_model(np.zeros(6), np.zeros(6), frame=robot.links[2])
+        value(robot, "cartesian_model", np.zeros(6), np.zeros(6), frame=robot.links[2])

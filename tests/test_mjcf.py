@@ -5,6 +5,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from robots import value
 
 import armlet
 
@@ -45,15 +46,15 @@ def assert_agrees(robot, text, seed=0):
     mujoco.mj_fullM(m, d, H)
     mujoco.mj_rne(m, d, 0, bias)
     for ours, theirs in (
-        (robot.inertia_matrix(q), H[np.ix_(index, index)]),
-        (robot.bias(q, qd), bias[index]),
-        (robot.inverse_dynamics(q, qd, qdd), d.qfrc_inverse[index]),
+        (value(robot, "inertia_matrix", q), H[np.ix_(index, index)]),
+        (value(robot, "bias", q, qd), bias[index]),
+        (value(robot, "inverse_dynamics", q, qd, qdd), d.qfrc_inverse[index]),
     ):
         assert np.linalg.norm(ours - theirs) <= TOLERANCE * np.linalg.norm(theirs)
     for kind in ("body", "site"):
         for k in range(getattr(m, f"n{kind}")):
             there = getattr(d, kind)(k)
-            X = robot.forward_kinematics(q, frame=there.name or f"{kind}{k}")
+            X = value(robot, "forward_kinematics", q, frame=there.name or f"{kind}{k}")
             np.testing.assert_allclose(X[:3, :3].ravel(), there.xmat, atol=TOLERANCE)
             np.testing.assert_allclose(X[:3, 3], there.xpos, atol=TOLERANCE)
 
