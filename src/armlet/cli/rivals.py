@@ -14,11 +14,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Rival(NamedTuple):
-    """A library: one call by quantity, and batches of rows by quantity and threads."""
+    """A library: by quantity, what to call for one state and for rows of them.
+
+    A call takes the state after its own arguments; a batch takes threads=, rows and results.
+    """
 
     name: str
-    calls: dict[str, Callable[..., Any]]
-    batches: dict[str, Callable[..., Any]]
+    calls: dict[str, partial[Any]]
+    batches: dict[str, Callable[..., None]]
 
 
 def rivals(robot: Robot) -> tuple[list[Rival], list[str]]:
@@ -27,8 +30,8 @@ def rivals(robot: Robot) -> tuple[list[Rival], list[str]]:
     for name, make in {"Pinocchio": pinocchio, "MuJoCo": mujoco}.items():
         try:
             found.append(make(robot))
-        except (ImportError, ValueError) as error:
-            skipped.append(f"{name}: {error}")
+        except (ImportError, RuntimeError, ValueError) as error:
+            skipped.append(f"{name}: {str(error).splitlines()[0]}")
     return found, skipped
 
 
@@ -49,18 +52,18 @@ def pinocchio(robot: Robot) -> Rival:
         "regressor": pin.computeJointTorqueRegressor,
     }
     calls = {key: partial(f, model, model.createData()) for key, f in functions.items()}
-    batches = {}
+    batches: dict[str, Callable[..., None]] = {}
     if hasattr(pin, "rneaInParallel"):
         pool = pin.ModelPool(model, 2)
 
-        def batch(function: Any, *rows: Array, threads: int) -> Any:
-            return function(threads, pool, *(x.T for x in rows))
+        def batch(function: Any, *rows: Array, threads: int) -> None:
+            function(threads, pool, *(x.T for x in rows))
 
         batches = {
             "inverse_dynamics": partial(batch, pin.rneaInParallel),
             "forward_dynamics": partial(batch, pin.abaInParallel),
         }
-    return Rival(f"Pinocchio {pin.__version__}", calls, batches)
+    return Rival("Pinocchio", calls, batches)
 
 
 def mujoco(robot: Robot) -> Rival:
@@ -101,10 +104,10 @@ def mujoco(robot: Robot) -> Rival:
         mj.mj_forward(model, data)
         return np.asarray(data.qacc)
 
-    calls = {
+    calls: dict[str, Callable[..., Array]] = {
         "inverse_dynamics": inverse,
         "inertia_matrix": inertia,
         "bias": bias,
         "forward_dynamics": forward,
     }
-    return Rival(f"MuJoCo {mj.__version__}", calls, {})
+    return Rival("MuJoCo", {key: partial(f) for key, f in calls.items()}, {})

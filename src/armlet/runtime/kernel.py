@@ -2,8 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -13,6 +12,7 @@ from armlet.codegen.entry import entry
 from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
+from armlet.runtime.crew import shared
 from armlet.runtime.engine import Code, compiled, fast_call, host, reads_arrays
 
 Array = np.ndarray[Any, Any]
@@ -168,13 +168,7 @@ class Kernel:
     def _run(self, arrays: list[Array], count: int, threads: int) -> None:
         many, _ = self._many
         pointers = [array.ctypes.data for array in arrays]
-        if count < 2 * threads:
-            many(*pointers, 0, count)
-            return
-        step = -(-count // threads)
-        parts = [(start, min(start + step, count)) for start in range(0, count, step)]
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda part: many(*pointers, *part), parts))
+        shared(partial(many, *pointers), count, threads)
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.program.inputs)

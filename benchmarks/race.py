@@ -1,0 +1,238 @@
+"""The race: armlet's kernels on the Panda beside Pinocchio, CasADi and MuJoCo, in one run.
+
+    python benchmarks/race.py                  the tables, and which bars are met
+    python benchmarks/race.py --readme         the table of the README
+    python benchmarks/race.py --json FILE      all of it as data
+
+From Python, Pinocchio and MuJoCo are called as `armlet bench --peers` does. Natively, Pinocchio's
+headers are compiled here with clang and its CasADi output with gcc, which takes two minutes and is
+kept in --build; that needs Eigen (pip install cmeel-eigen) and CasADi (pip install casadi), here or
+in the site-packages given by --site. What is missing is left out and said.
+"""
+
+import argparse
+import json
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+from compiled import CASADI, CLANG, HERE, native
+from rich.console import Console
+from rich.table import Table
+
+import armlet
+from armlet.cli.bench import compared, described, nanoseconds, show
+from armlet.cli.measure import TIMED, first_call, machine, measured
+from armlet.cli.rivals import rivals
+
+CHAINS = (10, 20, 40, 60)
+
+BARS = {
+    "call": {
+        "inverse_dynamics": 0.2,
+        "inertia_matrix": 0.35,
+        "forward_dynamics": 0.2,
+        "linearization": 0.4,
+    },
+    CLANG: {
+        "inverse_dynamics": 0.2,
+        "inertia_matrix": 0.25,
+        "forward_dynamics": 0.25,
+        "linearization": 0.4,
+    },
+    CASADI: dict.fromkeys(
+        ("inverse_dynamics", "inertia_matrix", "forward_dynamics", "linearization"), 0.6
+    ),
+    "rows": {"inverse_dynamics": 1 / 40, "forward_dynamics": 1 / 25},
+}
+"""armlet's time over Pinocchio's, at most."""
+FIRST = {"inverse_dynamics": 0.5, "forward_dynamics": 1.5, "linearization": 5.0}
+"""Seconds to trace and compile for seven joints, at most; 20 for inverse dynamics of sixty."""
+FIRST_LONG, THREADED, SHARE = 20.0, 1.7, 0.6
+
+
+# ------------------------------------------------------------------ compile times
+
+
+def chain(n):
+    """A serial arm of n turning joints with general frames and bodies."""
+    rng = np.random.default_rng(n)
+    rows = rng.uniform(-1, 1, (n, 4))
+    bodies = [
+        (rng.uniform(1, 2), rng.uniform(-0.2, 0.2, 3), np.diag(rng.uniform(0.1, 0.15, 3)))
+        for _ in range(n)
+    ]
+    return armlet.Robot.from_dh(rows, convention="modified", inertia=bodies, name=f"chain{n}")
+
+
+def growth():
+    """First calls of inverse dynamics of longer chains, and their operations."""
+    found = {}
+    for n in CHAINS:
+        robot = chain(n)
+        count = armlet.trace(robot, "inverse_dynamics").count()
+        found[str(n)] = first_call(robot, "inverse_dynamics", 1) | {"operations": count.total}
+    return found
+
+
+# ------------------------------------------------------------------ bars
+
+
+def bars(data):
+    """What was asked, what was found, and whether it is met."""
+    rows = []
+
+    def at_most(what, bar, found):
+        rows.append((what, f"<= {bar:.3g}", f"{found:.3g}", found <= bar))
+
+    def at_least(what, bar, found):
+        known = found is not None
+        rows.append(
+            (what, f">= {bar:.3g}", f"{found:.3g}" if known else "busy", known and found >= bar)
+        )
+
+    for name, way, rival, theirs, mine in compared(data):
+        bar = BARS.get(way, {}).get(name)
+        if bar is not None and rival == "Pinocchio":
+            ratio = mine["median"] / theirs["median"]
+            if way == "rows":
+                at_least(f"{name}, rows, times faster than Pinocchio", 1 / bar, 1 / ratio)
+            else:
+                at_most(f"{name}, {way}, over Pinocchio", bar, ratio)
+    for rival in (CLANG, CASADI):
+        for name, times in data["native"]["quantities"].items():
+            bar = BARS[rival].get(name)
+            if bar is not None and rival in times:
+                ratio = times["armlet"]["median"] / times[rival]["median"]
+                at_most(f"{name}, code alone, over {rival}", bar, ratio)
+    for name, found in data["quantities"].items():
+        batch = found["batch"]["float64"]
+        at_least(f"{name}, two threads over one", THREADED, batch["two_over_one"])
+        at_least(f"{name}, rows, share of the arithmetic bound", SHARE, batch["share"])
+        if name in FIRST:
+            at_most(f"{name}, first call, s", FIRST[name], _first(found["first"]))
+    chains = data["chains"]
+    short, long = (chains[str(n)] for n in (CHAINS[0], CHAINS[-1]))
+    at_most(f"inverse dynamics of {CHAINS[-1]} joints, first call, s", FIRST_LONG, _first(long))
+    per = [_first(x) / x["operations"] for x in (short, long)]
+    at_most("its seconds an operation, over those of 10 joints", 1.5, per[1] / per[0])
+    return rows
+
+
+def _ratio(over, under):
+    return over["median"] / under["median"]
+
+
+def _first(times):
+    return times["trace"] + times["one"]
+
+
+# ------------------------------------------------------------------ printing
+
+
+def show_all(data, console):
+    show(data, console)
+    for name, version in data["native"]["versions"].items():
+        console.print(f"{name}: {version}", style="dim", highlight=False)
+    table = Table(title="\nnative loops: nanoseconds a state", box=None, title_justify="left")
+    table.add_column("quantity")
+    for column in ("armlet", CLANG, "ratio", CASADI, "ratio", "off"):
+        table.add_column(column, justify="right")
+    for name, times in data["native"]["quantities"].items():
+        cells = []
+        for rival in (CLANG, CASADI):
+            if rival in times:
+                cells += [nanoseconds(times[rival]), f"{_ratio(times['armlet'], times[rival]):.3f}"]
+            else:
+                cells += ["", ""]
+        off = [f"{x['difference']:.0e}" for x in times.values() if "difference" in x]
+        table.add_row(name, nanoseconds(times["armlet"]), *cells, ", ".join(off))
+    console.print(table)
+
+    table = Table(title="\nfirst call of inverse dynamics, chains", box=None, title_justify="left")
+    for column in ("joints", "M + A", "trace, s", "compile, s", "rows, s", "µs an operation"):
+        table.add_column(column, justify="right")
+    for n, x in data["chains"].items():
+        each = f"{_first(x) / x['operations'] * 1e6:.0f}"
+        times = (f"{x[key]:.2f}" for key in ("trace", "one", "rows"))
+        table.add_row(n, str(x["operations"]), *times, each)
+    console.print(table)
+
+    table = Table(title="\nbars", box=None, title_justify="left")
+    for column in ("what", "bar", "found", ""):
+        table.add_column(column, justify="left" if column == "what" else "right")
+    for what, bar, found, met in data["bars"]:
+        missed = "not known" if found == "busy" else "[red]missed[/]"
+        table.add_row(what, bar, found, "[green]met[/]" if met else missed)
+    console.print(table)
+
+
+def readme(data):
+    """The table of the README: nanoseconds a state, in brackets how many times faster."""
+    head = (
+        "quantity", "armlet, a call from Python", "Pinocchio", "armlet, code alone",
+        "Pinocchio, clang", "Pinocchio → CasADi → C", "armlet, 100,000 rows", "`…InParallel`",
+    )  # fmt: skip
+    lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))]
+    theirs = {(name, way): x for name, way, rival, x, _ in compared(data) if rival == "Pinocchio"}
+
+    def cell(rival, mine):
+        if rival is None:
+            return ""
+        return f"{rival['median'] * 1e9:.0f} ({_ratio(rival, mine):.0f}×)"
+
+    for name, found in data["quantities"].items():
+        alone = data["native"]["quantities"][name]
+        rows = found["batch"]["float64"]["1"]
+        cells = (
+            name.replace("_", " "),
+            f"{found['call']['median'] * 1e9:.0f}",
+            cell(theirs.get((name, "call")), found["call"]),
+            f"{alone['armlet']['median'] * 1e9:.0f}",
+            cell(alone.get(CLANG), alone["armlet"]),
+            cell(alone.get(CASADI), alone["armlet"]),
+            f"{rows['median'] * 1e9:.0f}",
+            cell(theirs.get((name, "rows")), rows),
+        )
+        lines.append(" | ".join(cells))
+    told = [*described(data), *data["native"]["versions"].values()]
+    about = (
+        "Nanoseconds a state, Panda, medians; in brackets how many times faster armlet is. Printed "
+        f"by `python benchmarks/race.py --readme` on {'; '.join(told)}."
+    )
+    return "\n".join([about, "", *(f"| {line} |" for line in lines)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--readme", action="store_true", help="print the table of the README")
+    parser.add_argument("--json", type=Path, help="write all to this file")
+    parser.add_argument("--site", type=Path, action="append", default=[], help="more packages")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument(
+        "--build", type=Path, default=Path.home() / ".cache" / "armlet-race", help="a folder"
+    )
+    asked = parser.parse_args()
+    console = Console(file=sys.stderr if asked.readme else sys.stdout, width=110)
+    robot = armlet.load("panda").without_drives()
+    found, skipped = rivals(robot)
+    host = machine(asked.rounds)
+    data = {"robot": robot.name, "joints": robot.n, "machine": host}
+    data["native"] = native(
+        robot, asked.build.resolve(), [HERE, *asked.site], asked.rounds, skipped
+    )
+    data["quantities"] = {name: measured(robot, name, asked.rounds, host, found) for name in TIMED}
+    data["chains"] = growth()
+    data["skipped"] = skipped
+    data["bars"] = bars(data)
+    data["platform"] = platform.platform()
+    if asked.json:
+        asked.json.write_text(json.dumps(data, indent=2) + "\n")
+    show_all(data, console)
+    if asked.readme:
+        print(readme(data))
+
+
+if __name__ == "__main__":
+    main()

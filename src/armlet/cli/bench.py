@@ -1,0 +1,163 @@
+"""armlet bench"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from armlet.cli.measure import DTYPES, THREADS, TIMED, machine, measured
+from armlet.cli.rivals import rivals
+from armlet.errors import ArmletError
+from armlet.models import load
+
+
+def bench(
+    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.")] = "panda",
+    peers: Annotated[bool, typer.Option("--peers", help="Time Pinocchio and MuJoCo too.")] = False,
+    file: Annotated[Path | None, typer.Option("--json", help="Write JSON to this file.")] = None,
+    rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 15,
+) -> None:
+    """Time the compiled kernels of a robot: calls, the code alone, batches, the first call.
+
+    Drives are off. Times are medians of rounds in turns: processor time on one core, wall time of
+    two threads.
+
+    Example: armlet bench panda --peers
+    """
+    if file is not None and not file.absolute().parent.is_dir():
+        raise ArmletError(f"{file} cannot be written: {file.absolute().parent} is no directory")
+    console = Console()
+    arm = load(robot).without_drives()
+    found, skipped = rivals(arm) if peers else ([], [])
+    host = machine(rounds)
+    names = track(TIMED, description="timing", transient=True, console=console)
+    data = {
+        "robot": arm.name,
+        "joints": arm.n,
+        "machine": host,
+        "quantities": {name: measured(arm, name, rounds, host, found) for name in names},
+        "skipped": skipped,
+    }
+    show(data, console)
+    if file is not None:
+        file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        console.print(f"wrote {file}", highlight=False)
+
+
+def show(data: dict[str, Any], console: Console) -> None:
+    """The tables."""
+    for line in described(data):
+        console.print(line, style="dim", highlight=False)
+    console.print(_single(data))
+    console.print(_rows(data))
+    if any(found["rivals"] for found in data["quantities"].values()):
+        console.print(_beside(data))
+    for line in data["skipped"]:
+        console.print(f"left out: {line}", style="dim", highlight=False)
+
+
+def described(data: dict[str, Any]) -> list[str]:
+    """The machine and the versions, in words."""
+    host = data["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in host["versions"].items())
+    each = host["fused"]["float64"] / host["clock"]
+    return [
+        f"{host['cpu']}, {host['cores']} cores, {host['clock'] / 1e9:.2f} GHz, "
+        f"{each:.2f} multiply-adds of {host['lanes']['float64']} float64 a cycle, "
+        f"load {host['load']}",
+        versions,
+    ]
+
+
+def nanoseconds(spread: dict[str, float]) -> str:
+    """The median and half the distance of the quartiles."""
+    around = (spread["high"] - spread["low"]) / 2
+    return f"{_short(spread['median'])} [dim]±{_short(around)}[/]"
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds * 1e9:.{1 if seconds < 1e-7 else 0}f}"
+
+
+def _table(title: str, words: list[str], numbers: list[str], caption: str) -> Table:
+    table = Table(title=f"\n{title}", box=None, header_style="bold", padding=(0, 1, 0, 0))
+    table.title_justify, table.caption, table.caption_justify = "left", caption, "left"
+    for column in words:
+        table.add_column(column, no_wrap=True)
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _single(data: dict[str, Any]) -> Table:
+    """One state at a time."""
+    table = _table(
+        f"{data['robot']}, one state: nanoseconds",
+        ["quantity"],
+        ["M", "A", "first call, ms", "call", "code alone"],
+        "first call: trace and compile; code alone: in a native loop over 256 states",
+    )
+    for name, found in data["quantities"].items():
+        table.add_row(
+            name,
+            str(found["operations"]["M"]),
+            str(found["operations"]["A"]),
+            f"{1e3 * (found['first']['trace'] + found['first']['one']):.0f}",
+            nanoseconds(found["call"]),
+            nanoseconds(found["kernel"]),
+        )
+    return table
+
+
+def _rows(data: dict[str, Any]) -> Table:
+    """Many states at a time."""
+    table = _table(
+        f"{data['robot']}, rows of states: nanoseconds a state",
+        ["quantity"],
+        ["float64", "two", "float32", "two", "bound", "reached", "writing"],
+        "batches of 100,000 states, results in given arrays; two: on two threads; bound: the "
+        "float64 arithmetic at the machine's rate of fused multiply-adds; writing: the results "
+        "filled with zeros",
+    )
+    for name, found in data["quantities"].items():
+        batch = found["batch"]
+        table.add_row(
+            name,
+            *(nanoseconds(batch[dtype][str(t)]) for dtype in DTYPES for t in THREADS),
+            _short(batch["float64"]["bound"]),
+            f"{batch['float64']['share']:.0%}",
+            _short(batch["float64"]["writing"]["median"]),
+        )
+    return table
+
+
+def _beside(data: dict[str, Any]) -> Table:
+    table = _table(
+        "from Python, beside other libraries: nanoseconds a state",
+        ["quantity", "", "rival"],
+        ["its time", "armlet", "ratio", "off"],
+        "rows, two: on two threads; ratio: armlet's time over the rival's; off: the largest "
+        "difference over the largest entry; armlet's regressor is for the minimal parameters",
+    )
+    for name, way, rival, theirs, mine in compared(data):
+        off = theirs.get("difference")
+        ratio = f"{mine['median'] / theirs['median']:.3f}"
+        told = "" if off is None else f"{off:.0e}"
+        table.add_row(name, way, rival, nanoseconds(theirs), nanoseconds(mine), ratio, told)
+    return table
+
+
+def compared(data: dict[str, Any]) -> list[tuple[str, str, str, dict[str, Any], dict[str, Any]]]:
+    """Quantity, way of calling, rival, its time and armlet's, for all that were timed together."""
+    lines = []
+    for name, found in data["quantities"].items():
+        lines += [(name, "call", rival, x, found["call"]) for rival, x in found["rivals"].items()]
+        for threads in THREADS:
+            mine = found["batch"]["float64"][str(threads)]
+            way = "rows" if threads == 1 else "rows, two"
+            lines += [(name, way, rival, x, mine) for rival, x in mine["rivals"].items()]
+    return lines

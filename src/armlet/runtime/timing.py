@@ -1,0 +1,243 @@
+"""How long code takes, and how long its arithmetic alone would.
+
+Everything is timed many times in turns, so that what disturbs the machine disturbs all alike;
+medians count, and the quartiles are their spread.
+"""
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from math import prod
+from statistics import median, quantiles
+from time import perf_counter, process_time
+from timeit import Timer
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armlet.codegen.llvm import many_states, module, one_state
+from armlet.graph import Program
+from armlet.runtime.engine import Code, compiled, host
+from armlet.runtime.kernel import Array, Kernel
+
+STATES = 256
+"""How many states a native loop goes through in turn."""
+TURNS = 4096
+"""How many turns one call of a native loop takes."""
+ROUND = 0.004
+"""How many seconds a round of one contestant lasts, at least."""
+ADDS, CHAINS, UNROLLED = 64, 12, 4
+
+
+class Spread(NamedTuple):
+    """Seconds: the median of the rounds and their quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+
+class Timed(NamedTuple):
+    """A call to time, and for how many states it is."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    states: int = 1
+
+    def timer(self, clock: Callable[[], float]) -> Timer:
+        names = [f"x{k}" for k in range(len(self.arguments))]
+        given = dict(zip(names, self.arguments, strict=True))
+        call = f"f({', '.join(names)})"
+        return Timer(call, timer=clock, globals={"f": self.function, **given})
+
+
+def spreads(calls: Mapping[str, Timed], rounds: int, threads: int = 1) -> dict[str, Spread]:
+    """The seconds a state of each call, all timed in turns.
+
+    One thread is timed by the processor time that it takes, on one core, so that other processes
+    do not count; several by the clock on the wall.
+    """
+    with one_core() if threads == 1 else nullcontext():
+        return _spreads(calls, rounds, process_time if threads == 1 else perf_counter)
+
+
+def _spreads(
+    calls: Mapping[str, Timed], rounds: int, clock: Callable[[], float]
+) -> dict[str, Spread]:
+    timers = {name: call.timer(clock) for name, call in calls.items()}
+    number = {name: _number(timer) for name, timer in timers.items()}
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, timer in timers.items():
+            timer.timeit(max(1, number[name] // 20))
+            spent = timer.timeit(number[name])
+            found[name].append(spent / number[name] / calls[name].states)
+    return {name: _spread(times) for name, times in found.items()}
+
+
+def _number(timer: Timer) -> int:
+    """How many calls fill a round."""
+    timer.timeit(1)
+    number = 1
+    while (spent := timer.timeit(number)) < ROUND:
+        number = max(2 * number, min(100 * number, round(number * ROUND / max(spent, 1e-9))))
+    return number
+
+
+def _spread(times: list[float]) -> Spread:
+    if len(times) == 1:
+        return Spread(times[0], times[0], times[0])
+    low, _, high = quantiles(times, n=4, method="inclusive")
+    return Spread(median(times), low, high)
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Stay on one core, where the system lets a process choose."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+# ------------------------------------------------------------------ the kernel without Python
+
+
+def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
+    """A compiled loop that runs the code for one state on 256 states in turn."""
+    program, target = kernel.program, kernel.target
+    code = compiled(module(target, one_state(program, target), _loop(program, target.element)))
+    given = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
+    results = [np.empty(output.shape, kernel.dtype) for output in program.outputs]
+    pointers = [array.ctypes.data for array in (*given, *results)]
+    loop = _function(code, "loop", len(pointers))
+    loop.kept = (given, results)
+    return Timed(loop, (*pointers, TURNS), TURNS)
+
+
+def _loop(program: Program, element: str) -> str:
+    """void @loop(ptr in…, ptr out…, i64 count)."""
+    sizes = {f"in{k}": prod(shape) for k, shape in enumerate(program.inputs.values())}
+    outputs = [f"out{k}" for k in range(len(program.outputs))]
+    lines = [
+        f"define void @loop({', '.join(f'ptr %{name}' for name in (*sizes, *outputs))}, "
+        "i64 %count) #0 {",
+        "entry:",
+        "br label %turn",
+        "turn:",
+        "%i = phi i64 [ 0, %entry ], [ %next, %turn ]",
+        f"%k = and i64 %i, {STATES - 1}",
+    ]
+    for name, size in sizes.items():
+        lines += [
+            f"%{name}.at = mul i64 %k, {size}",
+            f"%{name}.row = getelementptr {element}, ptr %{name}, i64 %{name}.at",
+        ]
+    rows = [f"ptr %{name}.row" for name in sizes] + [f"ptr %{name}" for name in outputs]
+    lines += [
+        f"call void @one({', '.join(rows)})",
+        "%next = add i64 %i, 1",
+        "%last = icmp eq i64 %next, %count",
+        "br i1 %last, label %done, label %turn",
+        "done:",
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _function(code: Code, name: str, pointers: int) -> Any:
+    kinds = [*[ctypes.c_void_p] * pointers, ctypes.c_int64]
+    function: Any = ctypes.CFUNCTYPE(None, *kinds)(code.address(name))
+    function.code = code
+    return function
+
+
+# ------------------------------------------------------------------ the arithmetic bound
+
+ARITHMETIC = re.compile(
+    r"= (?:(?:fadd|fsub|fmul|fdiv)|call) <(\d+) x (double|float)>(?: @llvm\.(?:fma|sqrt)| %| <)"
+)
+SINES = re.compile(r"call .* @(sincos\.near\d+)")
+
+
+def vector_operations(kernel: Kernel) -> tuple[float, float]:
+    """The arithmetic of a block of states, in operations on whole registers.
+
+    A fused multiply-add is one. First those of the program, then those of its sines and cosines.
+    """
+    program, target = kernel.program, kernel.target
+    text = module(target, one_state(program, target), many_states(program, target))
+    functions = dict(re.findall(r"define .*? @([\w.]+)\(.*?\{\n(.*?)\n\}", text, re.DOTALL))
+
+    def registers(lines: str) -> float:
+        bits = {"double": 64, "float": 32}
+        found = ARITHMETIC.findall(lines)
+        return sum(int(lanes) * bits[element] / target.width for lanes, element in found)
+
+    sines = sum(registers(functions[name]) for name in SINES.findall(functions["many"]))
+    return registers(functions["many"]), sines
+
+
+def clock(rounds: int) -> float:
+    """Cycles a second, by additions that wait for each other: a cycle each."""
+    names = ["%a", "%b", *(f"%s{k}" for k in range(ADDS))]
+    chain = [f"{names[k + 2]} = add i64 {names[k]}, {names[k + 1]}" for k in range(ADDS)]
+    starts = {"%a": (names[-2], "1"), "%b": (names[-1], "1")}
+    return _rate(["i64"] * 2, starts, chain, rounds) * ADDS
+
+
+def fused_rate(dtype: str, rounds: int) -> float:
+    """Fused multiply-adds of whole registers that this machine does in a second, at most."""
+    target = host(dtype)
+    V = f"<{target.lanes} x {target.element}>"
+    one = "<" + ", ".join([f"{target.element} 1.0"] * target.lanes) + ">"
+    S = {"double": "f64", "float": "f32"}[target.element]
+    last = {f"%c{k}": f"%c{k}" for k in range(CHAINS)}
+    steps = []
+    for turn in range(UNROLLED):
+        for start in last:
+            out = f"{start}.{turn}"
+            steps.append(
+                f"{out} = call {V} @llvm.fma.v{target.lanes}{S}({V} {last[start]}, "
+                f"{V} %c0, {V} %c1)"
+                if target.fuses
+                else f"{out} = fmul {V} {last[start]}, %c0"
+            )
+        last = {start: f"{start}.{turn}" for start in last}
+    starts = {start: (end, one) for start, end in last.items()}
+    return _rate([V] * CHAINS, starts, steps, rounds) * len(steps)
+
+
+def _rate(
+    kinds: list[str], starts: Mapping[str, tuple[str, str]], steps: list[str], rounds: int
+) -> float:
+    """How many times a second a loop with these steps turns; each start is carried over."""
+    carried = list(zip(kinds, starts.items(), strict=True))
+    lines = [
+        "define void @loop(ptr %out, i64 %count) #0 {",
+        "entry:",
+        "br label %turn",
+        "turn:",
+        "%i = phi i64 [ 0, %entry ], [ %next, %turn ]",
+        *(f"{name} = phi {T} [ {x}, %entry ], [ {y}, %turn ]" for T, (name, (y, x)) in carried),
+        *steps,
+        "%next = add i64 %i, 1",
+        "%last = icmp eq i64 %next, %count",
+        "br i1 %last, label %done, label %turn",
+        "done:",
+        *(f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried),
+        "ret void",
+        "}",
+    ]
+    code = compiled(module(host("float64"), "\n".join(lines)))
+    out = np.zeros(16)
+    call = Timed(_function(code, "loop", 1), (out.ctypes.data, TURNS), TURNS)
+    return 1 / spreads({"loop": call}, rounds)["loop"].median
