@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular, svdvals
 
 TOLERANCE = 1e-9
 """Columns of length one depend on one another below this. On 400 random robots the singular values
@@ -21,7 +20,7 @@ class Independent(NamedTuple):
 
 def rank(Y: Array, tolerance: float = TOLERANCE) -> int:
     """The rank of a matrix whose columns are scaled to one length first."""
-    singular = svdvals(scaled(Y)[0])
+    singular = np.linalg.svd(scaled(Y)[0], compute_uv=False)
     return int((singular > tolerance * singular.max(initial=0)).sum())
 
 
@@ -33,6 +32,8 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
     with the columns of Y scaled to one length. A pivot below the tolerance, relative to the
     first, ends the set.
     """
+    from scipy.linalg import qr, solve_triangular  # slow to import, and rarely needed
+
     unit, lengths = scaled(Y)
     R, pivots = qr(unit, mode="r", pivoting=True)
     sizes = np.abs(np.diag(R))
