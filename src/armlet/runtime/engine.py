@@ -2,7 +2,9 @@
 
 import ctypes
 import functools
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +17,8 @@ from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
 from armlet.runtime import cache
 
+LONG = 15_000
+"""Lines of IR that take about a second."""
 NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 """Places in NumPy's table of functions, fixed since NumPy 1.7."""
 
@@ -84,11 +88,22 @@ def compiled(text: str) -> Code:
     target = machine()
     name = cache.key(*_versions(), target.triple, llvm.get_host_cpu_name(), features(), text)
     known = cache.load(name)
-    module = _parsed(text, target) if known is None else llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(module, target)
-    engine.set_object_cache(lambda _, found: cache.save(name, found), lambda _: known)
-    engine.finalize_object()
+    with nullcontext() if known else _progress(text):
+        module = _parsed(text, target) if known is None else llvm.parse_assembly("")
+        engine = llvm.create_mcjit_compiler(module, target)
+        engine.set_object_cache(lambda _, found: cache.save(name, found), lambda _: known)
+        engine.finalize_object()
     return Code.of(engine)
+
+
+def _progress(text: str) -> AbstractContextManager[Any]:
+    """A line on the terminal while something long is compiled."""
+    lines = text.count("\n")
+    if lines < LONG or not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"compiling {lines} lines for this machine")
 
 
 def _parsed(text: str, target: Any) -> Any:
