@@ -17,7 +17,7 @@ from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
 from armlet.runtime import cache
 
-LONG = 15_000
+LONG = 12_000
 """Lines of IR that take about a second."""
 NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 """Places in NumPy's table of functions, fixed since NumPy 1.7."""
