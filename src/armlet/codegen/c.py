@@ -239,11 +239,7 @@ def checked(program: Program, target: str, dtype: str) -> Language:
         raise CompileError(f"target is {target!r}: expected one of {', '.join(LANGUAGES)}")
     if dtype not in DTYPES:
         raise CompileError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
-    if program.symbols:
-        raise CompileError(
-            f"{program.name} has symbolic constants ({', '.join(program.symbols[:4])}, …): "
-            "give them values, or make them arguments"
-        )
+    program.check_values()
     return LANGUAGES[target]
 
 

@@ -50,6 +50,14 @@ class Program:
         """The constants that have a name and no value."""
         return [args[0] for _, op, args in self.nodes if op == "symbol"]
 
+    def check_values(self) -> None:
+        """Raise if a constant has no value: such a program can be counted, not run or printed."""
+        if self.symbols:
+            raise CompileError(
+                f"{self.name} has symbolic constants ({', '.join(self.symbols[:4])}, …): "
+                "they can be counted; give them values, or make them arguments"
+            )
+
     def replay(self, meaning: Callable[..., Any]) -> list[Any]:
         """The outputs in a row, when meaning(op, *operands) is what a node stands for."""
         value: dict[int, Any] = {}
@@ -125,11 +133,8 @@ class Program:
         4.905*cos(q1 + q2)
         """
         arrays = hasattr(namespace, "stack")
-        if self.symbols and namespace.__name__ != "sympy":
-            raise CompileError(
-                f"{self.name} has symbolic constants ({', '.join(self.symbols[:4])}, …): "
-                "they can be counted and printed; give them values, or make them arguments"
-            )
+        if namespace.__name__ != "sympy":
+            self.check_values()
 
         if namespace.__name__ == "casadi":
             return matrix_function(self, namespace)

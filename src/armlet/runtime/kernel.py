@@ -45,11 +45,7 @@ class Kernel:
     ) -> None:
         if dtype not in DTYPES:
             raise CompileError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
-        if program.symbols:
-            raise CompileError(
-                f"{program.name} has symbolic constants ({', '.join(program.symbols[:4])}, …): "
-                "they can be counted and printed; give them values, or make them arguments"
-            )
+        program.check_values()
         self.program = program
         self.target = host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
