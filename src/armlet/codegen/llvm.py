@@ -317,7 +317,6 @@ def module(target: Target, *functions: str) -> str:
     S = {"double": "f64", "float": "f32"}[F]
     lines += [
         f"declare <{n} x {F}> @llvm.masked.load.v{n}{S}.p0(ptr, i32, <{n} x i1>, <{n} x {F}>)",
-        f"declare void @llvm.masked.store.v{n}{S}.p0(<{n} x {F}>, ptr, i32, <{n} x i1>)",
         f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',
     ]
     for lanes in widths:

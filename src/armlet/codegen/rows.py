@@ -1,7 +1,8 @@
 """Rows of states as columns of lanes, and back, as LLVM IR.
 
-A block of so many rows is read as vectors along the rows and transposed in registers by a
-butterfly of shuffles; the columns of a last, narrower block are masked.
+A block of so many rows is read as vectors along the rows, a last, narrower one masked, and
+transposed in registers by a butterfly of shuffles; it is written as full vectors, one after the
+other.
 """
 
 
@@ -30,22 +31,45 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
 def store_columns(
     name: str, columns: list[str], element: str, lanes: int, lines: list[str]
 ) -> None:
-    """Write columns, a vector each, to the rows from %i on."""
+    """Write columns, a vector each, to the rows from %i on, which lie one after the other.
+
+    So many rows are as many full vectors as there are columns: each is shuffled together from
+    the rows that it covers a part of.
+    """
     V = f"<{lanes} x {element}>"
     size = len(columns)
+    blocks = []
     for start in range(0, size, lanes):
         chunk = columns[start : start + lanes]
         padded = chunk + ["zeroinitializer"] * (lanes - len(chunk))
-        rows = _transposed(padded, f"{name}.c{start}", V, lanes, lines)
-        pointers = _pointers(name, size, start, element, lanes, lines)
-        for row, pointer in zip(rows, pointers, strict=True):
-            if len(chunk) == lanes:
-                lines.append(f"store {V} {row}, ptr {pointer}, align {_bytes(element)}")
-            else:
-                lines.append(
-                    f"call void @llvm.masked.store.{_suffix(element, lanes)}.p0({V} {row}, "
-                    f"ptr {pointer}, i32 {_bytes(element)}, {_mask(len(chunk), lanes)})"
-                )
+        blocks.append(_transposed(padded, f"{name}.c{start}", V, lanes, lines))
+    lines.append(f"%{name}.first = mul i64 %i, {size}")
+    for k in range(size):
+        places = [divmod(at, size) for at in range(k * lanes, (k + 1) * lanes)]
+        parts = [(blocks[column // lanes][row], column % lanes) for row, column in places]
+        whole = _gathered(parts, f"{name}.w{k}", V, lanes, lines)
+        lines += [
+            f"%{name}.w{k}.entry = add i64 %{name}.first, {k * lanes}",
+            f"%{name}.w{k}.at = getelementptr {element}, ptr %{name}, i64 %{name}.w{k}.entry",
+            f"store {V} {whole}, ptr %{name}.w{k}.at, align {_bytes(element)}",
+        ]
+
+
+def _gathered(parts: list[tuple[str, int]], name: str, V: str, lanes: int, lines: list[str]) -> str:
+    """The vector whose lanes are the given lanes of given vectors."""
+    first, *others = dict.fromkeys(vector for vector, _ in parts)
+    whole, order = first, [lane for _, lane in parts]
+    for step, other in enumerate(others or ["poison"]):
+        picks = [
+            lanes + lane if vector == other else order[k] if step == 0 else k
+            for k, (vector, lane) in enumerate(parts)
+        ]
+        listed = ", ".join(f"i32 {pick}" for pick in picks)
+        lines.append(
+            f"%{name}.{step} = shufflevector {V} {whole}, {V} {other}, <{lanes} x i32> <{listed}>"
+        )
+        whole = f"%{name}.{step}"
+    return whole
 
 
 def _bytes(element: str) -> int:
