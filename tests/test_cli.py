@@ -61,7 +61,7 @@ def test_demo_stays_on_the_definition():
     [
         (("info", "nobody"), "error: no robot is called 'nobody'"),
         (("info", "missing.urdf"), "error: missing.urdf: no such file"),
-        (("count",), "error: name a robot, or give --general RRRRRR"),
+        (("count",), "error: name a robot or give --general RRRRRR, one of the two"),
         (("count", "panda", "--quantity", "power"), "error: no quantity is called 'power'"),
         (("count", "--general", "RX"), "error: joints is 'RX'"),
     ],

@@ -53,7 +53,8 @@ def test_angles_within_the_tolerance_are_exact(tmp_path):
         )
         + "</robot>"
     )
-    assert armlet.load(path).rows[1].alpha != np.pi / 2
+    with pytest.warns(armlet.ModelWarning, match=r"1 angles are within 0.0001 rad"):
+        assert armlet.load(path).rows[1].alpha != np.pi / 2
     assert armlet.load(path, tolerance=1e-5).rows[1].alpha == np.pi / 2
 
 
@@ -194,8 +195,11 @@ def test_a_model_without_masses_has_kinematics_and_no_dynamics():
         (lambda r: r.jacobian([0] * 7, "nose"), "has no frame 'nose': name one of base"),
         (lambda r: r.with_inertia(np.zeros(3)), r"phi has shape \(3,\): expected \(7, 10\)"),
         (lambda r: r.with_gravity((0, 0)), "gravity has shape"),
-        (lambda r: r.with_payload(1, (0, 0)), "a payload is a mass"),
+        (lambda r: r.with_payload(1, (0, 0)), "a com of 2 and an inertia of shape"),
         (lambda r: r.with_payload(1, (0, 0, 0), frame="base"), "on the base"),
+        (lambda r: r.with_payload(-2, (0, 0, 0)), "the payload has mass -2"),
+        (lambda r: r.lock(dict.fromkeys(r.joint_names, 0)).bias([], []), "no moving joint"),
+        (lambda r: r.to_urdf("/nowhere/arm.urdf"), "/nowhere/arm.urdf: cannot be written"),
         (
             lambda r: r.lock({"elbow": 0}),
             "no moving joint is called 'elbow': expected one of joint1",

@@ -82,6 +82,8 @@ def trace(
     options = {key: value for key, value in options.items() if value not in (None, False)}
     kinds = _kinds(constants or {})
     _check_options(quantity, asked, entry, options)
+    if not robot.n:
+        raise ModelError(f"robot {robot.name!r} has no moving joint: nothing to compute")
     _check_mass(robot, quantity, asked, kinds)
     built_on = [FORMULATIONS[key][value] for key, value in options.items() if key in FORMULATIONS]
     for used in (entry, *built_on):
@@ -224,6 +226,8 @@ def minimal_parameters(
     (8, 'cy4')
     """
     if kind == "rank":
+        if robot.symbols:
+            raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
         return _by_rank(robot, rotors, friction)
     if robot.symbols:
         sympy = importlib.import_module("sympy")

@@ -2,7 +2,8 @@
 
 import sys
 import warnings
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -28,12 +29,28 @@ for command in (demo, robots, info, count, compare, generate, minimal, bench):
     app.command()(command)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"armlet {version('armlet')}")
+        raise typer.Exit
+
+
+@app.callback()
+def armlet(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """The dynamics of robot arms, computed with the fewest operations."""
+
+
 def main() -> None:
     """Run a command; bad input is one clear line and exit code 1."""
     stderr = Console(stderr=True, soft_wrap=True)
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        stderr.print("[yellow]warning:[/]", str(message), highlight=False, markup=True)
+        stderr.print("[yellow]warning:[/]", end=" ")
+        stderr.print(str(message), highlight=False, markup=False)
 
     warnings.showwarning = show
     try:

@@ -56,6 +56,8 @@ def compare(
         raise ArmletError(
             f"no quantity is called {quantity!r}: expected one of {', '.join(QUANTITIES)}"
         )
+    if html is not None and (html.is_dir() or not html.parent.is_dir()):
+        raise ArmletError(f"{html}: expected a file in a folder that is there")
     arm = load(robot)
     console = Console()
     names = track(
@@ -67,6 +69,8 @@ def compare(
             runs.append(_run(arm, quantity, name))
         except ModelError as error:
             refused.append(str(error))
+    if not runs:
+        raise ArmletError(refused[0])
     runs.sort(key=lambda run: run.count.total)
     if as_json:
         print(json.dumps([_data(run) for run in runs], indent=2))
@@ -81,7 +85,8 @@ def compare(
 
 def _run(arm: Robot, quantity: str, name: str) -> Run:
     formulation = FORMULATIONS[quantity][name]
-    counted = trace(arm.without_drives(), quantity, name, constants={"inertia": "symbolic"}).count()
+    rigid = arm if quantity == "friction_torque" else arm.without_drives()
+    counted = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
     states = random_states(arm, quantity, ROWS)
     kernel(*states)

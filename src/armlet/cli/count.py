@@ -9,11 +9,11 @@ from rich.progress import track
 from rich.table import Table
 
 from armlet.api import trace
+from armlet.cli.arm import asked_arm
 from armlet.cli.published import show_published
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Count
-from armlet.models import general_arm, load
 
 
 def count(
@@ -47,12 +47,12 @@ def count(
     Example: armlet count --published --quantity inertia_matrix
     """
     if published:
+        if robot or general:
+            raise ArmletError("--published counts the arms of the literature: name no robot")
         show_published(quantity, as_json)
         return
-    if (robot is None) == (general is None):
-        raise ArmletError("name a robot, or give --general RRRRRR")
-    arm = load(robot) if robot is not None else general_arm(general or "")
-    arm = arm if drives else arm.without_drives()
+    arm = asked_arm(robot, general)
+    rigid = arm if drives else arm.without_drives()
     constants = {} if numbers else {"inertia": "symbolic"}
     for name in quantity or ():
         if name not in QUANTITIES:
@@ -65,7 +65,13 @@ def count(
     for name, entry in track(pairs, "counting", transient=True, console=console, disable=as_json):
         try:
             every, fewest = (
-                trace(arm, name, entry, constants=constants, minimal=minimal).count()
+                trace(
+                    arm if name == "friction_torque" else rigid,
+                    name,
+                    entry,
+                    constants=constants,
+                    minimal=minimal,
+                ).count()
                 for minimal in (False, True)
             )
         except ModelError:  # it does not hold for this robot

@@ -9,9 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from armlet.api import minimal_parameters
-from armlet.errors import ArmletError
+from armlet.cli.arm import asked_arm
 from armlet.minimal.closed_form import KINDS
-from armlet.models import general_arm, load
 
 
 def minimal(
@@ -34,9 +33,7 @@ def minimal(
 
     Example: armlet minimal puma560
     """
-    if (robot is None) == (general is None):
-        raise ArmletError("name a robot, or give --general RRRRRR")
-    arm = load(robot) if robot is not None else general_arm(general or "")
+    arm = asked_arm(robot, general)
     found = minimal_parameters(arm, rotors, friction, kind)
     if latex:
         print(found.latex())

@@ -117,7 +117,9 @@ def closed_form(
     Friction adds three a joint.
     """
     if kind not in KINDS:
-        raise ArmletError(f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}")
+        raise ArmletError(
+            f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}, rank"
+        )
     place = places(robot, friction)
     at_zero = robot.displacements([0] * robot.n)
 

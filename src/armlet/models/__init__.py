@@ -1,6 +1,7 @@
 """Robots from files and tables, and back."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from armlet.errors import ModelError
+from armlet.errors import ModelError, ModelWarning
 from armlet.models.catalogue import about, catalogue
 from armlet.models.dh import check_convention, checked_row, dh_connection
 from armlet.models.general import general_arm
@@ -18,9 +19,12 @@ from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
 from armlet.robot import TOLERANCE, Description, Link, Robot, assembled, described
 from armlet.robot.check import check
-from armlet.scalar import Vector
+from armlet.robot.pose import round_angle
+from armlet.scalar import Vector, quarter_turns
 
 EARTH = (0.0, 0.0, -9.81)
+ROUNDED = 1e-4
+"""How far an angle may be from a quarter turn and look like a rounded one (rad)."""
 
 
 def load(
@@ -62,7 +66,22 @@ def load(
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
-    return assembled(description, lock, tolerance)
+    found = assembled(description, lock, tolerance)
+    _hint(found, description.where)
+    return found
+
+
+def _hint(robot: Robot, where: str) -> None:
+    """Say so if angles look like quarter turns that were rounded when they were written."""
+    angles = [x for row in robot.rows for x in (row.gamma, row.alpha, row.theta)]
+    rounded = sum(quarter_turns(x) is None and round_angle(x, ROUNDED) != x for x in angles)
+    if rounded:
+        warnings.warn(
+            f"{where}: {rounded} angles are within {ROUNDED:g} rad of a quarter turn, like 1.5708: "
+            f"load it with tolerance={ROUNDED:g} to take them for exact, which is cheaper",
+            ModelWarning,
+            stacklevel=3,
+        )
 
 
 def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
@@ -212,13 +231,23 @@ def subchain(robot: Robot, tip: str) -> Robot:
 
 
 def to_urdf(robot: Robot, path: str | Path) -> None:
-    """Write the robot as URDF, in the frames of the file it came from."""
-    Path(path).write_text(urdf_text(robot), encoding="utf-8")
+    """Write the robot as URDF, in the frames of the file it came from.
+
+    URDF holds no gravity: a robot under another than (0, 0, -9.81) needs it given again on loading.
+    """
+    _write(path, urdf_text(robot))
 
 
 def to_toml(robot: Robot, path: str | Path) -> None:
     """Write the robot in armlet's own format, in the frames of the file it came from."""
-    Path(path).write_text(toml_text(robot), encoding="utf-8")
+    _write(path, toml_text(robot))
+
+
+def _write(path: str | Path, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 __all__ = [

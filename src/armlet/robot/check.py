@@ -143,4 +143,4 @@ def _check_link(link: "Link", subject: str, strict: bool) -> None:
 def _doubt(message: str, strict: bool) -> None:
     if strict:
         raise ModelError(message)
-    warnings.warn(message, ModelWarning, stacklevel=2)
+    warnings.warn(message, ModelWarning, stacklevel=5)  # where load was called

@@ -329,7 +329,12 @@ class Robot:
         I = np.zeros((3, 3)) if inertia is None else np.asarray(inertia)
         I = mirror(*I) if I.shape == (6,) else I
         if I.shape != (3, 3) or len(com) != 3:
-            raise DataError("a payload is a mass, three coordinates and a 3x3 or six-entry inertia")
+            raise DataError(
+                f"the payload has a com of {len(com)} and an inertia of shape {I.shape}: expected "
+                "three coordinates, and 3x3 or the six entries xx xy xz yy yz zz"
+            )
+        if isinstance(mass, int | float) and not 0 <= mass < inf:
+            raise DataError(f"the payload has mass {mass}: expected a finite one, not below zero")
         r = at.point(np.asarray(com))
         m, c, J = list(self.m), list(self.c), list(self.J)
         m[i], c[i] = m[i] + mass, c[i] + mass * r
