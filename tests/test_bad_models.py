@@ -50,7 +50,7 @@ def test_a_message_starts_with_the_place_and_holds_no_folder(name):
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_a_doubtful_file_loads_with_a_warning_when_not_strict(name):
     with pytest.warns(ModelWarning) as warned:
-        armlet.load(FOLDER / name, tolerance=1e-4)
+        armlet.load(FOLDER / name, tolerance=1e-5)
     assert [str(warning.message) for warning in warned] == [EXPECTED[name]]
 
 

@@ -53,7 +53,7 @@ def test_angles_within_the_tolerance_are_exact(tmp_path):
         )
         + "</robot>"
     )
-    with pytest.warns(armlet.ModelWarning, match=r"1 angles are within 0.0001 rad"):
+    with pytest.warns(armlet.ModelWarning, match=r"1 angles are within 1e-05 rad"):
         assert armlet.load(path).rows[1].alpha != np.pi / 2
     assert armlet.load(path, tolerance=1e-5).rows[1].alpha == np.pi / 2
 

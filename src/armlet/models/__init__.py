@@ -23,7 +23,7 @@ from armlet.robot.pose import round_angle
 from armlet.scalar import Vector, quarter_turns
 
 EARTH = (0.0, 0.0, -9.81)
-ROUNDED = 1e-4
+ROUNDED = 1e-5
 """How far an angle may be from a quarter turn and look like a rounded one (rad)."""
 
 
