@@ -330,10 +330,11 @@ def program_and_arrays(robot, quantity, options):
 @pytest.mark.parametrize("name", ["scara", "puma560", "panda"])
 @pytest.mark.parametrize(("quantity", "options"), CASES.values(), ids=CASES)
 def test_every_quantity_is_what_its_replayed_program_gives(arms, name, quantity, options):
-    try:
-        program, arrays, scale = program_and_arrays(arms[name], quantity, options)
-    except ModelError as refusal:
-        pytest.skip(str(refusal))
+    if quantity.startswith("cartesian") and arms[name].n > 6:
+        with pytest.raises(ModelError, match="six at most"):
+            program_and_arrays(arms[name], quantity, options)
+        return
+    program, arrays, scale = program_and_arrays(arms[name], quantity, options)
     expected, found = program.function()(*arrays), Kernel(program)(*arrays)
     single = Kernel(program)(*(array[-1] for array in arrays))
     if program.single:

@@ -1,11 +1,22 @@
 """The arm that a command is asked about."""
 
+from typing import Annotated
+
+import typer
+
 from armlet.errors import ArmletError
 from armlet.models import general_arm, load
 from armlet.robot import Robot
 
+RobotName = Annotated[
+    str | None, typer.Argument(help="A catalogue name or a file.", metavar="[ROBOT]")
+]
+GeneralArm = Annotated[
+    str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
+]
 
-def asked_arm(robot: str | None, general: str | None) -> Robot:
+
+def asked_arm(robot: RobotName, general: GeneralArm) -> Robot:
     """A robot by name or file, or the general arm."""
     if robot is not None and general is None:
         return load(robot)

@@ -9,7 +9,7 @@ from rich.progress import track
 from rich.table import Table
 
 from armlet.api import trace
-from armlet.cli.arm import asked_arm
+from armlet.cli.arm import GeneralArm, RobotName, asked_arm
 from armlet.cli.published import show_published
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError
@@ -17,12 +17,8 @@ from armlet.graph import Count
 
 
 def count(
-    robot: Annotated[
-        str | None, typer.Argument(help="A catalogue name or a file.", metavar="[ROBOT]")
-    ] = None,
-    general: Annotated[
-        str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
-    ] = None,
+    robot: RobotName = None,
+    general: GeneralArm = None,
     quantity: Annotated[
         list[str] | None, typer.Option(help="A quantity to count; all by default. Repeatable.")
     ] = None,

@@ -9,17 +9,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from armlet.api import minimal_parameters
-from armlet.cli.arm import asked_arm
+from armlet.cli.arm import GeneralArm, RobotName, asked_arm
 from armlet.minimal.closed_form import KINDS
 
 
 def minimal(
-    robot: Annotated[
-        str | None, typer.Argument(help="A catalogue name or a file.", metavar="[ROBOT]")
-    ] = None,
-    general: Annotated[
-        str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
-    ] = None,
+    robot: RobotName = None,
+    general: GeneralArm = None,
     rotors: Annotated[bool, typer.Option("--rotors", help="Rotor inertias, too.")] = False,
     friction: Annotated[bool, typer.Option("--friction", help="Friction, too.")] = False,
     kind: Annotated[str, typer.Option(help=f"Whose set: {', '.join(KINDS)}, rank.")] = "lin",
