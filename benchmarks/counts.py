@@ -15,6 +15,8 @@ GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "counts.json"
 PUBLISHED = GOLDEN.with_name("published.json")
 GENERAL = ("RRRR", "RRRRRR", "RRPRRR", "RRRRRRRR")
 QUANTITIES = tuple(name for name in armlet.QUANTITIES if name != "friction_torque")
+SEARCHED = ("inverse_dynamics", "inertia_matrix", "bias", "forward_dynamics")
+"""The quantities whose cheapest program is held in the golden file."""
 
 OPENSYMORO = {
     "puma560": ((345, 296), (301, 240), (247, 163)),
@@ -27,30 +29,44 @@ OPENSYMORO = {
 parameters: OpenSYMORO's customised models, symbolic inertias."""
 
 
-def count(robot, quantity, minimal):
+def count(robot, quantity, formulation, minimal=True):
+    """M and A with symbolic inertias and without drives; no formulation is the cheapest program."""
     program = armlet.trace(
-        robot.without_drives(), quantity, constants={"inertia": "symbolic"}, minimal=minimal
+        robot.without_drives(),
+        quantity,
+        formulation,
+        constants={"inertia": "symbolic"},
+        minimal=minimal,
     )
     counted = program.count()
     return [counted.M, counted.A]
 
 
-def counts(names=None, quantities=QUANTITIES):
-    """All parameters and minimal ones, by arm and quantity."""
+def counts(names=None):
+    """By arm and quantity: the first formulation with all parameters and with minimal ones, and of
+    some quantities the cheapest program found."""
     arms = {name: armlet.load(name) for name in armlet.catalogue()}
     arms |= {f"general {letters}": armlet.general_arm(letters) for letters in GENERAL}
     return {
         name: {
-            quantity: {
-                "all": count(robot, quantity, minimal=False),
-                "minimal": count(robot, quantity, minimal=True),
-            }
-            for quantity in quantities
+            quantity: _counted(robot, quantity)
+            for quantity in QUANTITIES
             if robot.n <= 6 or not quantity.startswith("cartesian")
         }
         for name, robot in arms.items()
         if names is None or name in names
     }
+
+
+def _counted(robot, quantity):
+    first = next(iter(armlet.formulations(quantity)))
+    found = {
+        "all": count(robot, quantity, first, minimal=False),
+        "minimal": count(robot, quantity, first),
+    }
+    if quantity in SEARCHED:
+        found["cheapest"] = count(robot, quantity, None)
+    return found
 
 
 def published():
@@ -65,21 +81,48 @@ def published():
 
 
 def table():
-    """The table of the README: M + A, OpenSYMORO's in brackets."""
+    """The tables of the README."""
+    return f"{beside_opensymoro()}\n\n{beside_one_formulation()}"
+
+
+def beside_opensymoro():
+    """M + A of the cheapest program, OpenSYMORO's in brackets."""
     head = ("arm", "inverse dynamics, all parameters", "minimal", "inertia matrix, minimal")
-    lines = [" | ".join(head), " | ".join(["---"] * len(head))]
-    for name, found in counts(OPENSYMORO, ("inverse_dynamics", "inertia_matrix")).items():
+    rows = []
+    for name, best in OPENSYMORO.items():
+        robot = armlet.load(name)
         cells = [
-            found["inverse_dynamics"]["all"],
-            found["inverse_dynamics"]["minimal"],
-            found["inertia_matrix"]["minimal"],
+            count(robot, "inverse_dynamics", None, minimal=False),
+            count(robot, "inverse_dynamics", None),
+            count(robot, "inertia_matrix", None),
         ]
-        listed = (
-            f"{M} + {A} ({best[0]} + {best[1]})"
-            for (M, A), best in zip(cells, OPENSYMORO[name], strict=True)
+        rows.append(
+            (name, *(_pair(ours, theirs) for ours, theirs in zip(cells, best, strict=True)))
         )
-        lines.append(" | ".join([name, *listed]))
-    return "\n".join(f"| {line} |" for line in lines)
+    return _markdown(head, rows)
+
+
+def beside_one_formulation():
+    """M + A of the cheapest program, those of the first formulation in brackets."""
+    quantities = ("inverse_dynamics", "inertia_matrix", "forward_dynamics", "linearization")
+    rows = []
+    for name in OPENSYMORO:
+        robot = armlet.load(name)
+        cells = [
+            _pair(count(robot, q, None), count(robot, q, next(iter(armlet.formulations(q)))))
+            for q in quantities
+        ]
+        rows.append((name, *cells))
+    return _markdown(("arm", *(q.replace("_", " ") for q in quantities)), rows)
+
+
+def _pair(ours, theirs):
+    return f"{ours[0]} + {ours[1]} ({theirs[0]} + {theirs[1]})"
+
+
+def _markdown(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 if __name__ == "__main__":

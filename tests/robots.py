@@ -103,9 +103,10 @@ def states(robot, count=3, seed=0):
 
 
 def value(robot, quantity, *arrays, frame=None):
-    """A quantity by replaying its program: what a method of the robot gives, without compiling."""
+    """A quantity by the first formulation of its table, replayed: nothing searched or compiled."""
     wrench = quantity == "inverse_dynamics" and len(arrays) == 4
-    program = armlet.trace(robot, quantity, wrench=wrench, frame=frame)
+    first = next(iter(armlet.formulations(quantity)))
+    program = armlet.trace(robot, quantity, first, wrench=wrench, frame=frame)
     return program.function(np)(*arrays)
 
 

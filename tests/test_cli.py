@@ -39,12 +39,23 @@ def test_info_shows_frames_masses_and_drives():
     assert len(data["phi"]["link1"]) == len(data["phi_order"]) == 10
 
 
+def _M_A(count):
+    return {key: count[key] for key in "MA"}
+
+
 def test_count_prints_what_trace_counts():
-    rows = json.loads(run("count", "panda", "--quantity", "inverse_dynamics", "--json").stdout)
+    shown = run("count", "panda", "--quantity", "inverse_dynamics", "--json")
+    *rows, best = json.loads(shown.stdout)
     assert [row["formulation"] for row in rows] == list(armlet.formulations("inverse_dynamics"))
     arm = armlet.load("panda").without_drives()
-    counted = armlet.trace(arm, "inverse_dynamics", constants={"inertia": "symbolic"}).count()
-    assert (rows[0]["minimal"]["M"], rows[0]["minimal"]["A"]) == (counted.M, counted.A)
+    for name, row in (("newton_euler", rows[0]["minimal"]), (None, best["cheapest"])):
+        counted = armlet.trace(arm, "inverse_dynamics", name, constants={"inertia": "symbolic"})
+        assert (row["M"], row["A"]) == (counted.count().M, counted.count().A)
+    assert best["steps"][0] | {"step": ""} == {"step": "", **_M_A(rows[0]["minimal"])}
+    assert best["steps"][-1] | {"step": ""} == {"step": "", **_M_A(best["cheapest"])}
+    steps = run("count", "puma560", "--quantity", "inertia_matrix").stdout
+    assert "origins moved back along the axes of joint3" in " ".join(steps.split())
+    assert "lengths in units of 0.4318 m" in " ".join(steps.split())
     general = run("count", "--general", "RPR")
     assert general.returncode == 0
     assert "inertia_matrix" in general.stdout

@@ -67,7 +67,8 @@ def any_robot(folder, seed):
 def stacked(robot, seed=0, **options):
     """The regressor of many random states, one below the other."""
     state = states(robot, 12 * robot.n + 20, seed)
-    Y = armlet.trace(robot, "regressor", **options).function(np)(*state)
+    (first,) = armlet.formulations("regressor")
+    Y = armlet.trace(robot, "regressor", first, **options).function(np)(*state)
     return Y.reshape(-1, Y.shape[-1])
 
 
@@ -136,7 +137,8 @@ def test_torques_are_the_regressor_times_the_parameters(tmp_path, seed):
     ]:  # fmt: skip
         found = armlet.minimal_parameters(robot, **given)
         for parameters, phi in (("standard", found.phi), ("minimal", found.values)):
-            program = armlet.trace(robot, "regressor", parameters=parameters, **given)
+            name = next(iter(armlet.formulations("regressor"))) if given else None
+            program = armlet.trace(robot, "regressor", name, parameters=parameters, **given)
             assert deviation(program.function(np)(q, qd, qdd) @ phi, expected) < 1e-12
     at_rest = armlet.trace(robot, "gravity_regressor").function(np)(q)
     found = armlet.minimal_parameters(robot)

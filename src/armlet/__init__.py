@@ -1,6 +1,6 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
-from armlet.api import compile, formulations, minimal_parameters, trace
+from armlet.api import cheapest, compile, formulations, minimal_parameters, trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import ArmletError, CompileError, DataError, ModelError, ModelWarning
 from armlet.graph import Count, Program
@@ -27,6 +27,7 @@ __all__ = [
     "Quantity",
     "Robot",
     "catalogue",
+    "cheapest",
     "compile",
     "equivalence",
     "formulations",

@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Mapping
 from functools import partial
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,13 @@ import numpy as np
 from armlet import codegen, models
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import ArmletError, ModelError
-from armlet.graph import Graph, Program, traced
-from armlet.minimal import MinimalParameters, closed_form, independent, lumped, standard_names
+from armlet.graph import Program
+from armlet.minimal import MinimalParameters, closed_form, independent, standard_names
 from armlet.robot import Robot
 from armlet.runtime import Kernel
-from armlet.scalar import Symbol
+from armlet.search import Found, cheapest_program
+from armlet.tracing import known, tracing_of
 
-GROUPS = ("geometry", "inertia", "gravity", "drive")
-KINDS = ("fixed", "symbolic", "argument")
 ASKED = ("wrench", "frame", "parameters", "rotors", "friction")
 """The options that the methods of robots take; formulations are chosen in a trace."""
 
@@ -32,7 +31,7 @@ def formulations(quantity: str) -> dict[str, Formulation]:
     >>> armlet.formulations("inertia_matrix")["composite_bodies"].growth
     'n^2'
     """
-    return FORMULATIONS[_known(quantity, QUANTITIES, "quantity")]
+    return FORMULATIONS[known(quantity, QUANTITIES, "quantity")]
 
 
 def trace(
@@ -42,6 +41,7 @@ def trace(
     *,
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
+    weigh: str = "operations",
     **options: Any,
 ) -> Program:
     """The program that computes a quantity of a robot.
@@ -52,12 +52,15 @@ def trace(
     quantity : str
         Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them.
     formulation : str, optional
-        One of `armlet.formulations(quantity)`; by default the first.
+        One of `armlet.formulations(quantity)`, traced as it is written, in canonical frames. By
+        default the cheapest program found, by any formulation, in any frames, simplified.
     constants : mapping of str to str, optional
         How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
         default), "symbolic" (by name, free to compute with) or "argument" (given at run time).
     minimal : bool
         Lump fixed or symbolic inertias first, which gives the same in fewer operations.
+    weigh : {"operations", "multiplications", "additions", "time"}
+        What the cheapest program takes least of; the time is measured on this machine.
     **options
         What the quantity takes besides: `wrench=True` makes the tool's wrench on the world an
         argument too, `frame="…"` names the frame that kinematics are asked of (by default the
@@ -73,95 +76,52 @@ def trace(
     >>> import armlet
     >>> robot = armlet.load("planar2r")
     >>> armlet.trace(robot, "gravity_torque", constants={"inertia": "symbolic"}).count()
-    Count(M=10, A=5, functions=(('cos', 2), ('sin', 2)))
+    Count(M=4, A=4, functions=(('cos', 2), ('sin', 2)))
     """
-    asked = QUANTITIES[_known(quantity, QUANTITIES, "quantity")]
-    entries = FORMULATIONS[quantity]
-    name = _known(formulation or next(iter(entries)), entries, f"formulation of {quantity}")
-    entry = entries[name]
-    options = {key: value for key, value in options.items() if value not in (None, False)}
-    kinds = _kinds(constants or {})
-    _check_options(quantity, asked, entry, options)
-    if not robot.n:
-        raise ModelError(f"robot {robot.name!r} has no moving joint: nothing to compute")
-    _check_mass(robot, quantity, asked, kinds)
-    built_on = [FORMULATIONS[key][value] for key, value in options.items() if key in FORMULATIONS]
-    for used in (entry, *built_on):
-        used.check(robot)
-    wrench = options.pop("wrench", False)
-    inputs: dict[str, tuple[int, ...]] = {argument: (robot.n,) for argument in asked.arguments}
-    if wrench:
-        inputs["wrench"] = (6,)
-    for group in GROUPS:
-        if kinds[group] == "argument":
-            inputs[group] = (robot.n, 10) if group == "inertia" else (len(robot.constants(group)),)
-    given_late = "argument" in (kinds["geometry"], kinds["inertia"])
-    takes = all(used.minimal for used in (entry, *built_on))
-    lumps = minimal and asked.minimal and takes and not given_late
-
-    def run(graph: Graph, *args: Any) -> Any:
-        given = dict(zip(inputs, args, strict=True))
-        arm = robot.with_constants(_entered(robot, graph, kinds, given))
-        state = [given[argument] for argument in asked.arguments]
-        held = {"wrench": given["wrench"]} if wrench else {}
-        result = entry.function(lumped(arm) if lumps else arm, *state, **held, **options)
-        return result if isinstance(result, tuple) else np.array(result, dtype=object)
-
-    return traced(quantity, run, inputs)
+    tracing = tracing_of(robot, quantity, constants or {}, minimal, options)
+    if formulation is not None:
+        return tracing.program(formulation)
+    return cheapest_program(tracing, weigh).program
 
 
-def _entered(
-    robot: Robot, graph: Graph, kinds: Mapping[str, str], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The constants that enter a trace as something other than their number."""
-    named: dict[str, Any] = {}
-    for group, kind in kinds.items():
-        values = robot.constants(group)
-        if kind == "argument":
-            named |= zip(values, given[group].flat, strict=True)
-        else:
-            named |= {
-                name: graph.symbol(name)
-                for name, value in values.items()
-                if kind == "symbolic" or type(value) is Symbol
-            }
-    return named
+def cheapest(
+    robot: Robot,
+    quantity: str,
+    *,
+    constants: Mapping[str, str] | None = None,
+    minimal: bool = True,
+    weigh: str = "operations",
+    **options: Any,
+) -> Found:
+    """The cheapest program found for a quantity of a robot, and how it was come by.
 
+    Formulations, places of the frames' origins on their axes and units of length are tried; the
+    best is simplified. What was found is kept on disk.
 
-def _known(name: str, table: Mapping[str, Any], kind: str) -> str:
-    if name not in table:
-        raise ArmletError(f"no {kind} is called {name!r}: expected one of {', '.join(table)}")
-    return name
+    Parameters
+    ----------
+    robot, quantity, constants, minimal, weigh, **options
+        As in `armlet.trace`.
 
+    Returns
+    -------
+    Found
+        The program, its formulation and arrangement, and the count after each step.
 
-def _kinds(constants: Mapping[str, str]) -> dict[str, str]:
-    for group, kind in constants.items():
-        _known(group, dict.fromkeys(GROUPS), "group of constants")
-        _known(kind, dict.fromkeys(KINDS), "kind of constant")
-    return {group: constants.get(group, "fixed") for group in GROUPS}
-
-
-def _check_options(
-    quantity: str, asked: Quantity, entry: Formulation, options: Mapping[str, Any]
-) -> None:
-    for name, value in options.items():
-        if name not in asked.options:
-            raise ArmletError(f"{quantity} does not take {name}=")
-        if name not in signature(entry.function).parameters:
-            raise ArmletError(f"formulation {entry.name!r} of {quantity} does not take {name}=")
-        if name in FORMULATIONS:
-            _known(value, FORMULATIONS[name], f"formulation of {name}")
-
-
-def _check_mass(robot: Robot, quantity: str, asked: Quantity, kinds: Mapping[str, str]) -> None:
-    """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
-    if "inertia" in asked.reads and kinds["inertia"] == "fixed" and not robot.symbols:
-        weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)
-        if not weighs:
-            raise ModelError(
-                f"robot {robot.name!r} has no masses, so its {quantity} is not known: give its "
-                "links an inertia"
-            )
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("puma560").without_drives()
+    >>> found = armlet.cheapest(robot, "inertia_matrix", constants={"inertia": "symbolic"})
+    >>> for step in found.steps:
+    ...     print(f"{step.name:17} {step.count.total}")
+    composite_bodies  257
+    frames            229
+    units             215
+    constants         210
+    """
+    tracing = tracing_of(robot, quantity, constants or {}, minimal, options)
+    return cheapest_program(tracing, weigh)
 
 
 def compile(
@@ -172,13 +132,14 @@ def compile(
     dtype: str = "float64",
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
+    weigh: str = "operations",
     **options: Any,
 ) -> Kernel:
     """A quantity of a robot as machine code.
 
     Parameters
     ----------
-    robot, quantity, formulation, constants, minimal, **options
+    robot, quantity, formulation, constants, minimal, weigh, **options
         As in `armlet.trace`; symbolic constants cannot be compiled.
     dtype : {"float64", "float32"}
 
@@ -194,7 +155,9 @@ def compile(
     >>> kernel(*np.zeros((3, 7))).shape
     (7,)
     """
-    program = trace(robot, quantity, formulation, constants=constants, minimal=minimal, **options)
+    program = trace(
+        robot, quantity, formulation, constants=constants, minimal=minimal, weigh=weigh, **options
+    )
     return Kernel(program, dtype)
 
 

@@ -8,12 +8,25 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from armlet.api import trace
+from armlet.api import cheapest, trace
 from armlet.cli.arm import GeneralArm, RobotName, asked_arm
 from armlet.cli.published import show_published
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Count
+from armlet.robot import Robot
+from armlet.search import Found
+
+WHAT = {
+    "factors": "a b + a c = a (b + c)",
+    "cancel": "terms added and taken away again",
+    "constants": "constants put together",
+    "angles": "sines of sums of angles",
+    "turns": "constants and turns in another order",
+    "squares": "sums and differences of squares",
+    "sharing": "terms and factors that occur together",
+}
+"""What the passes of simplification do."""
 
 
 def count(
@@ -33,10 +46,12 @@ def count(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Count the multiplications (M) and additions (A) of each formulation.
+    """Count the multiplications (M) and additions (A) of each formulation, and of the cheapest
+    program found.
 
     Geometry is taken as numbers and inertias as symbols, the rule of the published tables:
-    what is computed from constants alone is free.
+    what is computed from constants alone is free. Of a quantity that is named, every step on the
+    way to the cheapest program is shown.
 
     Example: armlet count puma560 --quantity inverse_dynamics
 
@@ -56,44 +71,95 @@ def count(
                 f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
             )
     console = Console()
-    pairs = [(name, entry) for name in quantity or _moving(drives) for entry in FORMULATIONS[name]]
+    names = quantity or _moving(drives)
+    pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
     rows: list[dict[str, Any]] = []
+    found: dict[str, Found] = {}
     for name, entry in track(pairs, "counting", transient=True, console=console, disable=as_json):
+        asked = arm if name == "friction_torque" else rigid
+        if entry is None:
+            found[name] = cheapest(asked, name, constants=constants)
+            continue
         try:
             every, fewest = (
-                trace(
-                    arm if name == "friction_torque" else rigid,
-                    name,
-                    entry,
-                    constants=constants,
-                    minimal=minimal,
-                ).count()
+                trace(asked, name, entry, constants=constants, minimal=minimal).count()
                 for minimal in (False, True)
             )
         except ModelError:  # it does not hold for this robot
             continue
         rows.append({"quantity": name, "formulation": entry, "all": every, "minimal": fewest})
     if as_json:
-        print(json.dumps([{**row, **_counts(row)} for row in rows], indent=2))
+        listed = [{**row, **_counts(row)} for row in rows]
+        print(json.dumps(listed + [_plain(name, best) for name, best in found.items()], indent=2))
         return
-    title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
+    console.print(
+        _table(f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}", rows, found)
+    )
+    for name in quantity or ():
+        console.print()
+        console.print(_steps(name, arm, found[name]))
+
+
+def _table(title: str, rows: list[dict[str, Any]], found: dict[str, Found]) -> Table:
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     table.add_column("quantity", no_wrap=True)
     table.add_column("formulation", no_wrap=True)
     for column in ("all", "M+A", "minimal", "M+A"):
         table.add_column(column, justify="right", no_wrap=True)
-    for row in rows:
-        every, fewest = row["all"], row["minimal"]
-        same = every == fewest and not QUANTITIES[row["quantity"]].minimal
-        table.add_row(
-            row["quantity"],
-            row["formulation"],
-            _short(every),
-            str(every.total),
-            "" if same else _short(fewest),
-            "" if same else str(fewest.total),
-        )
-    console.print(table)
+    for name, best in found.items():
+        for row in (row for row in rows if row["quantity"] == name):
+            every, fewest = row["all"], row["minimal"]
+            same = every == fewest and not QUANTITIES[name].minimal
+            table.add_row(
+                name,
+                row["formulation"],
+                _short(every),
+                str(every.total),
+                "" if same else _short(fewest),
+                "" if same else str(fewest.total),
+            )
+        count = best.program.count()
+        table.add_row(name, "[bold]cheapest[/]", "", "", _short(count), str(count.total))
+    return table
+
+
+def _steps(quantity: str, arm: Robot, best: Found) -> Table:
+    """What was done to get the cheapest program, and what it gained."""
+    table = Table(
+        title=f"the cheapest {quantity}", title_justify="left", box=None, header_style="bold",
+        pad_edge=False,
+    )  # fmt: skip
+    table.add_column("step", no_wrap=True)
+    for column in ("count", "M+A", "gain"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("what")
+    before = None
+    for step in best.merged_steps:
+        total = step.count.total
+        gain = "" if before is None else str(total - before)
+        table.add_row(step.name, _short(step.count), str(total), gain, _what(step.name, arm, best))
+        before = total
+    return table
+
+
+def _what(step: str, arm: Robot, best: Found) -> str:
+    if step == "frames":
+        moved = ", ".join(arm.joint_names[i] for i in best.arrangement.back)
+        return f"origins moved back along the axes of {moved}"
+    if step == "units":
+        return f"lengths in units of {best.arrangement.unit:.6g} m"
+    return WHAT.get(step, "as it is written, in canonical frames")
+
+
+def _plain(quantity: str, best: Found) -> dict[str, Any]:
+    steps = [{"step": s.name, "M": s.count.M, "A": s.count.A} for s in best.merged_steps]
+    count = best.program.count()
+    return {
+        "quantity": quantity,
+        "cheapest": {"M": count.M, "A": count.A, **dict(count.functions)},
+        "formulation": best.formulation,
+        "steps": steps,
+    }
 
 
 def _moving(drives: bool) -> list[str]:

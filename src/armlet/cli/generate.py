@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from armlet.api import formulations, trace
+from armlet.api import cheapest, formulations, trace
+from armlet.codegen.expand import expanded
 from armlet.codegen.project import MARK, Function, project
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
@@ -67,9 +68,14 @@ def _once(wanted: Sequence[str]) -> list[tuple[str, str | None]]:
 
 def _function(arm: Robot, quantity: str, formulation: str | None, minimal: bool) -> Function:
     entries = formulations(quantity)
-    program = trace(arm, quantity, formulation, minimal=minimal)
-    entry = entries[formulation or next(iter(entries))]
-    return Function(program, QUANTITIES[quantity].about, f"{entry.name}: {entry.source}")
+    if formulation is None:
+        found = cheapest(arm, quantity, minimal=minimal)
+        entry, program, form = entries[found.formulation], found.program, ", simplified"
+    else:
+        program, form = trace(arm, quantity, formulation, minimal=minimal), ""
+        entry = entries[formulation]
+    source = f"{entry.name}: {entry.source}{form}"
+    return Function(expanded(program), QUANTITIES[quantity].about, source)
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:

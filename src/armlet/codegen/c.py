@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from armlet.codegen.expand import expanded
 from armlet.errors import CompileError
 from armlet.graph import Program
 
@@ -279,5 +280,5 @@ def source(
     <BLANKLINE>
     """
     language = checked(program, target, dtype)
-    text = definition(program, identifier(name or program.name), language, dtype)
+    text = definition(expanded(program), identifier(name or program.name), language, dtype)
     return f"{language.preamble}\n{text}" if language.preamble else text

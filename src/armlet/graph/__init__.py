@@ -3,5 +3,6 @@
 from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced
 from armlet.graph.program import Program, traced
+from armlet.graph.simplify import ORDER, simplified
 
-__all__ = ["OPERATIONS", "Count", "Graph", "Program", "Traced", "traced"]
+__all__ = ["OPERATIONS", "ORDER", "Count", "Graph", "Program", "Traced", "simplified", "traced"]

@@ -6,6 +6,7 @@ multiplication. Sines, cosines and the rest are listed apart.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from armlet.graph.program import Program
 
 COST = {"mul": "M", "div": "M", "add": "A", "sub": "A"}
+M_PLUS_A = {"mul": 1.0, "div": 1.0, "add": 1.0, "sub": 1.0}
+"""The weight of operations when M + A is what counts."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,11 @@ class Count:
     def total(self) -> int:
         """M + A, by which counts are compared."""
         return self.M + self.A
+
+    def weighed(self, weight: Mapping[str, float]) -> float:
+        """The sum of all operations, each by its weight; what has none counts nothing."""
+        others = sum(times * weight.get(name, 0) for name, times in self.functions)
+        return self.M * weight["mul"] + self.A * weight["add"] + others
 
     def __str__(self) -> str:
         others = "".join(f", {times} {name}" for name, times in self.functions)

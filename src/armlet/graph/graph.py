@@ -38,11 +38,11 @@ class Graph:
 
     def input(self, name: str, k: int) -> "Traced":
         """Entry k of an argument: a variable."""
-        return self._node("input", (name, k), False)
+        return self.node("input", (name, k), False)
 
     def symbol(self, name: str) -> "Traced":
         """A constant known by its name: what is computed from constants alone is off-line."""
-        return self._node("symbol", (name,), True)
+        return self.node("symbol", (name,), True)
 
     def record(self, op: str, *args: Any) -> Any:
         """The result of an operation: a traced scalar, or a number where nothing is left to do."""
@@ -56,7 +56,7 @@ class Graph:
             args = tuple(sorted(args, key=_rank))
         if op == "sub" and (opposite := self.known.get(("sub", args[::-1]))) is not None:
             return -opposite
-        return self._node(op, args, all(a.is_constant for a in operands))
+        return self.node(op, args, all(a.is_constant for a in operands))
 
     def copy(self, op: str, *args: Any) -> Any:
         """Record any node of another graph, inputs and symbols too, given its operands here."""
@@ -68,7 +68,8 @@ class Graph:
             case _:
                 return self.record(op, *args)
 
-    def _node(self, op: str, args: tuple[Any, ...], constant: bool) -> "Traced":
+    def node(self, op: str, args: tuple[Any, ...], constant: bool) -> "Traced":
+        """An operation as it is given, recorded if it is new."""
         key = (op, args)
         found = self.known.get(key)
         if found is None:

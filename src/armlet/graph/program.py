@@ -1,6 +1,7 @@
 """A program: the operations that outputs need, with named arguments."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -225,6 +226,29 @@ def program(
     flat = [y for output in outputs for y in output.flat]
     graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
     return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single)
+
+
+def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
+    """How often each node is used, and by what operation last; outputs are uses too."""
+    uses: Counter[int] = Counter()
+    users: dict[int, str] = {}
+    outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
+    for op, args in (*((op, args) for _, op, args in old.nodes), *outputs):
+        for a in args:
+            if isinstance(a, Traced):
+                uses[a.index] += 1
+                users[a.index] = op
+    return uses, users
+
+
+def rebuilt(old: Program, new: Callable[[Any], Any]) -> Program:
+    """The program with other outputs, given what has become of each scalar."""
+    outputs = []
+    for output in old.outputs:
+        entries = np.empty(output.size, dtype=object)
+        entries[:] = [new(y) for y in output.flat]
+        outputs.append(entries.reshape(output.shape))
+    return program(old.name, old.inputs, outputs, old.single)
 
 
 def traced(name: str, function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Program:

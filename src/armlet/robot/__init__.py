@@ -1,15 +1,17 @@
 """The robot: an immutable tree of bodies in canonical frames, and the ways to walk it."""
 
+from armlet.robot.arrangement import Arrangement
 from armlet.robot.description import Connection, Description, Link, assembled, described
 from armlet.robot.displacement import Displacement, Screw
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
-from armlet.robot.robot import BASE, PHI, Drive, Frame, Joint, Limits, Robot, Row
+from armlet.robot.robot import BASE, PHI, Drive, Frame, Joint, Limits, Robot, Row, axial_turn
 
 __all__ = [
     "BASE",
     "HERE",
     "PHI",
     "TOLERANCE",
+    "Arrangement",
     "Connection",
     "Description",
     "Displacement",
@@ -23,6 +25,7 @@ __all__ = [
     "Row",
     "Screw",
     "assembled",
+    "axial_turn",
     "described",
     "pose",
 ]

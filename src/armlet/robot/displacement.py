@@ -81,6 +81,10 @@ class Screw(NamedTuple):
         new[j, k] = new[k, j] = J_k[j]
         return m, self.vector(slid), new
 
+    def tensor(self, J: Matrix) -> Matrix:
+        """A symmetric tensor, seen from the frame this one sits in: turned, not slid."""
+        return self._replace(h=0).body(0, ZERO, J)[2]
+
 
 class Displacement(tuple[Screw, ...]):
     """A product of screws, the one next to the parent first."""
@@ -105,6 +109,10 @@ class Displacement(tuple[Screw, ...]):
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
         """Mass, first moment and inertia, from the body's frame to the parent's."""
         return reduce(lambda body, screw: screw.body(*body), reversed(self), (m, c, J))
+
+    def tensor(self, J: Matrix) -> Matrix:
+        """A symmetric tensor, from the body's axes to the parent's."""
+        return reduce(lambda J, screw: screw.tensor(J), reversed(self), J)
 
     def origin(self) -> Vector:
         """The body's origin, in the parent's frame."""

@@ -213,11 +213,7 @@ class Robot:
         row = self.rows[i]
         if self.joints[i].letter == "P":
             return Screw(2, *cos_sin(row.theta), q + row.d)
-        k = quarter_turns(row.theta)
-        if k is None:
-            return Screw(2, cos(q + row.theta), sin(q + row.theta), row.d)
-        c, s = QUARTER_TURNS[k % 4]
-        return Screw(2, c * cos(q) - s * sin(q), s * cos(q) + c * sin(q), row.d)
+        return Screw(2, *axial_turn(q, row.theta), row.d)
 
     def frame(self, name: str | None = None) -> Frame:
         """A named frame; by default the tool."""
@@ -367,6 +363,17 @@ class Robot:
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
         return f"<Robot {self.name!r}: {self.n} joints {self.joint_letters}, {shape}{weight}{tool}>"
+
+
+def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of q + θ, without the sum where θ is a quarter turn."""
+    if is_zero(q):
+        return cos_sin(theta)
+    k = quarter_turns(theta)
+    if k is None:
+        return cos(q + theta), sin(q + theta)
+    c, s = QUARTER_TURNS[k % 4]
+    return c * cos(q) - s * sin(q), s * cos(q) + c * sin(q)
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:

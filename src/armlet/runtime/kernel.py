@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from armlet.codegen.entry import entry
+from armlet.codegen.expand import expanded
 from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
@@ -25,6 +26,7 @@ class Kernel:
     Parameters
     ----------
     program : Program
+        What it computes; sines of sums of angles are computed from those of the parts.
     dtype : {"float64", "float32"}
         What it computes in; arrays of other kinds are converted once.
     target : Target, optional
@@ -46,7 +48,7 @@ class Kernel:
         if dtype not in DTYPES:
             raise CompileError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
         program.check_values()
-        self.program = program
+        self.program = expanded(program)
         self.target = host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
 

@@ -14,6 +14,7 @@ from armlet.dynamics.inertia.lin_fang import (
     lin_fang_5,
     whole,
 )
+from armlet.dynamics.inertia.lin_fang_minimal import lin_fang_1_minimal, lin_fang_2_minimal
 from armlet.dynamics.inertia.renaud import renaud
 from armlet.dynamics.inertia.rodriguez_kreutz import rodriguez_kreutz
 from armlet.dynamics.inertia.saha import saha
@@ -22,6 +23,12 @@ from armlet.dynamics.inertia.walker_orin import walker_orin
 
 FORMULATIONS = table(
     Formulation("composite_bodies", composite_bodies, "Walker and Orin 1982, third method", "n^2"),
+    Formulation(
+        "lin_fang_1_minimal",
+        lin_fang_1_minimal,
+        "Lin and Fang 1999, Table VII with Formulation 1, (7)-(11) and (29)-(31), on trees",
+        "n^2",
+    ),
     Formulation(
         "balafoutis_patel_62",
         balafoutis_patel_62,
@@ -91,6 +98,12 @@ FORMULATIONS = table(
         "n^2",
         topology="serial",
         given={"composite bodies": lin_fang_5},
+    ),
+    Formulation(
+        "lin_fang_2_minimal",
+        lin_fang_2_minimal,
+        "Lin and Fang 1999, Table VII with Formulation 2, (20) and (32), on trees",
+        "n^2",
     ),
     Formulation(
         "kawasaki",

@@ -1,9 +1,11 @@
 """The inertia matrix by composite bodies."""
 
-from armlet.algebra import cross
-from armlet.dynamics.steps import columns
-from armlet.robot import Robot
-from armlet.scalar import Matrix, Vector
+import numpy as np
+
+from armlet.algebra import ZERO, cross, mirror
+from armlet.dynamics.runs import Runs, across, along, parallel_runs
+from armlet.robot import Displacement, Robot
+from armlet.scalar import Matrix, Scalar, Vector
 
 
 def composite_bodies(robot: Robot, q: Vector) -> Matrix:
@@ -19,14 +21,47 @@ def composite_bodies(robot: Robot, q: Vector) -> Matrix:
 
         fᵢ = m̂ᵢ v + w × ĉᵢ
         tᵢ = Ĵᵢ w + ĉᵢ × v
+
+    In a run of parallel axes joints feel only Ĵzz and the part of t along the axes. These go from
+    child to parent; the rest goes straight to the body that the run starts on.
     """
-    X = robot.displacements(q)
-    m_hat, c_hat, J_hat = list(robot.m), list(robot.c), list(robot.J)
+    X, runs = robot.displacements(q), parallel_runs(robot, q)
+    m_hat, c_hat, J_hat, after = composites(robot, X, runs)
+    H = np.array(np.diag(robot.rotor_inertia), dtype=object)
+    for i, (w, v) in enumerate(robot.axis):
+        f, t = m_hat[i] * v + cross(w, c_hat[i]), J_hat[i] @ w + cross(c_hat[i], v)
+        H[i, i] = H[i, i] + w @ t + v @ f
+        straight = after[i] @ w
+        if runs.has_others(i):
+            t, straight = along(t), straight + runs.turn[i].vector(across(t))
+        for j, p in robot.path_to_base(i):
+            if runs.goes_on(j):
+                straight = straight + runs.turn[j].vector(across(t))
+                f, t = X[j].wrench(f, along(t))
+            else:
+                f, t = X[j].wrench(f, t)
+                t, straight = t + robot.mounts[j].vector(straight), ZERO
+            w_p, v_p = robot.axis[p]
+            H[p, i] = H[i, p] = w_p @ t + v_p @ f
+    return H
+
+
+def composites(
+    robot: Robot, X: list[Displacement], runs: Runs
+) -> tuple[list[Scalar], list[Vector], list[Matrix], list[Matrix]]:
+    """m̂, ĉ and Ĵ of the composite bodies, without what Ĵ has of bodies after it in its run.
+
+    That is the last, all but the Jzz of those bodies, in the axes of the run's mount.
+    """
+    m, c, J = list(robot.m), list(robot.c), list(robot.J)
+    after = [mirror(*[0] * 6)] * robot.n
     for i, p in robot.tips_to_base():
-        m, c, J = X[i].body(m_hat[i], c_hat[i], J_hat[i])
-        m_hat[p], c_hat[p], J_hat[p] = m_hat[p] + m, c_hat[p] + c, J_hat[p] + J
-    wrenches = [
-        (m_hat[i] * v + cross(w, c_hat[i]), J_hat[i] @ w + cross(c_hat[i], v))
-        for i, (w, v) in enumerate(robot.axis)
-    ]
-    return columns(robot, X, robot.axis, wrenches)
+        if runs.goes_on(i):
+            J_along = mirror(0, 0, 0, 0, 0, J[i][2, 2])
+            dm, dc, dJ = X[i].body(m[i], c[i], J_along)
+            after[p] = after[p] + after[i] + runs.turn[i].tensor(J[i] - J_along)
+        else:
+            dm, dc, dJ = X[i].body(m[i], c[i], J[i])
+            dJ = dJ + robot.mounts[i].tensor(after[i])
+        m[p], c[p], J[p] = m[p] + dm, c[p] + dc, J[p] + dJ
+    return m, c, J, after

@@ -1,14 +1,9 @@
 """Inverse dynamics by Newton and Euler, about the joints' origins."""
 
-from armlet.algebra import (
-    ZERO,
-    angular_acceleration_tensor,
-    cross,
-    euler_moment,
-    point_inertia,
-)
-from armlet.dynamics.steps import angular_motion, joint_torques, sliding
-from armlet.robot import BASE, Robot
+from armlet.algebra import cross, point_inertia
+from armlet.dynamics.motion import accelerations, turnings
+from armlet.dynamics.runs import Runs, along, parallel_runs
+from armlet.robot import BASE, Displacement, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -21,43 +16,46 @@ def newton_euler(
     angle, so that mass is lumped at the joint's origin r, off-line: body i gets the mass mᵢ, the
     first moment uᵢ and the inertia Kᵢ of itself and these points. A sliding joint lumps nothing.
 
-    Outwards, with Ω = ω̇~ + ω̃ ω̃ and a the acceleration of the frame's origin (gravity enters as
-    that of the base, -g); the origin is reached from the parent's by r, fixed in the parent, and
-    by a slide h along the joint's axis:
-
-        ωᵢ  = ωₚ + w q̇ᵢ
-        ω̇ᵢ  = ω̇ₚ + ωₚ × w q̇ᵢ + w q̈ᵢ
-        aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
-
-    Inwards, with force f and moment t about the origin, less what a lumped mass accounts for:
+    Outwards, ω, ω̇ and Ω = ω̇~ + ω̃ ω̃ of `turnings`, and the acceleration a of the frame's origin
+    of `accelerations`. Inwards, with force f and moment t about the origin, less what a lumped
+    mass accounts for:
 
         fᵢ  = Ωᵢ uᵢ + (v · v) mᵢ aᵢ + Σ f of the children
         tᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ + Σ t of the children
         τᵢ  = w · tᵢ + v · fᵢ + (rotor inertia) q̈ᵢ
 
+    In a run of parallel axes only the part of t along them goes from child to parent; the part
+    across goes straight to the body that the run starts on.
+
     The wrench is (moment, force) that the tool exerts on the world, in its frame. Balafoutis and
     Patel 1991, Algorithm 5.7, on trees and without recomputing constants at sliding joints.
     """
-    n = robot.n
-    X = robot.displacements(q)
+    X, runs = robot.displacements(q), parallel_runs(robot, q)
+    turns = turnings(robot, runs, qd, qdd)
+    a = accelerations(robot, X, turns, qd, qdd)
     m, u, K = augmented_bodies(robot)
-
-    w, wd = angular_motion(robot, X, qd, qdd)
-    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
-    a: list[Vector] = [ZERO] * n + [-robot.g]
-    for i, p in robot.base_to_tips():
-        r, h = robot.mounts[i].origin(), X[i][-1].h
-        carried = X[i].inverse().vector(a[p] + Omega[p] @ r) + h * Omega[i][:, 2]
-        a[i] = carried + sliding(robot, i, w[i], qd, qdd)
-
-    f, t = [ZERO] * n, [ZERO] * n
-    for i in range(n):
-        _, v_axis = robot.axis[i]
-        f[i] = Omega[i] @ u[i] + (v_axis @ v_axis) * m[i] * a[i]
-        t[i] = euler_moment(w[i], wd[i], K[i]) + cross(u[i], a[i])
+    f, t = [], []
+    for i, (_, v_axis) in enumerate(robot.axis):
+        f.append(turns[i].Omega @ u[i] + (v_axis @ v_axis) * m[i] * a[i])
+        t.append(turns[i].moment(K[i]) + cross(u[i], a[i]))
     if wrench is not None:
         add_tool_wrench(robot, wrench, f, t)
-    return joint_torques(robot, X, qdd, f, t)
+    add_up(robot, X, runs, f, t)
+    return [
+        w_axis @ t[i] + v_axis @ f[i] + robot.rotor_inertia[i] * qdd[i]
+        for i, (w_axis, v_axis) in enumerate(robot.axis)
+    ]
+
+
+def add_up(
+    robot: Robot, X: list[Displacement], runs: Runs, f: list[Vector], t: list[Vector]
+) -> None:
+    """Add to what each body bears what all that it carries bear, as far as joints feel it."""
+    for i, p in robot.tips_to_base():
+        f_p, t_p = X[i].wrench(f[i], along(t[i]) if runs.goes_on(i) else t[i])
+        f[p], t[p] = f[p] + f_p, t[p] + t_p
+        if runs.goes_on(i) and (on := robot.parent[runs.start[i]]) != BASE:
+            t[on] = t[on] + runs.inward(robot, i, t[i])
 
 
 def augmented_bodies(robot: Robot) -> tuple[list[Scalar], list[Vector], list[Matrix]]:

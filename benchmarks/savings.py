@@ -1,0 +1,82 @@
+"""Operations saved beside time saved, on every arm of the catalogue.
+
+python benchmarks/savings.py [--rounds N] [ARM …]
+
+A formulation as it is written (in canonical frames, with minimal parameters) against the cheapest
+program found: operations, the time of the compiled code for one state, and of rows of states, each
+pair timed in turns in one run. Times are medians of processor time on one core.
+"""
+
+import argparse
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import armlet
+from armlet.cli.measure import random_states
+from armlet.runtime.timing import Timed, native_loop, spreads
+
+PLAIN = {
+    "inverse_dynamics": "balafoutis_patel_57",
+    "inertia_matrix": "lin_fang_1",
+    "bias": "newton_euler",
+    "gravity_torque": "newton_euler",
+    "forward_dynamics": "composite",
+}
+"""What the cheapest is held against: formulations without sums of angles where there are such."""
+ROWS = 8192
+
+
+def contestants(robot, quantity):
+    return {
+        "plain": armlet.compile(robot, quantity, PLAIN[quantity]),
+        "cheapest": armlet.compile(robot, quantity),
+    }
+
+
+def ratios(kernels, states, rounds):
+    """Time of the cheapest over the plain one: one state, rows."""
+    alone = {name: native_loop(kernel, states) for name, kernel in kernels.items()}
+    rows = {name: Timed(kernel.evaluate, tuple(states), ROWS) for name, kernel in kernels.items()}
+    found = []
+    for calls in (alone, rows):
+        times = spreads(calls, rounds)
+        found.append(times["cheapest"].median / times["plain"].median)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("arms", nargs="*", default=armlet.catalogue())
+    parser.add_argument("--rounds", type=int, default=21)
+    asked = parser.parse_args()
+    console = Console()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("arm", "quantity"):
+        table.add_column(column, no_wrap=True)
+    for column in ("plain", "cheapest", "operations", "one state", "rows"):
+        table.add_column(column, justify="right", no_wrap=True)
+    worst = []
+    pairs = [(name, quantity) for name in asked.arms for quantity in PLAIN]
+    for name, quantity in track(pairs, "timing", transient=True, console=console):
+        robot = armlet.load(name)
+        kernels = contestants(robot, quantity)
+        states = random_states(quantity, robot.n, ROWS)
+        one, rows = ratios(kernels, states, asked.rounds)
+        counts = [kernel.operations for kernel in kernels.values()]
+        saved = counts[1].total / max(1, counts[0].total)
+        cells = [f"{c.M}M {c.A}A" for c in counts] + [f"{x:.2f}" for x in (saved, one, rows)]
+        table.add_row(name, quantity, *cells)
+        worst += [(one, name, quantity, "one state"), (rows, name, quantity, "rows")]
+    console.print(table)
+    slowest = sorted(worst, reverse=True)[:5]
+    median = np.median([ratio for ratio, *_ in worst])
+    console.print(f"\ncheapest over plain: median {median:.2f}, largest", highlight=False)
+    for ratio, *what in slowest:
+        console.print(f"  {ratio:.2f}  {', '.join(what)}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

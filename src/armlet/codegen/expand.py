@@ -1,0 +1,45 @@
+"""Sines of sums of angles, for machines: by products, where those of the parts are on hand anyway.
+
+The count of a program has sines and cosines apart, so one of a sum is worth taking there. A machine
+takes far longer for it than for the two products and the sum that give the same.
+"""
+
+from typing import Any
+
+from armlet.graph import Graph, Program, Traced
+from armlet.graph.program import rebuilt
+
+TRIGONOMETRY = ("sin", "cos")
+
+
+def expanded(old: Program) -> Program:
+    """The program with sines and cosines of a + b, if those of a and of b occur, by products."""
+    angles = {args[0].index for _, op, args in old.nodes if op in TRIGONOMETRY}
+    sums: dict[int, tuple[str, Traced, Traced]] = {}
+    for i, op, args in old.nodes:
+        if i in angles and op in ("add", "sub"):
+            a, b = args
+            if isinstance(a, Traced) and isinstance(b, Traced) and {a.index, b.index} <= angles:
+                sums[i] = op, a, b
+    if not sums:
+        return old
+    graph = Graph()
+    value: dict[int, Any] = {}
+
+    def new(x: Any) -> Any:
+        return value[x.index] if isinstance(x, Traced) else x
+
+    def cos_sin(angle: Traced) -> tuple[Any, Any]:
+        if angle.index not in sums:
+            return new(angle).cos(), new(angle).sin()
+        op, a, b = sums[angle.index]
+        (cos_a, sin_a), (cos_b, sin_b) = cos_sin(a), cos_sin(b)
+        sin_b = sin_b if op == "add" else -sin_b
+        return cos_a * cos_b - sin_a * sin_b, sin_a * cos_b + cos_a * sin_b
+
+    for i, op, args in old.nodes:
+        if op in TRIGONOMETRY:
+            value[i] = cos_sin(args[0])[op == "sin"]
+        else:
+            value[i] = graph.copy(op, *(map(new, args)))
+    return rebuilt(old, new)

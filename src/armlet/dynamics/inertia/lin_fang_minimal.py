@@ -1,0 +1,198 @@
+"""The inertia matrix from minimal parameters alone, by Lin and Fang.
+
+The first moment and the inertia of composite body i, about its origin and in its axes, have a part
+that no q changes and one that varies:
+
+    ĉᵢ = kᵢ + lᵢ,    Ĵᵢ = Uᵢ + Vᵢ                                          (22), (23)
+
+Let r be the first joint on the way from the base that turns, s the first after it that turns about
+another direction, and u the axis of r in frame i, which is constant before s. H shows of m̂, k, U
+
+    joint i turns   r <= i < s   Uzz, kx, ky
+                    s <= i       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
+    joint i slides  always       m̂
+                    r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z
+                    s < i        kx, ky, kz
+
+and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and Table VII).
+"""
+
+from typing import NamedTuple
+
+from armlet.algebra import Z_AXIS, ZERO, cross, six
+from armlet.dynamics.inertia.lin_fang import Given, lin_fang_1, lin_fang_2
+from armlet.minimal.closed_form import NOTHING, symmetric
+from armlet.minimal.places import places
+from armlet.robot import BASE, Displacement, Robot
+from armlet.robot.displacement import Body, Screw
+from armlet.scalar import Matrix, Scalar, Vector
+
+
+def lin_fang_1_minimal(robot: Robot, q: Vector) -> Matrix:
+    """H(q) from minimal parameters, in the frames of the joints that bear the composite bodies.
+
+    Lin and Fang 1999, Table VII with Formulation 1: (7)-(11) from s on, (29)-(31) before.
+    """
+    return from_minimal(lin_fang_1, robot, q)
+
+
+def lin_fang_2_minimal(robot: Robot, q: Vector) -> Matrix:
+    """H(q) from minimal parameters, in the frame of the body that is accelerated.
+
+    Lin and Fang 1999, Table VII with Formulation 2: (20) from s on, (32) before.
+    """
+    return from_minimal(lin_fang_2, robot, q)
+
+
+def from_minimal(given: Given, robot: Robot, q: Vector) -> Matrix:
+    """H by a formulation given ĉ and Ĵ, with what the minimal parameters tell of them.
+
+    From s on they tell all that shows. Before s all joints that turn do so along u, so of the
+    moment tᵢ = Ĵᵢ w + ĉᵢ × v that a unit acceleration of joint i asks, only u · tᵢ shows, and no
+    turn changes it. The formulation is given zeros for it and carries the force fᵢ = w × ĉᵢ + m̂ᵢ v
+    alone; what is missing then is
+
+        Hⱼᵢ += (w · u)ⱼ (u · tᵢ),    j between i and the base, or i,
+
+    where w · u is ±1 of a turning joint and 0 of a sliding one. That makes (30), (31) of
+    Formulation 1 and (32) of Formulation 2. Their δ is not needed: what it takes out is zero.
+    """
+    known = composites(robot, q)
+    H = given(robot, q, known.c_hat, known.J_hat)
+    for i, t in known.t_r.items():
+        for j in robot.path(i):
+            w, _ = robot.axis[j]
+            H[j, i] = H[i, j] = H[i, j] + (w @ known.u[j]) * t
+    return H
+
+
+# ------------------------------------------------------------------ composite bodies
+
+
+class Composites(NamedTuple):
+    """The composite bodies as far as the minimal parameters tell."""
+
+    u: list[Vector | None]
+    """The axis of r in frame i; zero before r, None from s on."""
+    c_hat: list[Vector]
+    """First moments; before s zero where the joint slides."""
+    J_hat: list[Matrix]
+    """Inertias, as far as a turning joint shows them; before s zero."""
+    t_r: dict[int, Scalar]
+    """The moment u · t that a unit acceleration of a joint i before s asks."""
+
+
+def composites(robot: Robot, q: Vector) -> Composites:
+    """ĉ and Ĵ, or u · t, of the composite bodies, from the tips to the base (Table VII).
+
+    Before s, V stands for u · V u. With u = (0, 0, ±1) of a turning joint (29):
+
+        turning   u · tᵢ = (w · u) (Uzz + V)
+        sliding   u · tᵢ = κ¹ + (u × l)z
+    """
+    X, u, constant = robot.displacements(q), first_axes(robot), minimal_bodies(robot)
+    l: list[Vector] = [ZERO] * robot.n
+    V = [NOTHING if axis is None else 0 for axis in u]
+    for i, p in robot.tips_to_base():
+        l_i, V_i = over_joint(X[i][-1], robot.axis[i], constant[i], l[i], V[i], u[i])
+        dl, dV = over_mount(robot.mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
+        l[p], V[p] = l[p] + dl, V[p] + dV
+
+    known = Composites(u, [ZERO] * robot.n, [NOTHING] * robot.n, {})
+    for i, (w, v) in enumerate(robot.axis):
+        _, k, U = constant[i]
+        if u[i] is None:
+            known.c_hat[i], known.J_hat[i] = k + l[i], U + V[i]
+        else:
+            known.c_hat[i] = (w @ w) * (k + l[i])
+            known.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (cross(u[i], k) + cross(u[i], l[i]))
+    return known
+
+
+def over_joint(
+    joint: Screw, axis: tuple[Vector, Vector], constant: Body, l: Vector, V: Matrix, u: Vector
+) -> tuple[Vector, Matrix]:
+    """l and V that the motion of joint i makes, in the axes of body i.
+
+    Its screw, about and along z, has the slide h. With k and U as in `minimal_bodies`:
+
+        turning   l' = k + l          V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
+        sliding   l' = l + m̂ h z      V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
+
+    Before s, with a = z - (u · z) u the part of z across u, which is zero of a turning joint:
+
+        turning   V' = Uzz + V
+        sliding   V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
+    """
+    (w, _), (m, k, U) = axis, constant
+    h = joint.h
+    if u is None:
+        _, _, V = joint._replace(c=1, s=0).body(m, k + l, U + V)
+    else:
+        a = across(u, Z_AXIS)
+        V = U[2, 2] + V + h * (m * a[2] * h + 2 * a @ k + 2 * a @ l)
+    return l + (w @ w) * k + m * h * Z_AXIS, V
+
+
+def over_mount(
+    mount: Displacement, joint: Screw, l: Vector, V: Matrix, u_i: Vector, u_p: Vector
+) -> tuple[Vector, Matrix]:
+    """l and V of body i in the frame of its parent p: those of a body without mass.
+
+    Where p is before s, the mount with its origin at b gives 2 (b - (u · b) u) · l to u · V u,
+    (36)-(40). Where i is not, u · V u is first taken in the axes of the mount: u is constant there.
+    """
+    turn = joint._replace(h=0)
+    if u_p is None:
+        _, l, V = Displacement((*mount, turn)).body(0, l, V)
+        return l, V
+    if u_i is None:
+        _, _, V = turn.body(0, l, V)
+        V = inertia_about(mount.inverse().vector(u_p), V)
+    l = mount.vector(turn.vector(l))
+    return l, V + 2 * across(u_p, mount.origin()) @ l
+
+
+def across(u: Vector, r: Vector) -> Vector:
+    """The part of r across u."""
+    return r - (u @ r) * u
+
+
+def inertia_about(u: Vector, J: Matrix) -> Scalar:
+    """u · J u, (55)."""
+    x, y, z = u
+    xx, xy, xz, yy, yz, zz = six(J)
+    squares = x * x * xx + y * y * yy + z * z * zz
+    return squares + 2 * x * y * xy + 2 * x * z * xz + 2 * y * z * yz
+
+
+# ------------------------------------------------------------------ off-line
+
+
+def minimal_bodies(robot: Robot) -> list[Body]:
+    """The constants m̂, k and U of each composite body, as far as its joint shows them (C1)-(C3).
+
+    A turning joint does not show the part that is symmetric about its axis, which goes over to the
+    parent; left are Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A sliding joint does not turn its body:
+    all goes over, from where the slide is zero, and m̂ and k show in the slide.
+    """
+    slides = [joint.letter == "P" for joint in robot.joints]
+    still = robot.displacements(
+        [-row.d if slide else 0 for row, slide in zip(robot.rows, slides, strict=True)]
+    )
+    bodies: list[Body] = [*zip(robot.m, robot.c, robot.J, strict=True)]
+    for i in reversed(range(robot.n)):
+        m, k, U = bodies[i]
+        over = bodies[i] if slides[i] else symmetric(bodies[i])
+        bodies[i] = (m, k, NOTHING) if slides[i] else (0, k - over[1], U - over[2])
+        if (p := robot.parent[i]) != BASE:
+            m, k, U = still[i].body(*over)
+            bodies[p] = bodies[p][0] + m, bodies[p][1] + k, bodies[p][2] + U
+    return bodies
+
+
+def first_axes(robot: Robot) -> list[Vector | None]:
+    """u, the axis of r in each frame before s; zero before r, None from s on."""
+    return [
+        None if place.spatial else ZERO if place.u is None else place.u for place in places(robot)
+    ]

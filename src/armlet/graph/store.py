@@ -1,0 +1,51 @@
+"""Programs as text and back, node by node."""
+
+from typing import Any
+
+import numpy as np
+
+from armlet.graph.graph import Graph, Traced
+from armlet.graph.program import Program, program
+
+
+def stored(p: Program) -> dict[str, Any]:
+    """A program as plain data: an operand is a node's number, or a constant in a list of one."""
+    number: dict[int, int] = {}
+
+    def plain(x: Any) -> Any:
+        return number[x.index] if isinstance(x, Traced) else [x]
+
+    nodes = []
+    for i, op, args in p.nodes:
+        named = op in ("input", "symbol")
+        nodes.append([op, *(args if named else map(plain, args))])
+        number[i] = len(number)
+    return {
+        "name": p.name,
+        "inputs": {name: list(shape) for name, shape in p.inputs.items()},
+        "outputs": [[list(y.shape), [plain(x) for x in y.flat]] for y in p.outputs],
+        "single": p.single,
+        "nodes": nodes,
+    }
+
+
+def restored(data: dict[str, Any]) -> Program:
+    """The program that was stored."""
+    graph = Graph()
+
+    def scalar(x: Any) -> Any:
+        return x[0] if isinstance(x, list) else graph.scalars[x]
+
+    for op, *args in data["nodes"]:
+        named = op in ("input", "symbol")
+        operands = tuple(args if named else map(scalar, args))
+        traced = [a for a in operands if isinstance(a, Traced)]
+        constant = op == "symbol" or (not named and all(a.is_constant for a in traced))
+        graph.node(op, operands, constant)
+    outputs = []
+    for shape, entries in data["outputs"]:
+        y = np.empty(len(entries), dtype=object)
+        y[:] = [scalar(x) for x in entries]
+        outputs.append(y.reshape(shape))
+    inputs = {name: tuple(shape) for name, shape in data["inputs"].items()}
+    return program(data["name"], inputs, outputs, data["single"])

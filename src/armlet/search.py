@@ -1,0 +1,206 @@
+"""The search for the cheapest program: formulations, frames, units, simplification."""
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armlet.dynamics import FORMULATIONS
+from armlet.graph import ORDER, Count, Program, Traced, simplified
+from armlet.graph.count import M_PLUS_A
+from armlet.graph.store import restored, stored
+from armlet.robot import Arrangement
+from armlet.runtime import Kernel, cache
+from armlet.runtime.timing import STATES, native_loop, spreads
+from armlet.scalar import is_zero
+from armlet.tracing import AS_IT_IS, Tracing, known
+
+CONTENDERS = 2
+"""How many formulations of a table are tried: the cheapest stand first."""
+TRIALS = 12
+"""How many origins and how many units are tried at most, those next to the base first."""
+WEIGHTS: dict[str, Mapping[str, float]] = {
+    "operations": M_PLUS_A,
+    "multiplications": {"mul": 1.0, "div": 1.0, "add": 1e-3, "sub": 1e-3},
+    "additions": {"mul": 1e-3, "div": 1e-3, "add": 1.0, "sub": 1.0},
+}
+"""What may count, by name."""
+ORDERS = (ORDER, (*(name for name in ORDER if name != "constants"), "constants"))
+"""The orders of the passes of simplification that are tried."""
+SHORT = 1000
+"""How many operations a program has at most for more than the first order to be tried."""
+LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
+"""How many cycles an operation takes on the machines of today."""
+RATE = 2.5
+"""How many operations start in a cycle, fused ones counted as two."""
+SLACK = 1.05
+"""By what factor another formulation may lengthen the cycles of one state."""
+ROUNDS = 11
+"""How often kernels are timed where time counts."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that was done to get a cheaper program, and the count after it."""
+
+    name: str
+    count: Count
+
+
+@dataclass(frozen=True)
+class Found:
+    """The cheapest program found, and how."""
+
+    program: Program
+    formulation: str
+    arrangement: Arrangement
+    steps: tuple[Step, ...]
+
+    @property
+    def merged_steps(self) -> list[Step]:
+        """The steps, those of one name that follow each other as one."""
+        return [list(steps)[-1] for _, steps in groupby(self.steps, lambda step: step.name)]
+
+
+def cheapest_program(tracing: Tracing, weigh: str = "operations") -> Found:
+    """The cheapest program for what is asked, searched for once and then kept on disk."""
+    known(weigh, dict.fromkeys((*WEIGHTS, "time")), "weight")
+    key = cache.key("search", _sources(), weigh, repr(tracing.identity))
+    data = cache.load(key)
+    if data is None:
+        found = fastest(tracing) if weigh == "time" else lightest(tracing, WEIGHTS[weigh])
+        data = json.dumps(_written(found)).encode()
+        cache.save(key, data)
+    return _read(json.loads(data))
+
+
+def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
+    """The cheapest program for what is asked.
+
+    From the first formulation of the table in canonical frames, each of these is kept if it gains:
+    origins moved back along their axes, another unit of length, another formulation, and the
+    passes of simplification.
+    """
+    table = FORMULATIONS[tracing.quantity]
+    names = [name for name, entry in table.items() if tracing.takes(entry)][:CONTENDERS]
+    names = names or [next(iter(table))]  # tracing says what it does not take
+    search = _Search(tracing, weight, names[0])
+    if tracing.lumps(table[names[0]]):
+        for i in _movable(tracing):
+            back = tuple(sorted({*search.arrangement.back} ^ {i}))
+            search.consider("frames", names[0], search.arrangement._replace(back=back))
+        for unit in _units(tracing):
+            search.consider("units", names[0], search.arrangement._replace(unit=unit))
+    for name in names[1:]:
+        search.consider(name, name, search.arrangement)
+    return search.found()
+
+
+def _written(found: Found) -> dict[str, Any]:
+    return {
+        "program": stored(found.program),
+        "formulation": found.formulation,
+        "arrangement": found.arrangement,
+        "steps": [
+            [step.name, step.count.M, step.count.A, step.count.functions] for step in found.steps
+        ],
+    }
+
+
+def _read(data: dict[str, Any]) -> Found:
+    back, unit = data["arrangement"]
+    steps = (
+        Step(name, Count(M, A, tuple((f, times) for f, times in functions)))
+        for name, M, A, functions in data["steps"]
+    )
+    return Found(
+        restored(data["program"]), data["formulation"], Arrangement(tuple(back), unit), tuple(steps)
+    )
+
+
+@functools.cache
+def _sources() -> str:
+    """What tells one state of this library's own code from another."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return repr([(file.name, (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files])
+
+
+def lightest(tracing: Tracing, weight: Mapping[str, float]) -> Found:
+    """The cheapest program by a weight, of those found by it and by the number of operations."""
+    every = [searched(tracing, w) for w in (weight, M_PLUS_A)[: 1 + (weight is not M_PLUS_A)]]
+    return min(every, key=lambda found: found.program.count().weighed(weight))
+
+
+def fastest(tracing: Tracing) -> Found:
+    """Of the cheapest programs by each weight, and of what they start from, the fastest one.
+
+    The kernels for one state are timed in turns on random states.
+    """
+    every = [searched(tracing, weight) for weight in WEIGHTS.values()]
+    first = every[0]
+    plain = tracing.program(first.formulation)
+    every.append(Found(plain, first.formulation, AS_IT_IS, first.steps[:1]))
+    rng = np.random.default_rng(0)
+    states = [rng.uniform(-1, 1, (STATES, *shape)) for shape in plain.inputs.values()]
+    loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
+    times = spreads(loops, ROUNDS)
+    return every[min(range(len(every)), key=lambda k: times[str(k)].median)]
+
+
+class _Search:
+    """The best so far."""
+
+    def __init__(self, tracing: Tracing, weight: Mapping[str, float], name: str) -> None:
+        self.tracing, self.weight = tracing, weight
+        self.name, self.arrangement = name, AS_IT_IS
+        self.program = tracing.program(name)
+        self.steps = [Step(name, self.program.count())]
+
+    def consider(self, step: str, name: str, arrangement: Arrangement) -> None:
+        """Take another arrangement if it is cheaper, another formulation if not slower either."""
+        program = self.tracing.program(name, arrangement)
+        count = program.count()
+        gains = count.weighed(self.weight) < self.program.count().weighed(self.weight)
+        if gains and (name == self.name or cycles(program) <= SLACK * cycles(self.program)):
+            self.program, self.name, self.arrangement = program, name, arrangement
+            self.steps.append(Step(step, count))
+
+    def found(self) -> Found:
+        """The best, simplified; a short program by the passes in every order of the table."""
+        orders = ORDERS if self.program.count().total <= SHORT else ORDERS[:1]
+        simpler = [simplified(self.program, self.weight, order) for order in orders]
+        program, gains = min(simpler, key=lambda pair: pair[0].count().weighed(self.weight))
+        steps = (*self.steps, *(Step(*gain) for gain in gains))
+        return Found(program, self.name, self.arrangement, steps)
+
+
+def cycles(program: Program) -> float:
+    """How many cycles one state takes at least: by its longest chain, or by all its operations."""
+    done: dict[int, int] = {}
+    for i, op, args in program.nodes:
+        before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)
+        done[i] = before + LATENCY.get(op, 0)
+    return max(max(done.values(), default=0), program.count().total / RATE)
+
+
+def _movable(tracing: Tracing) -> list[int]:
+    """The bodies whose origins may be moved back along their axes."""
+    rows = tracing.robot.rows
+    return [i for i, row in enumerate(rows) if not is_zero(row.d)][:TRIALS]
+
+
+def _units(tracing: Tracing) -> list[Any]:
+    """The lengths that may be made the unit: what goes in and comes out must have none."""
+    robot, asked = tracing.robot, tracing.asked
+    has_lengths = "P" in robot.joint_letters or tracing.wrench or "frame" in asked.options
+    if has_lengths or tracing.kinds["geometry"] != "fixed" or robot.symbols:
+        return []
+    lengths = [x for row in robot.rows for x in (row.b, row.a, row.d)]
+    if "gravity" in asked.reads and tracing.kinds["gravity"] == "fixed":
+        lengths += list(robot.g)
+    return list(dict.fromkeys(abs(x) for x in lengths if not is_zero(x)))[:TRIALS]

@@ -1,0 +1,168 @@
+"""From a robot to a program: what is asked for is checked, and traced by a formulation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
+from armlet.errors import ArmletError, ModelError
+from armlet.graph import Graph, Program, traced
+from armlet.minimal import lumped
+from armlet.robot import Arrangement, Robot
+from armlet.scalar import Symbol
+
+GROUPS = ("geometry", "inertia", "gravity", "drive")
+KINDS = ("fixed", "symbolic", "argument")
+AS_IT_IS = Arrangement()
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """A quantity asked of a robot, whatever the formulation."""
+
+    robot: Robot
+    quantity: str
+    kinds: Mapping[str, str]
+    """How each group of constants enters."""
+    minimal: bool
+    wrench: bool
+    options: Mapping[str, Any]
+
+    @property
+    def asked(self) -> Quantity:
+        return QUANTITIES[self.quantity]
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """All that the program depends on, as data whose text tells one from another."""
+        robot = self.robot
+        frames = [(k, f.body, f.pose.R.tolist(), list(f.pose.r)) for k, f in robot.frames.items()]
+        return (
+            robot.joint_letters, robot.parent, robot.rows, robot.phi.tolist(), robot.drives,
+            list(robot.g), frames, robot.tool, robot.base_link, self.quantity, dict(self.kinds),
+            self.minimal, self.wrench, dict(self.options),
+        )  # fmt: skip
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """The arguments of the program, with their shapes."""
+        n = self.robot.n
+        inputs: dict[str, tuple[int, ...]] = {name: (n,) for name in self.asked.arguments}
+        if self.wrench:
+            inputs["wrench"] = (6,)
+        for group in GROUPS:
+            if self.kinds[group] == "argument":
+                count = len(self.robot.constants(group))
+                inputs[group] = (n, 10) if group == "inertia" else (count,)
+        return inputs
+
+    def takes(self, entry: Formulation) -> bool:
+        """Whether a formulation takes the options given, and holds for the robot."""
+        try:
+            self.check(entry)
+        except ArmletError:
+            return False
+        return True
+
+    def check(self, entry: Formulation) -> None:
+        """Raise if a formulation does not take the options given, or does not hold."""
+        asked = (*self.options, *(["wrench"] if self.wrench else ()))
+        for name in asked:
+            if name not in signature(entry.function).parameters:
+                raise ArmletError(
+                    f"formulation {entry.name!r} of {self.quantity} does not take {name}="
+                )
+        for used in (entry, *self._built_on):
+            used.check(self.robot)
+
+    @property
+    def _built_on(self) -> list[Formulation]:
+        return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
+
+    def lumps(self, entry: Formulation) -> bool:
+        """Whether inertias may be lumped first, and so may sit in any frame."""
+        late = "argument" in (self.kinds["geometry"], self.kinds["inertia"])
+        takes = all(used.minimal for used in (entry, *self._built_on))
+        return self.minimal and self.asked.minimal and takes and not late
+
+    def program(self, name: str, arrangement: Arrangement = AS_IT_IS) -> Program:
+        """The program of a formulation, for the robot so arranged."""
+        entry = FORMULATIONS[self.quantity][
+            known(name, FORMULATIONS[self.quantity], f"formulation of {self.quantity}")
+        ]
+        self.check(entry)
+        inputs = self.inputs
+
+        def run(graph: Graph, *args: Any) -> Any:
+            given = dict(zip(inputs, args, strict=True))
+            arm = self.robot.with_constants(self._entered(graph, given))
+            if self.lumps(entry):
+                arm = lumped(arrangement.of(arm))
+            state = [given[argument] for argument in self.asked.arguments]
+            held = {"wrench": given["wrench"]} if self.wrench else {}
+            result = entry.function(arm, *state, **held, **self.options)
+            return result if isinstance(result, tuple) else np.array(result, dtype=object)
+
+        return traced(self.quantity, run, inputs)
+
+    def _entered(self, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The constants that enter a trace as something other than their number."""
+        named: dict[str, Any] = {}
+        for group, kind in self.kinds.items():
+            values = self.robot.constants(group)
+            if kind == "argument":
+                named |= zip(values, given[group].flat, strict=True)
+            else:
+                named |= {
+                    name: graph.symbol(name)
+                    for name, value in values.items()
+                    if kind == "symbolic" or type(value) is Symbol
+                }
+        return named
+
+
+def tracing_of(
+    robot: Robot,
+    quantity: str,
+    constants: Mapping[str, str],
+    minimal: bool,
+    options: Mapping[str, Any],
+) -> Tracing:
+    """What is asked for, if it makes sense."""
+    asked = QUANTITIES[known(quantity, QUANTITIES, "quantity")]
+    options = {key: value for key, value in options.items() if value not in (None, False)}
+    for name, value in options.items():
+        if name not in asked.options:
+            raise ArmletError(f"{quantity} does not take {name}=")
+        if name in FORMULATIONS:
+            known(value, FORMULATIONS[name], f"formulation of {name}")
+    for group, kind in constants.items():
+        known(group, dict.fromkeys(GROUPS), "group of constants")
+        known(kind, dict.fromkeys(KINDS), "kind of constant")
+    kinds = {group: constants.get(group, "fixed") for group in GROUPS}
+    if not robot.n:
+        raise ModelError(f"robot {robot.name!r} has no moving joint: nothing to compute")
+    _check_mass(robot, quantity, asked, kinds)
+    wrench = options.pop("wrench", False)
+    return Tracing(robot, quantity, kinds, minimal, wrench, options)
+
+
+def known(name: str, table: Mapping[str, Any], kind: str) -> str:
+    """The name, if it is in the table."""
+    if name not in table:
+        raise ArmletError(f"no {kind} is called {name!r}: expected one of {', '.join(table)}")
+    return name
+
+
+def _check_mass(robot: Robot, quantity: str, asked: Quantity, kinds: Mapping[str, str]) -> None:
+    """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
+    if "inertia" in asked.reads and kinds["inertia"] == "fixed" and not robot.symbols:
+        weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)
+        if not weighs:
+            raise ModelError(
+                f"robot {robot.name!r} has no masses, so its {quantity} is not known: give its "
+                "links an inertia"
+            )

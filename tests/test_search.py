@@ -1,0 +1,124 @@
+"""The search for the cheapest program: whatever it chooses, the numbers stay the same."""
+
+import mpmath
+import numpy as np
+import pytest
+from robots import deviation, random_robot, states, value, with_scalars
+
+import armlet
+from armlet import search
+from armlet.dynamics import definition
+from armlet.robot import Arrangement
+from armlet.scalar import quarter_turns
+from armlet.tracing import tracing_of
+
+MOVING = ["inverse_dynamics", "inertia_matrix", "bias", "gravity_torque", "forward_dynamics"]
+
+
+def arguments(robot, quantity, count=3):
+    q, qd, qdd = states(robot, count)
+    given = {"q": q, "qd": qd, "qdd": qdd, "tau": 5 * qdd}
+    return [given[name] for name in armlet.QUANTITIES[quantity].arguments]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_cheapest_program_gives_what_the_definition_gives(tmp_path, seed):
+    robot, _ = random_robot(
+        tmp_path, seed, 1 + seed % 8, drives=True, special=(0.5, 1, 1)[seed % 3]
+    )
+    for quantity in MOVING:
+        given = arguments(robot, quantity)
+        found = armlet.trace(robot, quantity).function()(*given)
+        by_definition = getattr(definition, quantity)
+        expected = np.array([by_definition(robot, *state) for state in zip(*given, strict=True)])
+        assert deviation(found, expected) < 1e-10, quantity
+
+
+@pytest.mark.parametrize("quantity", ["linearization", "state_space"])
+def test_larger_programs_keep_their_values(quantity):
+    robot = armlet.load("rx90")
+    first = next(iter(armlet.formulations(quantity)))
+    given = arguments(robot, quantity)
+    plain, cheap = (
+        armlet.trace(robot, quantity, name).function()(*given) for name in (first, None)
+    )
+    assert all(deviation(*pair) < 1e-12 for pair in zip(cheap, plain, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_other_frames_and_units_change_no_torque(tmp_path, seed):
+    robot, _ = random_robot(tmp_path, seed, 6, special=1.0)
+    rng = np.random.default_rng(seed)
+    back = tuple(i for i in range(robot.n) if rng.random() < 0.5)
+    unit = 0.37 if "P" not in robot.joint_letters else None
+    other = Arrangement(back, unit).of(robot)
+    q, qd, qdd = states(robot)
+    torques = [value(arm, "inverse_dynamics", q, qd, qdd) for arm in (robot, other)]
+    assert deviation(*torques) < 1e-12
+    wrench = rng.normal(size=(len(q), 6))
+    moved = Arrangement(back).of(robot)
+    held = [value(arm, "inverse_dynamics", q, qd, qdd, wrench) for arm in (robot, moved)]
+    assert deviation(*held) < 1e-12
+    poses = [value(arm, "forward_kinematics", q) for arm in (robot, moved)]
+    assert deviation(*poses) < 1e-12
+
+
+def test_a_unit_of_length_becomes_one():
+    robot = Arrangement(unit=0.4318).of(armlet.load("puma560"))
+    assert robot.rows[2].a == 1
+    assert robot.rows[3].d == 1
+
+
+@pytest.mark.parametrize("name", armlet.catalogue())
+def test_minimal_parameters_cost_no_accuracy(arms, name):
+    """Forward dynamics in double precision, against forty digits."""
+    robot = arms[name]
+
+    def long(x):
+        return x if quarter_turns(x) is not None else mpmath.mpf(float(x))
+
+    with mpmath.workdps(40):
+        exact = with_scalars(robot, long)
+        for state in zip(*arguments(robot, "forward_dynamics", 2), strict=True):
+            known = definition.forward_dynamics(exact, *([*map(mpmath.mpf, x)] for x in state))
+            assert deviation(robot.forward_dynamics(*state), np.array(known, dtype=float)) < 1e-12
+
+
+def test_the_cheapest_formulations_stand_first(arms):
+    """The search looks at the first ones of a table only: no other is cheaper on a real arm."""
+    for name in ("puma560", "panda", "stanford", "scara"):
+        robot = arms[name].without_drives()
+        for quantity in ("inverse_dynamics", "inertia_matrix", "forward_dynamics"):
+            totals = {}
+            for entry in armlet.formulations(quantity).values():
+                if entry.growth in ("n", "n^2", "n^3") and tracing_of(
+                    robot, quantity, {"inertia": "symbolic"}, True, {}
+                ).takes(entry):
+                    program = armlet.trace(
+                        robot, quantity, entry.name, constants={"inertia": "symbolic"}
+                    )
+                    totals[entry.name] = program.count().total
+            contenders = [*totals][: search.CONTENDERS]
+            assert min(totals[name] for name in contenders) == min(totals.values())
+
+
+def test_what_was_found_is_kept(arms, monkeypatch, tmp_path):
+    monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
+    robot = arms["ur5e"]
+    found = armlet.cheapest(robot, "bias")
+    monkeypatch.setattr(search, "searched", lambda *_: pytest.fail("searched again"))
+    again = armlet.cheapest(robot, "bias")
+    assert again.steps == found.steps
+    assert again.arrangement == found.arrangement
+    q, qd, _ = states(robot)
+    assert np.array_equal(again.program.function()(q, qd), found.program.function()(q, qd))
+
+
+def test_another_robot_is_searched_for_anew(arms):
+    robot = arms["ur5e"]
+    heavier = robot.with_payload(2.0, [0, 0, 0.1])
+    state = [x[0] for x in states(robot)]
+    expected = definition.inverse_dynamics(heavier, *state)
+    assert deviation(heavier.inverse_dynamics(*state), np.array(expected)) < 1e-12
+    ids = {repr(tracing_of(arm, "bias", {}, True, {}).identity) for arm in (robot, heavier)}
+    assert len(ids) == 2

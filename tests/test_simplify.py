@@ -1,0 +1,170 @@
+"""Simplification: every rule on random numbers and expressions, wrong rules among them.
+
+The letters of a rule become inputs, constants become dyadic numbers, on which products and sums are
+exact: fifty digits must then agree to forty.
+"""
+
+import itertools
+import json
+from inspect import signature
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from test_graph import expressions, program_of, value
+from test_graph import states as inputs
+
+import armlet
+from armlet.codegen.expand import expanded
+from armlet.graph import ORDER, Count, simplified, traced
+from armlet.graph.rewrite import CONSTANTS, rewritten
+from armlet.graph.rules import PASSES
+from armlet.graph.share import shared
+from armlet.graph.store import restored, stored
+from armlet.scalar import cos, sin
+
+RULES = [
+    pytest.param(identity, id=f"{name} {i}")
+    for name, identities in PASSES.items()
+    for i, identity in enumerate(identities)
+]
+# fmt: off
+WRONG = {
+    "(x + y) - y = y":                   lambda x, y: ((x + y) - y, y),
+    "k x + x = k x":                     lambda k, x: (k * x + x, k * x),
+    "a b + a c = a (b - c)":             lambda a, b, c: (a * b + a * c, a * (b - c)),
+    "cos a cos b - sin a sin b = cos(a - b)":
+        lambda a, b: (cos(a) * cos(b) - sin(a) * sin(b), cos(a - b)),
+    "sin a cos b + cos a sin b = cos(a + b)":
+        lambda a, b: (sin(a) * cos(b) + cos(a) * sin(b), cos(a + b)),
+    "x x - y y = (x - y) (x - y)":       lambda x, y: (x * x - y * y, (x - y) * (x - y)),
+}
+# fmt: on
+
+
+def dyadic(rng):
+    return float(rng.integers(1, 64)) / 8
+
+
+def holds(identity):
+    """A rule states an identity, and rewriting by it changes no value, whatever the signs."""
+    letters = list(signature(identity).parameters)
+    rng = np.random.default_rng(0)
+    with mpmath.workdps(50):
+        for _ in range(5):
+            left, right = identity(*(mpmath.mpf(dyadic(rng)) for _ in letters))
+            assert abs(left - right) < 1e-40
+        for signs in itertools.product((1, -1), repeat=len(letters)):
+            before = in_a_sum(identity, signs, rng)
+            after = rewritten(before, (identity,))
+            at = [mpmath.mpf(dyadic(rng)) for _ in range(len(letters) + 2)]
+            both = [program.function(mpmath)(np.array(at)) for program in (before, after)]
+            assert max(abs(x - y) for x, y in zip(*both, strict=True)) < 1e-40
+
+
+def in_a_sum(identity, signs, rng):
+    """A program of the right side of a rule, then of a sum that has the left side in it."""
+    letters = list(signature(identity).parameters)
+    constants = [dyadic(rng) for _ in letters]
+    inputs = {"x": (len(letters) + 2,)}
+
+    def sides(x):
+        values = [constants[i] if letter in CONSTANTS else x[i] for i, letter in enumerate(letters)]
+        return identity(*(sign * value for sign, value in zip(signs, values, strict=True)))
+
+    right_alone = traced("right", lambda _, x: np.array([sides(x)[1]], dtype=object), inputs)
+
+    def run(graph, x):
+        (right,) = right_alone.replay(graph.copy)
+        return np.array([right, (x[-1] * x[-2] + sides(x)[0]) - x[-1]], dtype=object)
+
+    return traced("example", run, inputs)
+
+
+@pytest.mark.parametrize("identity", RULES)
+def test_every_rule_is_an_identity(identity):
+    holds(identity)
+
+
+@pytest.mark.parametrize("identity", WRONG.values(), ids=WRONG)
+def test_a_wrong_rule_is_caught(identity):
+    with pytest.raises(AssertionError):
+        holds(identity)
+
+
+@pytest.mark.parametrize("identity", RULES)
+def test_every_rule_is_applied_where_its_right_side_is_on_hand(identity):
+    if set(signature(identity).parameters) <= CONSTANTS:
+        pytest.skip("constants meet in a test of their own")
+    ones = [1] * len(signature(identity).parameters)
+    before = in_a_sum(identity, ones, np.random.default_rng(1))
+    assert rewritten(before, (identity,)).count().total < before.count().total
+
+
+def test_constants_of_a_sum_meet():
+    program = traced("sum", lambda _, x: np.array([(x[0] + 2) + (x[1] - 3)]), {"x": (2,)})
+    assert rewritten(program, PASSES["constants"]).count() == Count(0, 2)
+
+
+@settings(max_examples=300, deadline=None)
+@given(expressions(5), expressions(4), expressions(4), inputs())
+def test_a_simplified_program_gives_the_same_in_no_more_operations(one, two, three, state):
+    program = program_of(one, ("add", one, two), ("sub", three, ("mul", two, one)))
+    simpler, gains = simplified(program)
+    assert simpler.count().total <= program.count().total
+    assert {name for name, _ in gains} <= set(ORDER)
+    assert [count.total for _, count in gains] == sorted((c.total for _, c in gains), reverse=True)
+    expected = program.function(np)(*state.values())
+    found = simpler.function(np)(*state.values())
+    assert np.all(np.abs(found - expected) < 1e-9 * (1 + np.abs(expected)))
+    assert np.isclose(expected[0], float(value(one, state)))
+
+
+def test_sums_and_products_share_what_they_have_in_common():
+    def run(_, x):
+        a, b, c, d = x
+        return np.array([(a + b) + c, (b + d) + c, -((c - d) + b), (a * b) * c, (c * d) * a])
+
+    program = traced("sums", run, {"x": (4,)})
+    assert shared(program).count() == Count(M=3, A=4)
+
+
+def test_weights_decide_what_is_cheap():
+    robot = armlet.load("puma560")
+    weighed = {
+        weigh: armlet.trace(robot, "inverse_dynamics", weigh=weigh).count()
+        for weigh in armlet.search.WEIGHTS
+    }
+    assert weighed["multiplications"].M <= weighed["operations"].M
+    assert weighed["additions"].A <= weighed["operations"].A
+    assert weighed["operations"].total == min(count.total for count in weighed.values())
+    with pytest.raises(armlet.ArmletError, match="no weight is called 'weight': expected one of"):
+        armlet.trace(robot, "inverse_dynamics", weigh="weight")
+
+
+def test_the_fastest_program_is_one_of_those_found():
+    robot = armlet.load("planar3r")
+    q = np.ones((3, 3))
+    found = armlet.trace(robot, "inverse_dynamics", weigh="time").function(np)(*q)
+    assert np.allclose(found, robot.inverse_dynamics(*q), rtol=1e-13)
+
+
+def test_a_stored_program_is_the_same_program():
+    program = armlet.trace(armlet.load("puma560"), "energy", constants={"inertia": "symbolic"})
+    again = restored(json.loads(json.dumps(stored(program))))
+    assert again.count() == program.count()
+    assert (again.inputs, again.single) == (program.inputs, program.single)
+    assert stored(again) == stored(program)
+
+
+def test_sines_of_sums_are_products_where_those_of_the_parts_are_on_hand():
+    def run(_, q):
+        x, y = q
+        return np.array([cos(x), sin(y), cos(x + y), sin(x - y), cos(2 * x + y)])
+
+    program = traced("sines", run, {"q": (2,)})
+    by_products = expanded(program)
+    assert dict(by_products.count().functions) == {"cos": 3, "sin": 2}
+    q = np.random.default_rng(0).normal(size=(20, 2))
+    assert np.allclose(by_products.function(np)(q), program.function(np)(q), rtol=0, atol=1e-15)
