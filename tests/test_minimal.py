@@ -18,12 +18,12 @@ from armlet.minimal import closed_form, lumped, rank
 
 ROBOTS = int(os.environ.get("ARMLET_MINIMAL_ROBOTS", "200"))
 SIZES = {
-    "puma560": (36, 40), "stanford": (33, 37), "ur3e": (36, 40), "ur5e": (36, 40),
-    "ur10e": (36, 40), "tx40": (36, 40), "rx90": (36, 40), "panda": (43, 48),
-    "iiwa14": (43, 48), "gen3": (43, 48), "scara": (8, 11), "planar3r": (9, 11),
-    "planar2r": (6, 7),
+    "puma560": (36, 40, 10), "stanford": (33, 37, 9), "ur3e": (36, 40, 10), "ur5e": (36, 40, 10),
+    "ur10e": (36, 40, 10), "tx40": (36, 40, 10), "rx90": (36, 40, 10), "z1": (36, 40, 10),
+    "panda": (43, 48, 12), "iiwa14": (43, 48, 12), "gen3": (43, 48, 12), "xarm7": (43, 48, 12),
+    "scara": (8, 11, 1), "planar3r": (9, 11, 6), "planar2r": (6, 7, 4),
 }  # fmt: skip
-"""Minimal parameters, without and with rotor inertias, of the arms of the catalogue."""
+"""Minimal parameters of the arms of the catalogue: without and with rotors, of gravity alone."""
 
 
 def special_arm(seed, n):
@@ -64,12 +64,11 @@ def any_robot(folder, seed):
     return replace(robot, g=np.array(choices[seed // 4 % 5], dtype=object))
 
 
-def stacked(robot, seed=0, **options):
+def stacked(robot, seed=0, quantity="regressor", **options):
     """The regressor of many random states, one below the other."""
-    state = states(robot, 12 * robot.n + 20, seed)
-    (first,) = armlet.formulations("regressor")
-    Y = armlet.trace(robot, "regressor", first, **options).function(np)(*state)
-    return Y.reshape(-1, Y.shape[-1])
+    state = states(robot, 12 * robot.n + 20, seed)[: len(armlet.QUANTITIES[quantity].arguments)]
+    Y = armlet.trace(robot, quantity, "unit_bodies", **options).function(np)(*state)
+    return Y.reshape(state[0].size, Y.shape[-1])
 
 
 DRIVES = ({"rotors": True}, {"friction": True}, {"rotors": True, "friction": True})
@@ -98,11 +97,114 @@ def check_set(robot, seed, **drives):
     assert np.linalg.matrix_rank(armlet.equivalence(lin, kg)) == len(lin), seed
 
 
+@pytest.mark.parametrize("part", range(10))
+def test_size_of_gravity_is_its_rank_and_no_weight_changes(tmp_path, part):
+    for seed in range(part, ROBOTS, 10):
+        robot = any_robot(tmp_path, seed)
+        Y, Y_min = (
+            stacked(robot, seed, "gravity_regressor", parameters=x) for x in ("standard", "gravity")
+        )
+        lin, kg, ranked = (
+            armlet.minimal_parameters(robot, kind=kind, of="gravity")
+            for kind in ("lin", "khalil_gautier", "rank")
+        )
+        assert len(lin) == len(kg) == len(ranked) == rank(Y) == rank(Y_min), seed
+        assert np.abs(Y_min - Y @ lin.back).max(initial=0) < 1e-12 * max(1, np.abs(Y).max()), seed
+        for found in (lin, kg):
+            one = found.Lam @ found.back
+            assert np.abs(one - np.eye(len(found))).max(initial=0) < 1e-12, seed
+            assert deviation(Y @ found.back @ found.Lam, Y) < 1e-12, seed
+            M = armlet.equivalence(found, ranked)
+            assert not len(M) or np.linalg.matrix_rank(M) == len(M), seed
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_weight_stays_when_the_parameters_of_gravity_do(tmp_path, seed):
+    robot = any_robot(tmp_path, seed)
+    q, _, _ = states(robot, seed=seed)
+    found = armlet.minimal_parameters(robot, of="gravity")
+    change = np.random.default_rng(seed).normal(size=10 * robot.n)
+    hidden = change - found.full(found.Lam @ change)
+    expected = value(robot, "gravity_torque", q)
+    limit = 1e-12 * max(1, np.abs(expected).max())
+    for phi in (found.phi + hidden, found.full(found.values) + 1e-6 * hidden):
+        holding = value(robot.with_inertia(phi), "gravity_torque", q)
+        assert np.abs(holding - expected).max() < limit
+    Y = armlet.trace(robot, "gravity_regressor", "unit_bodies", parameters="gravity")
+    assert np.abs(Y.function(np)(q) @ found.values - expected).max() < limit
+
+
+QUARTER = np.pi / 2
+SLIDES = {
+    "level": ("P", [QUARTER], 0),
+    "aslant": ("P", [0.7], 1),
+    "level on an upright turn": ("RP", [0, QUARTER], 0),
+    "along a level turn": ("RP", [QUARTER, 0], 0),
+    "across a level turn": ("RP", [QUARTER, QUARTER], 1),
+    "along a level turn on an upright one": ("RRP", [0, QUARTER, 0], 0),
+    "along two level turns on an upright one": ("RRRP", [0, QUARTER, 0, 0], 0),
+    "along a level turn on an aslant one": ("RRP", [0.7, QUARTER, 0], 1),
+    "on a turn across a level one": ("RRRP", [0, QUARTER, QUARTER, 0], 1),
+}
+"""When the weight on a slide never shows: joints, twists, and how many parameters m there are."""
+
+
+@pytest.mark.parametrize(("joints", "twists", "masses"), SLIDES.values(), ids=SLIDES)
+def test_weight_on_a_slide_that_is_level_for_every_q_does_not_show(joints, twists, masses):
+    """The cases of Lin 1994, Theorem 4."""
+    rows = [(alpha, 0.1, 0.2, 0.3) for alpha in twists]
+    bodies = [(1.0, (0.1, 0.2, 0.3), np.eye(3))] * len(rows)
+    arm = armlet.Robot.from_dh(rows, convention="modified", joints=joints, inertia=bodies)
+    found = armlet.minimal_parameters(arm, of="gravity")
+    assert sum(name.startswith("m") for name in found.names) == masses
+    assert rank(stacked(arm, quantity="gravity_regressor", parameters="standard")) == len(found)
+
+
+def test_without_gravity_no_parameter_shows_at_rest():
+    robot = armlet.load("stanford").with_gravity((0, 0, 0))
+    for kind in ("lin", "khalil_gautier", "rank"):
+        found = armlet.minimal_parameters(robot, kind=kind, of="gravity")
+        assert (len(found), found.expressions, found.latex()) == (0, {}, "")
+        assert found.values.shape == (0,)
+        assert found.full(found.values).shape == (60,)
+    assert robot.gravity_regressor(np.zeros((3, 6)), parameters="gravity").shape == (3, 6, 0)
+
+
+def test_gravity_has_no_drives():
+    robot = armlet.load("stanford")
+    for kind in ("lin", "rank"):
+        with pytest.raises(armlet.ArmletError, match="leave out rotors and friction"):
+            armlet.minimal_parameters(robot, True, True, kind, of="gravity")
+        with pytest.raises(armlet.ArmletError, match="no minimal set is of 'mass'"):
+            armlet.minimal_parameters(robot, kind=kind, of="mass")
+    with pytest.raises(armlet.ArmletError, match="parameters is 'gravity'"):
+        armlet.trace(robot, "regressor", "unit_bodies", parameters="gravity")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_energies_are_the_regressor_times_the_parameters(tmp_path, seed):
+    """With minimal parameters the potential is so but for a constant."""
+    robot = any_robot(tmp_path, seed)
+    q, qd, _ = states(robot, 6, seed)
+    for rotors in (False, True):
+        kinetic, potential = value(robot if rotors else robot.without_drives(), "energy", q, qd)
+        limit = 1e-12 * max(1, np.abs(kinetic).max(), np.abs(potential).max())
+        found = armlet.minimal_parameters(robot, rotors=rotors)
+        for parameters, phi in (("standard", found.phi), ("minimal", found.values)):
+            options = {"parameters": parameters, "rotors": rotors}
+            program = armlet.trace(robot, "energy_regressor", "unit_bodies", **options)
+            T, U = (program.function(np)(q, qd) @ phi).T
+            assert np.abs(T - kinetic).max() < limit
+            off = U - potential
+            assert (np.abs(off).max() if parameters == "standard" else np.ptp(off)) < limit
+
+
 @pytest.mark.parametrize(("name", "sizes"), SIZES.items())
 def test_arms_of_the_catalogue_have_the_known_number(name, sizes):
     robot = armlet.load(name)
-    assert tuple(len(armlet.minimal_parameters(robot, rotors=r)) for r in (False, True)) == sizes
-    assert len(armlet.minimal_parameters(robot, kind="rank")) == sizes[0]
+    for size, asked in zip(sizes, ({}, {"rotors": True}, {"of": "gravity"}), strict=True):
+        assert len(armlet.minimal_parameters(robot, **asked)) == size
+        assert len(armlet.minimal_parameters(robot, kind="rank", **asked)) == size
 
 
 @pytest.mark.parametrize(("name", "size"), [("puma560", 38), ("stanford", 35), ("panda", 45)])
@@ -137,7 +239,7 @@ def test_torques_are_the_regressor_times_the_parameters(tmp_path, seed):
     ]:  # fmt: skip
         found = armlet.minimal_parameters(robot, **given)
         for parameters, phi in (("standard", found.phi), ("minimal", found.values)):
-            name = next(iter(armlet.formulations("regressor"))) if given else None
+            name = "unit_bodies" if given else None
             program = armlet.trace(robot, "regressor", name, parameters=parameters, **given)
             assert deviation(program.function(np)(q, qd, qdd) @ phi, expected) < 1e-12
     at_rest = armlet.trace(robot, "gravity_regressor").function(np)(q)
@@ -183,6 +285,18 @@ def test_the_method_takes_the_options_of_the_regressor():
         robot.regressor(q, qd, qdd, parameters="all")
 
 
+def test_the_methods_of_weight_and_energy_take_their_options():
+    robot = armlet.load("puma560")
+    q, qd, _ = states(robot, 5)
+    found = armlet.minimal_parameters(robot, of="gravity")
+    Y = robot.gravity_regressor(q, parameters="gravity")
+    assert deviation(Y @ found.values, robot.gravity_torque(q)) < 1e-12
+    phi = armlet.minimal_parameters(robot, rotors=True).phi
+    E = robot.energy_regressor(q, qd, parameters="standard", rotors=True)
+    assert deviation(E @ phi, np.stack(robot.energy(q, qd), -1)) < 1e-12
+    assert robot.energy_regressor(q[0], qd[0]).shape == (2, 36)
+
+
 def test_entries_that_are_zero_for_every_state_are_exact_zeros():
     program = armlet.trace(armlet.load("puma560"), "regressor")
     Y = program.outputs[0]
@@ -218,6 +332,22 @@ def test_the_set_of_a_general_arm_is_symbolic():
     assert program.outputs[0].shape == (3, 14)
 
 
+@pytest.mark.parametrize("joints", ["RRP", "PRPRP", "RRRRRR"])
+@pytest.mark.parametrize("alpha", [None, 0, np.pi / 2])
+def test_the_set_of_gravity_may_be_symbolic(joints, alpha):
+    """As SymPy expressions and as a trace, and as large as that of an arm with numbers."""
+    arm = armlet.general_arm(joints)
+    if alpha is not None:
+        arm = replace(arm, rows=tuple(row._replace(alpha=alpha) for row in arm.rows))
+    names = {x for group in ("geometry", "inertia", "gravity") for x in arm.constants(group)}
+    rng = np.random.default_rng(0)
+    numbers = arm.with_constants({name: rng.uniform(0.2, 1) for name in sorted(names)})
+    size = rank(stacked(numbers, quantity="gravity_regressor", parameters="standard"))
+    assert len(armlet.minimal_parameters(arm, of="gravity")) == size
+    program = armlet.trace(arm, "gravity_regressor", "unit_bodies", parameters="gravity")
+    assert program.outputs[0].shape == (len(joints), size)
+
+
 @pytest.mark.parametrize("name", ["puma560", "stanford", "scara"])
 def test_sets_are_equivalent_however_they_are_found(name):
     robot = armlet.load(name)
@@ -236,6 +366,8 @@ def test_sets_that_are_not_equivalent_are_told_apart():
     found = armlet.minimal_parameters(robot)
     with pytest.raises(armlet.DataError, match="different standard parameters"):
         armlet.equivalence(found, armlet.minimal_parameters(robot, rotors=True))
+    with pytest.raises(armlet.DataError, match="of torques and of gravity"):
+        armlet.equivalence(found, armlet.minimal_parameters(robot, of="gravity"))
     with pytest.raises(armlet.DataError, match="differ in size"):
         armlet.equivalence(found, armlet.minimal_parameters(robot.with_gravity((1, 2, 3))))
     Lam = found.Lam.copy()
@@ -263,4 +395,5 @@ def test_the_command_prints_the_set():
     assert data["parameters"][-1]["expression"] == "cy4"
     assert "8 of 40" in runner.invoke(app, ["minimal", "scara"]).stdout
     assert r"J_{zz4} &= J_{zz4}" in runner.invoke(app, ["minimal", "scara", "--latex"]).stdout
+    assert "1 of 40" in runner.invoke(app, ["minimal", "scara", "--of", "gravity"]).stdout
     assert "11 of 44" in runner.invoke(app, ["minimal", "scara", "--rotors"]).stdout

@@ -12,7 +12,13 @@ from armlet import codegen, models
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Program
-from armlet.minimal import MinimalParameters, closed_form, independent, standard_names
+from armlet.minimal import (
+    MinimalParameters,
+    check_asked,
+    closed_form,
+    independent,
+    standard_names,
+)
 from armlet.robot import Robot
 from armlet.runtime import Kernel
 from armlet.search import Found, cheapest_program
@@ -162,7 +168,11 @@ def compile(
 
 
 def minimal_parameters(
-    robot: Robot, rotors: bool = False, friction: bool = False, kind: str = "lin"
+    robot: Robot,
+    rotors: bool = False,
+    friction: bool = False,
+    kind: str = "lin",
+    of: str = "torques",
 ) -> MinimalParameters:
     """The parameters that the torques of a robot depend on, and no more.
 
@@ -175,6 +185,9 @@ def minimal_parameters(
     kind : {"lin", "khalil_gautier", "rank"}
         Lin's set in closed form, that of Gautier and Khalil, or one found from the rank of the
         regressor over random states, which knows no formula.
+    of : {"torques", "gravity"}
+        All torques, or those that hold the robot still against gravity, which drives have no
+        part in: rotors and friction are refused. Without gravity that set is empty.
 
     Returns
     -------
@@ -187,30 +200,35 @@ def minimal_parameters(
     >>> found = armlet.minimal_parameters(armlet.load("scara"))
     >>> len(found), found.names[-1]
     (8, 'cy4')
+    >>> armlet.minimal_parameters(armlet.load("scara"), of="gravity").expressions
+    {'m3*': 'm3 + m4'}
     """
     if kind == "rank":
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
-        return _by_rank(robot, rotors, friction)
+        return _by_rank(robot, rotors, friction, of)
     if robot.symbols:
         sympy = importlib.import_module("sympy")
         robot = robot.with_constants({name: sympy.Symbol(name) for name in robot.symbols})
-    return closed_form(robot, rotors, friction, kind)
+    return closed_form(robot, rotors, friction, kind, of)
 
 
-def _by_rank(robot: Robot, rotors: bool, friction: bool) -> MinimalParameters:
+def _by_rank(robot: Robot, rotors: bool, friction: bool, of: str) -> MinimalParameters:
     """The minimal set that random states show; the seed is fixed, so that it is always the same."""
+    check_asked(of, rotors, friction)
+    quantity = "gravity_regressor" if of == "gravity" else "regressor"
     standard = standard_names(robot.n, rotors, friction)
     states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.n + 20, robot.n))
-    program = trace(robot, "regressor", parameters="standard", rotors=rotors, friction=friction)
-    Y = program.function(np)(*states)
+    options: dict[str, Any] = {"rotors": rotors, "friction": friction, "parameters": "standard"}
+    program = trace(robot, quantity, "unit_bodies", **options)
+    Y = program.function(np)(*states[: len(QUANTITIES[quantity].arguments)])
     columns, Lam = independent(Y.reshape(-1, len(standard)))
     names = tuple(
         standard[k] + ("*" if np.count_nonzero(row) > 1 else "")
         for k, row in zip(columns, Lam, strict=True)
     )
     back = np.eye(len(standard))[:, columns]
-    return MinimalParameters(robot, "rank", names, standard, Lam, back)
+    return MinimalParameters(robot, "rank", names, standard, Lam, back, of)
 
 
 # ------------------------------------------------------------------ methods of Robot

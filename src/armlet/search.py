@@ -79,57 +79,6 @@ def cheapest_program(tracing: Tracing, weigh: str = "operations") -> Found:
     return _read(json.loads(data))
 
 
-def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
-    """The cheapest program for what is asked.
-
-    From the first formulation of the table in canonical frames, each of these is kept if it gains:
-    origins moved back along their axes, another unit of length, another formulation, and the
-    passes of simplification.
-    """
-    table = FORMULATIONS[tracing.quantity]
-    names = [name for name, entry in table.items() if tracing.takes(entry)][:CONTENDERS]
-    names = names or [next(iter(table))]  # tracing says what it does not take
-    search = _Search(tracing, weight, names[0])
-    if tracing.lumps(table[names[0]]):
-        for i in _movable(tracing):
-            back = tuple(sorted({*search.arrangement.back} ^ {i}))
-            search.consider("frames", names[0], search.arrangement._replace(back=back))
-        for unit in _units(tracing):
-            search.consider("units", names[0], search.arrangement._replace(unit=unit))
-    for name in names[1:]:
-        search.consider(name, name, search.arrangement)
-    return search.found()
-
-
-def _written(found: Found) -> dict[str, Any]:
-    return {
-        "program": stored(found.program),
-        "formulation": found.formulation,
-        "arrangement": found.arrangement,
-        "steps": [
-            [step.name, step.count.M, step.count.A, step.count.functions] for step in found.steps
-        ],
-    }
-
-
-def _read(data: dict[str, Any]) -> Found:
-    back, unit = data["arrangement"]
-    steps = (
-        Step(name, Count(M, A, tuple((f, times) for f, times in functions)))
-        for name, M, A, functions in data["steps"]
-    )
-    return Found(
-        restored(data["program"]), data["formulation"], Arrangement(tuple(back), unit), tuple(steps)
-    )
-
-
-@functools.cache
-def _sources() -> str:
-    """What tells one state of this library's own code from another."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    return repr([(file.name, (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files])
-
-
 def lightest(tracing: Tracing, weight: Mapping[str, float]) -> Found:
     """The cheapest program by a weight, of those found by it and by the number of operations."""
     every = [searched(tracing, w) for w in (weight, M_PLUS_A)[: 1 + (weight is not M_PLUS_A)]]
@@ -150,6 +99,28 @@ def fastest(tracing: Tracing) -> Found:
     loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
     times = spreads(loops, ROUNDS)
     return every[min(range(len(every)), key=lambda k: times[str(k)].median)]
+
+
+def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
+    """The cheapest program for what is asked.
+
+    From the first formulation of the table in canonical frames, each of these is kept if it gains:
+    origins moved back along their axes, another unit of length, another formulation, and the
+    passes of simplification.
+    """
+    table = FORMULATIONS[tracing.quantity]
+    names = [name for name, entry in table.items() if tracing.takes(entry)][:CONTENDERS]
+    names = names or [next(iter(table))]  # tracing says what it does not take
+    search = _Search(tracing, weight, names[0])
+    if tracing.lumps(table[names[0]]):
+        for i in _movable(tracing):
+            back = tuple(sorted({*search.arrangement.back} ^ {i}))
+            search.consider("frames", names[0], search.arrangement._replace(back=back))
+        for unit in _units(tracing):
+            search.consider("units", names[0], search.arrangement._replace(unit=unit))
+    for name in names[1:]:
+        search.consider(name, name, search.arrangement)
+    return search.found()
 
 
 class _Search:
@@ -204,3 +175,35 @@ def _units(tracing: Tracing) -> list[Any]:
     if "gravity" in asked.reads and tracing.kinds["gravity"] == "fixed":
         lengths += list(robot.g)
     return list(dict.fromkeys(abs(x) for x in lengths if not is_zero(x)))[:TRIALS]
+
+
+# ------------------------------------------------------------------ kept on disk
+
+
+def _written(found: Found) -> dict[str, Any]:
+    return {
+        "program": stored(found.program),
+        "formulation": found.formulation,
+        "arrangement": found.arrangement,
+        "steps": [
+            [step.name, step.count.M, step.count.A, step.count.functions] for step in found.steps
+        ],
+    }
+
+
+def _read(data: dict[str, Any]) -> Found:
+    back, unit = data["arrangement"]
+    steps = (
+        Step(name, Count(M, A, tuple((f, times) for f, times in functions)))
+        for name, M, A, functions in data["steps"]
+    )
+    return Found(
+        restored(data["program"]), data["formulation"], Arrangement(tuple(back), unit), tuple(steps)
+    )
+
+
+@functools.cache
+def _sources() -> str:
+    """What tells one state of this library's own code from another."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return repr([(file.name, (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files])

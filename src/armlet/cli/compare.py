@@ -45,7 +45,7 @@ def compare(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Run every formulation of a quantity on a robot, side by side.
+    """Run every formulation of a quantity on a robot, and the cheapest program, side by side.
 
     Operations are counted with symbolic inertias, drives off; times are those of the compiled
     kernel on rows of states, one thread; deviations are from the definition.
@@ -61,7 +61,7 @@ def compare(
     arm = load(robot)
     console = Console()
     names = track(
-        FORMULATIONS[quantity], "running", transient=True, console=console, disable=as_json
+        [*FORMULATIONS[quantity], None], "running", transient=True, console=console, disable=as_json
     )
     runs, refused = [], []
     for name in names:
@@ -83,8 +83,8 @@ def compare(
         console.print(f"wrote {html}", highlight=False)
 
 
-def _run(arm: Robot, quantity: str, name: str) -> Run:
-    formulation = FORMULATIONS[quantity][name]
+def _run(arm: Robot, quantity: str, name: str | None) -> Run:
+    """A formulation as it is written, or the cheapest program found."""
     rigid = arm if quantity == "friction_torque" else arm.without_drives()
     counted = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
@@ -97,7 +97,10 @@ def _run(arm: Robot, quantity: str, name: str) -> Run:
         times.append(time.perf_counter() - start)
     few = [x[:CHECKED] for x in states]
     off = deviation(arm, quantity, few, kernel(*few))
-    return Run(name, formulation.source, counted, min(times) / ROWS * 1e9, off)
+    source = "the search over formulations, frames, units and rules"
+    if name is not None:
+        source = FORMULATIONS[quantity][name].source
+    return Run(name or "cheapest", source, counted, min(times) / ROWS * 1e9, off)
 
 
 def _scale(runs: list[Run]) -> int:

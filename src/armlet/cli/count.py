@@ -41,6 +41,13 @@ def count(
     drives: Annotated[
         bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
     ] = False,
+    weigh: Annotated[
+        str,
+        typer.Option(
+            help="What the cheapest program takes least of: operations, "
+            "multiplications, additions, or time, which needs --numbers."
+        ),
+    ] = "operations",
     published: Annotated[
         bool, typer.Option("--published", help="Beside every total printed in the literature.")
     ] = False,
@@ -78,7 +85,7 @@ def count(
     for name, entry in track(pairs, "counting", transient=True, console=console, disable=as_json):
         asked = arm if name == "friction_torque" else rigid
         if entry is None:
-            found[name] = cheapest(asked, name, constants=constants)
+            found[name] = cheapest(asked, name, constants=constants, weigh=weigh)
             continue
         try:
             every, fewest = (
@@ -148,7 +155,8 @@ def _what(step: str, arm: Robot, best: Found) -> str:
         return f"origins moved back along the axes of {moved}"
     if step == "units":
         return f"lengths in units of {best.arrangement.unit:.6g} m"
-    return WHAT.get(step, "as it is written, in canonical frames")
+    first = step == best.steps[0].name
+    return WHAT.get(step, "as it is written, in canonical frames" if first else "its formulation")
 
 
 def _plain(quantity: str, best: Found) -> dict[str, Any]:

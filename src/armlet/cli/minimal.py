@@ -10,7 +10,7 @@ from rich.table import Table
 
 from armlet.api import minimal_parameters
 from armlet.cli.arm import GeneralArm, RobotName, asked_arm
-from armlet.minimal.closed_form import KINDS
+from armlet.minimal.closed_form import KINDS, SETS
 
 
 def minimal(
@@ -19,6 +19,7 @@ def minimal(
     rotors: Annotated[bool, typer.Option("--rotors", help="Rotor inertias, too.")] = False,
     friction: Annotated[bool, typer.Option("--friction", help="Friction, too.")] = False,
     kind: Annotated[str, typer.Option(help=f"Whose set: {', '.join(KINDS)}, rank.")] = "lin",
+    of: Annotated[str, typer.Option(help=f"What shows it: {', '.join(SETS)}.")] = "torques",
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, a line each.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -27,21 +28,24 @@ def minimal(
     Standard parameters are about the canonical frames of `armlet info`: inertia J about the
     origin, first moment c, mass m. The number is checked against the rank of the regressor.
 
+    With --of gravity, those that the torques against gravity depend on.
+
     Example: armlet minimal puma560
     """
     arm = asked_arm(robot, general)
-    found = minimal_parameters(arm, rotors, friction, kind)
+    found = minimal_parameters(arm, rotors, friction, kind, of)
     if latex:
         print(found.latex())
         return
-    ranked = None if arm.symbols else len(minimal_parameters(arm, rotors, friction, "rank"))
+    ranked = None if arm.symbols else len(minimal_parameters(arm, rotors, friction, "rank", of))
     values = [None if arm.symbols else float(x) for x in found.values]
     rows = list(zip(found.names, found.expressions.values(), values, strict=True))
     if as_json:
         keys = ("name", "expression", "value")
         parameters = [dict(zip(keys, row, strict=True)) for row in rows]
         sizes = {"size": len(found), "rank": ranked, "standard": len(found.standard)}
-        print(json.dumps({"robot": arm.name, **sizes, "parameters": parameters}, indent=2))
+        about = {"robot": arm.name, "of": of, **sizes}
+        print(json.dumps({**about, "parameters": parameters}, indent=2))
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("parameter", no_wrap=True)

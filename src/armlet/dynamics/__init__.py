@@ -84,6 +84,10 @@ QUANTITIES = {
         "The matrix Y(q) with holding torques Y phi, phi the minimal parameters (or all).",
         ("q",), ("geometry", "gravity"), options=("parameters",),
     ),
+    "energy_regressor": Quantity(
+        "The matrix Y(q, qd) with kinetic and potential energy Y phi, but for a constant.",
+        ("q", "qd"), ("geometry", "gravity"), options=("parameters", "rotors"),
+    ),
 }  # fmt: skip
 
 
@@ -105,6 +109,7 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
     "energy": energy.FORMULATIONS,
     "regressor": regressor.FORMULATIONS,
     "gravity_regressor": regressor.GRAVITY,
+    "energy_regressor": energy.REGRESSOR,
 }
 
 __all__ = ["FORMULATIONS", "QUANTITIES", "Formulation", "Quantity"]

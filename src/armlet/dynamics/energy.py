@@ -1,11 +1,12 @@
-"""Kinetic and potential energy."""
+"""Kinetic and potential energy, and their regressor."""
 
 import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.formulation import Formulation, table
-from armlet.robot import BASE, Robot
-from armlet.scalar import Matrix, Scalar, Vector
+from armlet.dynamics.regressor import PARAMETERS, full_sets
+from armlet.robot import BASE, Displacement, Robot
+from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
 def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
@@ -16,20 +17,34 @@ def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
 
     with v the velocity of the frame's origin, reached as in `newton_euler`.
     """
-    X = robot.displacements(q)
+    w, v = velocities(robot, robot.displacements(q), qd)
+    twice_kinetic: Scalar = 0
+    for i in range(robot.n):
+        momentum = robot.m[i] * v[i] + 2 * cross(w[i], robot.c[i])
+        twice_kinetic += v[i] @ momentum + w[i] @ (robot.J[i] @ w[i])
+        twice_kinetic += robot.rotor_inertia[i] * qd[i] * qd[i]
+    return np.array(twice_kinetic / 2), np.array(potential_energy(robot, q))
+
+
+def velocities(
+    robot: Robot, X: list[Displacement], qd: Vector
+) -> tuple[list[Vector], list[Vector]]:
+    """ω of each body and v of its frame's origin, in its axes; of the base, last, zero.
+
+    With (w, v) the joint's unit twist, r to where the joint sits in the parent and h the slide:
+
+        ωᵢ = ωₚ + w q̇ᵢ
+        vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
+    """
     w: list[Vector] = [ZERO] * (robot.n + 1)
     v: list[Vector] = [ZERO] * (robot.n + 1)
-    twice_kinetic: Scalar = 0
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
         w_axis, v_axis = robot.axis[i]
         w[i] = inward.vector(w[p]) + w_axis * qd[i]
         r, h = robot.mounts[i].origin(), X[i][-1].h
         v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + v_axis * qd[i]
-        momentum = robot.m[i] * v[i] + 2 * cross(w[i], robot.c[i])
-        twice_kinetic += v[i] @ momentum + w[i] @ (robot.J[i] @ w[i])
-        twice_kinetic += robot.rotor_inertia[i] * qd[i] * qd[i]
-    return np.array(twice_kinetic / 2), np.array(potential_energy(robot, q))
+    return w, v
 
 
 def potential_energy(robot: Robot, q: Vector) -> Scalar:
@@ -44,4 +59,64 @@ def potential_energy(robot: Robot, q: Vector) -> Scalar:
     return -robot.g @ (c_hat[BASE] - m_hat[BASE] * origin)
 
 
+def energy_regressor(
+    robot: Robot, q: Vector, qd: Vector, parameters: str = "minimal", rotors: bool = False
+) -> Matrix:
+    """Y(q, q̇) of two rows with (T, U) = Y φ: column k is the energy of a body of the one φₖ.
+
+    A body of mass m, first moment c and inertia J on frame i, whose origin is at o in the base,
+    that of the file's base at o₀, has
+
+        T = ½ m v · v + c · (v × ω) + ½ ω · J ω,   U = -m g · (o - o₀) - c · g
+
+    with g in frame i in the last product. A rotor has ½ q̇ᵢ². With the standard parameters, those
+    of `robot.phi` in a row, this is `energy`.
+
+    Minimal parameters φ' = Λ φ are as good for T, and for U up to a constant. For φ and Λ⁻ φ' make
+    the same torques in all states; so they have the same H, the slope of the torques by q̈, and
+    T = ½ q̇ᵀ H q̇; and the same torques at rest, the slope of U by q. That is so whichever rules
+    made the set.
+
+    The constant is the potential of what arrives at the base, and nothing else. A mass on the axis
+    of a turn is as high on the parent as on the body. What a slide sends over is as high but for
+    m̂ q along the slide, which is what the column of m̂ adds. kx and ky that are left out where
+    δ = 0 are level, as gravity is along z.
+    """
+    X = robot.displacements(q)
+    w, v = velocities(robot, X, qd)
+    g, height = weights(robot, X)
+    T: list[Scalar] = []
+    U: list[Scalar] = []
+    for i in range(robot.n):
+        x, y, z = w[i]
+        squares = [x * x / 2, x * y, x * z, y * y / 2, y * z, z * z / 2]
+        T += [*squares, *cross(v[i], w[i]), v[i] @ v[i] / 2]
+        U += [0] * 6 + [*-g[i], -height[i]]
+    if rotors:
+        T += [speed * speed / 2 for speed in qd]
+        U += [0] * robot.n
+    sets = full_sets(robot, parameters, PARAMETERS, rotors)
+    return np.array([[total(phi, energies) for phi in sets] for energies in (T, U)], dtype=object)
+
+
+def weights(robot: Robot, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
+    """g in the axes of each frame, and g · (o - o₀) of its origin o, o₀ that of the file's base."""
+    origin = robot.frames[robot.base_link].pose.r
+    g: list[Vector] = [ZERO] * robot.n + [robot.g]
+    height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
+    for i, p in robot.base_to_tips():
+        g[i] = X[i].inverse().vector(g[p])
+        height[i] = height[p] + g[p] @ robot.mounts[i].origin() + g[i][2] * X[i][-1].h
+    return g, height
+
+
+def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
+    """What parameters make, given what a unit of each makes."""
+    return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))
+
+
 FORMULATIONS = table(Formulation("velocities", energy, "by definition", "n"))
+REGRESSOR = table(
+    Formulation("unit_bodies", energy_regressor, "by definition; Lin 1994, Theorem 5", "n",
+                minimal=False),
+)  # fmt: skip

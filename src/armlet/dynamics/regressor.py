@@ -4,22 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from armlet.algebra import (
-    ZERO,
-    angular_acceleration_tensor,
-    cross,
-    euler_moment,
-    mirror,
-    vector,
-)
+from armlet.algebra import ZERO, cross, mirror, vector
 from armlet.dynamics.formulation import Formulation, table
-from armlet.dynamics.steps import angular_motion, sliding
+from armlet.dynamics.motion import accelerations, turnings
+from armlet.dynamics.runs import parallel_runs
 from armlet.errors import ArmletError
-from armlet.minimal import closed_form
+from armlet.minimal import closed_form, standard_names
 from armlet.robot import Displacement, Robot
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
 
 PARAMETERS = ("minimal", "standard")
+PARAMETERS_AT_REST = (*PARAMETERS, "gravity")
 Wrench = tuple[Vector, Vector]
 
 
@@ -49,17 +44,52 @@ def regressor(
     inverse Λ⁻ whose columns are bodies on one or two frames. Rotors add q̈ᵢ to row i, friction
     q̇ᵢ, sign(q̇ᵢ) and 1, each for its own parameter.
     """
-    if parameters not in PARAMETERS:
-        raise ArmletError(f"parameters is {parameters!r}: expected minimal or standard")
+    sets = full_sets(robot, parameters, PARAMETERS, rotors, friction)
+    drives = drive_columns(robot.n, qd, qdd, rotors, friction)
+    return torques_of(robot, q, qd, qdd, sets, drives)
+
+
+def gravity_regressor(robot: Robot, q: Vector, parameters: str = "minimal") -> Matrix:
+    """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters.
+
+    At rest it shows fewer of them: its columns are independent for the parameters of gravity
+    alone, those of `armlet.minimal_parameters(robot, of="gravity")` (Lin 1994, Theorem 4).
+    """
+    rest = [0] * robot.n
+    return torques_of(robot, q, rest, rest, full_sets(robot, parameters, PARAMETERS_AT_REST), [])
+
+
+def full_sets(
+    robot: Robot,
+    parameters: str,
+    names: Sequence[str],
+    rotors: bool = False,
+    friction: bool = False,
+) -> list[list[Scalar]]:
+    """For each parameter of a set, standard parameters that make it one and the others zero."""
+    if parameters not in names:
+        raise ArmletError(f"parameters is {parameters!r}: expected one of {', '.join(names)}")
+    if parameters == "standard":
+        return np.eye(len(standard_names(robot.n, rotors, friction)), dtype=int).tolist()
+    of = "gravity" if parameters == "gravity" else "torques"
+    sets: list[list[Scalar]] = closed_form(robot, rotors, friction, of=of).back.T.tolist()
+    return sets
+
+
+def torques_of(
+    robot: Robot,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    sets: list[list[Scalar]],
+    drives: list[list[Scalar]],
+) -> Matrix:
+    """The torques of each set of standard parameters, as columns."""
     n = robot.n
     X = robot.displacements(q)
-    shares = wrenches(robot, X, qd, qdd)
-    drives = drive_columns(n, qd, qdd, rotors, friction)
-    if parameters == "standard":
-        bodies = [column(robot, X, {i: share}) for i in range(n) for share in shares[i]]
-        return np.array([*bodies, *drives], dtype=object).reshape(-1, n).T
+    shares = wrenches(robot, q, qd, qdd)
     columns = []
-    for phi in closed_form(robot, rotors, friction).back.T.tolist():
+    for phi in sets:
         rows = {i: phi[10 * i : 10 * i + 10] for i in range(n)}
         drive = [k for k, x in enumerate(phi[10 * n :]) if not is_zero(x)]
         columns.append(
@@ -72,26 +102,15 @@ def regressor(
     return np.array(columns, dtype=object).reshape(-1, n).T
 
 
-def gravity_regressor(robot: Robot, q: Vector, parameters: str = "minimal") -> Matrix:
-    """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters."""
-    rest = [0] * robot.n
-    return regressor(robot, q, rest, rest, parameters)
-
-
-def wrenches(robot: Robot, X: list[Displacement], qd: Vector, qdd: Vector) -> list[list[Wrench]]:
+def wrenches(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:
     """The force and the moment that a unit of each of the ten parameters of each body needs."""
-    w, wd = angular_motion(robot, X, qd, qdd)
-    Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
-    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    for i, p in robot.base_to_tips():
-        r, h = robot.mounts[i].origin(), X[i][-1].h
-        carried = X[i].inverse().vector(a[p] + Omega[p] @ r) + h * Omega[i][:, 2]
-        a[i] = carried + sliding(robot, i, w[i], qd, qdd)
+    turns = turnings(robot, parallel_runs(robot, q), qd, qdd)
+    a = accelerations(robot, robot.displacements(q), turns, qd, qdd)
     units = np.eye(6, dtype=int).tolist()
     return [
         [
-            *((ZERO, euler_moment(w[i], wd[i], mirror(*unit))) for unit in units),
-            *((Omega[i][:, k], cross(vector(*units[k][:3]), a[i])) for k in range(3)),
+            *((ZERO, turns[i].moment(mirror(*unit))) for unit in units),
+            *((turns[i].Omega[:, k], cross(vector(*units[k][:3]), a[i])) for k in range(3)),
             (a[i], ZERO),
         ]
         for i in range(robot.n)
@@ -144,6 +163,7 @@ FORMULATIONS = table(
 )
 GRAVITY = table(
     Formulation("unit_bodies", gravity_regressor,
-                "Atkeson, An and Hollerbach 1986; Lin 1994, Theorem 5", "n^2", minimal=False),
+                "Atkeson, An and Hollerbach 1986; Lin 1994, Theorems 4 and 5", "n^2",
+                minimal=False),
 )
 # fmt: on

@@ -1,6 +1,6 @@
 """Minimal inertial parameters: what motion can show, and what it cannot."""
 
-from armlet.minimal.closed_form import closed_form
+from armlet.minimal.closed_form import check_asked, closed_form
 from armlet.minimal.equivalence import equivalence
 from armlet.minimal.lumping import lumped
 from armlet.minimal.parameters import MinimalParameters, standard_names
@@ -8,6 +8,7 @@ from armlet.minimal.rank import independent, rank
 
 __all__ = [
     "MinimalParameters",
+    "check_asked",
     "closed_form",
     "equivalence",
     "independent",

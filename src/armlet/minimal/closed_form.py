@@ -19,6 +19,7 @@ NOISE = 1e-14
 NOTHING = mirror(0, 0, 0, 0, 0, 0)
 Terms = Mapping[str, Scalar]
 Over = Callable[[str, Place, Body], Body]
+Shows = Callable[[str, Place], Iterator["Shown"]]
 
 
 class Shown(NamedTuple):
@@ -81,17 +82,28 @@ def khalil_gautier(letter: str, place: Place, body: Body) -> Body:
     return 0, c if unseen else ZERO, J
 
 
+def khalil_gautier_at_rest(letter: str, place: Place, body: Body) -> Body:
+    """What goes over to the parent: of a sliding joint, all but a mass that shows.
+
+    Gravity does not tell a first moment on the slide from one on what carries it.
+    """
+    m, c, J = lin(letter, place, body)
+    stays = any(name == "m" for name, *_ in shown_at_rest(letter, place))
+    return 0 if stays else m, c, J
+
+
 def symmetric(body: Body) -> Body:
     """The part of a body that is symmetric about the z axis: turning it changes nothing."""
     m, c, J = body
     return m, vector(0, 0, c[2]), mirror(J[1, 1], 0, 0, J[1, 1], 0, 0)
 
 
-KINDS: dict[str, Over] = {"lin": lin, "khalil_gautier": khalil_gautier}
-
-
 def closed_form(
-    robot: Robot, rotors: bool = False, friction: bool = False, kind: str = "lin"
+    robot: Robot,
+    rotors: bool = False,
+    friction: bool = False,
+    kind: str = "lin",
+    of: str = "torques",
 ) -> MinimalParameters:
     """The minimal parameters of a robot, by Theorem 5 of Lin 1994, on trees along each path.
 
@@ -115,24 +127,37 @@ def closed_form(
     A rotor's inertia adds to Uzz of a joint r, or of a joint s across it, and to m̂ of a slide that
     neither weight nor another joint tells from it; elsewhere it is a parameter of its own.
     Friction adds three a joint.
+
+    The torques against gravity alone (Theorem 4) are the slopes of the potential, to which body i
+    adds -g · (first moment), with gravity g in frame i; so they show
+
+        joint i turns    kx, ky   if g is not along z for every q
+        joint i slides   m̂        if g is not across z for every q
+
+    Both are asked of the span of g over all q. A joint that slides leaves it as it is. One that
+    turns makes it the plane across z, if anything in it is not along z, and z, if anything in it
+    has a part along z. The parameters are independent: of the bodies in a sum of them, the
+    outermost is the only one to make a torque at its own joint.
     """
+    check_asked(of, rotors, friction)
     if kind not in KINDS:
         raise ArmletError(
             f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}, rank"
         )
+    goes_over, shows = SETS[of]
     place = places(robot, friction)
     at_zero = robot.displacements([0] * robot.n)
 
     def over(i: int, body: Body) -> Body:
         """What goes over of a body on frame i, in the parent's frame."""
-        return at_zero[i].body(*KINDS[kind](robot.joint_letters[i], place[i], body))
+        return at_zero[i].body(*goes_over[kind](robot.joint_letters[i], place[i], body))
 
     bodies = constant_parts(robot, place, over, rotors)
     standard = standard_names(robot.n, rotors, friction)
     names, rows, columns = [], [], []
     for i, p in robot.base_to_tips():
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
-        for name, reads, alone in shown(robot.joint_letters[i], place[i], vanishes(robot.g)):
+        for name, reads, alone in shows(robot.joint_letters[i], place[i]):
             row = cleaned(sum((k * entries[x] for x, k in reads.items()), Combination({})))
             unit = [alone.get(x, 0) for x in PHI]
             goes = [-x for x in entries_of(over(i, body_of(unit)))] if p != BASE else []
@@ -146,7 +171,18 @@ def closed_form(
         names.append(standard[own] + ("*" if len(row.terms) > 1 else ""))
     Lam = matrix([row.terms for row in rows], len(standard))
     back = matrix(columns, len(standard)).T
-    return MinimalParameters(robot, kind, tuple(names), standard, Lam, back)
+    return MinimalParameters(robot, kind, tuple(names), standard, Lam, back, of)
+
+
+def check_asked(of: str, rotors: bool, friction: bool) -> None:
+    """Raise if there is no set of what is asked."""
+    if of not in SETS:
+        raise ArmletError(f"no minimal set is of {of!r}: expected one of {', '.join(SETS)}")
+    if of == "gravity" and (rotors or friction):
+        raise ArmletError(
+            "torques against gravity show neither rotors nor friction: leave out "
+            + " and ".join(["rotors"] * rotors + ["friction"] * friction)
+        )
 
 
 def constant_parts(
@@ -201,7 +237,7 @@ def placed(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
     return {10 * i + k: x for k, x in enumerate(entries)}
 
 
-def shown(letter: str, place: Place, weightless: bool) -> Iterator[Shown]:
+def shown(letter: str, place: Place) -> Iterator[Shown]:
     """The parameters of body i that the torques show."""
     if letter == "P":
         yield one("m")
@@ -221,12 +257,20 @@ def shown(letter: str, place: Place, weightless: bool) -> Iterator[Shown]:
     else:
         yield Shown("Jxx", {"Jxx": 1, "Jyy": -1}, {"Jxx": 1})
         yield one("Jxy")
-        if weightless and place.centre is not None:
+        if vanishes(place.g) and place.centre is not None:
             yield Shown("Jxz", {"Jxz": 1, "cx": place.centre[2]}, {"Jxz": 1})
             yield Shown("Jyz", {"Jyz": 1, "cy": place.centre[2]}, {"Jyz": 1})
             yield one("Jzz")
         else:
             yield from map(one, ("Jxz", "Jyz", "Jzz", "cx", "cy"))
+
+
+def shown_at_rest(letter: str, place: Place) -> Iterator[Shown]:
+    """The parameters of body i that torques against gravity show."""
+    if letter == "P" and not vanishes([v[2] for v in place.pulls]):
+        yield one("m")
+    elif letter == "R" and not all(map(along_z, place.pulls)):
+        yield from map(one, ("cx", "cy"))
 
 
 def one(name: str) -> Shown:
@@ -259,3 +303,11 @@ def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
         for k, x in terms.items():
             row[k] = x
     return as_array(full)
+
+
+SETS: dict[str, tuple[dict[str, Over], Shows]] = {
+    "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, shown),
+    "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, shown_at_rest),
+}
+"""By what depends on a set: what each kind sends over to the parent, and what is shown."""
+KINDS = tuple(SETS["torques"][0])

@@ -29,6 +29,8 @@ def equivalence(a: MinimalParameters, b: MinimalParameters) -> np.ndarray[Any, A
             f"{a!r} and {b!r} are sets of different standard parameters: make both of one robot, "
             "with the same rotors and friction"
         )
+    if a.of != b.of:
+        raise DataError(f"{a!r} and {b!r} are of {a.of} and of {b.of}: make both of one of them")
     if len(a) != len(b):
         raise DataError(f"{a!r} and {b!r} differ in size, so one of them is not minimal")
     M = np.asarray(b.Lam @ a.back, dtype=float)

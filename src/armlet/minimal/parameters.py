@@ -49,7 +49,7 @@ def as_array(entries: Any) -> Matrix:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MinimalParameters:
-    """A minimal set φ' = Λ φ: just what the torques of a robot depend on.
+    """A minimal set φ' = Λ φ: just what the torques of a robot, or its weight, depend on.
 
     Examples
     --------
@@ -72,6 +72,8 @@ class MinimalParameters:
     """Λ, a row a parameter and a column a standard parameter."""
     back: Matrix
     """One of the right inverses of Λ, Λ @ back = 1: its columns are full sets of parameters."""
+    of: str = "torques"
+    """What depends on it: all "torques", or those against "gravity" alone."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -114,7 +116,8 @@ class MinimalParameters:
 
     def __repr__(self) -> str:
         of = f"{len(self)} of {len(self.standard)}"
-        return f"<MinimalParameters ({self.kind}) of {self.robot.name!r}: {of}>"
+        kind = self.kind if self.of == "torques" else f"{self.kind}, {self.of}"
+        return f"<MinimalParameters ({kind}) of {self.robot.name!r}: {of}>"
 
 
 def written(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from armlet.algebra import Z_AXIS, ZERO, cross
+from armlet.algebra import X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
 from armlet.minimal.parameters import is_number
 from armlet.robot import BASE, Robot
 from armlet.scalar import Scalar, Vector
@@ -21,6 +21,8 @@ class Place(NamedTuple):
 
     g: Vector
     """Gravity."""
+    pulls: tuple[Vector, ...] = ()
+    """Vectors that span what gravity is in frame i, over all q."""
     first: Vector | None = None
     """The axis of the first joint."""
     u: Vector | None = None
@@ -47,9 +49,10 @@ def places(robot: Robot, friction: bool = False) -> list[Place]:
     found: list[Place] = []
     for i, p in robot.base_to_tips():
         inward = at_zero[i].inverse()
-        before = found[p] if p != BASE else Place(robot.g)
+        before = found[p] if p != BASE else Place(robot.g, (robot.g,))
         seen = before._replace(
             g=inward.vector(before.g),
+            pulls=tuple(map(inward.vector, before.pulls)),
             first=Z_AXIS if before.first is None else inward.vector(before.first),
             u=None if before.u is None else inward.vector(before.u),
             on_r=inward.point(before.on_r),
@@ -75,6 +78,7 @@ def slid(seen: Place, friction: bool) -> Place:
 
 def turned(seen: Place) -> Place:
     """A joint that turns."""
+    seen = seen._replace(pulls=swept(seen.pulls))
     if seen.u is None:
         return seen._replace(
             u=Z_AXIS, on_r=ZERO, centre=seen.centre if seen.centre is None else ZERO, stands_in=True
@@ -93,6 +97,15 @@ def turned(seen: Place) -> Place:
     )
 
 
+def swept(pulls: Sequence[Vector]) -> tuple[Vector, ...]:
+    """What vectors span when they turn about z by all angles.
+
+    The turns of one that is not along z span the plane across z; z is added by a part along z.
+    """
+    plane = () if all(map(along_z, pulls)) else (X_AXIS, Y_AXIS)
+    return plane if vanishes([v[2] for v in pulls]) else (*plane, Z_AXIS)
+
+
 def meeting(point: Vector, u: Vector) -> Vector | None:
     """Where the line along u through a point meets the z axis, if it does."""
     if not vanishes([cross(point, u)[2]]):
@@ -106,5 +119,5 @@ def along_z(v: Vector | None) -> bool:
 
 
 def vanishes(entries: Sequence[Scalar]) -> bool:
-    """Whether all entries are numbers that count as zero."""
-    return all(is_number(x) and abs(x) < TOLERANCE for x in entries)
+    """Whether all entries are numbers that count as zero, or known to be zero."""
+    return all(abs(x) < TOLERANCE if is_number(x) else x == 0 for x in entries)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from armlet.algebra import ZERO, cross, mirror
+from armlet.algebra import cross, mirror
 from armlet.dynamics.runs import Runs, across, along, parallel_runs
 from armlet.robot import Displacement, Robot
 from armlet.scalar import Matrix, Scalar, Vector
@@ -31,16 +31,11 @@ def composite_bodies(robot: Robot, q: Vector) -> Matrix:
     for i, (w, v) in enumerate(robot.axis):
         f, t = m_hat[i] * v + cross(w, c_hat[i]), J_hat[i] @ w + cross(c_hat[i], v)
         H[i, i] = H[i, i] + w @ t + v @ f
-        straight = after[i] @ w
+        bears = f, t, after[i] @ w
         if runs.has_others(i):
-            t, straight = along(t), straight + runs.turn[i].vector(across(t))
+            bears = f, along(t), after[i] @ w + runs.turn[i].vector(across(t))
         for j, p in robot.path_to_base(i):
-            if runs.goes_on(j):
-                straight = straight + runs.turn[j].vector(across(t))
-                f, t = X[j].wrench(f, along(t))
-            else:
-                f, t = X[j].wrench(f, t)
-                t, straight = t + robot.mounts[j].vector(straight), ZERO
+            f, t, _ = bears = runs.carried(robot, X, j, bears)
             w_p, v_p = robot.axis[p]
             H[p, i] = H[i, p] = w_p @ t + v_p @ f
     return H

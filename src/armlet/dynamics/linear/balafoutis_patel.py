@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.algebra import cross
-from armlet.dynamics.linear.composites import Composite, composites, motion
+from armlet.algebra import ZERO, cross
+from armlet.dynamics.linear.composites import Composite, composites
+from armlet.dynamics.motion import accelerations, turnings
+from armlet.dynamics.runs import Runs, parallel_runs
 from armlet.robot import Displacement, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -68,6 +70,7 @@ class State(NamedTuple):
     """What both ways begin with, a list each."""
 
     X: list[Displacement]
+    runs: Runs
     bodies: list[Composite]
     axes: list[Axis]
     slopes: list[Slopes]
@@ -123,16 +126,18 @@ def with_torques(
 def start(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> State:
     """The composite bodies, the axes with their rates, and the slopes by each body's own joint."""
     X = robot.displacements(q)
-    moved = motion(robot, X, qd, qdd)
-    bodies = composites(robot, X, qd, moved)
+    runs = parallel_runs(robot, q)
+    turns = turnings(robot, runs, qd, qdd)
+    a = accelerations(robot, X, turns, qd, qdd)
+    bodies = composites(robot, X, qd, turns, a)
     axes, sd2 = [], []
     for i, p in robot.base_to_tips():
         w, v = robot.axis[i]
-        w2, Omega = 2 * moved.w[i], moved.Omega[i]
-        vdd = Omega @ v + cross(moved.a[i], w)
-        axes.append(Axis(w, v, cross(moved.w[i], w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
-        sd2.append(cross(2 * moved.w[p], X[i].origin()) + X[i].vector(v * (2 * qd[i])))
-    return State(X, bodies, axes, [*map(slopes, axes, bodies)], sd2)
+        w_i, _, Omega, _ = turns[i]
+        w2, vdd = 2 * w_i, Omega @ v + cross(a[i], w)
+        axes.append(Axis(w, v, cross(w_i, w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
+        sd2.append(cross(2 * turns[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
+    return State(X, runs, bodies, axes, [*map(slopes, axes, bodies)], sd2)
 
 
 def slopes(axis: Axis, body: Composite) -> Slopes:
@@ -159,15 +164,18 @@ def diagonals(robot: Robot, state: State) -> Triple:
 
 
 def by_recursion(robot: Robot, state: State) -> Triple:
-    X, _, axes, own, sd2 = state
+    X, runs, _, axes, own, sd2 = state
     H, V, P = diagonals(robot, state)
     for i in range(robot.n):
-        by_qdd, by_qd, by_q, C2 = own[i]
+        by_qdd, C2 = own[i].by_qdd, own[i].C2
+        by_qd, by_q = (*own[i].by_qd, ZERO), (*own[i].by_q, ZERO)
         for k, j in robot.path_to_base(i):
-            by_qdd, by_qd, by_q = (X[k].wrench(*slope) for slope in (by_qdd, by_qd, by_q))
+            by_qdd = X[k].wrench(*by_qdd)
+            by_qd, by_q = (runs.carried(robot, X, k, slope) for slope in (by_qd, by_q))
             C2 = X[k].vector(C2) - cross(sd2[k], by_qdd[0])
             H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C2)
-            H[j, i], V[j, i], P[j, i] = H[i, j], axes[j].bears(*by_qd), axes[j].bears(*by_q)
+            H[j, i] = H[i, j]
+            V[j, i], P[j, i] = axes[j].bears(*by_qd[:2]), axes[j].bears(*by_q[:2])
     return H, V, P
 
 

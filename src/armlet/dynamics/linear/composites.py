@@ -4,42 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.algebra import (
-    IDENTITY,
-    ZERO,
-    angular_acceleration_tensor,
-    cross,
-    euler,
-    euler_moment,
-    outer,
-    skew,
-    trace_of,
-)
+from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
 from armlet.dynamics.inverse.newton_euler import augmented_bodies
-from armlet.dynamics.steps import angular_motion, sliding
+from armlet.dynamics.motion import Turning
 from armlet.robot import Displacement, Robot, Screw
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
-
-
-class Motion(NamedTuple):
-    """A list each, a place a body: ω, ω̇, Ω and the acceleration a of the origin."""
-
-    w: list[Vector]
-    wd: list[Vector]
-    Omega: list[Matrix]
-    a: list[Vector]
-
-
-def motion(robot: Robot, X: list[Displacement], qd: Vector, qdd: Vector) -> Motion:
-    """The motion of each body in its own axes, as in Algorithm 5.7; the base stands last."""
-    w, wd = angular_motion(robot, X, qd, qdd)
-    Omega = [*map(angular_acceleration_tensor, w, wd)]
-    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    for i, p in robot.base_to_tips():
-        r, h = robot.mounts[i].origin(), X[i][-1].h
-        a[i] = X[i].inverse().vector(a[p] + Omega[p] @ r) + h * Omega[i][:, 2]
-        a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
-    return Motion(w, wd, Omega, a)
 
 
 class Composite(NamedTuple):
@@ -65,11 +34,13 @@ class Composite(NamedTuple):
     """The moment of that force about the origin (η in the book)."""
 
 
-def composites(robot: Robot, X: list[Displacement], qd: Vector, moves: Motion) -> list[Composite]:
+def composites(
+    robot: Robot, X: list[Displacement], qd: Vector, turns: list[Turning], a: list[Vector]
+) -> list[Composite]:
     """The composite bodies and their rates, by recursion from the tips.
 
-    With u and K the first moment and the inertia of the augmented body, s the origin of body i in
-    its parent p and ṡ = ωₚ × s + v q̇ᵢ its rate:
+    With ω, ω̇ and Ω of `turnings`, a of `accelerations`, u and K the first moment and the inertia of
+    the augmented body, s the origin of body i in its parent p and ṡ = ωₚ × s + v q̇ᵢ its rate:
 
         (m̂, ĉ, Ĵ)ₚ = (m, u, K)ₚ + Σ ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
         ċₚ = ωₚ × uₚ + Σ ċᵢ + m̂ᵢ ṡ
@@ -82,11 +53,11 @@ def composites(robot: Robot, X: list[Displacement], qd: Vector, moves: Motion) -
     n = robot.n
     m, c, J = augmented_bodies(robot)
     m = [mass * (v @ v) for mass, (_, v) in zip(m, robot.axis, strict=True)]
-    w2 = [2 * w for w in moves.w]
+    w2 = [2 * turn.w for turn in turns]
     cd2 = [cross(w2[i], c[i]) for i in range(n)]
     N2 = [skew(w2[i]) @ euler(J[i]) for i in range(n)]
-    f = [moves.Omega[i] @ c[i] + m[i] * moves.a[i] for i in range(n)]
-    t = [euler_moment(moves.w[i], moves.wd[i], J[i]) + cross(c[i], moves.a[i]) for i in range(n)]
+    f = [turns[i].Omega @ c[i] + m[i] * a[i] for i in range(n)]
+    t = [turns[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)]
     for i, p in robot.tips_to_base():
         _, v = robot.axis[i]
         f_p, t_p = X[i].wrench(f[i], t[i])
