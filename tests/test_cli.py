@@ -48,14 +48,17 @@ def test_count_prints_what_trace_counts():
     *rows, best = json.loads(shown.stdout)
     assert [row["formulation"] for row in rows] == list(armlet.formulations("inverse_dynamics"))
     arm = armlet.load("panda").without_drives()
-    for name, row in (("newton_euler", rows[0]["minimal"]), (None, best["cheapest"])):
+    for name, row in (("newton_euler", rows[0]["minimal"]), (None, best["minimal"])):
         counted = armlet.trace(arm, "inverse_dynamics", name, constants={"inertia": "symbolic"})
         assert (row["M"], row["A"]) == (counted.count().M, counted.count().A)
     assert best["steps"][0] | {"step": ""} == {"step": "", **_M_A(rows[0]["minimal"])}
-    assert best["steps"][-1] | {"step": ""} == {"step": "", **_M_A(best["cheapest"])}
+    assert best["steps"][-1] | {"step": ""} == {"step": "", **_M_A(best["minimal"])}
     steps = run("count", "puma560", "--quantity", "inertia_matrix").stdout
     assert "origins moved back along the axes of joint3" in " ".join(steps.split())
     assert "lengths in units of 0.4318 m" in " ".join(steps.split())
+    refused = run("count", "panda", "--quantity", "cartesian_model")
+    assert refused.returncode == 1
+    assert "no formulation of cartesian_model holds for robot 'panda'" in refused.stderr
     general = run("count", "--general", "RPR")
     assert general.returncode == 0
     assert "inertia_matrix" in general.stdout

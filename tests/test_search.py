@@ -7,8 +7,11 @@ from robots import deviation, random_robot, states, value, with_scalars
 
 import armlet
 from armlet import search
+from armlet.codegen.expand import expanded
 from armlet.dynamics import definition
+from armlet.graph import simplified, traced
 from armlet.robot import Arrangement
+from armlet.runtime import cache
 from armlet.scalar import quarter_turns
 from armlet.tracing import tracing_of
 
@@ -122,3 +125,52 @@ def test_another_robot_is_searched_for_anew(arms):
     assert deviation(heavier.inverse_dynamics(*state), np.array(expected)) < 1e-12
     ids = {repr(tracing_of(arm, "bias", {}, True, {}).identity) for arm in (robot, heavier)}
     assert len(ids) == 2
+
+
+def test_what_is_kept_depends_on_the_code_and_may_be_bad(arms, monkeypatch, tmp_path):
+    monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
+    robot = arms["planar2r"]
+    found = armlet.cheapest(robot, "bias")
+    monkeypatch.setattr(search, "SOURCES", "other code")
+    armlet.cheapest(robot, "bias")
+    assert len([*(tmp_path / "own").iterdir()]) == 2
+    for bad in (b"{}", b"not json", b"[]"):
+        monkeypatch.setattr(cache, "load", lambda _, bad=bad: bad)
+        assert armlet.cheapest(robot, "bias").steps == found.steps
+
+
+def test_a_formulation_that_takes_no_lumped_inertias_is_not_rearranged(arms):
+    robot = arms["puma560"].without_drives()
+    found = armlet.cheapest(robot, "coriolis_matrix", constants={"inertia": "symbolic"})
+    assert found.formulation == found.steps[0].name == "christoffel"
+    assert found.arrangement == Arrangement()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"weigh": "gold"}, "no weight is called 'gold'"),
+        ({"weigh": "time", "constants": {"inertia": "symbolic"}}, "it takes no time"),
+        ({"formulation": "lin", "weigh": "time"}, "leave it out where a formulation is named"),
+    ],
+)
+def test_bad_weights_are_told(arms, asked, told):
+    with pytest.raises(armlet.ArmletError, match=told):
+        armlet.trace(arms["planar2r"], "bias", **asked)
+
+
+def test_long_programs_are_searched_too():
+    """No recursion on the length of a sum, a product or a chain of angles."""
+
+    def run(_, x):
+        total = product = angle = 0 * x[0] + 1
+        entries = []
+        for y in x:
+            total, product, angle = total + 2 * y, product * y, angle + y
+            entries.append(angle.cos())
+        return np.array([total, product, *entries, *(y.cos() for y in x)])
+
+    program = traced("long", run, {"x": (2000,)})
+    simpler, _ = simplified(program)
+    x = np.random.default_rng(0).normal(size=2000)
+    assert np.allclose(expanded(simpler).function()(x), program.function()(x), atol=1e-9)

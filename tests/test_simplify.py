@@ -18,8 +18,8 @@ from test_graph import states as inputs
 import armlet
 from armlet.codegen.expand import expanded
 from armlet.graph import ORDER, Count, simplified, traced
-from armlet.graph.rewrite import CONSTANTS, rewritten
-from armlet.graph.rules import PASSES
+from armlet.graph.rewrite import rewritten
+from armlet.graph.rules import CONSTANTS, PASSES
 from armlet.graph.share import shared
 from armlet.graph.store import restored, stored
 from armlet.scalar import cos, sin

@@ -6,8 +6,9 @@ from armlet.errors import ArmletError, CompileError, DataError, ModelError, Mode
 from armlet.graph import Count, Program
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue, general_arm, load
-from armlet.robot import Robot
+from armlet.robot import Arrangement, Robot
 from armlet.runtime import Kernel
+from armlet.search import Found, Step
 
 __version__ = "0.1.0"
 
@@ -15,10 +16,12 @@ __all__ = [
     "FORMULATIONS",
     "QUANTITIES",
     "ArmletError",
+    "Arrangement",
     "CompileError",
     "Count",
     "DataError",
     "Formulation",
+    "Found",
     "Kernel",
     "MinimalParameters",
     "ModelError",
@@ -26,6 +29,7 @@ __all__ = [
     "Program",
     "Quantity",
     "Robot",
+    "Step",
     "catalogue",
     "cheapest",
     "compile",

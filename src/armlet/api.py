@@ -86,6 +86,8 @@ def trace(
     """
     tracing = tracing_of(robot, quantity, constants or {}, minimal, options)
     if formulation is not None:
+        if weigh != "operations":
+            raise ArmletError("weigh= is for the search: leave it out where a formulation is named")
         return tracing.program(formulation)
     return cheapest_program(tracing, weigh).program
 

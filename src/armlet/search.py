@@ -1,10 +1,10 @@
 """The search for the cheapest program: formulations, frames, units, simplification."""
 
-import functools
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from armlet.graph.count import M_PLUS_A
 from armlet.graph.store import restored, stored
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel, cache
+from armlet.runtime.engine import machine_name
 from armlet.runtime.timing import STATES, native_loop, spreads
 from armlet.scalar import is_zero
 from armlet.tracing import AS_IT_IS, Tracing, known
@@ -39,7 +40,7 @@ LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
 RATE = 2.5
 """How many operations start in a cycle, fused ones counted as two."""
 SLACK = 1.05
-"""By what factor another formulation may lengthen the cycles of one state."""
+"""By what factor another formulation may add to the estimated cycles of one state."""
 ROUNDS = 11
 """How often kernels are timed where time counts."""
 
@@ -61,28 +62,31 @@ class Found:
     arrangement: Arrangement
     steps: tuple[Step, ...]
 
-    @property
-    def merged_steps(self) -> list[Step]:
-        """The steps, those of one name that follow each other as one."""
-        return [list(steps)[-1] for _, steps in groupby(self.steps, lambda step: step.name)]
-
 
 def cheapest_program(tracing: Tracing, weigh: str = "operations") -> Found:
     """The cheapest program for what is asked, searched for once and then kept on disk."""
     known(weigh, dict.fromkeys((*WEIGHTS, "time")), "weight")
-    key = cache.key("search", _sources(), weigh, repr(tracing.identity))
+    here = machine_name() if weigh == "time" else ""
+    key = cache.key("search", SOURCES, weigh, here, repr(tracing.identity))
     data = cache.load(key)
-    if data is None:
-        found = fastest(tracing) if weigh == "time" else lightest(tracing, WEIGHTS[weigh])
-        data = json.dumps(_written(found)).encode()
-        cache.save(key, data)
+    if data is not None:
+        with suppress(ValueError, LookupError, TypeError):
+            return _read(json.loads(data))
+    found = fastest(tracing) if weigh == "time" else lightest(tracing, weigh)
+    data = json.dumps(_written(found)).encode()
+    cache.save(key, data)
     return _read(json.loads(data))
 
 
-def lightest(tracing: Tracing, weight: Mapping[str, float]) -> Found:
+def lightest(tracing: Tracing, weigh: str) -> Found:
     """The cheapest program by a weight, of those found by it and by the number of operations."""
-    every = [searched(tracing, w) for w in (weight, M_PLUS_A)[: 1 + (weight is not M_PLUS_A)]]
-    return min(every, key=lambda found: found.program.count().weighed(weight))
+    weight = WEIGHTS[weigh]
+    found = searched(tracing, weight)
+    if weight is M_PLUS_A:
+        return found
+    return min(
+        (found, cheapest_program(tracing)), key=lambda found: found.program.count().weighed(weight)
+    )
 
 
 def fastest(tracing: Tracing) -> Found:
@@ -90,10 +94,11 @@ def fastest(tracing: Tracing) -> Found:
 
     The kernels for one state are timed in turns on random states.
     """
-    every = [searched(tracing, weight) for weight in WEIGHTS.values()]
-    first = every[0]
-    plain = tracing.program(first.formulation)
-    every.append(Found(plain, first.formulation, AS_IT_IS, first.steps[:1]))
+    tracing.check_values()
+    every = [cheapest_program(tracing, weigh) for weigh in WEIGHTS]
+    first = every[0].steps[0]
+    plain = tracing.program(first.name)
+    every.append(Found(plain, first.name, AS_IT_IS, (first,)))
     rng = np.random.default_rng(0)
     states = [rng.uniform(-1, 1, (STATES, *shape)) for shape in plain.inputs.values()]
     loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
@@ -105,8 +110,8 @@ def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
     """The cheapest program for what is asked.
 
     From the first formulation of the table in canonical frames, each of these is kept if it gains:
-    origins moved back along their axes, another unit of length, another formulation, and the
-    passes of simplification.
+    origins moved back along their axes, another unit of length, another formulation in the same
+    arrangement, and the passes of simplification.
     """
     table = FORMULATIONS[tracing.quantity]
     names = [name for name, entry in table.items() if tracing.takes(entry)][:CONTENDERS]
@@ -114,12 +119,12 @@ def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
     search = _Search(tracing, weight, names[0])
     if tracing.lumps(table[names[0]]):
         for i in _movable(tracing):
-            back = tuple(sorted({*search.arrangement.back} ^ {i}))
-            search.consider("frames", names[0], search.arrangement._replace(back=back))
+            back = (*search.arrangement.back, i)
+            search.rearrange("frames", search.arrangement._replace(back=back))
         for unit in _units(tracing):
-            search.consider("units", names[0], search.arrangement._replace(unit=unit))
+            search.rearrange("units", search.arrangement._replace(unit=unit))
     for name in names[1:]:
-        search.consider(name, name, search.arrangement)
+        search.replace(name)
     return search.found()
 
 
@@ -132,22 +137,43 @@ class _Search:
         self.program = tracing.program(name)
         self.steps = [Step(name, self.program.count())]
 
-    def consider(self, step: str, name: str, arrangement: Arrangement) -> None:
-        """Take another arrangement if it is cheaper, another formulation if not slower either."""
+    def rearrange(self, step: str, arrangement: Arrangement) -> None:
+        """Take another arrangement if it is cheaper."""
+        program = self.tracing.program(self.name, arrangement)
+        if self._is_cheaper(program):
+            self.program, self.arrangement = program, arrangement
+            self._note(step, program.count())
+
+    def replace(self, name: str) -> None:
+        """Take another formulation if it is cheaper and not much slower, in the arrangement found
+        if it takes one."""
+        lumps = self.tracing.lumps(FORMULATIONS[self.tracing.quantity][name])
+        arrangement = self.arrangement if lumps else AS_IT_IS
         program = self.tracing.program(name, arrangement)
-        count = program.count()
-        gains = count.weighed(self.weight) < self.program.count().weighed(self.weight)
-        if gains and (name == self.name or cycles(program) <= SLACK * cycles(self.program)):
+        if self._is_cheaper(program) and cycles(program) <= SLACK * cycles(self.program):
             self.program, self.name, self.arrangement = program, name, arrangement
-            self.steps.append(Step(step, count))
+            if not lumps:
+                self.steps = []
+            self._note(name, program.count())
 
     def found(self) -> Found:
         """The best, simplified; a short program by the passes in every order of the table."""
         orders = ORDERS if self.program.count().total <= SHORT else ORDERS[:1]
         simpler = [simplified(self.program, self.weight, order) for order in orders]
         program, gains = min(simpler, key=lambda pair: pair[0].count().weighed(self.weight))
-        steps = (*self.steps, *(Step(*gain) for gain in gains))
-        return Found(program, self.name, self.arrangement, steps)
+        for name, count in gains:
+            self._note(name, count)
+        return Found(program, self.name, self.arrangement, tuple(self.steps))
+
+    def _is_cheaper(self, program: Program) -> bool:
+        one, other = (p.count().weighed(self.weight) for p in (program, self.program))
+        return one < other
+
+    def _note(self, name: str, count: Count) -> None:
+        """Add a step, or go on with the last one."""
+        if self.steps and self.steps[-1].name == name:
+            self.steps.pop()
+        self.steps.append(Step(name, count))
 
 
 def cycles(program: Program) -> float:
@@ -202,8 +228,14 @@ def _read(data: dict[str, Any]) -> Found:
     )
 
 
-@functools.cache
-def _sources() -> str:
+def _digest() -> str:
     """What tells one state of this library's own code from another."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    return repr([(file.name, (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files])
+    here = Path(__file__).parent
+    found = sha256()
+    for path in sorted(here.rglob("*.py")):
+        found.update(str(path.relative_to(here)).encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+SOURCES = _digest()
+"""Taken when the code is loaded: files may change under a process that runs."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
-from armlet.errors import ArmletError, ModelError
+from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import Graph, Program, traced
 from armlet.minimal import lumped
 from armlet.robot import Arrangement, Robot
@@ -58,6 +58,15 @@ class Tracing:
                 count = len(self.robot.constants(group))
                 inputs[group] = (n, 10) if group == "inertia" else (count,)
         return inputs
+
+    def check_values(self) -> None:
+        """Raise if a constant has no value, so that nothing can be timed."""
+        named = [group for group, kind in self.kinds.items() if kind == "symbolic"]
+        if named or self.robot.symbols:
+            raise CompileError(
+                f"{self.quantity} of {self.robot.name!r} has symbolic constants, so it takes no "
+                "time: give them values, or weigh operations"
+            )
 
     def takes(self, entry: Formulation) -> bool:
         """Whether a formulation takes the options given, and holds for the robot."""

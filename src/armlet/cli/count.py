@@ -84,10 +84,10 @@ def count(
     found: dict[str, Found] = {}
     for name, entry in track(pairs, "counting", transient=True, console=console, disable=as_json):
         asked = arm if name == "friction_torque" else rigid
-        if entry is None:
-            found[name] = cheapest(asked, name, constants=constants, weigh=weigh)
-            continue
         try:
+            if entry is None:
+                found[name] = cheapest(asked, name, constants=constants, weigh=weigh)
+                continue
             every, fewest = (
                 trace(asked, name, entry, constants=constants, minimal=minimal).count()
                 for minimal in (False, True)
@@ -99,6 +99,9 @@ def count(
         listed = [{**row, **_counts(row)} for row in rows]
         print(json.dumps(listed + [_plain(name, best) for name, best in found.items()], indent=2))
         return
+    for name in quantity or ():
+        if name not in found:
+            raise ArmletError(f"no formulation of {name} holds for robot {arm.name!r}")
     console.print(
         _table(f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}", rows, found)
     )
@@ -141,7 +144,7 @@ def _steps(quantity: str, arm: Robot, best: Found) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("what")
     before = None
-    for step in best.merged_steps:
+    for step in best.steps:
         total = step.count.total
         gain = "" if before is None else str(total - before)
         table.add_row(step.name, _short(step.count), str(total), gain, _what(step.name, arm, best))
@@ -160,12 +163,12 @@ def _what(step: str, arm: Robot, best: Found) -> str:
 
 
 def _plain(quantity: str, best: Found) -> dict[str, Any]:
-    steps = [{"step": s.name, "M": s.count.M, "A": s.count.A} for s in best.merged_steps]
+    steps = [{"step": s.name, "M": s.count.M, "A": s.count.A} for s in best.steps]
     count = best.program.count()
     return {
         "quantity": quantity,
-        "cheapest": {"M": count.M, "A": count.A, **dict(count.functions)},
-        "formulation": best.formulation,
+        "formulation": "cheapest",
+        "minimal": {"M": count.M, "A": count.A, **dict(count.functions)},
         "steps": steps,
     }
 

@@ -25,21 +25,22 @@ def expanded(old: Program) -> Program:
         return old
     graph = Graph()
     value: dict[int, Any] = {}
+    pairs: dict[int, tuple[Any, Any]] = {}
 
     def new(x: Any) -> Any:
         return value[x.index] if isinstance(x, Traced) else x
 
     def cos_sin(angle: Traced) -> tuple[Any, Any]:
-        if angle.index not in sums:
-            return new(angle).cos(), new(angle).sin()
-        op, a, b = sums[angle.index]
-        (cos_a, sin_a), (cos_b, sin_b) = cos_sin(a), cos_sin(b)
-        sin_b = sin_b if op == "add" else -sin_b
-        return cos_a * cos_b - sin_a * sin_b, sin_a * cos_b + cos_a * sin_b
+        return pairs.get(angle.index) or (new(angle).cos(), new(angle).sin())
 
     for i, op, args in old.nodes:
         if op in TRIGONOMETRY:
             value[i] = cos_sin(args[0])[op == "sin"]
         else:
-            value[i] = graph.copy(op, *(map(new, args)))
+            value[i] = graph.copy(op, *map(new, args))
+        if i in sums:
+            op, a, b = sums[i]
+            (cos_a, sin_a), (cos_b, sin_b) = cos_sin(a), cos_sin(b)
+            sin_b = sin_b if op == "add" else -sin_b
+            pairs[i] = cos_a * cos_b - sin_a * sin_b, sin_a * cos_b + cos_a * sin_b
     return rebuilt(old, new)

@@ -12,9 +12,15 @@ from armlet.algebra import ZERO, vector
 from armlet.robot import BASE, Displacement, Robot, Screw, axial_turn
 from armlet.scalar import Scalar, Vector, is_zero, quarter_turns
 
-Bears = tuple[Vector, Vector, Vector]
-"""A force and a moment about the origin, in a body's axes, and a part of the moment across the axes
-of the run that is on its way straight to the body that the run starts on, in its mount's axes."""
+
+class Borne(NamedTuple):
+    """What a body bears: a force and a moment about its origin, in its axes."""
+
+    f: Vector
+    t: Vector
+    straight: Vector = ZERO
+    """A part of the moment across the axes of a run, on its way straight to the body that the run
+    starts on, in the axes of its mount."""
 
 
 class Runs(NamedTuple):
@@ -33,13 +39,13 @@ class Runs(NamedTuple):
         """Whether body i is in a run with others."""
         return self.start.count(self.start[i]) > 1
 
-    def carried(self, robot: Robot, X: list[Displacement], i: int, bears: Bears) -> Bears:
+    def carried(self, robot: Robot, X: list[Displacement], i: int, borne: Borne) -> Borne:
         """What body i bears, carried over to its parent as far as the joints there feel it."""
-        f, t, straight = bears
+        f, t, straight = borne
         if self.goes_on(i):
-            return *X[i].wrench(f, along(t)), straight + self.turn[i].vector(across(t))
+            return Borne(*X[i].wrench(f, along(t)), straight + self.turn[i].vector(across(t)))
         f, t = X[i].wrench(f, t)
-        return f, t + robot.mounts[i].vector(straight), ZERO
+        return Borne(f, t + robot.mounts[i].vector(straight))
 
     def inward(self, robot: Robot, i: int, v: Vector) -> Vector:
         """The part of v across body i's axis, in the axes of the body that its run starts on."""

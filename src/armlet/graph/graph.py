@@ -38,16 +38,15 @@ class Graph:
 
     def input(self, name: str, k: int) -> "Traced":
         """Entry k of an argument: a variable."""
-        return self.node("input", (name, k), False)
+        return self.node("input", (name, k))
 
     def symbol(self, name: str) -> "Traced":
         """A constant known by its name: what is computed from constants alone is off-line."""
-        return self.node("symbol", (name,), True)
+        return self.node("symbol", (name,))
 
     def record(self, op: str, *args: Any) -> Any:
         """The result of an operation: a traced scalar, or a number where nothing is left to do."""
-        operands = [a for a in args if isinstance(a, Traced)]
-        if not operands:
+        if not any(isinstance(a, Traced) for a in args):
             return OPERATIONS[op](*args)
         folded = fold(op, args)
         if folded is not None:
@@ -56,7 +55,7 @@ class Graph:
             args = tuple(sorted(args, key=_rank))
         if op == "sub" and (opposite := self.known.get(("sub", args[::-1]))) is not None:
             return -opposite
-        return self.node(op, args, all(a.is_constant for a in operands))
+        return self.node(op, args)
 
     def copy(self, op: str, *args: Any) -> Any:
         """Record any node of another graph, inputs and symbols too, given its operands here."""
@@ -68,15 +67,16 @@ class Graph:
             case _:
                 return self.record(op, *args)
 
-    def node(self, op: str, args: tuple[Any, ...], constant: bool) -> "Traced":
+    def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
         """An operation as it is given, recorded if it is new."""
         key = (op, args)
         found = self.known.get(key)
         if found is None:
+            operands = (a for a in args if isinstance(a, Traced))
             found = self.known[key] = Traced(self, len(self.nodes))
             self.nodes.append(key)
             self.scalars.append(found)
-            self.constant.append(constant)
+            self.constant.append(op != "input" and all(a.is_constant for a in operands))
         return found
 
 

@@ -16,6 +16,7 @@ from armlet.graph.graph import OPERATIONS, Graph, Traced, live
 from armlet.graph.matrices import matrix_function
 
 Shape = tuple[int, ...]
+TERMS = 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -239,6 +240,24 @@ def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
                 uses[a.index] += 1
                 users[a.index] = op
     return uses, users
+
+
+def parts_of(old: Program, family: Mapping[str, str]) -> set[int]:
+    """The sums that are only a part of one other sum, likewise products, as a family has them.
+
+    A part has at most TERMS terms, since all pairs of the terms of a sum are looked at.
+    """
+    uses, users = uses_of(old)
+    size: dict[int, int] = {}
+    parts: set[int] = set()
+    for i, op, args in old.nodes:
+        if op in family and not old.graph.constant[i]:
+            size[i] = sum(
+                size[a.index] if isinstance(a, Traced) and a.index in parts else 1 for a in args
+            )
+            if uses[i] == 1 and family.get(users[i]) == family[op] and size[i] <= TERMS:
+                parts.add(i)
+    return parts
 
 
 def rebuilt(old: Program, new: Callable[[Any], Any]) -> Program:

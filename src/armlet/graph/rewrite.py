@@ -7,165 +7,37 @@ operations that it makes superfluous outweigh those that it adds.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
-from inspect import signature
-from itertools import permutations, product
-from typing import Any, NamedTuple
+from itertools import permutations
+from typing import Any
 
 from armlet.graph.count import M_PLUS_A
-from armlet.graph.fold import COMMUTATIVE
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, rebuilt, uses_of
+from armlet.graph.pattern import (
+    SUMS,
+    Bound,
+    Rule,
+    Term,
+    all_match,
+    is_constant,
+    is_open,
+    matches,
+    may_be,
+    rules_of,
+    same,
+)
+from armlet.graph.program import Program, parts_of, rebuilt, uses_of
 from armlet.graph.rules import Identity
 from armlet.scalar import is_zero
 
-CONSTANTS = frozenset("klm")
-"""The letters of a rule that stand for constants."""
-SUMS = ("add", "sub")
-
-Term = tuple[int, Any]
-"""A sign and a scalar."""
-Bound = dict[str, Any]
-"""What the letters of a rule stand for."""
-Match = tuple[Bound, tuple[int, ...]]
-"""What letters stand for, and the nodes that a rule makes superfluous if nothing else uses them."""
-
-
-class Rule(NamedTuple):
-    """An identity as a pattern: the terms of its left side, and how to make its right side."""
-
-    terms: tuple[Term, ...]
-    identity: Identity
-    signs: Mapping[str, int]
-    joined: bool
-    """Whether the terms have a letter in common, so that they must share something."""
-
-    def right(self, bound: Bound) -> Any:
-        """The right side, for what its letters were found to stand for."""
-        return self.identity(*(sign * bound[x] for x, sign in self.signs.items()))[1]
-
-
-@cache
-def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
-    """Identities as rules, in all their signs, by the operation at their root."""
-    found: dict[str, list[Rule]] = {}
-    for identity in identities:
-        letters = list(signature(identity).parameters)
-        seen = set()
-        for signs in product((1, -1), repeat=len(letters)):
-            graph = Graph()
-            left = identity(*(s * graph.input(x, 0) for x, s in zip(letters, signs, strict=True)))[
-                0
-            ]
-            sign, bare = (-1, left.args[0]) if left.op == "neg" else (1, left)
-            terms = tuple(_sides(sign, bare))
-            names: dict[str, str] = {}
-            key = tuple((s * terms[0][0], _shown(x, names)) for s, x in terms)
-            if key not in seen:
-                seen.add(key)
-                op = "sum" if len(terms) > 1 else bare.op
-                letters_of = [set(_letters(x)) for _, x in terms]
-                joined = bool(set.intersection(*letters_of))
-                rule = Rule(terms, identity, dict(zip(letters, signs, strict=True)), joined)
-                found.setdefault(op, []).append(rule)
-    return found
-
-
-def _sides(sign: int, x: Any) -> Iterator[Term]:
-    """The two terms of a sum, or the whole."""
-    if x.op in SUMS:
-        yield sign, x.args[0]
-        yield sign if x.op == "add" else -sign, x.args[1]
-    else:
-        yield sign, x
-
-
-def _is_open(x: Traced, is_term: bool) -> bool:
-    """Whether the operands of a term, or of a part of it, are looked at for what terms share."""
-    return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
-
-
-def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
-    """The letters of a term of a pattern, as far as terms are looked at for what they share."""
-    if isinstance(x, Traced):
-        if x.op == "input" and x.args[0] not in CONSTANTS:
-            yield x.args[0]
-        elif _is_open(x, is_term):
-            for a in x.args:
-                yield from _letters(a, False)
-
-
-def _shown(x: Any, names: dict[str, str]) -> Any:
-    """A pattern with its letters numbered as they come, to tell it from others."""
-    if not isinstance(x, Traced):
-        return x
-    if x.op == "input":
-        letter = x.args[0]
-        return names.setdefault(letter, f"{letter in CONSTANTS}{len(names)}")
-    return (x.op, *(_shown(a, names) for a in x.args))
-
-
-def _may_be(pattern: Traced, x: Any) -> bool:
-    """Whether a scalar may be what a pattern says, at a glance."""
-    op, args = pattern.graph.nodes[pattern.index]
-    if op == "input":
-        return args[0] not in CONSTANTS or is_constant(x)
-    if not isinstance(x, Traced):
-        return False
-    nodes = x.graph.nodes
-    x_op, x_args = nodes[x.index]
-    if op != x_op:
-        return False
-    for a in args:
-        inner = a.graph.nodes[a.index][0] if isinstance(a, Traced) else "input"
-        if inner != "input" and not any(
-            isinstance(b, Traced) and nodes[b.index][0] == inner for b in x_args
-        ):
-            return False
-    return True
-
-
-def is_constant(x: Any) -> bool:
-    return not isinstance(x, Traced) or x.is_constant
-
-
-def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
-    """All ways in which a scalar is what a pattern says."""
-    if not isinstance(pattern, Traced):
-        if not isinstance(x, Traced) and x == pattern:
-            yield bound, ()
-    elif pattern.op == "input":
-        letter = pattern.args[0]
-        if letter in bound:
-            if _same(bound[letter], x):
-                yield bound, ()
-        elif letter not in CONSTANTS or is_constant(x):
-            yield bound | {letter: x}, ()
-    elif isinstance(x, Traced) and x.op == pattern.op and not x.is_constant:
-        orders = [x.args, x.args[::-1]] if x.op in COMMUTATIVE else [x.args]
-        for args in orders:
-            for found, inside in _all_match(pattern.args, args, bound):
-                yield found, (x.index, *inside)
-
-
-def _all_match(some: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) -> Iterator[Match]:
-    if not some:
-        yield bound, ()
-        return
-    for first, inside in matches(some[0], args[0], bound):
-        for found, others in _all_match(some[1:], args[1:], first):
-            yield found, inside + others
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (not isinstance(a, Traced) and not isinstance(b, Traced) and a == b)
+DEPTH = 3
+"""How deep the terms of rules are."""
 
 
 def _remaining(terms: list[Term]) -> list[Term]:
     """The terms without pairs that cancel."""
     left: list[Term] = []
     for sign, x in terms:
-        opposite = next((k for k, (s, y) in enumerate(left) if s != sign and _same(x, y)), None)
+        opposite = next((k for k, (s, y) in enumerate(left) if s != sign and same(x, y)), None)
         if opposite is None:
             left.append((sign, x))
         else:
@@ -182,15 +54,10 @@ class Rewriting:
         self.old, self.rules, self.weight = old, rules_of(identities), weight
         self.graph = Graph()
         self.value: dict[int, Any] = {}
-        self.old_uses, users = uses_of(old)
-        self.parts = {
-            i
-            for i, op, _ in old.nodes
-            if op in SUMS and self.old_uses[i] == 1 and users[i] in SUMS
-            and not old.graph.constant[i]
-        }  # fmt: skip
+        self.old_uses, _ = uses_of(old)
+        self.parts = parts_of(old, dict.fromkeys(SUMS, "sum"))
         """Sums that are only a part of another."""
-        self.made_of: dict[tuple[int, bool], frozenset[Any]] = {}
+        self.made_of: dict[tuple[int, int], frozenset[Any]] = {}
         self.uses: Counter[int] = Counter()
         """How often each new node is used; those that are not there are not needed so far."""
 
@@ -219,12 +86,12 @@ class Rewriting:
 
     def _one(self, op: str, args: tuple[Any, ...]) -> Any:
         """An operation that is no sum, rewritten or as it is."""
-        x = self.graph.copy(op, *(a if op in ("input", "symbol") else self._new(a) for a in args))
+        x = self.graph.copy(op, *map(self._new, args))
         if isinstance(x, Traced) and not x.is_constant:
             for rule in self.rules.get(x.op, ()):
                 ((sign, pattern),) = rule.terms
                 for bound, inside in matches(pattern, x, {}):
-                    y = self._gains(rule, bound, inside, 0)
+                    y = self._applied(rule, bound, inside, 0)
                     if y is not None:
                         return sign * y
         return x
@@ -263,27 +130,27 @@ class Rewriting:
                 (p_sign, p), (q_sign, q) = rule.terms
                 if apart and rule.joined:
                     continue
-                if s * p_sign != t * q_sign or not (_may_be(p, x) and _may_be(q, y)):
+                if s * p_sign != t * q_sign or not (may_be(p, x) and may_be(q, y)):
                     continue
-                for bound, inside in _all_match((p, q), (x, y), {}):
-                    z = self._gains(rule, bound, inside, self.weight["add"])
+                for bound, inside in all_match((p, q), (x, y), {}):
+                    z = self._applied(rule, bound, inside, self.weight["add"])
                     if z is not None:
                         rest = [term for k, term in enumerate(terms) if k not in (i, j)]
                         return rest if is_zero(z) else [*rest, (s * p_sign, z)]
         return None
 
-    def _made_of(self, x: Any, is_term: bool = True) -> frozenset[Any]:
-        """The operands and factors of a term: terms that a rule joins have some in common."""
+    def _made_of(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
+        """The operands and factors of a term: terms that a rule joins share some."""
         if is_constant(x):
             return frozenset((x,))
-        found = self.made_of.get((x.index, is_term))
+        found = self.made_of.get((x.index, depth))
         if found is None:
-            parts = x.args if _is_open(x, is_term) else ()
-            found = frozenset((x,)).union(*(self._made_of(a, False) for a in parts))
-            self.made_of[x.index, is_term] = found
+            parts = x.args if depth and is_open(x, depth == DEPTH) else ()
+            found = frozenset((x,)).union(*(self._made_of(a, depth - 1) for a in parts))
+            self.made_of[x.index, depth] = found
         return found
 
-    def _gains(
+    def _applied(
         self, rule: Rule, bound: Bound, inside: tuple[int, ...], joining: float
     ) -> Any | None:
         """The right side of a rule, if it takes less than what it makes superfluous."""
@@ -307,7 +174,7 @@ class Rewriting:
             if isinstance(x, Traced) and x.index not in seen and not self.uses[x.index] > 0:
                 seen.add(x.index)
                 total += self._weight(x.index)
-                stack.extend(x.args if x.op not in ("input", "symbol") else ())
+                stack.extend(x.args)
         return total
 
 

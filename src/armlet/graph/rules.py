@@ -3,6 +3,8 @@
 Letters are any scalars; k, l and m are constants, numbers or names: what is computed from these
 alone is off-line. A sum of two terms is looked for among all terms of a sum, and every rule also
 holds with any of its letters negated.
+
+Constants put together off-line must neither overflow nor vanish, which those of robots do not.
 """
 
 from collections.abc import Callable
@@ -11,6 +13,8 @@ from typing import Any
 from armlet.scalar import cos, sin
 
 Identity = Callable[..., tuple[Any, Any]]
+CONSTANTS = frozenset("klm")
+"""The letters that stand for constants."""
 
 # fmt: off
 PASSES: dict[str, tuple[Identity, ...]] = {

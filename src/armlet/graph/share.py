@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, rebuilt, uses_of
+from armlet.graph.program import Program, parts_of, rebuilt
 
 FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
 
@@ -51,13 +51,7 @@ def shared(old: Program) -> Program:
 
 def _groups(old: Program) -> dict[int, Group]:
     """The sums and products of a program, with the parts of their parts that nothing else uses."""
-    uses, users = uses_of(old)
-    constant = old.graph.constant
-    inner = {
-        i
-        for i, op, _ in old.nodes
-        if op in FAMILY and uses[i] == 1 and not constant[i] and FAMILY.get(users[i]) == FAMILY[op]
-    }
+    inner = parts_of(old, FAMILY)
 
     def parts(sign: int, x: Any, family: str) -> Iterator[Part]:
         if isinstance(x, Traced) and x.index in inner and FAMILY[x.op] == family:
@@ -72,7 +66,7 @@ def _groups(old: Program) -> dict[int, Group]:
     return {
         i: (FAMILY[op], [*sides(1, op, args)])
         for i, op, args in old.nodes
-        if op in FAMILY and i not in inner and not constant[i]
+        if op in FAMILY and i not in inner and not old.graph.constant[i]
     }
 
 

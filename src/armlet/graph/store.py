@@ -38,10 +38,7 @@ def restored(data: dict[str, Any]) -> Program:
 
     for op, *args in data["nodes"]:
         named = op in ("input", "symbol")
-        operands = tuple(args if named else map(scalar, args))
-        traced = [a for a in operands if isinstance(a, Traced)]
-        constant = op == "symbol" or (not named and all(a.is_constant for a in traced))
-        graph.node(op, operands, constant)
+        graph.node(op, tuple(args if named else map(scalar, args)))
     outputs = []
     for shape, entries in data["outputs"]:
         y = np.empty(len(entries), dtype=object)

@@ -1,4 +1,4 @@
-"""Compiled objects kept on disk by content, in a directory that only the user may write.
+"""Programs and compiled code kept on disk by content, in a directory that only the user may write.
 
 Whatever goes wrong, be it a damaged entry, a directory of someone else's or a full disk, is as if
 nothing had been kept.

@@ -83,10 +83,15 @@ def host(dtype: str) -> Target:
     return Target(dtype, lanes * (2 if dtype == "float32" else 1), fuses)
 
 
+def machine_name() -> str:
+    """What tells one kind of machine from another."""
+    return "\0".join((machine().triple, llvm.get_host_cpu_name(), features()))
+
+
 def compiled(text: str) -> Code:
     """The machine code of a module, from the disk if it was compiled before."""
     target = machine()
-    name = cache.key(*_versions(), target.triple, llvm.get_host_cpu_name(), features(), text)
+    name = cache.key(*_versions(), machine_name(), text)
     known = cache.load(name)
     with nullcontext() if known else _progress(text):
         module = _parsed(text, target) if known is None else llvm.parse_assembly("")

@@ -1,4 +1,4 @@
-"""Coriolis matrices: a function a formulation, the cheapest first."""
+"""Coriolis matrices: a function a formulation, the two that may be the cheapest first."""
 
 from armlet.dynamics.coriolis.balafoutis_patel import balafoutis_patel_71
 from armlet.dynamics.coriolis.christoffel import christoffel

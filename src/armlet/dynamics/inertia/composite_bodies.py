@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import cross, mirror
-from armlet.dynamics.runs import Runs, across, along, parallel_runs
+from armlet.dynamics.runs import Borne, Runs, across, along, parallel_runs
 from armlet.robot import Displacement, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -31,13 +31,13 @@ def composite_bodies(robot: Robot, q: Vector) -> Matrix:
     for i, (w, v) in enumerate(robot.axis):
         f, t = m_hat[i] * v + cross(w, c_hat[i]), J_hat[i] @ w + cross(c_hat[i], v)
         H[i, i] = H[i, i] + w @ t + v @ f
-        bears = f, t, after[i] @ w
+        borne = Borne(f, t, after[i] @ w)
         if runs.has_others(i):
-            bears = f, along(t), after[i] @ w + runs.turn[i].vector(across(t))
+            borne = Borne(f, along(t), after[i] @ w + runs.turn[i].vector(across(t)))
         for j, p in robot.path_to_base(i):
-            f, t, _ = bears = runs.carried(robot, X, j, bears)
+            borne = runs.carried(robot, X, j, borne)
             w_p, v_p = robot.axis[p]
-            H[p, i] = H[i, p] = w_p @ t + v_p @ f
+            H[p, i] = H[i, p] = w_p @ borne.t + v_p @ borne.f
     return H
 
 

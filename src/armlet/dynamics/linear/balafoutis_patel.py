@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.algebra import ZERO, cross
+from armlet.algebra import cross
 from armlet.dynamics.linear.composites import Composite, composites
 from armlet.dynamics.motion import accelerations, turnings
-from armlet.dynamics.runs import Runs, parallel_runs
+from armlet.dynamics.runs import Borne, Runs, parallel_runs
 from armlet.robot import Displacement, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -88,6 +88,9 @@ def balafoutis_patel_71(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Tri
         Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the slopes by q̈ᵢ, q̇ᵢ, qᵢ
         Vᵢⱼ = 2 (ẇ · t + v̇ · f - C · w)
         Pᵢⱼ = ẅ · t + v̈ · f - 2 C · ẇ
+
+    In a run of parallel axes, what the slopes by q̇ᵢ and qᵢ have across them goes straight to the
+    body that the run starts on: the joints of the run do not feel it.
     """
     return by_recursion(robot, start(robot, q, qd, qdd))
 
@@ -164,18 +167,18 @@ def diagonals(robot: Robot, state: State) -> Triple:
 
 
 def by_recursion(robot: Robot, state: State) -> Triple:
-    X, runs, _, axes, own, sd2 = state
+    X, runs, axes = state.X, state.runs, state.axes
     H, V, P = diagonals(robot, state)
-    for i in range(robot.n):
-        by_qdd, C2 = own[i].by_qdd, own[i].C2
-        by_qd, by_q = (*own[i].by_qd, ZERO), (*own[i].by_q, ZERO)
+    for i, own in enumerate(state.slopes):
+        by_qdd, C2 = own.by_qdd, own.C2
+        by_qd, by_q = Borne(*own.by_qd), Borne(*own.by_q)
         for k, j in robot.path_to_base(i):
             by_qdd = X[k].wrench(*by_qdd)
             by_qd, by_q = (runs.carried(robot, X, k, slope) for slope in (by_qd, by_q))
-            C2 = X[k].vector(C2) - cross(sd2[k], by_qdd[0])
+            C2 = X[k].vector(C2) - cross(state.sd2[k], by_qdd[0])
             H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C2)
             H[j, i] = H[i, j]
-            V[j, i], P[j, i] = axes[j].bears(*by_qd[:2]), axes[j].bears(*by_q[:2])
+            V[j, i], P[j, i] = (axes[j].bears(slope.f, slope.t) for slope in (by_qd, by_q))
     return H, V, P
 
 
