@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,7 @@ from armlet.graph.count import M_PLUS_A
 from armlet.graph.store import restored, stored
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel, cache
-from armlet.runtime.engine import machine_name
+from armlet.runtime.engine import machine_name, working
 from armlet.runtime.timing import STATES, native_loop, spreads
 from armlet.scalar import is_zero
 from armlet.tracing import AS_IT_IS, Tracing, known
@@ -35,6 +35,8 @@ ORDERS = (ORDER, (*(name for name in ORDER if name != "constants"), "constants")
 """The orders of the passes of simplification that are tried."""
 SHORT = 1000
 """How many operations a program has at most for more than the first order to be tried."""
+LONG = 10_000
+"""How many operations a program has at most to be rearranged and simplified."""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
 """How many cycles an operation takes on the machines of today."""
 RATE = 2.5
@@ -117,15 +119,17 @@ def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
     names = [name for name, entry in table.items() if tracing.takes(entry)][:CONTENDERS]
     names = names or [next(iter(table))]  # tracing says what it does not take
     search = _Search(tracing, weight, names[0])
-    if tracing.lumps(table[names[0]]):
-        for i in _movable(tracing):
-            back = (*search.arrangement.back, i)
-            search.rearrange("frames", search.arrangement._replace(back=back))
-        for unit in _units(tracing):
-            search.rearrange("units", search.arrangement._replace(unit=unit))
-    for name in names[1:]:
-        search.replace(name)
-    return search.found()
+    quick = search.length <= SHORT
+    with nullcontext() if quick else working(f"searching for the cheapest {tracing.quantity}"):
+        if tracing.lumps(table[names[0]]) and search.length <= LONG:
+            for i in _movable(tracing):
+                back = (*search.arrangement.back, i)
+                search.rearrange("frames", search.arrangement._replace(back=back))
+            for unit in _units(tracing):
+                search.rearrange("units", search.arrangement._replace(unit=unit))
+        for name in names[1:]:
+            search.replace(name)
+        return search.found()
 
 
 class _Search:
@@ -136,6 +140,11 @@ class _Search:
         self.name, self.arrangement = name, AS_IT_IS
         self.program = tracing.program(name)
         self.steps = [Step(name, self.program.count())]
+
+    @property
+    def length(self) -> int:
+        """How many operations the program has."""
+        return self.program.count().total
 
     def rearrange(self, step: str, arrangement: Arrangement) -> None:
         """Take another arrangement if it is cheaper."""
@@ -158,7 +167,9 @@ class _Search:
 
     def found(self) -> Found:
         """The best, simplified; a short program by the passes in every order of the table."""
-        orders = ORDERS if self.program.count().total <= SHORT else ORDERS[:1]
+        if self.length > LONG:
+            return Found(self.program, self.name, self.arrangement, tuple(self.steps))
+        orders = ORDERS if self.length <= SHORT else ORDERS[:1]
         simpler = [simplified(self.program, self.weight, order) for order in orders]
         program, gains = min(simpler, key=lambda pair: pair[0].count().weighed(self.weight))
         for name, count in gains:

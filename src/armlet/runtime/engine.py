@@ -93,7 +93,9 @@ def compiled(text: str) -> Code:
     target = machine()
     name = cache.key(*_versions(), machine_name(), text)
     known = cache.load(name)
-    with nullcontext() if known else _progress(text):
+    lines = text.count("\n")
+    quick = known is not None or lines < LONG
+    with nullcontext() if quick else working(f"compiling {lines} lines for this machine"):
         module = _parsed(text, target) if known is None else llvm.parse_assembly("")
         engine = llvm.create_mcjit_compiler(module, target)
         engine.set_object_cache(lambda _, found: cache.save(name, found), lambda _: known)
@@ -101,14 +103,13 @@ def compiled(text: str) -> Code:
     return Code.of(engine)
 
 
-def _progress(text: str) -> AbstractContextManager[Any]:
-    """A line on the terminal while something long is compiled."""
-    lines = text.count("\n")
-    if lines < LONG or not sys.stderr.isatty():
+def working(what: str) -> AbstractContextManager[Any]:
+    """A line on the terminal while something long is done."""
+    if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
 
-    return Console(stderr=True).status(f"compiling {lines} lines for this machine")
+    return Console(stderr=True).status(what)
 
 
 def _parsed(text: str, target: Any) -> Any:
