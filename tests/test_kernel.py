@@ -321,10 +321,16 @@ def program_and_arrays(robot, quantity, options):
         np.stack([given[name]] * 7) if name in given else rng.uniform(-2, 2, (7, *shape))
         for name, shape in program.inputs.items()
     ]
-    if quantity not in ("forward_dynamics", "forward_linearization", "state_space"):
+    solved = {
+        **dict.fromkeys(
+            ("forward_dynamics", "forward_linearization", "state_space"), "inertia_matrix"
+        ),
+        **dict.fromkeys(("cartesian_model", "cartesian_linearization"), "jacobian"),
+    }.get(quantity)
+    if solved is None:
         return program, arrays, 1
-    H = armlet.trace(robot, "inertia_matrix").function()(arrays[0])
-    return program, arrays, np.linalg.cond(H).max()
+    A = armlet.trace(robot, solved).function()(arrays[0])
+    return program, arrays, np.linalg.cond(A).max()
 
 
 @pytest.mark.parametrize("name", ["scara", "puma560", "panda"])
