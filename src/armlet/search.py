@@ -33,8 +33,10 @@ WEIGHTS: dict[str, Mapping[str, float]] = {
 """What may count, by name."""
 ORDERS = (ORDER, (*(name for name in ORDER if name != "constants"), "constants"))
 """The orders of the passes of simplification that are tried."""
-SHORT = 1000
+SHORT = 300
 """How many operations a program has at most for more than the first order to be tried."""
+QUICK = 1000
+"""How many operations a program has at most to be searched for in a second."""
 LONG = 10_000
 """How many operations a program has at most to be rearranged and simplified."""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
@@ -119,7 +121,7 @@ def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
     names = [name for name, entry in table.items() if tracing.takes(entry)][:CONTENDERS]
     names = names or [next(iter(table))]  # tracing says what it does not take
     search = _Search(tracing, weight, names[0])
-    quick = search.length <= SHORT
+    quick = search.length <= QUICK
     with nullcontext() if quick else working(f"searching for the cheapest {tracing.quantity}"):
         if tracing.lumps(table[names[0]]) and search.length <= LONG:
             for i in _movable(tracing):

@@ -14,7 +14,7 @@ from armlet.graph.share import shared
 ORDER = (*PASSES, "sharing")
 """The passes in the order they are tried."""
 
-WORTHWHILE = 0.003
+WORTHWHILE = 0.01
 """What part of the operations a round of all passes must have saved for another one."""
 
 Gains = list[tuple[str, Count]]
