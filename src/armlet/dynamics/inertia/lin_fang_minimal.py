@@ -110,7 +110,12 @@ def composites(robot: Robot, q: Vector) -> Composites:
 
 
 def over_joint(
-    joint: Screw, axis: tuple[Vector, Vector], constant: Body, l: Vector, V: Matrix, u: Vector
+    joint: Screw,
+    axis: tuple[Vector, Vector],
+    constant: Body,
+    l: Vector,
+    V: Matrix,
+    u: Vector | None,
 ) -> tuple[Vector, Matrix]:
     """l and V that the motion of joint i makes, in the axes of body i.
 
@@ -135,7 +140,7 @@ def over_joint(
 
 
 def over_mount(
-    mount: Displacement, joint: Screw, l: Vector, V: Matrix, u_i: Vector, u_p: Vector
+    mount: Displacement, joint: Screw, l: Vector, V: Matrix, u_i: Vector | None, u_p: Vector | None
 ) -> tuple[Vector, Matrix]:
     """l and V of body i in the frame of its parent p: those of a body without mass.
 
