@@ -1,7 +1,7 @@
 """The top layer: tracing a quantity of a robot, and the methods that robots have by name."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
@@ -175,6 +175,7 @@ def minimal_parameters(
     friction: bool = False,
     kind: str = "lin",
     of: str = "torques",
+    zero: Sequence[str] = (),
 ) -> MinimalParameters:
     """The parameters that the torques of a robot depend on, and no more.
 
@@ -190,6 +191,9 @@ def minimal_parameters(
     of : {"torques", "gravity"}
         All torques, or those that hold the robot still against gravity, which drives have no
         part in: rotors and friction are refused. Without gravity that set is empty.
+    zero : sequence of str
+        Standard parameters that are known to be zero, such as "Jxy3" of a link that is symmetric.
+        No formula covers these: the set is then found by rank, whatever the kind.
 
     Returns
     -------
@@ -205,17 +209,19 @@ def minimal_parameters(
     >>> armlet.minimal_parameters(armlet.load("scara"), of="gravity").expressions
     {'m3*': 'm3 + m4'}
     """
-    if kind == "rank":
+    if kind == "rank" or zero:
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
-        return _by_rank(robot, rotors, friction, of)
+        return _by_rank(robot, rotors, friction, of, zero)
     if robot.symbols:
         sympy = importlib.import_module("sympy")
         robot = robot.with_constants({name: sympy.Symbol(name) for name in robot.symbols})
     return closed_form(robot, rotors, friction, kind, of)
 
 
-def _by_rank(robot: Robot, rotors: bool, friction: bool, of: str) -> MinimalParameters:
+def _by_rank(
+    robot: Robot, rotors: bool, friction: bool, of: str, zero: Sequence[str]
+) -> MinimalParameters:
     """The minimal set that random states show; the seed is fixed, so that it is always the same."""
     check_asked(of, rotors, friction)
     quantity = "gravity_regressor" if of == "gravity" else "regressor"
@@ -224,7 +230,12 @@ def _by_rank(robot: Robot, rotors: bool, friction: bool, of: str) -> MinimalPara
     options: dict[str, Any] = {"rotors": rotors, "friction": friction, "parameters": "standard"}
     program = trace(robot, quantity, "unit_bodies", **options)
     Y = program.function(np)(*states[: len(QUANTITIES[quantity].arguments)])
-    columns, Lam = independent(Y.reshape(-1, len(standard)))
+    known_zero = [
+        standard.index(known(name, dict.fromkeys(standard), "parameter")) for name in zero
+    ]
+    Y = Y.reshape(-1, len(standard))
+    Y[:, known_zero] = 0
+    columns, Lam = independent(Y)
     names = tuple(
         standard[k] + ("*" if np.count_nonzero(row) > 1 else "")
         for k, row in zip(columns, Lam, strict=True)

@@ -20,6 +20,10 @@ def minimal(
     friction: Annotated[bool, typer.Option("--friction", help="Friction, too.")] = False,
     kind: Annotated[str, typer.Option(help=f"Whose set: {', '.join(KINDS)}, rank.")] = "lin",
     of: Annotated[str, typer.Option(help=f"What shows it: {', '.join(SETS)}.")] = "torques",
+    zero: Annotated[
+        list[str] | None,
+        typer.Option(help="A standard parameter that is zero, such as Jxy3. Repeatable."),
+    ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, a line each.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -33,11 +37,15 @@ def minimal(
     Example: armlet minimal puma560
     """
     arm = asked_arm(robot, general)
-    found = minimal_parameters(arm, rotors, friction, kind, of)
+    found = minimal_parameters(arm, rotors, friction, kind, of, zero or ())
     if latex:
         print(found.latex())
         return
-    ranked = None if arm.symbols else len(minimal_parameters(arm, rotors, friction, "rank", of))
+    ranked = (
+        None
+        if arm.symbols
+        else len(minimal_parameters(arm, rotors, friction, "rank", of, zero or ()))
+    )
     values = [None if arm.symbols else float(x) for x in found.values]
     rows = list(zip(found.names, found.expressions.values(), values, strict=True))
     if as_json:
