@@ -160,8 +160,9 @@ def bounded(program, state):
 def test_a_compiled_expression_gives_the_bits_of_its_operations(trees, state):
     program = program_of(*trees)
     for fuses in (True, False):
-        found = Kernel(program, target=Target(fuses=fuses))(*state.values())
-        assert found.tolist() == interpreted(program, state, fuses)
+        kernel = Kernel(program, target=Target(fuses=fuses))
+        found = kernel(*state.values())
+        assert found.tolist() == interpreted(kernel.program, state, fuses)
 
 
 @settings(max_examples=40, deadline=None)
