@@ -53,8 +53,9 @@ def count(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Count the multiplications (M) and additions (A) of each formulation, and of the cheapest
-    program found.
+    """Count the operations of each formulation, and of the cheapest program found.
+
+    M is multiplications, A additions.
 
     Geometry is taken as numbers and inertias as symbols, the rule of the published tables:
     what is computed from constants alone is free. Of a quantity that is named, every step on the
@@ -168,7 +169,7 @@ def _plain(quantity: str, best: Found) -> dict[str, Any]:
     return {
         "quantity": quantity,
         "formulation": "cheapest",
-        "minimal": {"M": count.M, "A": count.A, **dict(count.functions)},
+        "minimal": _numbers(count),
         "steps": steps,
     }
 
@@ -183,7 +184,8 @@ def _short(count: Count) -> str:
 
 
 def _counts(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: {"M": row[key].M, "A": row[key].A, **dict(row[key].functions)}
-        for key in ("all", "minimal")
-    }
+    return {key: _numbers(row[key]) for key in ("all", "minimal")}
+
+
+def _numbers(count: Count) -> dict[str, int]:
+    return {"M": count.M, "A": count.A, **dict(count.functions)}

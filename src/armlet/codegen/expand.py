@@ -4,10 +4,11 @@ The count of a program has sines and cosines apart, so one of a sum is worth tak
 takes far longer for it than for the two products and the sum that give the same.
 """
 
+from functools import partial
 from typing import Any
 
 from armlet.graph import Graph, Program, Traced
-from armlet.graph.program import rebuilt
+from armlet.graph.program import rebuilt, renewed
 
 TRIGONOMETRY = ("sin", "cos")
 
@@ -27,8 +28,7 @@ def expanded(old: Program) -> Program:
     value: dict[int, Any] = {}
     pairs: dict[int, tuple[Any, Any]] = {}
 
-    def new(x: Any) -> Any:
-        return value[x.index] if isinstance(x, Traced) else x
+    new = partial(renewed, value)
 
     def cos_sin(angle: Traced) -> tuple[Any, Any]:
         return pairs.get(angle.index) or (new(angle).cos(), new(angle).sin())
@@ -43,4 +43,4 @@ def expanded(old: Program) -> Program:
             (cos_a, sin_a), (cos_b, sin_b) = cos_sin(a), cos_sin(b)
             sin_b = sin_b if op == "add" else -sin_b
             pairs[i] = cos_a * cos_b - sin_a * sin_b, sin_a * cos_b + cos_a * sin_b
-    return rebuilt(old, new)
+    return rebuilt(old, value)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from armlet.codegen.expand import TRIGONOMETRY
 from armlet.codegen.fuse import Node, fused
 from armlet.codegen.rows import load_columns, store_columns
 from armlet.codegen.sincos import REACH, bits, far, near, splat
@@ -37,7 +38,6 @@ UNFUSED = {
     "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
 }
 """The same where the machine has no fused multiply-add."""
-TRIGONOMETRY = ("sin", "cos")
 PACK = 8
 """How many angles of one state are taken together."""
 

@@ -260,12 +260,17 @@ def parts_of(old: Program, family: Mapping[str, str]) -> set[int]:
     return parts
 
 
-def rebuilt(old: Program, new: Callable[[Any], Any]) -> Program:
-    """The program with other outputs, given what has become of each scalar."""
+def renewed(value: Mapping[int, Any], x: Any) -> Any:
+    """What has become of a scalar, given what has become of each node."""
+    return value[x.index] if isinstance(x, Traced) else x
+
+
+def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
+    """The program with other outputs, given what has become of each node."""
     outputs = []
     for output in old.outputs:
         entries = np.empty(output.size, dtype=object)
-        entries[:] = [new(y) for y in output.flat]
+        entries[:] = [renewed(value, y) for y in output.flat]
         outputs.append(entries.reshape(output.shape))
     return program(old.name, old.inputs, outputs, old.single)
 

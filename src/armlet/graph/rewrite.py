@@ -67,7 +67,7 @@ class Rewriting:
             if i not in self.parts:
                 self.value[i] = self._sum(i) if op in SUMS else self._one(op, args)
                 self._use(self.value[i], self.old_uses[i])
-        return rebuilt(self.old, self._new)
+        return rebuilt(self.old, self.value)
 
     def _new(self, x: Any) -> Any:
         """What has become of an operand."""

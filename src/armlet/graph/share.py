@@ -5,11 +5,12 @@ to sign, are added up first in all of them, so that it is done once; likewise fo
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, parts_of, rebuilt
+from armlet.graph.program import Program, parts_of, rebuilt, renewed
 
 FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
 
@@ -35,8 +36,7 @@ def shared(old: Program) -> Program:
     graph = Graph()
     value: dict[int, Any] = {}
 
-    def new(x: Any) -> Any:
-        return value[x.index] if isinstance(x, Traced) else x
+    new = partial(renewed, value)
 
     for i, op, args in old.nodes:
         if i in chosen:
@@ -46,7 +46,7 @@ def shared(old: Program) -> Program:
             value[i] = _joined(graph, family, [(s, new(x)) for s, x in (first, second, *rest)])
         else:
             value[i] = graph.copy(op, *map(new, args))
-    return rebuilt(old, new)
+    return rebuilt(old, value)
 
 
 def _groups(old: Program) -> dict[int, Group]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from armlet.graph.count import M_PLUS_A, Count
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, rebuilt
+from armlet.graph.program import Program, rebuilt, renewed
 from armlet.graph.rewrite import rewritten
 from armlet.graph.rules import PASSES
 from armlet.graph.share import shared
@@ -71,8 +71,7 @@ def eager(old: Program) -> Program:
     graph = Graph()
     value: dict[int, Any] = {}
 
-    def new(x: Any) -> Any:
-        return value[x.index] if isinstance(x, Traced) else x
+    new = partial(renewed, value)
 
     for start in old.live:
         ready = [start]
@@ -86,4 +85,4 @@ def eager(old: Program) -> Program:
                 waits_for[user].discard(i)
                 if not waits_for[user]:
                     ready.append(user)
-    return rebuilt(old, new)
+    return rebuilt(old, value)

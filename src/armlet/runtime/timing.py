@@ -7,7 +7,7 @@ medians count, and the quartiles are their spread.
 import ctypes
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from math import prod
 from statistics import median, quantiles
@@ -126,31 +126,37 @@ def _loop(program: Program, element: str) -> str:
     """void @loop(ptr in…, ptr out…, i64 count)."""
     sizes = {f"in{k}": prod(shape) for k, shape in enumerate(program.inputs.values())}
     outputs = [f"out{k}" for k in range(len(program.outputs))]
-    lines = [
-        f"define void @loop({', '.join(f'ptr %{name}' for name in (*sizes, *outputs))}, "
-        "i64 %count) #0 {",
-        "entry:",
-        "br label %turn",
-        "turn:",
-        "%i = phi i64 [ 0, %entry ], [ %next, %turn ]",
-        f"%k = and i64 %i, {STATES - 1}",
-    ]
+    lines = [f"%k = and i64 %i, {STATES - 1}"]
     for name, size in sizes.items():
         lines += [
             f"%{name}.at = mul i64 %k, {size}",
             f"%{name}.row = getelementptr {element}, ptr %{name}, i64 %{name}.at",
         ]
     rows = [f"ptr %{name}.row" for name in sizes] + [f"ptr %{name}" for name in outputs]
-    lines += [
-        f"call void @one({', '.join(rows)})",
-        "%next = add i64 %i, 1",
-        "%last = icmp eq i64 %next, %count",
-        "br i1 %last, label %done, label %turn",
-        "done:",
-        "ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    lines.append(f"call void @one({', '.join(rows)})")
+    return _counted_loop((*sizes, *outputs), lines)
+
+
+def _counted_loop(pointers: Iterable[str], steps: Iterable[str], after: Iterable[str] = ()) -> str:
+    """void @loop(ptr …, i64 count): steps, the first of which may be phi nodes, so many times."""
+    arguments = ", ".join([*(f"ptr %{name}" for name in pointers), "i64 %count"])
+    return "\n".join(
+        [
+            f"define void @loop({arguments}) #0 {{",
+            "entry:",
+            "br label %turn",
+            "turn:",
+            "%i = phi i64 [ 0, %entry ], [ %next, %turn ]",
+            *steps,
+            "%next = add i64 %i, 1",
+            "%last = icmp eq i64 %next, %count",
+            "br i1 %last, label %done, label %turn",
+            "done:",
+            *after,
+            "ret void",
+            "}",
+        ]
+    )
 
 
 def _function(code: Code, name: str, pointers: int) -> Any:
@@ -221,23 +227,10 @@ def _rate(
 ) -> float:
     """How many times a second a loop with these steps turns; each start is carried over."""
     carried = list(zip(kinds, starts.items(), strict=True))
-    lines = [
-        "define void @loop(ptr %out, i64 %count) #0 {",
-        "entry:",
-        "br label %turn",
-        "turn:",
-        "%i = phi i64 [ 0, %entry ], [ %next, %turn ]",
-        *(f"{name} = phi {T} [ {x}, %entry ], [ {y}, %turn ]" for T, (name, (y, x)) in carried),
-        *steps,
-        "%next = add i64 %i, 1",
-        "%last = icmp eq i64 %next, %count",
-        "br i1 %last, label %done, label %turn",
-        "done:",
-        *(f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried),
-        "ret void",
-        "}",
-    ]
-    code = compiled(module(host("float64"), "\n".join(lines)))
+    phis = (f"{name} = phi {T} [ {x}, %entry ], [ {y}, %turn ]" for T, (name, (y, x)) in carried)
+    stores = (f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried)
+    text = _counted_loop(["out"], [*phis, *steps], stores)
+    code = compiled(module(host("float64"), text))
     out = np.zeros(16)
     call = Timed(_function(code, "loop", 1), (out.ctypes.data, TURNS), TURNS)
     return 1 / spreads({"loop": call}, rounds)["loop"].median
