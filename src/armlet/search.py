@@ -23,6 +23,8 @@ from armlet.tracing import AS_IT_IS, Tracing, known
 
 CONTENDERS = 2
 """How many formulations of a table are tried: the cheapest stand first."""
+SHORTEST_UNIT = 1e-4
+"""How short a unit may be beside the longest length: masses go with its square."""
 TRIALS = 12
 """How many origins and how many units are tried at most, those next to the base first."""
 WEIGHTS: dict[str, Mapping[str, float]] = {
@@ -213,7 +215,8 @@ def _units(tracing: Tracing) -> list[Any]:
     lengths = [x for row in robot.rows for x in (row.b, row.a, row.d)]
     if "gravity" in asked.reads and tracing.kinds["gravity"] == "fixed":
         lengths += list(robot.g)
-    return list(dict.fromkeys(abs(x) for x in lengths if not is_zero(x)))[:TRIALS]
+    sizes = dict.fromkeys(abs(x) for x in lengths if not is_zero(x))
+    return [x for x in sizes if x > SHORTEST_UNIT * max(sizes)][:TRIALS]
 
 
 # ------------------------------------------------------------------ kept on disk

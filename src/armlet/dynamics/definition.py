@@ -36,6 +36,7 @@ def poses(robot: Robot, q: State) -> list[Matrix]:
             T[p]
             @ homogeneous(2, row.gamma, row.b)
             @ homogeneous(0, row.alpha, row.a)
+            @ homogeneous(1, row.beta, 0)
             @ homogeneous(2, row.theta, row.d)
             @ homogeneous(2, turned, slid)
         )

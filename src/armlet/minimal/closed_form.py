@@ -257,7 +257,7 @@ def shown(letter: str, place: Place) -> Iterator[Shown]:
     else:
         yield Shown("Jxx", {"Jxx": 1, "Jyy": -1}, {"Jxx": 1})
         yield one("Jxy")
-        if vanishes(place.g) and place.centre is not None:
+        if vanishes(place.g, 0.0) and place.centre is not None:
             yield Shown("Jxz", {"Jxz": 1, "cx": place.centre[2]}, {"Jxz": 1})
             yield Shown("Jyz", {"Jyz": 1, "cy": place.centre[2]}, {"Jyz": 1})
             yield one("Jzz")
@@ -267,9 +267,9 @@ def shown(letter: str, place: Place) -> Iterator[Shown]:
 
 def shown_at_rest(letter: str, place: Place) -> Iterator[Shown]:
     """The parameters of body i that torques against gravity show."""
-    if letter == "P" and not vanishes([v[2] for v in place.pulls]):
+    if letter == "P" and not vanishes([v[2] for v in place.pulls], place.weight):
         yield one("m")
-    elif letter == "R" and not all(map(along_z, place.pulls)):
+    elif letter == "R" and not all(along_z(v, place.weight) for v in place.pulls):
         yield from map(one, ("cx", "cy"))
 
 

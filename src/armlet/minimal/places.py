@@ -1,6 +1,6 @@
 """What the joints on the way to a body let its torques show: r, s, δ and σ of Lin 1994."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from armlet.algebra import X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
@@ -8,8 +8,9 @@ from armlet.minimal.parameters import is_number
 from armlet.robot import BASE, Robot
 from armlet.scalar import Scalar, Vector
 
-TOLERANCE = 1e-9
-"""What counts as zero in unit vectors, in metres and in m/s²; no symbol does."""
+TOLERANCE = 1e-12
+"""What counts as zero beside one in unit vectors, beside the arm's size in lengths and beside its
+gravity in accelerations; no symbol does."""
 
 
 class Place(NamedTuple):
@@ -41,15 +42,22 @@ class Place(NamedTuple):
     """The axes of the joints before that slide."""
     stands_in: bool = False
     """Whether Jzz (or m of a sliding joint) does what a rotor does, and nothing else."""
+    reach: float = 1.0
+    """The size of the arm, beside which lengths may count as zero."""
+    weight: float = 1.0
+    """The size of gravity, beside which its components may count as zero."""
 
 
 def places(robot: Robot, friction: bool = False) -> list[Place]:
     """The place of every joint; with friction, a constant force may be its offset."""
     at_zero = robot.displacements([0] * robot.n)
+    reach = size(x for row in robot.rows for x in (row.b, row.a, row.d))
+    weight = size(robot.g)
+    on_base = Place(robot.g, (robot.g,), reach=reach, weight=weight)
     found: list[Place] = []
     for i, p in robot.base_to_tips():
         inward = at_zero[i].inverse()
-        before = found[p] if p != BASE else Place(robot.g, (robot.g,))
+        before = found[p] if p != BASE else on_base
         seen = before._replace(
             g=inward.vector(before.g),
             pulls=tuple(map(inward.vector, before.pulls)),
@@ -59,7 +67,8 @@ def places(robot: Robot, friction: bool = False) -> list[Place]:
             centre=None if before.centre is None else inward.point(before.centre),
             slides=tuple(map(inward.vector, before.slides)),
         )
-        seen = seen._replace(upright=seen.upright and along_z(seen.first) and along_z(seen.g))
+        upright = seen.upright and along_z(seen.first) and along_z(seen.g, weight)
+        seen = seen._replace(upright=upright)
         found.append(slid(seen, friction) if robot.joints[i].letter == "P" else turned(seen))
     return found
 
@@ -68,7 +77,7 @@ def slid(seen: Place, friction: bool) -> Place:
     """A joint that slides."""
     straight = not seen.spatial and (seen.u is None or along_z(seen.u))
     alone = all(vanishes([axis[2]]) for axis in seen.slides)
-    weightless = friction or vanishes([seen.g[2]])
+    weightless = friction or vanishes([seen.g[2]], seen.weight)
     return seen._replace(
         slides=(*seen.slides, Z_AXIS),
         centre=None,
@@ -78,7 +87,7 @@ def slid(seen: Place, friction: bool) -> Place:
 
 def turned(seen: Place) -> Place:
     """A joint that turns."""
-    seen = seen._replace(pulls=swept(seen.pulls))
+    seen = seen._replace(pulls=swept(seen.pulls, seen.weight))
     if seen.u is None:
         return seen._replace(
             u=Z_AXIS, on_r=ZERO, centre=seen.centre if seen.centre is None else ZERO, stands_in=True
@@ -86,38 +95,44 @@ def turned(seen: Place) -> Place:
     spatial = seen.spatial or not along_z(seen.u)
     centre = seen.centre
     if spatial and not seen.spatial and centre is not None:
-        centre = meeting(seen.on_r, seen.u)
-    if centre is not None and not along_z(centre):
+        centre = meeting(seen.on_r, seen.u, seen.reach)
+    if centre is not None and not along_z(centre, seen.reach):
         centre = None
     return seen._replace(
         spatial=spatial,
-        coaxial=seen.coaxial and along_z(seen.on_r),
+        coaxial=seen.coaxial and along_z(seen.on_r, seen.reach),
         centre=centre,
         stands_in=spatial and not seen.spatial and vanishes([seen.u[2]]),
     )
 
 
-def swept(pulls: Sequence[Vector]) -> tuple[Vector, ...]:
-    """What vectors span when they turn about z by all angles.
+def swept(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
+    """What vectors of that size span when they turn about z by all angles: vectors of that size.
 
     The turns of one that is not along z span the plane across z; z is added by a part along z.
     """
-    plane = () if all(map(along_z, pulls)) else (X_AXIS, Y_AXIS)
-    return plane if vanishes([v[2] for v in pulls]) else (*plane, Z_AXIS)
+    flat = all(along_z(v, weight) for v in pulls)
+    plane = () if flat else (weight * X_AXIS, weight * Y_AXIS)
+    return plane if vanishes([v[2] for v in pulls], weight) else (*plane, weight * Z_AXIS)
 
 
-def meeting(point: Vector, u: Vector) -> Vector | None:
+def meeting(point: Vector, u: Vector, reach: float) -> Vector | None:
     """Where the line along u through a point meets the z axis, if it does."""
-    if not vanishes([cross(point, u)[2]]):
+    if not vanishes([cross(point, u)[2]], reach):
         return None
     return point - (point[:2] @ u[:2]) / (u[:2] @ u[:2]) * u
 
 
-def along_z(v: Vector | None) -> bool:
-    """Whether a vector is along z, or zero."""
-    return v is not None and vanishes(v[:2])
+def along_z(v: Vector | None, size: float = 1.0) -> bool:
+    """Whether a vector of that size is along z, or zero."""
+    return v is not None and vanishes(v[:2], size)
 
 
-def vanishes(entries: Sequence[Scalar]) -> bool:
-    """Whether all entries are numbers that count as zero, or known to be zero."""
-    return all(abs(x) < TOLERANCE if is_number(x) else x == 0 for x in entries)
+def vanishes(entries: Sequence[Scalar], size: float = 1.0) -> bool:
+    """Whether all entries count as zero beside a size, or are known to be zero."""
+    return all(abs(x) <= TOLERANCE * size if is_number(x) else x == 0 for x in entries)
+
+
+def size(entries: Iterable[Scalar]) -> float:
+    """The sum of the sizes of those entries that are numbers; one where there is none but zero."""
+    return float(sum(abs(x) for x in entries if is_number(x))) or 1.0

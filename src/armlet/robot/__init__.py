@@ -3,8 +3,9 @@
 from armlet.robot.arrangement import Arrangement
 from armlet.robot.description import Connection, Description, Link, assembled, described
 from armlet.robot.displacement import Displacement, Screw
+from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Limits, Row
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
-from armlet.robot.robot import BASE, PHI, Drive, Frame, Joint, Limits, Robot, Row, axial_turn
+from armlet.robot.robot import Robot, axial_turn
 
 __all__ = [
     "BASE",

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.robot.displacement import Screw
-from armlet.robot.robot import Frame, Robot
+from armlet.robot.parts import Frame
+from armlet.robot.robot import Robot
 from armlet.scalar import Scalar, is_zero
 
 

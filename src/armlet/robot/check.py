@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armlet.errors import ModelError, ModelWarning
+from armlet.robot.parts import MAX_SIZE
 
 if TYPE_CHECKING:
     from armlet.robot.description import Connection, Description, Link
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
-MAX_SIZE = 1e50
-"""Larger numbers are no lengths or masses, and their products overflow."""
 DOUBT = 1e-9
 """How far, relative to its size, an inertia may be off before it is called doubtful."""
 

@@ -13,12 +13,10 @@ import numpy as np
 from armlet.algebra import mirror, point_inertia, six, vector
 from armlet.errors import ModelError
 from armlet.robot.frames import Mount, canonical
+from armlet.robot.parts import BASE, Drive, Frame, Joint, Limits
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
-from armlet.robot.robot import BASE, Drive, Frame, Joint, Limits, Robot
+from armlet.robot.robot import Robot
 from armlet.scalar import Matrix, Vector
-
-NEGLIGIBLE = 1e-12
-"""How far (m) a frame may be from its joint's axis and count as on it."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +256,7 @@ def described(robot: Robot) -> Description:
         axis = own.R.T[:, 2]
         point = own.inverse().r
         point = point - axis * (axis @ point)
-        on_axis = joint.letter == "P" or np.abs(point).max() < NEGLIGIBLE
+        on_axis = joint.letter == "P" or np.abs(point).max() <= TOLERANCE * np.abs(own.r).max()
         links.append(_link(robot, i, own))
         joints.append(
             Connection(

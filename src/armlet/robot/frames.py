@@ -1,7 +1,10 @@
 """Canonical frames: modified Denavit-Hartenberg, with as many zeros as the geometry allows.
 
 The z axis of a body is its joint's axis, in the file's direction; x points along the common normal
-to the axis of the child with the largest subtree, the main child. What the geometry leaves free is
+to the axis of the child with the largest subtree, the main child. Nearly parallel axes have their
+common normal far away and ill defined: there x points to where the child's axis crosses the plane
+z = 0, and the child's axis is tilted about two axes instead of one (Hayati 1983). So every constant
+is of the size of the arm, and parallel axes are no special case. What the geometry leaves free is
 used up:
 
 - parallel axes leave the origin free along them: in a run of parallel axes the offsets are merged
@@ -17,9 +20,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from armlet.robot.parts import BASE, Row
 from armlet.robot.pose import HERE, Pose, round_angle
-from armlet.robot.robot import BASE, Row
-from armlet.scalar import Vector
+from armlet.scalar import Vector, cos_sin
+
+NEARLY_PARALLEL = 0.01
+"""Below this angle (rad) the common normal of two axes is not used, however near it is: its
+direction is lost to rounding like 1e-16 over the angle."""
+FAR = 1.5
+"""A common normal is used if its feet are within this many times the distance of the joints."""
 
 
 class Mount(NamedTuple):
@@ -48,6 +57,20 @@ class Line(NamedTuple):
         assert self.point is not None
         return self.point + self.axis * (self.axis @ (r - self.point))
 
+    def nearest(self, other: "Line") -> Vector:
+        """The point of the line nearest to another line, which is not parallel to it."""
+        assert self.point is not None
+        assert other.point is not None
+        across = np.cross(self.axis, other.axis)
+        t = np.cross(other.point - self.point, other.axis) @ across / (across @ across)
+        return self.point + t * self.axis
+
+    def crossing(self, origin: Vector, normal: Vector) -> Vector:
+        """The point of the line in a plane that the line is not parallel to."""
+        assert self.point is not None
+        t = ((origin - self.point) @ normal) / (self.axis @ normal)
+        return self.point + t * self.axis
+
 
 class Chooser:
     """Chooses the canonical frames of a tree of mounts."""
@@ -55,11 +78,11 @@ class Chooser:
     def __init__(self, mounts: Sequence[Mount], tolerance: float) -> None:
         self.mounts = mounts
         self.tolerance = tolerance
-        self.length = tolerance * max((float(np.linalg.norm(m.pose.r)) for m in mounts), default=1)
         self.main = main_children([mount.parent for mount in mounts])
         self.lines: dict[int, Line] = {}
         self.anchors: dict[int, Vector | None] = {}
         self.levels: dict[int, Vector | None] = {}
+        self.skew: dict[int, bool] = {}
         for i in reversed(range(len(mounts))):
             self._anchor(i)
         self.own: dict[int, Pose] = {}
@@ -68,25 +91,24 @@ class Chooser:
         for i in sorted(range(len(mounts)), key=lambda i: i != first):
             self._place(i)
 
-    def parallel(self, a: Vector, b: Vector) -> bool:
-        return bool(np.linalg.norm(np.cross(a, b)) <= self.tolerance)
+    def are_skew(self, line: Line, other: Line) -> bool:
+        """Whether two axes have a common normal whose feet are near the joints."""
+        if np.linalg.norm(np.cross(line.axis, other.axis)) <= max(NEARLY_PARALLEL, self.tolerance):
+            return False
+        if line.point is None or other.point is None:
+            return True
+        feet = line.nearest(other) - line.point, other.nearest(line) - other.point
+        apart = float(np.linalg.norm(other.point - line.point))
+        return size(*feet) <= FAR * apart + self.tolerance * size(line.point, other.point)
 
-    def nearest(self, line: Line, other: Line) -> Vector:
-        """The point of a line nearest to another that is not parallel to it."""
-        assert line.point is not None
-        assert other.point is not None
-        across = np.cross(line.axis, other.axis)
-        t = np.cross(other.point - line.point, other.axis) @ across / (across @ across)
-        return line.point + t * line.axis
-
-    def normal(self, line: Line, other: Line) -> Vector | None:
-        """The direction of the common normal, or None where any will do."""
-        if not self.parallel(line.axis, other.axis):
+    def normal(self, line: Line, other: Line, skew: bool, scale: float) -> Vector | None:
+        """The x axis that leads from one axis to another, or None where any will do."""
+        if skew:
             return unit(np.cross(line.axis, other.axis))
         if line.point is None or other.point is None:
             return None
-        across = other.foot(line.point) - line.point
-        return unit(across) if np.linalg.norm(across) > self.length else None
+        across = other.crossing(line.point, line.axis) - line.point
+        return unit(across) if np.linalg.norm(across) > self.tolerance * scale else None
 
     def _anchor(self, i: int) -> None:
         """Fix the axis of body i, and the place of its origin on it where that is not free.
@@ -99,40 +121,49 @@ class Chooser:
         if child is not None:
             pose = self.mounts[child].pose
             next_line = self.lines[child].seen_from(pose)
-            next_anchor = self.anchors[child]
-            here = None if next_anchor is None else pose.point(next_anchor)
-            next_level = self.levels[child]
+            next_anchor, next_level = self.anchors[child], self.levels[child]
             if mount.slides:
-                if here is None and next_line.point is not None:
-                    skew = not self.parallel(line.axis, next_line.axis)
-                    here = self.nearest(next_line, line) if skew else next_line.point
-                line, anchor = Line(line.axis, here), here
-            elif next_line.point is not None and not self.parallel(line.axis, next_line.axis):
-                anchor = self.nearest(line, next_line)
-            elif next_line.point is not None and next_level is not None:
-                level = line.foot(pose.point(next_level))
+                if next_anchor is not None:
+                    anchor = pose.point(next_anchor)
+                elif next_line.point is not None:
+                    skew = self.are_skew(line, next_line)
+                    anchor = next_line.nearest(line) if skew else next_line.point
+                line = Line(line.axis, anchor)
+            self.skew[child] = self.are_skew(line, next_line)
+            if not mount.slides and next_line.point is not None:
+                if self.skew[child]:
+                    anchor = line.nearest(next_line)
+                elif next_level is not None:
+                    level = line.foot(pose.point(next_level))
         self.lines[i], self.anchors[i] = line, anchor
         self.levels[i] = level if anchor is None else anchor
 
     def _outward(self, i: int, line: Line, wanted: Vector) -> Vector:
-        """The x axis of body i: the normal to its main child, nearest to the direction wanted."""
+        """The x axis of body i, whose origin is the point of its line.
+
+        It leads to the main child, in the sense that is nearest to the direction wanted.
+        """
         child = self.main.get(i)
         x = None
         if child is not None:
-            next_line = self.lines[child].seen_from(self.mounts[child].pose)
-            x = self.normal(line, next_line)
-            if x is not None and self._is_opposite(x, wanted, line, next_line):
+            pose = self.mounts[child].pose
+            next_line = self.lines[child].seen_from(pose)
+            scale = size(pose.r, line.point)
+            x = self.normal(line, next_line, self.skew[child], scale)
+            if x is not None and self._is_opposite(x, wanted, line, next_line, scale):
                 x = -x
         x = wanted if x is None else x
         return unit(x - line.axis * (line.axis @ x))
 
-    def _is_opposite(self, x: Vector, wanted: Vector, line: Line, other: Line) -> bool:
+    def _is_opposite(
+        self, x: Vector, wanted: Vector, line: Line, other: Line, scale: float
+    ) -> bool:
         """Whether -x is the better x: nearer to the direction wanted, else towards the other."""
         if abs(x @ wanted) > self.tolerance:
             return bool(x @ wanted < 0)
         if line.point is None or other.point is None:
             return False
-        return bool((other.point - line.point) @ x < -self.length)
+        return bool((other.point - line.point) @ x < -self.tolerance * scale)
 
     def _place(self, i: int) -> None:
         """Choose the frame of body i and read off its row."""
@@ -144,46 +175,57 @@ class Chooser:
         x_p, _, z_p, o_p = in_frame(mount.pose.inverse() @ self.own[p])
         line = line if line.point is not None else Line(z, o_p)
         parent_line = Line(z_p, o_p)
-        if self.main.get(p) == i:
-            e = x_p
+        scale = size(mount.pose.r, self.own[p].r, line.point)
+        is_main = self.main.get(p) == i
+        skew = self.skew[i] if is_main else self.are_skew(parent_line, line)
+        if is_main:
+            start, e = o_p, x_p
         else:
-            e = self.normal(parent_line, line)
-            e = x_p if e is None else -e if e @ x_p < 0 else e
-        if self.parallel(z_p, z):
-            start, end = o_p, line.foot(o_p)
-        else:
-            start, end = self.nearest(parent_line, line), self.nearest(line, parent_line)
-        x = self._outward(i, line, e)
+            start = parent_line.nearest(line) if skew else o_p
+            normal = self.normal(parent_line, line, skew, scale)
+            e = x_p if normal is None else -normal if normal @ x_p < 0 else normal
+        end = line.nearest(parent_line) if skew else line.crossing(o_p, z_p)
         anchor = self.anchors[i]
         origin = end if anchor is None else anchor
+        y = np.cross(z_p, e)
+        alpha = self._angle(math.atan2(-(z @ y), z @ z_p))
+        beta = 0.0 if skew else self._angle(math.atan2(z @ e, math.hypot(z @ y, z @ z_p)))
+        (c_a, s_a), (c_b, s_b) = cos_sin(alpha), cos_sin(beta)
+        e_tilted = c_b * e + s_b * (s_a * y - c_a * z_p)
+        x = self._outward(i, Line(z, origin), e_tilted)
         self.own[i] = Pose(np.column_stack([x, np.cross(z, x), z]), origin)
         self.rows[i] = Row(
-            gamma=self._angle(x_p, e, z_p),
-            b=self._length((start - o_p) @ z_p),
-            alpha=self._angle(z_p, z, e),
-            a=self._length((end - start) @ e),
-            d=self._length((origin - end) @ z),
-            theta=self._angle(e, x, z),
+            gamma=self._angle_about(z_p, x_p, e),
+            b=self._length((start - o_p) @ z_p, scale),
+            alpha=alpha,
+            a=self._length((end - start) @ e, scale),
+            beta=beta,
+            d=self._length((origin - end) @ z, scale),
+            theta=self._angle_about(z, e_tilted, x),
         )
 
     def _place_first(self, i: int) -> None:
         """Choose the base's frame as that of its main child at zero, whose row is then empty."""
         mount, line = self.mounts[i], self.lines[i]
         base_x, base_y, _, base_o = in_frame(mount.pose.inverse())
-        wanted = base_y if self.parallel(base_x, line.axis) else base_x
-        line = line if line.point is not None else Line(line.axis, base_o)
-        x = self._outward(i, line, wanted)
+        along_x = np.linalg.norm(np.cross(base_x, line.axis)) <= self.tolerance
         level = self.levels[i]
-        origin = line.point if level is None else level
+        origin = level if level is not None else base_o if line.point is None else line.point
+        x = self._outward(i, Line(line.axis, origin), base_y if along_x else base_x)
         self.own[i] = Pose(np.column_stack([x, np.cross(line.axis, x), line.axis]), origin)
         self.own[BASE] = mount.pose @ self.own[i]
         self.rows[i] = Row(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
-    def _angle(self, a: Vector, b: Vector, axis: Vector) -> float:
-        return round_angle(math.atan2(axis @ np.cross(a, b), a @ b), self.tolerance)
+    def _angle(self, angle: float) -> float:
+        return round_angle(angle, self.tolerance)
 
-    def _length(self, x: float) -> float:
-        return float(x) if abs(x) > self.length else 0.0
+    def _angle_about(self, axis: Vector, a: Vector, b: Vector) -> float:
+        """The angle about an axis that turns a into b."""
+        return self._angle(math.atan2(axis @ np.cross(a, b), a @ b))
+
+    def _length(self, x: float, scale: float) -> float:
+        """A length, exactly zero where it is what rounding left of numbers of that scale."""
+        return float(x) if abs(x) > self.tolerance * scale else 0.0
 
 
 def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[Row], list[Pose]]:
@@ -213,6 +255,11 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
 
 def unit(v: Vector) -> Vector:
     return v / np.linalg.norm(v)
+
+
+def size(*vectors: Vector | None) -> float:
+    """The length of the longest vector."""
+    return max(float(np.linalg.norm(v)) for v in vectors if v is not None)
 
 
 def in_frame(pose: Pose) -> tuple[Vector, Vector, Vector, Vector]:

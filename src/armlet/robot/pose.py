@@ -7,17 +7,20 @@ import numpy as np
 
 from armlet.scalar import QUARTER, Matrix, Vector, cos_sin
 
-TOLERANCE = 1e-9
-"""Angles this close to a quarter turn (rad), and lengths this small beside the arm, are exact."""
+TOLERANCE = 1e-12
+"""Angles this close to a quarter turn (rad), and lengths this small beside those around them, are
+exact: it is what rounding leaves of exact ones."""
+DECIMALS = range(10, 17)
+"""A quarter turn written with so many decimals, such as 1.57079632679, is meant to be exact."""
 
 
 def round_angle(angle: float, tolerance: float = TOLERANCE) -> float:
-    """The angle in (-π, π], exactly a multiple of a quarter turn where it is close to one."""
-    angle = math.remainder(angle, 4 * QUARTER)
+    """The angle in (-π, π], exactly a multiple of a quarter turn where it is meant to be one."""
     k = round(angle / QUARTER)
-    if abs(angle - k * QUARTER) > tolerance:
-        return angle
-    return (k if k != -2 else 2) * QUARTER
+    is_close = abs(angle - k * QUARTER) <= tolerance
+    if not is_close and angle not in (round(k * QUARTER, digits) for digits in DECIMALS):
+        return math.remainder(angle, 4 * QUARTER)
+    return ((k + 1) % 4 - 1) * QUARTER
 
 
 class Pose(NamedTuple):
@@ -56,11 +59,10 @@ def pose(xyz: Vector, rpy: Vector) -> Pose:
 
 def rpy_of(R: Matrix) -> tuple[float, float, float]:
     """Roll, pitch and yaw of a rotation."""
-    flat = math.hypot(R[0, 0], R[1, 0])
-    pitch = math.atan2(-R[2, 0], flat)
-    if flat < 1e-8:
-        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
-    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
+    roll = math.atan2(R[2, 1], R[2, 2])
+    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+    y = R[:, 1] * math.cos(roll) - R[:, 2] * math.sin(roll)  # is (-sin yaw, cos yaw, 0)
+    return roll, pitch, math.atan2(-y[0], y[1])
 
 
 def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> Matrix:

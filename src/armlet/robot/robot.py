@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from math import inf
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, mirror, point_inertia, six, vector
 from armlet.errors import DataError, ModelError
 from armlet.robot.displacement import Displacement, Screw, displacement
+from armlet.robot.parts import BASE, MAX_SIZE, PHI, Drive, Frame, Joint, Row
 from armlet.robot.pose import Pose
 from armlet.scalar import (
     QUARTER_TURNS,
@@ -24,65 +25,6 @@ from armlet.scalar import (
     quarter_turns,
     sin,
 )
-
-BASE = -1
-"""The index of the fixed body: it stands last in a list that has a place for it."""
-
-PHI = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz", "cx", "cy", "cz", "m")
-"""The inertial parameters of a body, in their order."""
-
-
-class Row(NamedTuple):
-    """Where a body sits in its parent when its joint is at zero.
-
-    A turn gamma about and slide b along the parent's z, a turn alpha about and slide a along the
-    new x, a turn theta about and slide d along the new z, which is the joint's axis. The first
-    two are zero but on branches of a tree (Khalil and Kleinfinger 1986).
-    """
-
-    gamma: Scalar
-    b: Scalar
-    alpha: Scalar
-    a: Scalar
-    d: Scalar
-    theta: Scalar
-
-
-class Limits(NamedTuple):
-    """What a joint may do: position, speed and torque (or force)."""
-
-    lower: float = -inf
-    upper: float = inf
-    velocity: float = inf
-    effort: float = inf
-
-
-class Drive(NamedTuple):
-    """What a joint's drive adds, on the joint's side of the gear."""
-
-    rotor_inertia: Scalar = 0
-    viscous: Scalar = 0
-    coulomb: Scalar = 0
-    offset: Scalar = 0
-
-
-class Joint(NamedTuple):
-    """A joint's name, its kind (revolute, continuous or prismatic) and its limits."""
-
-    name: str
-    kind: str
-    limits: Limits = Limits()
-
-    @property
-    def letter(self) -> str:
-        return "P" if self.kind == "prismatic" else "R"
-
-
-class Frame(NamedTuple):
-    """A named frame, fixed on a body: its pose in the body's canonical frame."""
-
-    body: int
-    pose: Pose
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +56,17 @@ class Robot:
     """The shapes of the links, by the link's name."""
     memory: dict[Any, Any] = field(default_factory=dict, init=False)
     """What has been worked out for this robot, so that it is worked out once."""
+
+    def __post_init__(self) -> None:
+        for name in ("c", "J"):
+            object.__setattr__(self, name, tuple(map(read_only, getattr(self, name))))
+        object.__setattr__(self, "g", read_only(self.g))
+        frames = {
+            name: Frame(body, Pose(read_only(at.R), read_only(at.r)))
+            for name, (body, at) in self.frames.items()
+        }
+        object.__setattr__(self, "frames", MappingProxyType(frames))
+        object.__setattr__(self, "meshes", MappingProxyType(dict(self.meshes)))
 
     @property
     def n(self) -> int:
@@ -147,7 +100,7 @@ class Robot:
         """The inertial parameters, a row a body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
         rows = [[*six(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
-        return np.array(rows, dtype=float if numeric else object).reshape(self.n, 10)
+        return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.n, 10))
 
     # ------------------------------------------------------------------ walking the tree
 
@@ -197,7 +150,11 @@ class Robot:
     def mounts(self) -> tuple[Displacement, ...]:
         """The constant part of each displacement, before the joint's own screw."""
         return tuple(
-            displacement(Screw(2, *cos_sin(row.gamma), row.b), Screw(0, *cos_sin(row.alpha), row.a))
+            displacement(
+                Screw(2, *cos_sin(row.gamma), row.b),
+                Screw(0, *cos_sin(row.alpha), row.a),
+                Screw(1, *cos_sin(row.beta), 0),
+            )
             for row in self.rows
         )
 
@@ -291,17 +248,15 @@ class Robot:
 
     def with_inertia(self, phi: Any) -> "Robot":
         """The robot with other inertial parameters: n rows of ten, in the canonical frames."""
-        array = np.asarray(phi)
+        wanted = f"({self.n}, 10), the parameters {' '.join(PHI)} of each body"
+        array = checked(phi, "phi", wanted)
         if array.size != 10 * self.n:
-            raise DataError(
-                f"phi has shape {array.shape}: expected ({self.n}, 10), "
-                f"the parameters {' '.join(PHI)} of each body"
-            )
+            raise DataError(f"phi has shape {array.shape}: expected {wanted}")
         return replace(self, **bodies_of(array.reshape(self.n, 10).tolist()))
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> "Robot":
         """The robot under another gravity, given in the axes of the file's base."""
-        g = np.array(gravity, dtype=object)
+        g = checked(gravity, "gravity", "three components in base axes")
         if g.shape != (3,):
             raise DataError(f"gravity has shape {g.shape}: expected three components in base axes")
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
@@ -322,16 +277,21 @@ class Robot:
         i, at = self.frame(frame)
         if i == BASE:
             raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
-        I = np.zeros((3, 3)) if inertia is None else np.asarray(inertia)
+        wanted = "3x3 or the six entries xx xy xz yy yz zz"
+        I = checked(
+            np.zeros((3, 3)) if inertia is None else inertia, "the payload's inertia", wanted
+        )
         I = mirror(*I) if I.shape == (6,) else I
-        if I.shape != (3, 3) or len(com) != 3:
+        at_com = checked(com, "the payload's com", "three coordinates")
+        if I.shape != (3, 3) or at_com.shape != (3,):
             raise DataError(
-                f"the payload has a com of {len(com)} and an inertia of shape {I.shape}: expected "
-                "three coordinates, and 3x3 or the six entries xx xy xz yy yz zz"
+                f"the payload has a com of shape {at_com.shape} and an inertia of shape {I.shape}: "
+                f"expected three coordinates, and {wanted}"
             )
-        if isinstance(mass, int | float) and not 0 <= mass < inf:
-            raise DataError(f"the payload has mass {mass}: expected a finite one, not below zero")
-        r = at.point(np.asarray(com))
+        mass = checked(mass, "the payload's mass", "one number").item()
+        if isinstance(mass, int | float) and mass < 0:
+            raise DataError(f"the payload has mass {mass}: expected none below zero")
+        r = at.point(at_com)
         m, c, J = list(self.m), list(self.c), list(self.J)
         m[i], c[i] = m[i] + mass, c[i] + mass * r
         J[i] = J[i] + at.R @ I @ at.R.T + point_inertia(mass, r)
@@ -355,7 +315,13 @@ class Robot:
 
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: what was worked out is left behind when a robot is copied or sent."""
-        return {f.name: {} if f.name == "memory" else getattr(self, f.name) for f in fields(self)}
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        return state | {name: dict(state[name]) for name in ("frames", "meshes")} | {"memory": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     def __repr__(self) -> str:
         shape = "serial" if self.is_serial else "tree"
@@ -363,6 +329,30 @@ class Robot:
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
         return f"<Robot {self.name!r}: {self.n} joints {self.joint_letters}, {shape}{weight}{tool}>"
+
+
+def read_only(array: Any) -> Any:
+    """The array, or a copy of it, that cannot be written to."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def checked(values: Any, subject: str, wanted: str) -> Any:
+    """An array of finite numbers and of scalars of other kinds; anything else is refused."""
+    try:
+        array = np.array(values, dtype=object)
+    except ValueError:  # rows of different lengths
+        raise DataError(f"{subject} is no array: expected {wanted}") from None
+    for x in array.flat:
+        is_number = isinstance(x, int | float | np.number)
+        if not (abs(x) < MAX_SIZE if is_number else type(x) is not str and np.ndim(x) == 0):
+            raise DataError(
+                f"{subject} has the entry {x!r:.100}: expected {wanted}, finite and below "
+                f"{MAX_SIZE:g} in size"
+            )
+    return array
 
 
 def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
