@@ -10,10 +10,10 @@ from armlet.robot import Drive, Frame, Pose, Row
 QUARTERS = np.pi / 2 * np.arange(-1, 3)
 
 
-def random_urdf(seed, joints, drives=False, special=None):
+def random_urdf(seed, joints, drives=False, special=None, disturbance=0.0):
     """A tree of mixed joints: skew and special axes, fixed joints in between, branches.
 
-    `special` is how often axes and angles are those of the coordinate axes.
+    `special` is how often axes and angles are those of the coordinate axes; axes may be disturbed.
     """
     rng = np.random.default_rng(seed)
     lines = [f'<robot name="random{seed}">', '<link name="base"/>']
@@ -32,7 +32,7 @@ def random_urdf(seed, joints, drives=False, special=None):
             f'<joint name="joint{i}" type="{kind}">',
             f'<parent link="{parent}"/><child link="{name}"/>',
             origin(rng, special),
-            f'<axis xyz="{numbers(axis(rng, special))}"/>',
+            f'<axis xyz="{numbers(disturbed(rng, axis(rng, special), disturbance))}"/>',
             '<limit lower="-3" upper="3" velocity="2" effort="50"/>',
             '<dynamics damping="0.3" friction="0.2"/>' if drives else "",
             "</joint>",
@@ -60,6 +60,10 @@ def axis(rng, special):
     if rng.random() < special:
         return np.eye(3)[rng.integers(3)] * rng.choice([-1, 1])
     return rng.normal(size=3)
+
+
+def disturbed(rng, values, sigma):
+    return values + rng.normal(scale=sigma, size=np.shape(values)) if sigma else values
 
 
 def origin(rng, special):
@@ -146,19 +150,20 @@ LARGEST = {"n": 13, "n^2": 13, "n^2 (iterative)": 5, "n^3": 9, "n^4": 4}
 """The most joints that a formulation is tried on, by the growth of its operations."""
 
 
-def random_arm(seed, n, kinds="RP"):
+def random_arm(seed, n, kinds="RP", special=None, disturbance=0.0):
     """A serial arm: all turning, all sliding, mixed or sliding first; general and special geometry;
-    gravity along, across or aslant to the first axis; with drives."""
+    gravity along, across or aslant to the first axis; with drives. Angles may be disturbed."""
     rng = np.random.default_rng(seed)
     patterns = ["".join(rng.choice(list("RRP"), n)), "R" * n, "P" * min(n, 3) + "R" * n, "P" * n]
     letters = patterns[seed % 4][:n] if kinds == "RP" else kinds * n
-    special = (0.0, 0.5, 1.0)[seed % 3]
+    special = (0.0, 0.5, 1.0)[seed % 3] if special is None else special
 
     def length():
         return 0.0 if rng.random() < special / 2 else rng.uniform(-0.5, 0.5)
 
     def angle():
-        return rng.choice(QUARTERS) if rng.random() < special else rng.uniform(-3, 3)
+        angle = rng.choice(QUARTERS) if rng.random() < special else rng.uniform(-3, 3)
+        return disturbed(rng, angle, disturbance)
 
     rows = [(angle(), length(), length(), angle()) for _ in range(n)]
     arm = armlet.Robot.from_dh(

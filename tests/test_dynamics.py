@@ -4,7 +4,16 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from robots import deviation, random_arm, random_robot, states, suited, value, with_scalars
+from robots import (
+    LARGEST,
+    deviation,
+    random_arm,
+    random_robot,
+    states,
+    suited,
+    value,
+    with_scalars,
+)
 
 import armlet
 from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
@@ -67,6 +76,18 @@ def test_it_is_what_the_definition_says(tmp_path, quantity, name, seed):
     if not formulation.traced:
         on_floats = [directly(robot, quantity, name, state) for state in zip(*batch, strict=True)]
         assert deviation(on_floats, expected) < limit
+
+
+@pytest.mark.parametrize(("quantity", "name"), DEFINED)
+def test_it_is_that_on_nearly_parallel_axes_too(quantity, name):
+    formulation = FORMULATIONS[quantity][name]
+    for seed in range(3):
+        n = min(4, LARGEST[formulation.growth])
+        robot = random_arm(seed, n, formulation.joints, special=0.9, disturbance=1e-5)
+        state = [rows[0] for rows in arguments(quantity, robot, seed)]
+        found = flat(armlet.trace(robot, quantity, name).function(np)(*state))
+        limit = tolerance(robot, quantity, np.atleast_2d(state[0]))
+        assert deviation(found, by_definition(robot, quantity, state)) < limit
 
 
 @pytest.mark.parametrize(("quantity", "name"), EXACT)

@@ -1,5 +1,9 @@
 """The robot: canonical frames, the ways to walk it, and robots made of robots."""
 
+import copy
+import pickle
+import re
+
 import numpy as np
 import pytest
 from robots import deviation, random_robot, random_urdf, states, value
@@ -53,7 +57,8 @@ def test_angles_within_the_tolerance_are_exact(tmp_path):
         )
         + "</robot>"
     )
-    with pytest.warns(armlet.ModelWarning, match=r"1 angles are within 1e-05 rad"):
+    told = r"1 angle is up to 3.7e-06 rad .* has 2 geometric constants .* instead of 1.*=1e-05"
+    with pytest.warns(armlet.ModelWarning, match=told):
         assert armlet.load(path).rows[1].alpha != np.pi / 2
     assert armlet.load(path, tolerance=1e-5).rows[1].alpha == np.pi / 2
 
@@ -195,7 +200,7 @@ def test_a_model_without_masses_has_kinematics_and_no_dynamics():
         (lambda r: r.jacobian([0] * 7, "nose"), "has no frame 'nose': name one of base"),
         (lambda r: r.with_inertia(np.zeros(3)), r"phi has shape \(3,\): expected \(7, 10\)"),
         (lambda r: r.with_gravity((0, 0)), "gravity has shape"),
-        (lambda r: r.with_payload(1, (0, 0)), "a com of 2 and an inertia of shape"),
+        (lambda r: r.with_payload(1, (0, 0)), "com has shape .*: expected three coordinates"),
         (lambda r: r.with_payload(1, (0, 0, 0), frame="base"), "on the base"),
         (lambda r: r.with_payload(-2, (0, 0, 0)), "the payload has mass -2"),
         (lambda r: r.lock(dict.fromkeys(r.joint_names, 0)).bias([], []), "no moving joint"),
@@ -233,3 +238,64 @@ def test_the_general_arm_can_be_counted_but_not_evaluated():
         arm.gravity_torque([0, 0, 0])
     with pytest.raises(armlet.ModelError, match="expected letters R and P"):
         armlet.general_arm("RXR")
+
+
+# ------------------------------------------------------------------ nothing can be written to
+
+
+def test_a_robot_cannot_be_written_to(arms):
+    robot = arms["panda"]
+    frame = robot.frames[robot.tool].pose
+    for array in (robot.phi, robot.g, robot.c[0], robot.J[0], frame.R, frame.r):
+        with pytest.raises(ValueError, match="read-only"):
+            array *= 3
+    for mapping in (robot.frames, robot.meshes):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            mapping["other"] = None
+
+
+def test_arrays_given_to_a_robot_stay_the_caller_s(arms):
+    phi, gravity = arms["planar2r"].phi.copy(), np.array([0.0, -9.81, 0.0])
+    robot = arms["planar2r"].with_inertia(phi).with_gravity(gravity)
+    phi *= 3
+    gravity *= 3
+    np.testing.assert_array_equal(robot.phi, arms["planar2r"].phi)
+    np.testing.assert_array_equal(robot.gravity, [0.0, -9.81, 0.0])
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))]
+)
+def test_copies_are_as_read_only_as_the_robot(arms, copied):
+    robot = copied(arms["panda"])
+    assert not robot.g.flags.writeable
+    assert not robot.phi.flags.writeable
+    assert robot.frames.keys() == arms["panda"].frames.keys()
+    with pytest.raises(TypeError):
+        robot.frames["other"] = None
+
+
+NAN, INF = float("nan"), float("inf")
+REFUSED = {
+    "gravity has the entry nan": lambda robot: robot.with_gravity([0, 0, NAN]),
+    "gravity has the entry 'down'": lambda robot: robot.with_gravity([0, 0, "down"]),
+    "gravity has shape (2,)": lambda robot: robot.with_gravity([0, 0]),
+    "phi has the entry inf": lambda robot: robot.with_inertia(np.full((2, 10), INF)),
+    "phi has shape (2,)": lambda robot: robot.with_inertia([[1, 2], [3]]),
+    "the payload's mass has the entry nan": lambda robot: robot.with_payload(NAN, [0, 0, 0]),
+    "the payload's mass has shape (2,)": lambda robot: robot.with_payload([1, 2], [0, 0, 0]),
+    "the payload's com has the entry -inf": lambda robot: robot.with_payload(1, [0, -INF, 0]),
+    "the payload's com has shape ()": lambda robot: robot.with_payload(1, 0.1),
+    "the payload's inertia has the entry nan": lambda robot: robot.with_payload(
+        1, [0, 0, 0], [NAN] * 6
+    ),
+    "the payload's inertia has shape (2, 3)": lambda robot: robot.with_payload(
+        1, [0, 0, 0], np.zeros((2, 3))
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_numbers_that_no_robot_has_are_refused(arms, message):
+    with pytest.raises(armlet.DataError, match=re.escape(message)):
+        REFUSED[message](arms["planar2r"])

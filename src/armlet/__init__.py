@@ -2,7 +2,14 @@
 
 from armlet.api import cheapest, compile, formulations, minimal_parameters, trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
-from armlet.errors import ArmletError, CompileError, DataError, ModelError, ModelWarning
+from armlet.errors import (
+    ArmletError,
+    CompileError,
+    DataError,
+    DataWarning,
+    ModelError,
+    ModelWarning,
+)
 from armlet.graph import Count, Program
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue, general_arm, load
@@ -20,6 +27,7 @@ __all__ = [
     "CompileError",
     "Count",
     "DataError",
+    "DataWarning",
     "Formulation",
     "Found",
     "Kernel",

@@ -1,6 +1,7 @@
 """The top layer: tracing a quantity of a robot, and the methods that robots have by name."""
 
 import importlib
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
@@ -10,7 +11,8 @@ import numpy as np
 
 from armlet import codegen, models
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
-from armlet.errors import ArmletError, ModelError
+from armlet.dynamics.singular import is_singular
+from armlet.errors import ArmletError, DataWarning, ModelError
 from armlet.graph import Program
 from armlet.minimal import (
     MinimalParameters,
@@ -286,6 +288,8 @@ class Method:
     def __get__(self, robot: Robot | None, _: type | None = None) -> Any:
         if robot is None:
             return self
+        if self.quantity.inverts == "jacobian":
+            return partial(self.called, robot)
         try:
             kernel = kernel_of(robot, self.name)
         except ArmletError:  # an option may mend it; if not, the call says so
@@ -306,7 +310,33 @@ class Method:
         if "wrench" in asked:
             arrays.append(asked["wrench"])
             asked["wrench"] = True
-        return kernel_of(robot, self.name, **asked).evaluate(*arrays, out=out, threads=threads)
+        results = kernel_of(robot, self.name, **asked).evaluate(*arrays, out=out, threads=threads)
+        if self.quantity.inverts == "jacobian":
+            self._blank_singular(robot, arrays[0], asked, results)
+        return results
+
+    def _blank_singular(
+        self, robot: Robot, q: Any, asked: Mapping[str, Any], results: Sequence[Any]
+    ) -> None:
+        """Replace results at singular postures, which would be arbitrary, by nan, and say so."""
+        frame = {"frame": asked["frame"]} if "frame" in asked else {}
+        Jq = kernel_of(robot, "jacobian", **frame).evaluate(q)
+        singular = is_singular(Jq)
+        if not singular.any():
+            return
+        for result in results:
+            result[singular] = np.nan
+        where = (
+            f"{int(singular.sum())} of {singular.size} postures are" if singular.ndim else "q is"
+        )
+        first = f", the first at index {tuple(map(int, np.argwhere(singular)[0]))}"
+        warnings.warn(
+            f"{self.name}: {where} singular{first if singular.ndim else ''}: frame "
+            f"{asked.get('frame', robot.tool)!r} cannot move in all directions there, and the "
+            "result is nan",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 METHODS: dict[str, Any] = {

@@ -19,3 +19,7 @@ class CompileError(ArmletError):
 
 class ModelWarning(UserWarning):
     """A robot description that can be used but is physically doubtful."""
+
+
+class DataWarning(UserWarning):
+    """An array with entries that have no result."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
+from armlet.dynamics.singular import joint_without_inertia
 from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import Graph, Program, traced
 from armlet.minimal import lumped
@@ -86,6 +87,24 @@ class Tracing:
                 )
         for used in (entry, *self._built_on):
             used.check(self.robot)
+        self._check_inertia()
+
+    def _check_inertia(self) -> None:
+        """Raise if the inertia matrix is inverted, known in numbers, and singular."""
+        robot = self.robot
+        late = any(self.kinds[group] == "argument" for group in ("geometry", "inertia", "drive"))
+        if self.asked.inverts != "inertia_matrix" or late or robot.symbols:
+            return
+        if "joint_without_inertia" not in robot.memory:
+            robot.memory["joint_without_inertia"] = joint_without_inertia(robot)
+        i = robot.memory["joint_without_inertia"]
+        if i is not None:
+            raise ModelError(
+                f"joint {robot.joints[i].name!r} of robot {robot.name!r} can move without moving "
+                f"any inertia, so that its inertia matrix has no inverse and {self.quantity} no "
+                f"value: give link {robot.links[i]!r} an inertia about the joint's axis, give the "
+                f"drive a rotor inertia, or lock the joint"
+            )
 
     @property
     def _built_on(self) -> list[Formulation]:

@@ -42,6 +42,7 @@ QUANTITIES = {
     "forward_dynamics": Quantity(
         "Accelerations of the joints under torques tau: M(q)^-1 (tau - b(q, qd)).",
         ("q", "qd", "tau"), minimal=True, options=("inertia_matrix", "bias"),
+        inverts="inertia_matrix",
     ),
     "linearization": Quantity(
         "The slopes of the torques, a triple: by qdd (H), by qd (V) and by q (P).",
@@ -50,18 +51,22 @@ QUANTITIES = {
     "forward_linearization": Quantity(
         "The slopes of the accelerations under torques tau, a triple: by q, by qd and by tau.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
+        inverts="inertia_matrix",
     ),
     "state_space": Quantity(
         "A and B of the linearised motion, dx/dt = A x + B dtau, where x is (dq, dqd): a pair.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
+        inverts="inertia_matrix",
     ),
     "cartesian_model": Quantity(
         "D, C and G of the wrench on a frame that moves the arm, D a + C + G at acceleration a.",
         ("q", "qd"), minimal=True, options=("frame", "inertia_matrix", "bias"),
+        inverts="jacobian",
     ),
     "cartesian_linearization": Quantity(
         "The slopes of the torques by a frame's acceleration, velocity and small motion: a triple.",
         ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
+        inverts="jacobian",
     ),
     "friction_torque": Quantity(
         "Viscous, Coulomb and constant friction of the drives.", ("qd",), ("drive",)

@@ -21,6 +21,8 @@ class Quantity:
     """Whether it is the same for minimal inertial parameters."""
     options: tuple[str, ...] = ()
     """What else may be given: the wrench on the tool, the name of a frame or of a formulation."""
+    inverts: str = ""
+    """The quantity whose inverse it takes, and which may be singular."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Robots from files and tables, and back."""
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,22 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from armlet.errors import ModelError, ModelWarning
+from armlet.errors import ModelError
 from armlet.models.catalogue import about, catalogue
 from armlet.models.dh import check_convention, checked_row, dh_connection
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
+from armlet.models.rounding import warn_of_rounded_angles
 from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
 from armlet.robot import TOLERANCE, Description, Link, Robot, assembled, described
 from armlet.robot.check import check
-from armlet.robot.pose import round_angle
-from armlet.scalar import Vector, quarter_turns
+from armlet.scalar import Vector
 
 EARTH = (0.0, 0.0, -9.81)
-ROUNDED = 1e-5
-"""How far an angle may be from a quarter turn and look like a rounded one (rad)."""
 
 
 def load(
@@ -48,8 +45,9 @@ def load(
     strict : bool
         Refuse inertias that no body can have, instead of warning.
     tolerance : float
-        Angles this close to a quarter turn (rad), and lengths this small beside the arm's, count
-        as exact. Files with angles rounded to 1.5708 want 1e-5.
+        Angles this close to a quarter turn (rad), and lengths this small beside those around
+        them, count as exact. The default is what rounding leaves of exact ones; a file with angles
+        like 1.5708 takes fewer operations with 1e-5.
 
     Returns
     -------
@@ -67,21 +65,8 @@ def load(
         description = _under(description, gravity)
     check(description, strict)
     found = assembled(description, lock, tolerance)
-    _hint(found, description.where)
+    warn_of_rounded_angles(found, description, lock or {})
     return found
-
-
-def _hint(robot: Robot, where: str) -> None:
-    """Say so if angles look like quarter turns that were rounded when they were written."""
-    angles = [x for row in robot.rows for x in (row.gamma, row.alpha, row.theta)]
-    rounded = sum(quarter_turns(x) is None and round_angle(x, ROUNDED) != x for x in angles)
-    if rounded:
-        warnings.warn(
-            f"{where}: {rounded} angles are within {ROUNDED:g} rad of a quarter turn, like 1.5708: "
-            f"load it with tolerance={ROUNDED:g} to take them for exact, which is cheaper",
-            ModelWarning,
-            stacklevel=3,
-        )
 
 
 def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:

@@ -248,17 +248,18 @@ class Robot:
 
     def with_inertia(self, phi: Any) -> "Robot":
         """The robot with other inertial parameters: n rows of ten, in the canonical frames."""
-        wanted = f"({self.n}, 10), the parameters {' '.join(PHI)} of each body"
-        array = checked(phi, "phi", wanted)
-        if array.size != 10 * self.n:
-            raise DataError(f"phi has shape {array.shape}: expected {wanted}")
+        array = checked(
+            phi,
+            "phi",
+            f"({self.n}, 10), the parameters {' '.join(PHI)} of each body",
+            (self.n, 10),
+            (10 * self.n,),
+        )
         return replace(self, **bodies_of(array.reshape(self.n, 10).tolist()))
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> "Robot":
         """The robot under another gravity, given in the axes of the file's base."""
-        g = checked(gravity, "gravity", "three components in base axes")
-        if g.shape != (3,):
-            raise DataError(f"gravity has shape {g.shape}: expected three components in base axes")
+        g = checked(gravity, "gravity", "three components in base axes", (3,))
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
 
     def with_tool(self, frame: str) -> "Robot":
@@ -278,17 +279,11 @@ class Robot:
         if i == BASE:
             raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
         wanted = "3x3 or the six entries xx xy xz yy yz zz"
-        I = checked(
-            np.zeros((3, 3)) if inertia is None else inertia, "the payload's inertia", wanted
-        )
+        given = np.zeros(6) if inertia is None else inertia
+        I = checked(given, "the payload's inertia", wanted, (3, 3), (6,))
         I = mirror(*I) if I.shape == (6,) else I
-        at_com = checked(com, "the payload's com", "three coordinates")
-        if I.shape != (3, 3) or at_com.shape != (3,):
-            raise DataError(
-                f"the payload has a com of shape {at_com.shape} and an inertia of shape {I.shape}: "
-                f"expected three coordinates, and {wanted}"
-            )
-        mass = checked(mass, "the payload's mass", "one number").item()
+        at_com = checked(com, "the payload's com", "three coordinates", (3,))
+        mass = checked(mass, "the payload's mass", "one number", ()).item()
         if isinstance(mass, int | float) and mass < 0:
             raise DataError(f"the payload has mass {mass}: expected none below zero")
         r = at.point(at_com)
@@ -339,12 +334,14 @@ def read_only(array: Any) -> Any:
     return array
 
 
-def checked(values: Any, subject: str, wanted: str) -> Any:
-    """An array of finite numbers and of scalars of other kinds; anything else is refused."""
+def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) -> Any:
+    """An array of one of these shapes, of finite numbers or scalars of other kinds."""
     try:
         array = np.array(values, dtype=object)
-    except ValueError:  # rows of different lengths
-        raise DataError(f"{subject} is no array: expected {wanted}") from None
+    except ValueError:  # nested in an uneven way
+        raise DataError(f"{subject} is {values!r:.100}: expected {wanted}") from None
+    if array.shape not in shapes:
+        raise DataError(f"{subject} has shape {array.shape}: expected {wanted}")
     for x in array.flat:
         is_number = isinstance(x, int | float | np.number)
         if not (abs(x) < MAX_SIZE if is_number else type(x) is not str and np.ndim(x) == 0):

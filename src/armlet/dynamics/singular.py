@@ -1,0 +1,37 @@
+"""Where an inverse does not exist: joints that move no inertia, postures that lose a direction."""
+
+import numpy as np
+
+from armlet.dynamics.inertia.composite_bodies import composite_bodies
+from armlet.dynamics.steps import composite_masses, composites
+from armlet.robot import Robot
+from armlet.scalar import Matrix
+
+ROUNDING = 1e-13
+"""What rounding may leave of zero, beside the inertia of all that a joint carries."""
+WORST_CONDITION = 1e7
+"""Beyond this condition number of a Jacobian its inverse, squared, has no right digit left."""
+
+
+def joint_without_inertia(robot: Robot) -> int | None:
+    """The outermost joint that can move without moving any inertia, if there is one.
+
+    Its pivot of H, eliminated from the tips inwards at a random posture, is zero: those after it
+    may have to follow.
+    """
+    q = np.random.default_rng(0).uniform(-1, 1, robot.n)
+    H = composite_bodies(robot, q).astype(float)
+    m_hat = composite_masses(robot)
+    _, J_hat = composites(robot, q, m_hat, robot.c, robot.J)
+    for i in reversed(range(robot.n)):
+        carried = m_hat[i] if robot.joints[i].letter == "P" else np.trace(J_hat[i])
+        if abs(H[i, i]) <= ROUNDING * abs(float(carried)):
+            return i
+        H -= np.outer(H[:, i], H[i]) / H[i, i]
+    return None
+
+
+def is_singular(Jq: Matrix) -> Matrix:
+    """Whether each of many Jacobians is too near to a singular one to be inverted."""
+    sizes = np.linalg.svd(Jq, compute_uv=False)
+    return sizes[..., 0] >= WORST_CONDITION * sizes[..., -1]

@@ -1,0 +1,46 @@
+"""Angles that look like quarter turns that were rounded when they were written."""
+
+import warnings
+from collections.abc import Mapping
+from math import ceil, log10
+
+from armlet.errors import ModelWarning
+from armlet.robot import Description, Robot, assembled
+from armlet.scalar import QUARTER, quarter_turns
+
+NEAR = 1e-5
+"""How far an angle may be from a quarter turn and look like a rounded one (rad)."""
+DECIMALS = range(2, 10)
+"""How many decimals a rounded one may have and be further off: 1.57, 3.142."""
+SAME = 1e-12
+"""What rounding may add on the way from the file to the canonical frames (rad)."""
+
+
+def warn_of_rounded_angles(
+    robot: Robot, description: Description, lock: Mapping[str, float]
+) -> None:
+    """Say so if angles look rounded, what that costs, and how to take them for exact."""
+    angles = [x for row in robot.rows for x in (row.gamma, row.alpha, row.beta, row.theta)]
+    off = [away for x in angles if (away := _away_if_rounded(x))]
+    if not off:
+        return
+    tolerance = 10.0 ** ceil(log10(max(off)))
+    exact = assembled(description, lock, tolerance)
+    before, after = (len(arm.constants("geometry")) for arm in (robot, exact))
+    angles_are = "1 angle is" if len(off) == 1 else f"{len(off)} angles are"
+    warnings.warn(
+        f"{description.where}: {angles_are} up to {max(off):.1e} rad from a quarter turn, "
+        f"as if it had been rounded: as they are, the robot has {before} geometric constants "
+        f"other than 0 and ±1 instead of {after}, and takes more operations; load it with "
+        f"tolerance={tolerance:g} to take them for exact",
+        ModelWarning,
+        stacklevel=3,
+    )
+
+
+def _away_if_rounded(angle: float) -> float:
+    """How far an angle is from a quarter turn that it was rounded from; zero if it was not."""
+    k = round(angle / QUARTER)
+    away = abs(angle - k * QUARTER)
+    written = any(abs(angle - round(k * QUARTER, digits)) <= SAME for digits in DECIMALS)
+    return away if quarter_turns(angle) is None and (away <= NEAR or written) else 0.0
