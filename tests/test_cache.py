@@ -142,10 +142,11 @@ def test_every_part_determines_the_name():
     assert len(names) == 6
 
 
+HERE = engine.cpu()
 # fmt: off
 ELSEWHERE = {
-    "another CPU": (engine.llvm, "get_host_cpu_name", lambda: "x86-64"),
-    "other features": (engine, "features", lambda: ""),
+    "another CPU": (engine, "cpu", lambda: HERE._replace(name="x86-64")),
+    "other features": (engine, "cpu", lambda: HERE._replace(features="")),
     "another llvmlite": (llvmlite, "__version__", "0.0"),
     "another armlet": (armlet, "__version__", "0.0"),
     "another format": (cache, "FORMAT", "0"),
