@@ -65,7 +65,7 @@ if hasattr(os, "register_at_fork"):
 
 @atexit.register
 def _before_exit() -> None:
-    """Wait for LLVM, which crashes if the process exits under it; another Ctrl-C ends it at once."""
+    """Wait for LLVM, which crashes if the process exits under it; Ctrl-C then ends the process."""
     try:
         LLVM.finish()
     except KeyboardInterrupt:
