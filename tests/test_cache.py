@@ -5,7 +5,9 @@ import resource
 import stat
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -142,10 +144,11 @@ def test_every_part_determines_the_name():
     assert len(names) == 6
 
 
+HERE = engine.cpu()
 # fmt: off
 ELSEWHERE = {
-    "another CPU": (engine.llvm, "get_host_cpu_name", lambda: "x86-64"),
-    "other features": (engine, "features", lambda: ""),
+    "another CPU": (engine, "cpu", lambda: HERE._replace(name="x86-64")),
+    "other features": (engine, "cpu", lambda: HERE._replace(features="")),
     "another llvmlite": (llvmlite, "__version__", "0.0"),
     "another armlet": (armlet, "__version__", "0.0"),
     "another format": (cache, "FORMAT", "0"),
@@ -211,6 +214,89 @@ def test_a_directory_in_the_place_of_an_entry_does_no_harm(program, expected, fo
     assert results(program) == expected
     assert len(compilations) == 4
     assert all(path.is_dir() for path in entries(folder))
+
+
+def empty_object():
+    """The machine code of nothing: what an interrupt made of a module when it was swallowed."""
+    return engine.machine().emit_object(engine.llvm.parse_assembly(""))
+
+
+@pytest.mark.parametrize("data", [empty_object, lambda: b"no object file", lambda: b""])
+def test_an_object_without_the_functions_is_built_again(
+    program, expected, folder, compilations, data
+):
+    results(program)
+    before = [path.read_bytes() for path in entries(folder)]
+    for path in entries(folder):
+        cache.save(path.stem, engine.in_llvm(data))
+    assert results(program) == expected
+    assert len(compilations) == 4
+    assert [path.read_bytes() for path in entries(folder)] == before
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_entry_that_others_may_write_is_built_again(
+    program, expected, folder, compilations, mode
+):
+    results(program)
+    for path in entries(folder):
+        path.chmod(mode)
+    assert results(program) == expected
+    assert len(compilations) == 4
+    assert {stat.S_IMODE(path.stat().st_mode) for path in entries(folder)} == {0o600}
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+def test_an_entry_of_someone_else_is_built_again(program, expected, folder, compilations):
+    results(program)
+    for path in entries(folder):
+        os.chown(path, 12345, 12345)
+    assert results(program) == expected
+    assert len(compilations) == 4
+    assert {path.stat().st_uid for path in entries(folder)} == {os.getuid()}
+
+
+def test_an_entry_that_is_a_link_is_built_again(program, expected, folder, tmp_path, compilations):
+    results(program)
+    for path in entries(folder):
+        path.rename(tmp_path / path.name)
+        path.symlink_to(tmp_path / path.name)
+    assert results(program) == expected
+    assert len(compilations) == 4
+    assert not any(path.is_symlink() for path in entries(folder))
+
+
+def test_a_pipe_in_the_place_of_an_entry_does_not_hang(folder, small):
+    cache.directory()
+    pipe = folder / f"name{cache.OBJECT}"
+    os.mkfifo(pipe, 0o600)
+    os.mkfifo(folder / f"other{cache.OBJECT}", 0o600)
+    reader = threading.Thread(target=cache.load, args=["name"], daemon=True)
+    reader.start()
+    reader.join(10)
+    assert not reader.is_alive()
+    assert cache.load("name") is None
+    cache.save("name", b"object")
+    assert cache.load("name") == b"object"
+    cache.save("large", bytes(1000))  # with a look at all entries for what to remove
+    assert cache.load("large") is None
+
+
+class Stop(BaseException):
+    """As KeyboardInterrupt is no Exception."""
+
+
+@pytest.mark.parametrize("moment", [(os, "replace"), (cache, "_checksum"), (os, "unlink")])
+def test_a_save_that_is_broken_off_leaves_the_old_entry_or_the_new_one(folder, monkeypatch, moment):
+    def stop(*_, **__):
+        raise Stop
+
+    cache.save("name", b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(*moment, stop)
+        with suppress(Stop):
+            cache.save("name", b"new")
+    assert cache.load("name") in (b"old", b"new")
 
 
 # ------------------------------------------------------------------ where it is, and whose
@@ -284,6 +370,31 @@ def test_by_default_it_is_in_the_users_cache_directory(tmp_path, monkeypatch):
         assert cache.directory() == home / ".cache" / "armlet"
 
 
+@pytest.mark.parametrize("asked", ["cache", "./cache", "../cache", "a/~/b"])
+def test_a_relative_path_is_refused_and_told(
+    program, expected, tmp_path, monkeypatch, compilations, asked
+):
+    """Whoever wrote the working directory would otherwise choose the code that is run."""
+    here = tmp_path / "checkout"
+    (here / asked).mkdir(parents=True, mode=0o700)
+    with monkeypatch.context() as patch:
+        patch.setenv("ARMLET_CACHE", str((here / asked).resolve()))
+        results(program)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("ARMLET_CACHE", asked)
+    cache._warn_of_relative.cache_clear()
+    with pytest.warns(UserWarning, match="a relative path: nothing is cached; give an absolute"):
+        assert results(program) == expected
+    assert len(compilations) == 4
+    assert cache.directory() is None  # and is silent
+
+
+def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ARMLET_CACHE", "~/own")
+    assert cache.directory() == tmp_path / "own"
+
+
 def homeless(_):
     raise RuntimeError("Could not determine home directory.")
 
@@ -303,11 +414,11 @@ def test_the_tests_have_a_cache_of_their_own():
 # ------------------------------------------------------------------ no access, no room
 
 
-@pytest.mark.parametrize("place", ["/proc/armlet", "/dev/null", "/dev/null/armlet", "x" * 300])
-def test_where_no_directory_can_be_made_there_is_none(
-    program, expected, tmp_path, monkeypatch, place
-):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize(
+    "place",
+    ["/proc/armlet", "/dev/null", "/dev/null/armlet", "/tmp/" + "x" * 300, "~no_such_user/armlet"],
+)
+def test_where_no_directory_can_be_made_there_is_none(program, expected, monkeypatch, place):
     monkeypatch.setenv("ARMLET_CACHE", place)
     assert cache.directory() is None
     assert results(program) == expected
@@ -322,7 +433,8 @@ FAILURES = {
     "no file can be made": (cache.tempfile, "mkstemp"),
     "no file can be renamed": (os, "replace"),
     "no file can be touched": (os, "utime"),
-    "no file can be read": (Path, "read_bytes"),
+    "no file can be opened": (os, "open"),
+    "no file can be read": (cache, "_read"),
     "nothing can be listed": (Path, "iterdir"),
 }
 # fmt: on

@@ -1,40 +1,65 @@
-"""Programs and compiled code kept on disk by content, in a directory that only the user may write.
+"""Programs and compiled code cached on disk by content, in a directory only the user may write to.
 
-Whatever goes wrong, be it a damaged entry, a directory of someone else's or a full disk, is as if
-nothing had been kept.
+Entries are machine code that will be run, so a file counts only if it is the user's own and no one
+else may write to it. Whatever goes wrong, be it a damaged entry, a directory of someone else's or a
+full disk, is as if nothing had been cached.
 """
 
 import os
+import stat
 import tempfile
+import warnings
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-FORMAT = "1"
+FORMAT = "2"
 """Raised when the same text is compiled in another way."""
 LIMIT = 512 * 2**20
-"""How many bytes are kept; beyond, what was used longest ago goes."""
+"""How many bytes are cached; beyond, what was used longest ago goes."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
+READ_ONLY = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Neither through a link nor, if it is a pipe, waiting for someone to write."""
 
 
 def directory() -> Path | None:
-    """Where objects are kept: $ARMLET_CACHE, else armlet in the user's cache directory.
+    """Where objects are cached: $ARMLET_CACHE, else armlet in the user's cache directory.
 
-    None if that is "off", cannot be had, is not the user's own or may be written by others.
+    None if that is "off", a relative path, cannot be had, is not the user's own or may be written
+    by others. A relative path would load code from wherever a program happens to be started.
     """
     asked = os.environ.get("ARMLET_CACHE")
     if asked == "off":
         return None
     try:
-        path = Path(asked) if asked else _user_cache() / "armlet"
+        path = Path(asked).expanduser() if asked else _user_cache() / "armlet"
+        if not path.is_absolute():
+            _warn_of_relative(str(path))
+            return None
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = path.stat()
     except (OSError, RuntimeError):
         return None
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
-        return None
-    return path
+    return path if _is_ours(found) else None
+
+
+@cache
+def _warn_of_relative(path: str) -> None:
+    """Say once that nothing is cached."""
+    warnings.warn(
+        f"ARMLET_CACHE is {path!r}, a relative path: nothing is cached; give an absolute path, or "
+        '"off" to cache nothing',
+        stacklevel=2,
+    )
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    """Whether a file or directory is the user's own, and no one else may write to it."""
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def key(*parts: str) -> str:
@@ -43,24 +68,31 @@ def key(*parts: str) -> str:
 
 
 def load(key: str) -> bytes | None:
-    """The object kept under a name, if it is there and whole."""
+    """The object cached under a name, if it is there, the user's own and whole."""
     folder = directory()
     if folder is None:
         return None
-    path = folder / (key + OBJECT)
     try:
-        data = path.read_bytes()
+        data = _read(folder / (key + OBJECT))
     except OSError:
         return None
-    if data[:CHECKSUM] != _checksum(key, data[CHECKSUM:]):
-        return None
-    with suppress(OSError):
-        os.utime(path)
-    return data[CHECKSUM:]
+    return data[CHECKSUM:] if data[:CHECKSUM] == _checksum(key, data[CHECKSUM:]) else None
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a regular file of the user's own, marked as used now; of any other, none."""
+    with open(os.open(path, READ_ONLY), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not (stat.S_ISREG(found.st_mode) and _is_ours(found)):
+            return b""
+        data = file.read()
+        with suppress(OSError):
+            os.utime(path)
+        return data
 
 
 def save(key: str, data: bytes) -> None:
-    """Keep an object under a name, all of it or nothing."""
+    """Cache an object under a name, all of it or nothing."""
     folder = directory()
     if folder is None:
         return
@@ -90,7 +122,7 @@ def _trim(folder: Path) -> None:
     used = {}
     for path in paths:
         with suppress(OSError):
-            found = path.stat()
+            found = path.lstat()
             used[path] = (found.st_atime, found.st_size)
     total = sum(size for _, size in used.values())
     for path in sorted(used, key=lambda path: used[path][0]):

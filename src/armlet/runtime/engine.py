@@ -1,12 +1,18 @@
 """LLVM in process: IR text to machine code."""
 
+import atexit
 import ctypes
 import functools
+import os
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from _thread import RLock, interrupt_main, start_new_thread
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import ref
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -16,6 +22,7 @@ from armlet.codegen.entry import DATA, DESCRIPTOR, DIMENSIONS, FLAGS, RANK, READ
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
 from armlet.runtime import cache
+from armlet.runtime.threads import Workers
 
 LONG = 12_000
 """Lines of IR that take about a second."""
@@ -23,13 +30,56 @@ NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 """Places in NumPy's table of functions, fixed since NumPy 1.7."""
 
 
+LLVM = Workers(1)
+"""The one thread that uses LLVM, where no Ctrl-C is raised: it can neither break off what LLVM and
+llvmlite do nor be lost in one of llvmlite's finalizers, and the caller hears it at once."""
+WORKING = RLock()
+"""Held while LLVM works, so that no process is forked in the middle of that."""
+
+
+def in_llvm(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function that uses LLVM returns, called in LLVM's own thread."""
+    return LLVM.call(_undivided, function, args)
+
+
+def _undivided(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    with WORKING:
+        while RELEASED:
+            del ENGINES[RELEASED.popleft()]
+        return function(*args)
+
+
+def _after_fork() -> None:
+    """Let LLVM work again; Python drops an interrupt of the wait before the fork: raise it anew."""
+    try:
+        WORKING.release()
+    except RuntimeError:
+        start_new_thread(interrupt_main, ())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=WORKING.acquire, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
+
+
+@atexit.register
+def _before_exit() -> None:
+    """Wait for LLVM, which crashes if the process exits under it; Ctrl-C then ends the process."""
+    try:
+        LLVM.finish()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT)
+
+
 class Code(np.ndarray[Any, Any]):
     """Machine code in memory, kept as long as this object lives.
 
-    It holds its engine as an array holds its entries, which the garbage collector does not see.
-    The collector would take apart an engine that it finds in a dead cycle at once, though a
-    finalizer in that cycle may still call the code. A function keeps it in the place of its
-    module, so it has a hash and is false, as no module would be.
+    It holds things as an array holds its entries, which the garbage collector does not see. The
+    collector would take apart what it finds in a dead cycle at once, though a finalizer in that
+    cycle may still call the code. A function keeps it in the place of its module, so it has a hash
+    and is false, as no module would be.
     """
 
     __slots__ = ()
@@ -39,19 +89,45 @@ class Code(np.ndarray[Any, Any]):
         return False
 
     @classmethod
-    def of(cls, engine: Any, *kept: Any) -> "Code":
-        """The code in an engine, with what must live as long as it."""
+    def of(cls, addresses: Mapping[str, int], *kept: Any) -> "Code":
+        """The code with functions at these addresses, and what must live as long as it."""
         code = cls(1 + len(kept), dtype=object)
-        for k, thing in enumerate((engine, *kept)):
+        for k, thing in enumerate((addresses, *kept)):
             code[k] = thing
         return code
 
     @property
-    def engine(self) -> Any:
-        return self[0]
+    def addresses(self) -> dict[str, int]:
+        found: dict[str, int] = self[0]
+        return found
 
-    def address(self, name: str) -> int:
-        return int(self.engine.get_function_address(name))
+
+ENGINES: dict[ref[Code], Any] = {}
+"""The engine of each code that is alive."""
+RELEASED: deque[ref[Code]] = deque()
+"""Codes that are not alive any more; LLVM's thread frees their engines before its next job."""
+
+
+class Cpu(NamedTuple):
+    """What LLVM knows of this machine."""
+
+    triple: str
+    name: str
+    features: str
+
+
+@functools.cache
+def cpu() -> Cpu:
+    """The processor that runs this."""
+    return Cpu(*in_llvm(_cpu))
+
+
+def _cpu() -> tuple[str, str, str]:
+    return (
+        llvm.get_default_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+    )
 
 
 @functools.cache
@@ -67,40 +143,74 @@ def machine() -> Any:
     """A target for one engine, which owns it: this CPU, with all it has."""
     start()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features(), opt=3, jit=True
+        cpu=cpu().name, features=cpu().features, opt=3, jit=True
     )
-
-
-def features() -> str:
-    return str(llvm.get_host_cpu_features().flatten())
 
 
 def host(dtype: str) -> Target:
     """The widest code this machine runs."""
-    has = llvm.get_host_cpu_features()
-    lanes = 8 if has.get("avx512f") else 4 if has.get("avx2") else 2
-    fuses = bool(has.get("fma")) or not any(name.startswith("sse") for name in has)
+    has = set(cpu().features.split(","))
+    lanes = 8 if "+avx512f" in has else 4 if "+avx2" in has else 2
+    fuses = "+fma" in has or not any(name[1:].startswith("sse") for name in has)
     return Target(dtype, lanes * (2 if dtype == "float32" else 1), fuses)
 
 
 def machine_name() -> str:
     """What tells one kind of machine from another."""
-    return "\0".join((machine().triple, llvm.get_host_cpu_name(), features()))
+    return "\0".join(cpu())
 
 
-def compiled(text: str) -> Code:
-    """The machine code of a module, from the disk if it was compiled before."""
-    target = machine()
-    name = cache.key(*_versions(), machine_name(), text)
-    known = cache.load(name)
+def compiled(text: str, *functions: str) -> Code:
+    """The machine code of a module with the functions asked for, cached on disk."""
+    key = cache.key(*_versions(), machine_name(), text)
     lines = text.count("\n")
-    quick = known is not None or lines < LONG
-    with nullcontext() if quick else working(f"compiling {lines} lines for this machine"):
-        module = _parsed(text, target) if known is None else llvm.parse_assembly("")
-        engine = llvm.create_mcjit_compiler(module, target)
-        engine.set_object_cache(lambda _, found: cache.save(name, found), lambda _: known)
-        engine.finalize_object()
-    return Code.of(engine)
+    found = in_llvm(_cached, key, functions)
+    if found is None:
+        quick = lines < LONG
+        with nullcontext() if quick else working(f"compiling {lines} lines for this machine"):
+            found = in_llvm(_built, key, text, functions)
+    code: Code = found
+    return code
+
+
+def _cached(key: str, functions: Sequence[str]) -> Code | None:
+    """The code of an object in the cache, None if there is none that can be used."""
+    known = cache.load(key)
+    if known is not None:
+        with suppress(CompileError):
+            return _loaded(known, functions)
+    return None
+
+
+def _built(key: str, text: str, functions: Sequence[str]) -> Code:
+    """The code of a module, compiled now, unless a caller that was interrupted has had it so."""
+    code = _cached(key, functions)
+    if code is None:
+        target = machine()
+        module = _parsed(text, target)
+        try:
+            built = target.emit_object(module)
+        except RuntimeError as error:
+            raise CompileError(f"LLVM does not compile the program: {error}") from None
+        code = _loaded(built, functions)
+        cache.save(key, built)
+    return code
+
+
+def _loaded(built: bytes, functions: Sequence[str]) -> Code:
+    """An object file as code in memory, with all the functions that are asked for."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    file = llvm.ObjectFileRef.from_data(built)
+    if not file:
+        raise CompileError("LLVM cannot read its own object file")
+    engine.add_object_file(file)
+    addresses = {name: engine.get_function_address(name) for name in functions}
+    for name, address in addresses.items():
+        if not address:
+            raise CompileError(f"the machine code has no function {name!r}")
+    code = Code.of(addresses)
+    ENGINES[ref(code, RELEASED.append)] = engine
+    return code
 
 
 def working(what: str) -> AbstractContextManager[Any]:
@@ -149,9 +259,9 @@ def fast_call(
 ) -> Callable[..., Any]:
     """The entry in compiled code as a function of Python's own kind, which keeps the code."""
     definition = MethodDefinition(
-        name.encode(), code.address("entry"), FASTCALL_KEYWORDS, about.encode()
+        name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, about.encode()
     )
-    kept = Code.of(code.engine, definition)
+    kept = Code.of(code.addresses, code, definition)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -13,11 +13,13 @@ from armlet.codegen.expand import expanded
 from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
-from armlet.runtime.crew import shared
 from armlet.runtime.engine import Code, compiled, fast_call, host, reads_arrays
+from armlet.runtime.threads import parallel_for
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("float64", "float32")
+BLOCK = 2**22
+"""How many operations are done before Ctrl-C is looked for."""
 
 
 class Kernel:
@@ -75,16 +77,22 @@ class Kernel:
     def _one(self) -> Code:
         """The code for one state."""
         text = module(self.target, one_state(self.program, self.target))
-        return compiled(text + entry(self.program, self.dtype.name))
+        return compiled(text + entry(self.program, self.dtype.name), "entry")
 
     @cached_property
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
         one, many = (f(self.program, self.target) for f in (one_state, many_states))
-        code = compiled(module(self.target, one, many))
+        code = compiled(module(self.target, one, many), "many")
         count = len(self.program.inputs) + len(self.program.outputs)
         kinds = [*[ctypes.c_void_p] * count, ctypes.c_int64, ctypes.c_int64]
-        return ctypes.CFUNCTYPE(None, *kinds)(code.address("many")), code
+        return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["many"]), code
+
+    @cached_property
+    def _block(self) -> int:
+        """How many rows are computed in a few milliseconds, whole vectors of them."""
+        fits = BLOCK // max(1, len(self.program.live))
+        return max(1, fits // self.target.lanes) * self.target.lanes
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
         """The results for one state or many.
@@ -96,7 +104,7 @@ class Kernel:
         out : array or tuple of arrays, optional
             Where to write: of the kernel's dtype, contiguous, writeable, apart from the inputs.
         threads : int
-            How many threads share the rows.
+            How many threads share the rows, at most one per core.
         """
         if out is None and threads == 1:
             return self.call(*arrays)
@@ -164,9 +172,13 @@ class Kernel:
             raise DataError("out shares memory with another array: expected one of its own")
 
     def _run(self, arrays: list[Array], count: int, threads: int) -> None:
-        many, _ = self._many
+        many, code = self._many
         pointers = [array.ctypes.data for array in arrays]
-        shared(partial(many, *pointers), count, threads)
+
+        def rows(start: int, stop: int, _kept: Any = (arrays, code)) -> None:
+            many(*pointers, start, stop)
+
+        parallel_for(rows, count, self._block, threads)
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.program.inputs)

@@ -113,7 +113,9 @@ def one_core() -> Iterator[None]:
 def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     """A compiled loop that runs the code for one state on 256 states in turn."""
     program, target = kernel.program, kernel.target
-    code = compiled(module(target, one_state(program, target), _loop(program, target.element)))
+    code = compiled(
+        module(target, one_state(program, target), _loop(program, target.element)), "loop"
+    )
     given = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
     results = [np.empty(output.shape, kernel.dtype) for output in program.outputs]
     pointers = [array.ctypes.data for array in (*given, *results)]
@@ -161,7 +163,7 @@ def _counted_loop(pointers: Iterable[str], steps: Iterable[str], after: Iterable
 
 def _function(code: Code, name: str, pointers: int) -> Any:
     kinds = [*[ctypes.c_void_p] * pointers, ctypes.c_int64]
-    function: Any = ctypes.CFUNCTYPE(None, *kinds)(code.address(name))
+    function: Any = ctypes.CFUNCTYPE(None, *kinds)(code.addresses[name])
     function.code = code
     return function
 
@@ -230,7 +232,7 @@ def _rate(
     phis = (f"{name} = phi {T} [ {x}, %entry ], [ {y}, %turn ]" for T, (name, (y, x)) in carried)
     stores = (f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried)
     text = _counted_loop(["out"], [*phis, *steps], stores)
-    code = compiled(module(host("float64"), text))
+    code = compiled(module(host("float64"), text), "loop")
     out = np.zeros(16)
     call = Timed(_function(code, "loop", 1), (out.ctypes.data, TURNS), TURNS)
     return 1 / spreads({"loop": call}, rounds)["loop"].median
