@@ -14,7 +14,8 @@ from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColum
 from rich.table import Table
 
 from fuzz.classes import CLASSES
-from fuzz.runner import Class, Failure, Result, run
+from fuzz.runner import Failure, Result, run
+from fuzz.worker import Class
 
 COMMAND = "PYTHONPATH=tests .venv/bin/python -m fuzz --only {name} --seed {seed} --trials 1"
 SHOWN = 300

@@ -10,7 +10,7 @@ from fuzz import (
     robots,
     simplifier,
 )
-from fuzz.runner import Class
+from fuzz.worker import Class
 
 GIB = 2**30
 
@@ -23,7 +23,7 @@ CLASSES = {
     ),
     "kernels": Class(kernels.trial, "kernels called with odd arrays", limit=20),
     "interrupts": Class(
-        interrupts.trial, "Ctrl-C at random moments", limit=120, missing=interrupts.missing
+        interrupts.trial, "Ctrl-C at random moments", limit=300, missing=interrupts.missing
     ),
     "cache": Class(cache.trial, "a cache that is damaged", limit=20),
     "robots": Class(robots.trial, "robots of every geometry against thirty digits", share=2),

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 DRIVER = "interrupts"
-"""The module of the tests that starts a process, interrupts it and checks what is left."""
+"""The module of the tests that starts processes, interrupts them and says what became of them."""
 
 
 def missing() -> str:
@@ -11,6 +11,10 @@ def missing() -> str:
 
 
 def trial(rng, folder):
-    from interrupts import interrupted
+    import interrupts
 
-    interrupted(rng, folder)
+    mode = str(rng.choice(interrupts.MODES))
+    if mode == "long" and rng.integers(interrupts.RARE):
+        mode = interrupts.MODES[0]
+    outcome = interrupts.interrupted_run(mode, seed=int(rng.integers(2**31)))
+    assert outcome in interrupts.GOOD, f"{mode}: {outcome}"

@@ -20,7 +20,7 @@ NAMES = (
 )  # fmt: skip
 TEXTS = (*NAMES, "1 2 3", "0 0 0", "1 0 0 0", "1,2,3", "1 2", "true", "1_0", "\u0663 0 0", "0x1p3")
 OTHERS = (True, False, [], {}, [[]], [1, 2, 3], [{}], datetime.date(2020, 1, 1))
-RARE = 0.01
+RARE = 0.005
 """How often a file is one of those that are small and may take long."""
 
 
