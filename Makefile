@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs clean
+.PHONY: demo test fuzz docs clean
 
 .venv/core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -25,6 +25,10 @@ test: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+SECONDS ?= 600
+fuzz: .venv/dev
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
 
 docs: .venv/docs
 	$(BIN)/mkdocs build --strict

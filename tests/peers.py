@@ -62,6 +62,7 @@ class Pinocchio:
         Jq = pin.computeFrameJacobian(
             self.model, self.data, self.configuration(q), self.model.getFrameId(frame), axes
         )
+        Jq = Jq.reshape(6, -1)  # of a single joint it is a vector
         return np.vstack([Jq[3:], Jq[:3]])[:, self.v_index]
 
     def energy(self, q, qd):

@@ -1,0 +1,58 @@
+"""Generated C of random robots: no warning, nothing that sanitizers find, its own test passes."""
+
+import shutil
+from functools import cache
+
+from robots import random_arm, random_robot
+from test_c import SANITIZED, STRICT, run
+
+import armlet
+from armlet.codegen.project import Function, project
+
+LARGEST = 4
+SKIPPED = ("cartesian_linearization",)
+"""Quantities whose programs take a compiler too long under sanitizers."""
+
+
+def missing() -> str:
+    return "" if shutil.which("gcc") else "no gcc is here"
+
+
+def trial(rng, folder):
+    seed, n = int(rng.integers(2**32)), int(rng.integers(1, LARGEST + 1))
+    if rng.random() < 0.5:
+        robot = random_robot(folder, seed, n, drives=bool(rng.integers(2)))[0]
+    else:
+        robot = random_arm(seed % 1000, n)
+    dtype = str(rng.choice(["float64", "float32"]))
+    functions = [
+        function
+        for quantity in rng.choice(quantities(), 2, replace=False)
+        if (function := traced(rng, robot, str(quantity))) is not None
+    ]
+    if not functions:
+        return
+    for name, text in project(robot, functions, "c", dtype).items():
+        (folder / name).write_text(text)
+    sources = sorted(path.name for path in folder.glob("*.c"))
+    flags = [*STRICT, "-std=c99", str(rng.choice(["-O0", "-O1", "-O2"])), *SANITIZED]
+    code, told = run("gcc", *flags, *sources, "-lm", "-o", "it", folder=folder)
+    assert (code, told) == (0, ""), told
+    code, told = run("./it", folder=folder)
+    assert code == 0, told
+    assert told.count("passed") >= len(functions), told
+
+
+@cache
+def quantities() -> list[str]:
+    return [name for name in armlet.QUANTITIES if name not in SKIPPED]
+
+
+def traced(rng, robot, quantity) -> Function | None:
+    """A quantity by any formulation that holds for the robot, where it has one."""
+    names = list(armlet.formulations(quantity))
+    try:
+        program = armlet.trace(robot, quantity, str(rng.choice(names)))
+    except armlet.ArmletError:
+        return None
+    return Function(program, armlet.QUANTITIES[quantity].about, "as in the table")

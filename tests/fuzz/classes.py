@@ -1,0 +1,32 @@
+"""The classes of trials, by name."""
+
+from fuzz import (
+    c_code,
+    cache,
+    interrupts,
+    kernels,
+    loader_bytes,
+    loader_structure,
+    robots,
+    simplifier,
+)
+from fuzz.worker import Class
+
+GIB = 2**30
+
+CLASSES = {
+    "loader_bytes": Class(
+        loader_bytes.trial, "model files with bytes changed", limit=10, memory=3 * GIB
+    ),
+    "loader_structure": Class(
+        loader_structure.trial, "model files of odd structure", limit=10, memory=3 * GIB
+    ),
+    "kernels": Class(kernels.trial, "kernels called with odd arrays", limit=20),
+    "interrupts": Class(
+        interrupts.trial, "Ctrl-C at random moments", limit=300, missing=interrupts.missing
+    ),
+    "cache": Class(cache.trial, "a cache that is damaged", limit=20),
+    "robots": Class(robots.trial, "robots of every geometry against thirty digits", share=2),
+    "simplifier": Class(simplifier.trial, "random programs through every pass"),
+    "c_code": Class(c_code.trial, "generated C under sanitizers", missing=c_code.missing),
+}

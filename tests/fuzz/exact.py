@@ -1,0 +1,275 @@
+"""The dynamics of a URDF from the numbers in its text: 4x4 poses, d'Alembert, thirty digits.
+
+Slow and obvious, and nothing of armlet is used: no canonical frames, no merged bodies, no minimal
+parameters. All vectors are in base axes. Numbers are decimal, of fifty digits, so that the text is
+read exactly; derivatives are differences over a step of 1e-20, which leaves thirty.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from functools import cache, wraps
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import mpmath
+import numpy as np
+
+DIGITS = 50
+STEP = Decimal("1e-20")
+EARTH = ("0", "0", "-9.81")
+
+
+def exactly(function):
+    """The function, run with all digits."""
+
+    @wraps(function)
+    def run(*args):
+        with localcontext(prec=DIGITS), mpmath.workdps(DIGITS):
+            return function(*args)
+
+    return run
+
+
+def numbers(values) -> np.ndarray:
+    """Texts or floats as exact numbers."""
+    array = np.asarray([Decimal(x) for x in np.ravel(np.asarray(values, object))], object)
+    return array.reshape(np.shape(values))
+
+
+def cross(a, b):
+    return np.array(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    )
+
+
+@cache
+def cos_sin(angle: Decimal) -> tuple[Decimal, Decimal]:
+    c, s = mpmath.cos_sin(mpmath.mpf(str(angle)))
+    return Decimal(str(c)), Decimal(str(s))
+
+
+def rotation(axis, angle: Decimal):
+    """The turn about a unit vector, by the formula of Rodrigues."""
+    c, s = cos_sin(angle)
+    x, y, z = axis
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], object)
+    return np.eye(3, dtype=int).astype(object) + s * K + (1 - c) * (K @ K)
+
+
+def pose(R, r):
+    T = np.zeros((4, 4), object)
+    T[:3, :3], T[:3, 3], T[3, 3] = R, r, 1
+    return T
+
+
+class Body(NamedTuple):
+    """A link that weighs something: mass, centre of mass and inertia in the link's frame."""
+
+    m: Decimal
+    com: np.ndarray
+    I: np.ndarray
+
+
+class Joint(NamedTuple):
+    """A joint, its place in the parent's frame, and its axis; the index is that of q, or None."""
+
+    parent: str
+    child: str
+    kind: str
+    pose: np.ndarray
+    axis: np.ndarray
+    index: int | None
+
+
+class Motion(NamedTuple):
+    """What a link does: its pose, and of its origin velocity and acceleration."""
+
+    T: np.ndarray
+    w: np.ndarray
+    wd: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+
+class Tree:
+    """The links and joints of a URDF, with q in the order of the names of joints given."""
+
+    @exactly
+    def __init__(self, text: str, names) -> None:
+        root = ElementTree.fromstring(text)
+        self.n = len(names)
+        self.g = numbers(EARTH)
+        self.bodies = {
+            link.get("name"): _body(link.find("inertial"))
+            for link in root.iter("link")
+            if link.find("inertial") is not None
+        }
+        waiting = [_joint(element, names) for element in root.findall("joint")]
+        children = {joint.child for joint in waiting}
+        links = [link.get("name") for link in root.iter("link")]
+        (self.base,) = (name for name in links if name not in children)
+        self.joints: list[Joint] = []
+        reached = {self.base}
+        while waiting:
+            joint = next(joint for joint in waiting if joint.parent in reached)
+            waiting.remove(joint)
+            reached.add(joint.child)
+            self.joints.append(joint)
+        self.movers = {joint.index: joint for joint in self.joints if joint.index is not None}
+        self.joint_of = {joint.child: joint for joint in self.joints}
+
+    def path(self, link: str) -> Iterator[Joint]:
+        """The moving joints between a link and the base."""
+        while link != self.base:
+            joint = self.joint_of[link]
+            if joint.index is not None:
+                yield joint
+            link = joint.parent
+
+    def motion(self, q, qd, qdd) -> dict[str, Motion]:
+        """What every link does."""
+        zero = numbers([0, 0, 0])
+        still = pose(np.eye(3, dtype=int), zero)
+        found = {self.base: Motion(still, zero, zero, zero, zero)}
+        for joint in self.joints:
+            T, w, wd, v, a = found[joint.parent]
+            r = (T @ joint.pose)[:3, 3] - T[:3, 3]
+            T = T @ joint.pose
+            v = v + cross(w, r)
+            a = a + cross(wd, r) + cross(w, cross(w, r))
+            if joint.index is not None:
+                z = T[:3, :3] @ joint.axis
+                x, xd, xdd = q[joint.index], qd[joint.index], qdd[joint.index]
+                if joint.kind == "prismatic":
+                    T = T @ pose(np.eye(3, dtype=int), joint.axis * x)
+                    v = v + cross(w, z * x) + z * xd
+                    a = a + cross(wd, z * x) + cross(w, cross(w, z * x))
+                    a = a + 2 * cross(w, z) * xd + z * xdd
+                else:
+                    T = T @ pose(rotation(joint.axis, x), zero)
+                    wd = wd + z * xdd + cross(w, z) * xd
+                    w = w + z * xd
+            found[joint.child] = Motion(T, w, wd, v, a)
+        return found
+
+    def torques(self, q, qd, qdd, g):
+        """d'Alembert: along its axis a joint carries the inertial forces of all after it."""
+        tau = [Decimal(0)] * self.n
+        motion = self.motion(q, qd, qdd)
+        for link, (m, com, I) in self.bodies.items():
+            T, w, wd, _, a = motion[link]
+            s, I = T[:3, :3] @ com, T[:3, :3] @ I @ T[:3, :3].T
+            force = m * (a + cross(wd, s) + cross(w, cross(w, s)) - g)
+            moment = I @ wd + cross(w, I @ w)
+            for joint in self.path(link):
+                at = motion[joint.child].T
+                z = at[:3, :3] @ joint.axis
+                arm = T[:3, 3] + s - at[:3, 3]
+                slides = joint.kind == "prismatic"
+                tau[joint.index] += z @ (force if slides else moment + cross(arm, force))
+        return np.array(tau)
+
+    @exactly
+    def inverse_dynamics(self, q, qd, qdd):
+        return self.torques(numbers(q), numbers(qd), numbers(qdd), self.g)
+
+    @exactly
+    def inertia_matrix(self, q):
+        """Column by column, the torques of a unit acceleration without gravity."""
+        rest, units = [0] * self.n, np.eye(self.n, dtype=int)
+        return np.array([self.torques(numbers(q), rest, unit, 0 * self.g) for unit in units]).T
+
+    @exactly
+    def linearization(self, q, qd, qdd):
+        """The partial derivatives of the torques by qd and by q."""
+        q, qd, qdd = numbers(q), numbers(qd), numbers(qdd)
+        here = self.torques(q, qd, qdd, self.g)
+        steps = STEP * np.eye(self.n, dtype=int).astype(object)
+        V = [(self.torques(q, qd + h, qdd, self.g) - here) / STEP for h in steps]
+        P = [(self.torques(q + h, qd, qdd, self.g) - here) / STEP for h in steps]
+        return np.array(V).T, np.array(P).T
+
+    @exactly
+    def inertia_rate(self, q, qd):
+        """The derivative of the inertia matrix by time."""
+        q = numbers(q)
+        after = self.inertia_matrix(q + STEP * numbers(qd))
+        return (after - self.inertia_matrix(q)) / STEP
+
+    @exactly
+    def energy(self, q, qd):
+        """Kinetic and potential energy of what moves; the latter is zero at the base's origin."""
+        kinetic = potential = Decimal(0)
+        motion = self.motion(numbers(q), numbers(qd), [0] * self.n)
+        for link, (m, com, I) in self.bodies.items():
+            T, w, _, v, _ = motion[link]
+            s, I = T[:3, :3] @ com, T[:3, :3] @ I @ T[:3, :3].T
+            speed = v + cross(w, s)
+            if not any(self.path(link)):
+                continue
+            kinetic += (m * speed @ speed + w @ I @ w) / 2
+            potential -= m * self.g @ (T[:3, 3] + s)
+        return kinetic, potential
+
+    @exactly
+    def forward_kinematics(self, q, frame: str):
+        return self.motion(numbers(q), [0] * self.n, [0] * self.n)[frame].T
+
+    @exactly
+    def jacobian(self, q, frame: str):
+        """Column by column, the velocities of the frame at unit speed of one joint."""
+        columns = []
+        for unit in np.eye(self.n, dtype=int):
+            _, w, _, v, _ = self.motion(numbers(q), unit, [0] * self.n)[frame]
+            columns.append([*w, *v])
+        return np.array(columns).T
+
+    @exactly
+    def size(self) -> float:
+        """The sum of the distances at zero of each joint from the one before it.
+
+        Joints on the base count from the first of them: where the base is has no part in it.
+        """
+        motion = self.motion([Decimal(0)] * self.n, [0] * self.n, [0] * self.n)
+        total, first = 0.0, None
+        for joint in self.movers.values():
+            before = next(iter(self.path(joint.parent)), first)
+            first = first or joint
+            if before is not None:
+                r = motion[joint.child].T[:3, 3] - motion[before.child].T[:3, 3]
+                total += float(r @ r) ** 0.5
+        return total
+
+
+def _three(element, key: str, default="0 0 0"):
+    return numbers((default if element is None else element.get(key, default)).split())
+
+
+def _pose(element):
+    """xyz, then roll, pitch and yaw about fixed axes."""
+    roll, pitch, yaw = _three(element, "rpy")
+    x, y, z = np.eye(3, dtype=int)
+    R = rotation(z, yaw) @ rotation(y, pitch) @ rotation(x, roll)
+    return pose(R, _three(element, "xyz"))
+
+
+def _body(inertial) -> Body:
+    I = inertial.find("inertia")
+    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    xx, xy, xz, yy, yz, zz = (Decimal(I.get(key)) for key in keys)
+    T = _pose(inertial.find("origin"))
+    R = T[:3, :3]
+    tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    return Body(Decimal(inertial.find("mass").get("value")), T[:3, 3], tensor)
+
+
+def _joint(element, names) -> Joint:
+    name, axis = element.get("name"), _three(element.find("axis"), "xyz", "1 0 0")
+    return Joint(
+        element.find("parent").get("link"),
+        element.find("child").get("link"),
+        element.get("type"),
+        _pose(element.find("origin")),
+        axis / (axis @ axis).sqrt(),
+        names.index(name) if name in names else None,
+    )

@@ -1,0 +1,198 @@
+"""Random robots: every quantity against thirty digits computed from the file, and Pinocchio.
+
+An error is relative to the norm of the quantity, of a matrix or of the angular and the linear part
+of one. Where that norm may vanish, as the torque of gravity about vertical axes does, it counts at
+least a thousandth of what bodies of this mass and size would make.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from peers import Pinocchio
+
+import armlet
+from fuzz.exact import Tree
+from fuzz.geometries import random_geometry
+
+BAR = {"float64": 1e-11, "float32": 1e-5}
+PEER = 1e-9
+"""How far Pinocchio may be from thirty digits: it keeps poses of the base in its sums."""
+LARGEST_OFFSET = 3
+"""Times the size of the arm."""
+STATES = 2
+COMPILED = 0.25
+"""The part of robots of which a quantity is compiled too, which takes longer."""
+OPTIONS = {"regressor": {"parameters": "standard"}}
+LEAST = 1e-3
+
+
+class Expected(NamedTuple):
+    """An array, what to divide its error by, and what the bar is multiplied by."""
+
+    value: np.ndarray
+    norm: float
+    factor: float = 1.0
+
+
+def trial(rng, folder):
+    geometry = random_geometry(rng)
+    path = folder / "robot.urdf"
+    path.write_text(geometry.text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", armlet.ModelWarning)
+        robot = armlet.load(path)
+    robot = robot.with_tool(robot.tool or "tool")
+    tree = Tree(geometry.text, robot.joint_names)
+    about = f"{geometry.kind}, {robot.joint_letters}, scale {geometry.scale:.0e}, far "
+    about += f"{geometry.far:.0e}"
+    check_offsets(robot, tree, about)
+    for _ in range(STATES):
+        state = random_state(rng, robot, geometry.scale)
+        answers = expected(tree, robot.tool, *state)
+        if not geometry.far:
+            check_peer(Pinocchio(geometry.text, robot.joint_names, (0, 0, -9.81)), answers, robot,
+                       state, about)  # fmt: skip
+        for quantity in answers:
+            compare(quantity, answers, replayed(robot, quantity), robot, state, "float64", about)
+    if rng.random() < COMPILED:
+        quantity, dtype = str(rng.choice(list(answers))), str(rng.choice(list(BAR)))
+        formulation = rng.choice([None, next(iter(armlet.formulations(quantity)))])
+        options = OPTIONS.get(quantity, {})
+        kernel = armlet.compile(robot, quantity, formulation, dtype=dtype, **options)
+        compare(quantity, answers, kernel, robot, state, dtype, f"{about}, compiled, {formulation}")
+
+
+def random_state(rng, robot, scale):
+    """q, qd, qdd that single precision holds too; prismatic joints move as far as links are long.
+
+    The torque of the state is added by `expected`.
+    """
+    lengths = np.where([letter == "P" for letter in robot.joint_letters], scale, 1)
+    return (rng.uniform(-2, 2, (3, robot.n)) * lengths).astype(np.float32).astype(float)
+
+
+def replayed(robot, quantity):
+    """A quantity by its first formulation, replayed by NumPy: nothing is searched or compiled."""
+    first = next(iter(armlet.formulations(quantity)))
+    return armlet.trace(robot, quantity, first, **OPTIONS.get(quantity, {})).function(np)
+
+
+def expected(tree, tool, q, qd, qdd):
+    """What every quantity is, as the arrays that armlet returns."""
+    tau = numeric(tree.inverse_dynamics(q, qd, qdd))
+    H = numeric(tree.inertia_matrix(q))
+    gravity = numeric(tree.inverse_dynamics(q, 0 * q, 0 * q))
+    bias = numeric(tree.inverse_dynamics(q, qd, 0 * q))
+    V, P = map(numeric, tree.linearization(q, qd, qdd))
+    T, Jq = numeric(tree.forward_kinematics(q, tool)), numeric(tree.jacobian(q, tool))
+    kinetic, potential = map(numeric, tree.energy(q, qd))
+    size = extent(tree, q)
+    mass = sum(float(body.m) for body in tree.bodies.values())
+    slides = any(joint.kind == "prismatic" for joint in tree.movers.values())
+    weight = LEAST * 9.81 * mass * (1 if slides else size)
+    speeds = LEAST * np.linalg.norm(H) * np.abs(qd).max()
+    high = 9.81 * mass * (size + np.linalg.norm(T[:3, 3]))
+    # Torques that are subtracted from each other leave what the inertia is divided into.
+    cancelled = np.linalg.norm([tau, bias]) / (np.linalg.norm(H, 2) * np.linalg.norm(qdd))
+
+    def relative(x, least=0.0, factor=1.0):
+        return Expected(x, max(np.linalg.norm(x), least, 1e-300), factor)
+
+    return {
+        "inverse_dynamics": [relative(tau, weight)],
+        "inertia_matrix": [relative(H)],
+        "bias": [relative(bias, weight)],
+        "gravity_torque": [relative(gravity, weight)],
+        "coriolis_matrix": [
+            relative(bias - gravity, max(weight, speeds)),
+            relative(numeric(tree.inertia_rate(q, qd)), speeds),
+        ],
+        "forward_dynamics": [relative(qdd, factor=np.linalg.cond(H) * (1 + cancelled))],
+        "linearization": [relative(H), relative(V, speeds), relative(P, weight)],
+        "forward_kinematics": [relative(T[:3, :3]), relative(T[:3, 3], size)],
+        "jacobian": [relative(Jq[:3], 1), relative(Jq[3:], size)],
+        "energy": [relative(kinetic), relative(potential, LEAST * high)],
+        "regressor": [relative(tau, weight)],
+    }
+
+
+def found(quantity, answers, evaluate, robot, state):
+    """What armlet makes of each array that is expected."""
+    q, qd, qdd = state
+    match quantity:
+        case "inverse_dynamics" | "linearization":
+            return as_tuple(evaluate(q, qd, qdd))
+        case "inertia_matrix" | "gravity_torque":
+            return as_tuple(evaluate(q))
+        case "bias" | "energy":
+            return as_tuple(evaluate(q, qd))
+        case "coriolis_matrix":  # which is not unique: by the laws that make it one
+            C = np.asarray(evaluate(q, qd), float)
+            return C @ qd, C + C.T
+        case "forward_dynamics":
+            return as_tuple(evaluate(q, qd, answers["inverse_dynamics"][0].value))
+        case "forward_kinematics":
+            T = evaluate(q)
+            return T[:3, :3], T[:3, 3]
+        case "jacobian":
+            Jq = evaluate(q)
+            return Jq[:3], Jq[3:]
+        case "regressor":
+            return (evaluate(q, qd, qdd) @ robot.phi.ravel(),)
+        case _:
+            raise ValueError(f"nothing is known of {quantity}")
+
+
+def compare(quantity, answers, evaluate, robot, state, dtype, about):
+    """Raise if an array is too far from what is expected."""
+    for k, (x, (value, norm, factor)) in enumerate(
+        zip(found(quantity, answers, evaluate, robot, state), answers[quantity], strict=True)
+    ):
+        error = np.linalg.norm(np.asarray(x, float) - value) / norm
+        bar = factor * BAR[dtype]
+        assert error <= bar, (
+            f"{quantity}[{k}] in {dtype} is off by {error:.1e} > {bar:.0e}: {about}"
+        )
+
+
+def check_peer(peer, answers, robot, state, about):
+    """Raise if Pinocchio does not agree with the definition, which would then be in doubt."""
+    q, qd, qdd = state
+    T, Jq = peer.forward_kinematics(q, robot.tool), peer.jacobian(q, robot.tool)
+    for quantity, arrays in {
+        "inverse_dynamics": [peer.inverse_dynamics(q, qd, qdd)],
+        "inertia_matrix": [peer.inertia_matrix(q)],
+        "bias": [peer.bias(q, qd)],
+        "gravity_torque": [peer.gravity_torque(q)],
+        "forward_kinematics": [T[:3, :3], T[:3, 3]],
+        "jacobian": [Jq[:3], Jq[3:]],
+        "energy": list(peer.energy(q, qd)),
+    }.items():
+        for x, (value, norm, _) in zip(arrays, answers[quantity], strict=True):
+            error = np.linalg.norm(x - value) / norm
+            assert error <= PEER, f"Pinocchio's {quantity} is off by {error:.1e}: {about}"
+
+
+def check_offsets(robot, tree, about):
+    """Raise if a canonical frame is farther from its parent's than the arm is long."""
+    size = tree.size()
+    largest = max(abs(x) for row in robot.rows for x in (row.b, row.a, row.d))
+    assert largest <= LARGEST_OFFSET * size + 1e-12 * extent(tree, np.zeros(robot.n)), (
+        f"an offset is {largest:.2g} m, the joints are {size:.2g} m apart in all: {about}"
+    )
+
+
+def extent(tree, q):
+    """The sum of the distances between joints, and of the largest of a centre of mass and of q."""
+    slides = sum(abs(q[i]) for i, joint in tree.movers.items() if joint.kind == "prismatic")
+    coms = [float(body.com @ body.com) ** 0.5 for body in tree.bodies.values()]
+    return tree.size() + max(coms) + slides
+
+
+def as_tuple(x):
+    return x if isinstance(x, tuple) else (x,)
+
+
+def numeric(x):
+    return np.asarray(x, float)

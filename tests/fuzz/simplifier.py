@@ -1,0 +1,73 @@
+"""Random programs through every pass: the same values in fifty digits."""
+
+import json
+
+import mpmath
+from test_graph import LEAVES, NUMBERS, VARIABLES, fifty, operands_of, program_of, replayed, value
+from test_kernel import ROUNDING, bounded
+
+from armlet.codegen.expand import expanded
+from armlet.graph import ORDER, simplified
+from armlet.graph.count import M_PLUS_A
+from armlet.graph.rewrite import rewritten
+from armlet.graph.rules import PASSES
+from armlet.graph.share import shared
+from armlet.graph.simplify import eager
+from armlet.graph.store import restored, stored
+
+OPERANDS = operands_of("any", "positive", "nonzero")
+OPERATIONS = [op for op in OPERANDS for _ in range(1 + 3 * (op in ("add", "sub", "mul")))]
+"""Sums and products more often, since rules are of these."""
+SLACK = 64
+"""Times the rounding that constants put together off-line may leave."""
+
+
+def trial(rng, folder):
+    trees: list = []
+    for _ in range(rng.integers(1, 8)):
+        trees.append(tree(rng, int(rng.integers(1, 6)), trees))
+    state = {"x": rng.uniform(0.25, 2, 3), "y": rng.uniform(0.25, 2, 2)}
+    program = program_of(*trees)
+    weight = {op: cost * rng.choice([0.5, 1, 3]) for op, cost in M_PLUS_A.items()}
+    order = [ORDER[k] for k in rng.permutation(len(ORDER))]
+    changed = {
+        "traced": program,
+        "simplified": simplified(program)[0],
+        "weighed": simplified(program, weight, order)[0],
+        "shared": shared(program),
+        "eager": eager(program),
+        "expanded": expanded(program),
+        "stored": restored(json.loads(json.dumps(stored(program)))),
+        **{name: rewritten(program, identities) for name, identities in PASSES.items()},
+    }
+    errors = [SLACK * ROUNDING * y.error for y in bounded(program, state)]
+    with mpmath.workdps(50):
+        expected = [value(x, fifty(state)) for x in trees]
+        for name, other in changed.items():
+            for x, y, error in zip(replayed(other, fifty(state)), expected, errors, strict=True):
+                assert abs(x - y) <= error, f"{name} is off by {float(abs(x - y)):.1e}"
+    assert changed["simplified"].count().total <= program.count().total
+    assert changed["eager"].count() == program.count()
+
+
+def tree(rng, depth, others):
+    """An expression that is defined where inputs are positive; parts of others are used again."""
+    if depth == 0 or rng.random() < 0.1:
+        return pick(rng, others) if others and rng.random() < 0.3 else pick(rng, LEAVES)
+    op = pick(rng, OPERATIONS)
+    if op == "sign":  # of a constant it is NumPy's integer, which no file of programs holds
+        return op, pick(rng, VARIABLES)
+    return (op, *(operand(rng, kind, depth - 1, others) for kind in OPERANDS[op]))
+
+
+def operand(rng, kind, depth, others):
+    if kind == "any":
+        return tree(rng, depth, others)
+    if kind == "positive" or rng.random() < 0.5:
+        inside = ("add", 2, ("sin", tree(rng, depth, others)))
+        return pick(rng, VARIABLES) if rng.random() < 0.5 else inside
+    return pick(rng, NUMBERS[1:]) if rng.random() < 0.5 else ("neg", pick(rng, VARIABLES))
+
+
+def pick(rng, values):
+    return values[rng.integers(len(values))]
