@@ -26,7 +26,8 @@ SLICES = {
     "kernels": 300,
     "interrupts": 2,
     "cache": 10,
-    "robots": 8,
+    "robots": 6,
+    "nearly_parallel": 6,
     "simplifier": 60,
     "c_code": 2,
 }
@@ -81,6 +82,7 @@ BREAKS = {
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),
     "robots":     lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
+    "nearly_parallel":  lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "simplifier": lambda p: p.setitem(PASSES, "cancel", (WRONG["(x + y) - y = y"],)),
     "c_code":     lambda p: p.setitem(TABLE, "sub", TABLE["add"]),
 }

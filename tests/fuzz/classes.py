@@ -1,5 +1,7 @@
 """The classes of trials, by name."""
 
+from functools import partial
+
 from fuzz import (
     c_code,
     cache,
@@ -13,6 +15,7 @@ from fuzz import (
 from fuzz.worker import Class
 
 GIB = 2**30
+NEARLY_PARALLEL = ("nearly parallel", "calibrated", "calibrated arm")
 
 CLASSES = {
     "loader_bytes": Class(
@@ -27,6 +30,9 @@ CLASSES = {
     ),
     "cache": Class(cache.trial, "a cache that is damaged", limit=20),
     "robots": Class(robots.trial, "robots of every geometry against thirty digits", share=2),
+    "nearly_parallel": Class(
+        partial(robots.trial, kinds=NEARLY_PARALLEL), "the same of nearly parallel axes alone"
+    ),
     "simplifier": Class(simplifier.trial, "random programs through every pass"),
     "c_code": Class(c_code.trial, "generated C under sanitizers", missing=c_code.missing),
 }

@@ -24,9 +24,9 @@ class Geometry(NamedTuple):
     """How far the base is from the origin of the file."""
 
 
-def random_geometry(rng) -> Geometry:
-    """A robot of any kind, often of unusual size or far from the origin."""
-    kind = str(rng.choice(KINDS))
+def random_geometry(rng, kinds=KINDS) -> Geometry:
+    """A robot of one of these kinds, often of unusual size or far from the origin."""
+    kind = str(rng.choice(kinds))
     if kind == "calibrated arm":
         robot = armlet.load(str(rng.choice(ARMS))).without_drives()
         return Geometry(calibrated(rng, urdf_text(robot)), kind, 1.0, 0.0)

@@ -13,7 +13,7 @@ from peers import Pinocchio
 
 import armlet
 from fuzz.exact import Tree
-from fuzz.geometries import random_geometry
+from fuzz.geometries import KINDS, random_geometry
 
 BAR = {"float64": 1e-11, "float32": 1e-5}
 PEER = 1e-9
@@ -39,8 +39,8 @@ class Expected(NamedTuple):
     factor: float = 1.0
 
 
-def trial(rng, folder):
-    geometry = random_geometry(rng)
+def trial(rng, folder, kinds=KINDS):
+    geometry = random_geometry(rng, kinds)
     path = folder / "robot.urdf"
     path.write_text(geometry.text)
     with warnings.catch_warnings():

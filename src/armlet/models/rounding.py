@@ -12,7 +12,7 @@ NEAR = 1e-5
 """How far an angle may be from a quarter turn and look like a rounded one (rad)."""
 DECIMALS = range(2, 10)
 """How many decimals a rounded one may have and be further off: 1.57, 3.142."""
-SAME = 1e-12
+SAME = 1e-13
 """What rounding may add on the way from the file to the canonical frames (rad)."""
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from armlet.scalar import QUARTER, Matrix, Vector, cos_sin
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-14
 """Angles this close to a quarter turn (rad), and lengths this small beside those around them, are
 exact: it is what rounding leaves of exact ones."""
 DECIMALS = range(10, 17)
