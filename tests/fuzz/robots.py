@@ -102,7 +102,8 @@ def expected(tree, tool, q, qd, qdd):
     speeds = LEAST * np.linalg.norm(H) * np.abs(qd).max()
     high = 9.81 * mass * (size + np.linalg.norm(T[:3, 3]))
     # Torques that are subtracted from each other leave what the inertia is divided into.
-    cancelled = np.linalg.norm([tau, bias]) / (np.linalg.norm(H, 2) * np.linalg.norm(qdd))
+    torques = max(np.linalg.norm([tau, bias]), weight)
+    cancelled = torques / (np.linalg.norm(H, 2) * np.linalg.norm(qdd))
 
     def relative(x, least=0.0, factor=1.0):
         return Expected(x, max(np.linalg.norm(x), least, 1e-300), factor)

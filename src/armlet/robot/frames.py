@@ -93,7 +93,7 @@ class Chooser:
 
     def are_skew(self, line: Line, other: Line) -> bool:
         """Whether two axes have a common normal whose feet are near the joints."""
-        if np.linalg.norm(np.cross(line.axis, other.axis)) <= max(NEARLY_PARALLEL, self.tolerance):
+        if size(np.cross(line.axis, other.axis)) <= max(NEARLY_PARALLEL, self.tolerance):
             return False
         if line.point is None or other.point is None:
             return True
@@ -104,11 +104,11 @@ class Chooser:
     def normal(self, line: Line, other: Line, skew: bool, scale: float) -> Vector | None:
         """The x axis that leads from one axis to another, or None where any will do."""
         if skew:
-            return unit(np.cross(line.axis, other.axis))
+            return across(np.cross(line.axis, other.axis), line.axis)
         if line.point is None or other.point is None:
             return None
-        across = other.crossing(line.point, line.axis) - line.point
-        return unit(across) if np.linalg.norm(across) > self.tolerance * scale else None
+        way = other.crossing(line.point, line.axis) - line.point
+        return across(way, line.axis) if size(way) > self.tolerance * scale else None
 
     def _anchor(self, i: int) -> None:
         """Fix the axis of body i, and the place of its origin on it where that is not free.
@@ -152,8 +152,7 @@ class Chooser:
             x = self.normal(line, next_line, self.skew[child], scale)
             if x is not None and self._is_opposite(x, wanted, line, next_line, scale):
                 x = -x
-        x = wanted if x is None else x
-        return unit(x - line.axis * (line.axis @ x))
+        return across(wanted if x is None else x, line.axis)
 
     def _is_opposite(
         self, x: Vector, wanted: Vector, line: Line, other: Line, scale: float
@@ -208,7 +207,7 @@ class Chooser:
         """Choose the base's frame as that of its main child at zero, whose row is then empty."""
         mount, line = self.mounts[i], self.lines[i]
         base_x, base_y, _, base_o = in_frame(mount.pose.inverse())
-        along_x = np.linalg.norm(np.cross(base_x, line.axis)) <= self.tolerance
+        along_x = size(np.cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
         level = self.levels[i]
         origin = level if level is not None else base_o if line.point is None else line.point
         x = self._outward(i, Line(line.axis, origin), base_y if along_x else base_x)
@@ -253,7 +252,11 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
     return main
 
 
-def unit(v: Vector) -> Vector:
+def across(v: Vector, axis: Vector) -> Vector:
+    """The direction of the part of v across a unit vector, at right angles to the last digit."""
+    for _ in range(2):  # what rounding leaves along the axis is large beside a short v
+        v = v / np.linalg.norm(v)
+        v = v - axis * (axis @ v)
     return v / np.linalg.norm(v)
 
 
