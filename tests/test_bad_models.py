@@ -168,7 +168,7 @@ def refusal(path):
 
 def test_a_missing_file_is_named_with_its_path(tmp_path):
     assert refusal(tmp_path / "arm.urdf") == f"{tmp_path / 'arm.urdf'}: no such file"
-    assert refusal("arm\0.urdf") == "arm\0.urdf: no such file"
+    assert refusal("arm\0.urdf") == r"arm\x00.urdf: no such file"
     assert refusal("a" * 5000 + ".urdf").endswith("a.urdf: no such file")
 
 
