@@ -53,7 +53,7 @@ def quoted(value: Any) -> str:
     try:
         return shown(" ".join(repr(value).split()))
     except (RecursionError, ValueError):  # lists in lists, integers of thousands of digits
-        return f"a {type(value).__name__} too large to show"
+        return f"a very large {type(value).__name__}"
 
 
 def _short(text: str, most: int = MAX_SHOWN) -> str:

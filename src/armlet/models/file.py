@@ -46,6 +46,15 @@ def check_writable(path: Path) -> None:
         raise unwritable(path, "permission denied")
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a path that cannot be a folder to write files in, before the work."""
+    there = next(x for x in (path.absolute(), *path.absolute().parents) if os.path.lexists(x))
+    if not there.is_dir():
+        raise unwritable(path, f"{shown_path(there)} is no folder")
+    if not os.access(there, os.W_OK):
+        raise unwritable(path, "permission denied")
+
+
 def unwritable(path: Path, reason: str | None) -> ArmletError:
     """The error that a file cannot be written."""
     return ArmletError(f"{shown_path(path)}: cannot be written: {reason}")

@@ -16,7 +16,7 @@ from armlet.models.file import contents
 from armlet.scalar import Vector
 
 MAX_DEPTH = 200
-MAX_ELEMENTS = 500_000
+MAX_ELEMENTS = 200_000
 MAX_ATTRIBUTES = 100
 """Of one element, those of its default class included."""
 MAX_NAME = 200
@@ -124,7 +124,8 @@ class _Builder:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
         self.count += 1
-        _check_limits(element, len(self.open), self.count)
+        if excess := _excess(element, len(self.open), self.count):
+            raise ModelError(f"{element.where}: <{shown(tag)}> {excess}")
         if self.open:
             self.open[-1].children.append(element)
         else:
@@ -145,29 +146,24 @@ class _Builder:
         )
 
 
-def _check_limits(element: Element, depth: int, count: int) -> None:
-    """Refuse what no robot file needs and what would take long to read."""
-    subject = f"{element.where}: <{shown(element.tag)}>"
+def _excess(element: Element, depth: int, count: int) -> str:
+    """What no robot file needs and would take long to read, in words; else nothing."""
     if depth >= MAX_DEPTH:
-        raise ModelError(
-            f"{subject} is nested deeper than {MAX_DEPTH} elements: expected fewer (no robot file "
-            "needs as many)"
+        return (
+            f"is nested deeper than {MAX_DEPTH} elements: expected fewer (no robot file needs as "
+            "many)"
         )
     if count > MAX_ELEMENTS:
-        raise ModelError(
-            f"{subject} is one of more than {MAX_ELEMENTS} elements: expected the description of "
-            "one robot"
-        )
+        return f"is one of more than {MAX_ELEMENTS} elements: expected the description of one robot"
     if len(element.attributes) > MAX_ATTRIBUTES:
-        raise ModelError(
-            f"{subject} has {len(element.attributes)} attributes: expected {MAX_ATTRIBUTES} at most"
-        )
+        return f"has {len(element.attributes)} attributes: expected {MAX_ATTRIBUTES} at most"
     longest = max((element.tag, *element.attributes), key=len)
     if len(longest) > MAX_NAME:
-        raise ModelError(
-            f"{subject} has the name {shown(longest)} of {len(longest)} characters: expected "
-            f"{MAX_NAME} at most"
+        return (
+            f"has the name {shown(longest)} of {len(longest)} characters: expected {MAX_NAME} at "
+            "most"
         )
+    return ""
 
 
 def read_xml(path: Path) -> Element:
