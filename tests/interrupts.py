@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 import armlet
+from armlet.graph import traced
 from armlet.runtime import Kernel
 
 OUTCOMES = ("heard", "finished", "late", "lost", "wrong", "crashed", "hung", "poisoned")
@@ -69,6 +70,14 @@ def tasks():
     batch = Kernel(program)
     batch(q[:9], qd[:9])
 
+    def roots(_, x):
+        for k in range(3000):
+            x = np.array([(y + k).sqrt() for y in x])
+        return x
+
+    slow, x = Kernel(traced("roots", roots, {"x": (1,)})), np.ones((2_000_000, 1))
+    slow(x[:9])
+
     def cold():
         return Kernel(program)(q[0], qd[0])
 
@@ -85,11 +94,15 @@ def tasks():
         "threads": Task(lambda: batch(q, qd, threads=2)),
         "rows": Task(lambda: batch(q, qd)),
         "search": Task(search, cached=False),
+        "slow": Task(lambda: slow(x)),
+        "slow_threads": Task(lambda: slow(x, threads=2)),
         "long": Task(lambda: Kernel(long)(*np.ones((3, 2, 6)))[0], cached=False),
     }
 
 
-MODES = ("cold", "warm", "threads", "rows", "search", "long")
+FREQUENT = ("cold", "warm", "threads", "rows", "search")
+MODES = (*FREQUENT, "long")
+"""Those that random moments are tried in, and one that is tried now and then."""
 
 
 # ------------------------------------------------------------------ in the process that is forked
@@ -102,8 +115,6 @@ class Zygote:
         self.folder = Path(folder)
         self.tasks = tasks()
         self.expected, self.seconds = {}, {}
-        for mode, task in self.tasks.items():
-            self.measure(mode, task)
 
     def measure(self, mode, task):
         """Do a task once in a fork, to know its result and how long it takes."""
@@ -125,10 +136,13 @@ class Zygote:
     def run(self, mode, seed, delay=None):
         """The outcome of one trial, after a delay in seconds; by default any while it runs."""
         task = self.tasks[mode]
-        rng = np.random.default_rng([seed, MODES.index(mode)])
+        again = delay is None
+        if mode not in self.expected and (again or task.cached is not None):
+            self.measure(mode, task)
+        rng = np.random.default_rng([seed, *mode.encode()])
         if delay is None:
             delay = rng.uniform(0, 1.1) * self.seconds[mode]
-        again = bool(rng.integers(2))
+            again = bool(rng.integers(2))
         place = self.folder / f"{mode}{seed}"
         if task.cached:
             shutil.copytree(self.folder / mode, place)
@@ -209,7 +223,6 @@ def named(code):
 def serve(folder):
     """Answer requests, each a line, until there are no more."""
     zygote = Zygote(folder)
-    print(json.dumps(zygote.seconds), flush=True)
     for line in sys.stdin:
         print(zygote.run(**json.loads(line)), flush=True)
 
@@ -223,14 +236,13 @@ def server():
     folder = tempfile.TemporaryDirectory(prefix="interrupts")
     command = [sys.executable, __file__, "--serve", folder.name]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    seconds = json.loads(child.stdout.readline())
 
     @atexit.register
     def end():
         child.communicate()
         folder.cleanup()
 
-    return child, seconds
+    return child
 
 
 def interrupted_run(mode, delay=None, seed=0):
@@ -239,12 +251,12 @@ def interrupted_run(mode, delay=None, seed=0):
     Parameters
     ----------
     mode : str
-        One of MODES.
+        One of MODES, "slow" or "slow_threads".
     delay : float, optional
         Seconds from the start of the task to the signal; by default random, from the seed.
     seed : int
     """
-    child, _ = server()
+    child = server()
     child.stdin.write(json.dumps({"mode": mode, "seed": seed, "delay": delay}) + "\n")
     child.stdin.flush()
     return child.stdout.readline().strip()

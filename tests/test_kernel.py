@@ -11,6 +11,7 @@ import math
 import os
 import pickle
 import pydoc
+import re
 import sys
 import threading
 import tracemalloc
@@ -28,8 +29,17 @@ from robots import states as robot_states
 from test_graph import expressions, program_of, replayed, states
 
 import armlet
+from armlet.codegen import llvm as llvm_text
 from armlet.codegen.fuse import fused
-from armlet.codegen.llvm import PACK, TABLE, TRIGONOMETRY, UNFUSED, Target
+from armlet.codegen.llvm import (
+    PACK,
+    TABLE,
+    TRIGONOMETRY,
+    UNFUSED,
+    Target,
+    many_states,
+    one_state,
+)
 from armlet.errors import ArmletError, CompileError, DataError, ModelError
 from armlet.graph import OPERATIONS, Traced, traced
 from armlet.runtime import Kernel, engine
@@ -178,8 +188,8 @@ def test_a_compiled_expression_gives_the_replayed_number_but_for_rounding(trees,
 
 
 def test_singles_are_computed_as_singles():
-    trees = [("add", ("input", "x", 0), 1e-9), ("mul", ("input", "x", 1), 1e300)]
-    found = Kernel(program_of(*trees), "float32")(np.ones(3), np.ones(2))
+    trees = [("add", ("input", "x", 0), 1e-9), ("mul", ("input", "x", 1), 1e30)]
+    found = Kernel(program_of(*trees), "float32")(np.array([1, 1e20, 1]), np.ones(2))
     assert found.dtype == np.float32
     assert found.tolist() == [1, math.inf]
 
@@ -687,6 +697,71 @@ def test_what_cannot_be_compiled_is_refused(robot):
         armlet.general_arm("RRR").bias(ONE, ONE)
     with pytest.raises(ArmletError, match="no quantity is called 'speed'"):
         armlet.compile(robot, "speed")
+
+
+@pytest.mark.parametrize("way", [lambda k, x: k(x), lambda k, x: k(np.array([x] * 3))])
+@pytest.mark.parametrize(
+    ("constant", "dtype"),
+    [(1e39, "float32"), (-3.5e38, "float32"), (math.inf, "float64"), (math.nan, "float64"),
+     (math.nan, "float32"), (10**400, "float64"), (-(10**400), "float32")],
+)  # fmt: skip
+def test_constants_beyond_the_range_of_the_type_are_refused(constant, dtype, way):
+    program = traced("f", lambda graph, x: np.array([y + constant for y in x]), {"x": (2,)})
+    kernel = Kernel(program, dtype)
+    with pytest.raises(CompileError, match=rf"^a constant is .*: expected a finite {dtype}$"):
+        way(kernel, np.ones(2))
+
+
+def test_the_largest_constants_are_taken():
+    for dtype in ("float32", "float64"):
+        largest = float(np.finfo(dtype).max)
+        kernel = Kernel(traced("f", lambda graph, x, k=largest: k * x, {"x": (1,)}), dtype)
+        assert kernel(np.ones(1, dtype))[0] == largest
+
+
+def test_what_llvm_refuses_is_told(bias, monkeypatch):
+    monkeypatch.setattr(kernel_module, "one_state", lambda *_: "define void @one() { nonsense }")
+    kernel = Kernel(bias.program)
+    for state in (ONE, TEN):
+        with pytest.raises(CompileError, match=r"^LLVM refuses the program"):
+            kernel(state, state)
+
+
+def test_code_without_its_function_is_told(bias, monkeypatch):
+    monkeypatch.setenv("ARMLET_CACHE", "off")
+    monkeypatch.setattr(kernel_module, "entry", lambda *_: "")
+    with pytest.raises(CompileError, match=r"^the machine code has no function 'entry'"):
+        Kernel(bias.program)(ONE, ONE)
+
+
+def blocks_of(text):
+    """The number of lines of each block of a function."""
+    return [len(block.splitlines()) for block in re.split(r"^\S+:$", text, flags=re.MULTILINE)]
+
+
+def test_long_functions_are_cut_into_short_blocks():
+    """LLVM takes a time that grows with the square of the longest."""
+
+    def run(_, x):
+        for k in range(9000):
+            x = x * x + k
+        return np.tile(x, 5000)
+
+    program = traced("long", run, {"x": (1,)})
+    for print_ in (one_state, many_states):
+        assert max(blocks_of(print_(program, host("float64")))) < 250
+
+
+@every_target
+def test_cut_into_blocks_it_gives_the_same_bits(torque, target, monkeypatch):
+    q, qd, qdd = np.random.default_rng(4).normal(size=(3, 37, 7))
+    whole = Kernel(torque, target=target)
+    monkeypatch.setattr(llvm_text, "LONG", 10)
+    monkeypatch.setattr(llvm_text, "BLOCK", 7)
+    cut = Kernel(torque, target=target)
+    assert max(blocks_of(many_states(cut.program, target))) < 20
+    same_bits(cut(q, qd, qdd), whole(q, qd, qdd))
+    same_bits(cut(q[0], qd[0], qdd[0]), whole(q[0], qd[0], qdd[0]))
 
 
 def test_where_arrays_lie_otherwise_in_memory_the_entry_is_left_out(robot, bias, monkeypatch):

@@ -159,6 +159,45 @@ def test_bad_weights_are_told(arms, asked, told):
         armlet.trace(arms["planar2r"], "bias", **asked)
 
 
+class Clock:
+    """Processor time that goes by a second each time it is read."""
+
+    def __init__(self):
+        self.time = 0
+
+    def __call__(self):
+        self.time += 1
+        return self.time
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 3, 8, 12, 14, 16, 1000])
+def test_a_search_that_runs_out_of_time_uses_what_it_has(arms, monkeypatch, tmp_path, seconds):
+    monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
+    monkeypatch.setattr(search, "thread_time", clock := Clock())
+    monkeypatch.setattr(search, "SECONDS", seconds)
+    robot = arms["puma560"].without_drives()
+    found = armlet.cheapest(robot, "inertia_matrix")
+    assert clock.time < seconds + 10 or found.complete
+    assert found.complete == (seconds == 1000)
+    q, _, _ = states(robot)
+    expected = np.array([definition.inertia_matrix(robot, x) for x in q])
+    assert deviation(found.program.function()(q), expected) < 1e-12
+    assert armlet.cheapest(robot, "inertia_matrix").complete == found.complete
+
+
+def test_the_longer_a_search_the_cheaper_its_program(arms, monkeypatch):
+    monkeypatch.setenv("ARMLET_CACHE", "off")
+    totals = []
+    for seconds in (0, 5, 10, 15, 1000):
+        with monkeypatch.context() as patch:
+            patch.setattr(search, "thread_time", Clock())
+            patch.setattr(search, "SECONDS", seconds)
+            found = armlet.cheapest(arms["puma560"].without_drives(), "inertia_matrix")
+            totals.append(found.program.count().total)
+    assert totals == sorted(totals, reverse=True)
+    assert totals[0] > totals[-1]
+
+
 def test_long_programs_are_searched_too():
     """No recursion on the length of a sum, a product or a chain of angles."""
 

@@ -1,11 +1,13 @@
 """The search for the cheapest program: formulations, frames, units, simplification."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,13 @@ QUICK = 1000
 """How many operations a program has at most to be searched for in a second."""
 LONG = 10_000
 """How many operations a program has at most to be rearranged and simplified."""
+SECONDS = 30.0
+"""How much time a search may take; after that the best program found so far is used.
+
+It is processor time, so that what is found does not depend on what else the machine does: the
+dearest programs of six-axis arms take some ten seconds. A search that was cut short is cached too,
+since the next one would be cut short at the same place.
+"""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
 """How many cycles an operation takes on the machines of today."""
 RATE = 2.5
@@ -67,6 +76,8 @@ class Found:
     formulation: str
     arrangement: Arrangement
     steps: tuple[Step, ...]
+    complete: bool = True
+    """Whether the search came to its end; else it ran out of time."""
 
 
 def cheapest_program(tracing: Tracing, weigh: str = "operations") -> Found:
@@ -90,9 +101,7 @@ def lightest(tracing: Tracing, weigh: str) -> Found:
     found = searched(tracing, weight)
     if weight is M_PLUS_A:
         return found
-    return min(
-        (found, cheapest_program(tracing)), key=lambda found: found.program.count().weighed(weight)
-    )
+    return _best((found, cheapest_program(tracing)), lambda f: f.program.count().weighed(weight))
 
 
 def fastest(tracing: Tracing) -> Found:
@@ -109,7 +118,13 @@ def fastest(tracing: Tracing) -> Found:
     states = [rng.uniform(-1, 1, (STATES, *shape)) for shape in plain.inputs.values()]
     loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
     times = spreads(loops, ROUNDS)
-    return every[min(range(len(every)), key=lambda k: times[str(k)].median)]
+    medians = {id(found): times[str(k)].median for k, found in enumerate(every)}
+    return _best(every, lambda found: medians[id(found)])
+
+
+def _best(every: Sequence[Found], measure: Callable[[Found], float]) -> Found:
+    """The one that measures least; it is complete if all are."""
+    return replace(min(every, key=measure), complete=all(found.complete for found in every))
 
 
 def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
@@ -126,12 +141,12 @@ def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
     quick = search.length <= QUICK
     with nullcontext() if quick else working(f"searching for the cheapest {tracing.quantity}"):
         if tracing.lumps(table[names[0]]) and search.length <= LONG:
-            for i in _movable(tracing):
+            for i in takewhile(search.goes_on, _movable(tracing)):
                 back = (*search.arrangement.back, i)
                 search.rearrange("frames", search.arrangement._replace(back=back))
-            for unit in _units(tracing):
+            for unit in takewhile(search.goes_on, _units(tracing)):
                 search.rearrange("units", search.arrangement._replace(unit=unit))
-        for name in names[1:]:
+        for name in takewhile(search.goes_on, names[1:]):
             search.replace(name)
         return search.found()
 
@@ -141,6 +156,7 @@ class _Search:
 
     def __init__(self, tracing: Tracing, weight: Mapping[str, float], name: str) -> None:
         self.tracing, self.weight = tracing, weight
+        self.deadline = thread_time() + SECONDS
         self.name, self.arrangement = name, AS_IT_IS
         self.program = tracing.program(name)
         self.steps = [Step(name, self.program.count())]
@@ -149,6 +165,13 @@ class _Search:
     def length(self) -> int:
         """How many operations the program has."""
         return self.program.count().total
+
+    def ends(self) -> bool:
+        """Whether it has run out of time."""
+        return thread_time() >= self.deadline
+
+    def goes_on(self, _: Any) -> bool:
+        return not self.ends()
 
     def rearrange(self, step: str, arrangement: Arrangement) -> None:
         """Take another arrangement if it is cheaper."""
@@ -171,14 +194,14 @@ class _Search:
 
     def found(self) -> Found:
         """The best, simplified; a short program by the passes in every order of the table."""
-        if self.length > LONG:
-            return Found(self.program, self.name, self.arrangement, tuple(self.steps))
-        orders = ORDERS if self.length <= SHORT else ORDERS[:1]
-        simpler = [simplified(self.program, self.weight, order) for order in orders]
-        program, gains = min(simpler, key=lambda pair: pair[0].count().weighed(self.weight))
-        for name, count in gains:
-            self._note(name, count)
-        return Found(program, self.name, self.arrangement, tuple(self.steps))
+        program = self.program
+        if self.length <= LONG:
+            orders = ORDERS if self.length <= SHORT else ORDERS[:1]
+            simpler = [simplified(program, self.weight, order, self.ends) for order in orders]
+            program, gains = min(simpler, key=lambda pair: pair[0].count().weighed(self.weight))
+            for name, count in gains:
+                self._note(name, count)
+        return Found(program, self.name, self.arrangement, tuple(self.steps), not self.ends())
 
     def _is_cheaper(self, program: Program) -> bool:
         one, other = (p.count().weighed(self.weight) for p in (program, self.program))
@@ -227,6 +250,7 @@ def _written(found: Found) -> dict[str, Any]:
         "program": stored(found.program),
         "formulation": found.formulation,
         "arrangement": found.arrangement,
+        "complete": found.complete,
         "steps": [
             [step.name, step.count.M, step.count.A, step.count.functions] for step in found.steps
         ],
@@ -240,7 +264,11 @@ def _read(data: dict[str, Any]) -> Found:
         for name, M, A, functions in data["steps"]
     )
     return Found(
-        restored(data["program"]), data["formulation"], Arrangement(tuple(back), unit), tuple(steps)
+        restored(data["program"]),
+        data["formulation"],
+        Arrangement(tuple(back), unit),
+        tuple(steps),
+        data["complete"],
     )
 
 

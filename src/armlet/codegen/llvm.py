@@ -4,9 +4,11 @@ All sines and cosines of a program are taken together: in one state the angles o
 the lanes of a vector, in a batch the states do.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from math import prod
+from functools import partial
+from math import inf, isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from armlet.codegen.expand import TRIGONOMETRY
 from armlet.codegen.fuse import Node, fused
 from armlet.codegen.rows import load_columns, store_columns
 from armlet.codegen.sincos import REACH, bits, far, near, splat
+from armlet.errors import CompileError
 from armlet.graph import Program, Traced
 
 TABLE = {
@@ -38,6 +41,10 @@ UNFUSED = {
     "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
 }
 """The same where the machine has no fused multiply-add."""
+LONG, BLOCK = 8000, 200
+"""How many lines a function has at most that is not cut, and a block of one that is."""
+PREDECESSOR = re.compile(r"%([\w.]+) \]")
+"""The block that a value of a phi comes from."""
 PACK = 8
 """How many angles of one state are taken together."""
 
@@ -70,27 +77,21 @@ class Body:
     lines: list[str] = field(default_factory=list)
     name: dict[int, str] = field(default_factory=dict)
 
-    @cached_property
-    def T(self) -> str:
-        return self.target.element if self.lanes == 1 else f"<{self.lanes} x {self.target.element}>"
-
-    @cached_property
-    def words(self) -> dict[str, str]:
-        """What the lines of the table are filled with beside operands."""
-        scalar = {"double": "f64", "float": "f32"}[self.target.element]
-        return {
+    def __post_init__(self) -> None:
+        element, lanes = self.target.element, self.lanes
+        scalar = {"double": "f64", "float": "f32"}[element]
+        self.T = element if lanes == 1 else f"<{lanes} x {element}>"
+        self.words = {
             "T": self.T,
-            "S": scalar if self.lanes == 1 else f"v{self.lanes}{scalar}",
-            "B": "i1" if self.lanes == 1 else f"<{self.lanes} x i1>",
+            "S": scalar if lanes == 1 else f"v{lanes}{scalar}",
+            "B": "i1" if lanes == 1 else f"<{lanes} x i1>",
             "plus": self.number(1.0),
             "minus": self.number(-1.0),
         }
+        """What the lines of the table are filled with beside operands."""
 
     def number(self, x: float) -> str:
-        if self.target.element == "float":
-            with np.errstate(over="ignore"):
-                x = float(np.float32(x))
-        value = bits(float(x))
+        value = bits(_finite(x, self.target.dtype))
         return value if self.lanes == 1 else splat(self.target.element, value, self.lanes)
 
     def operand(self, a: Any) -> str:
@@ -212,6 +213,45 @@ class Body:
         return value
 
 
+def _finite(x: float, dtype: str) -> float:
+    """A constant as the nearest number of a type; one that is beyond its range is refused."""
+    try:
+        with np.errstate(over="ignore"):
+            value = float(np.dtype(dtype).type(x))
+    except OverflowError:
+        value = inf
+    if not isfinite(value):
+        raise CompileError(f"a constant is {x}: expected a finite {dtype}")
+    return value
+
+
+def _function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
+    """A function of these lines, the first of which is the label of its first block.
+
+    LLVM orders the instructions of a block in a time that grows with the square of their number,
+    so a long function is cut into blocks, which is not to be seen in its speed. Between two of
+    them stands a branch that LLVM does not know to be always taken: it would join them again.
+    """
+    head = f"define void @{name}({', '.join(arguments)}) #0 {{"
+    if len(lines) <= LONG:
+        return "\n".join([head, *lines, "}"])
+    first, *others = lines
+    cut = [first, f"%whole = icmp ne ptr {arguments[0].split()[-1]}, null"]
+    block, size, last = first[:-1], 0, {}
+    for line in others:
+        if line.endswith(":"):
+            block, size = line[:-1], 0
+        elif size == BLOCK:
+            last[block] = f"{block}.{len(cut)}"
+            cut += [f"br i1 %whole, label %{last[block]}, label %never", f"{last[block]}:"]
+            size = 0
+        cut.append(line)
+        size += 1
+    from_last = partial(PREDECESSOR.sub, lambda found: f"%{last.get(found[1], found[1])} ]")
+    cut = [from_last(line) if " = phi " in line else line for line in cut]
+    return "\n".join([head, *cut, "never:", "ret void", "}"])
+
+
 def _arguments(program: Program) -> tuple[list[str], list[str]]:
     return (
         [f"in{k}" for k in range(len(program.inputs))],
@@ -223,8 +263,8 @@ def one_state(program: Program, target: Target) -> str:
     """void @one(ptr in…, ptr out…): one state, each argument contiguous."""
     inputs, outputs = _arguments(program)
     F = target.element
-    arguments = ", ".join(f"ptr noalias %{name}" for name in (*inputs, *outputs))
-    lines = [f"define void @one({arguments}) #0 {{", "entry:"]
+    arguments = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
+    lines = ["entry:"]
     loaded = {}
     for name, (key, shape) in zip(inputs, program.inputs.items(), strict=True):
         for k in range(prod(shape)):
@@ -241,7 +281,7 @@ def one_state(program: Program, target: Target) -> str:
                 f"%{name}.p{k} = getelementptr {F}, ptr %{name}, i64 {k}",
                 f"store {F} {next(values)}, ptr %{name}.p{k}",
             ]
-    return "\n".join([*lines, "ret void", "}"])
+    return _function("one", arguments, [*lines, "ret void"])
 
 
 def many_states(program: Program, target: Target) -> str:
@@ -252,9 +292,8 @@ def many_states(program: Program, target: Target) -> str:
     inputs, outputs = _arguments(program)
     sizes = dict(zip(inputs, (prod(shape) for shape in program.inputs.values()), strict=True))
     sizes |= dict(zip(outputs, (output.size for output in program.outputs), strict=True))
-    arguments = ", ".join(f"ptr noalias %{name}" for name in sizes)
+    arguments = [*(f"ptr noalias %{name}" for name in sizes), "i64 %from", "i64 %to"]
     lines = [
-        f"define void @many({arguments}, i64 %from, i64 %to) #0 {{",
         "entry:",
         "br label %head",
         "head:",
@@ -294,9 +333,8 @@ def many_states(program: Program, target: Target) -> str:
         "br i1 %last, label %done, label %single",
         "done:",
         "ret void",
-        "}",
     ]
-    return "\n".join(lines)
+    return _function("many", arguments, lines)
 
 
 def module(target: Target, *functions: str) -> str:

@@ -22,7 +22,10 @@ Gains = list[tuple[str, Count]]
 
 
 def simplified(
-    program: Program, weight: Mapping[str, float] = M_PLUS_A, order: Sequence[str] = ORDER
+    program: Program,
+    weight: Mapping[str, float] = M_PLUS_A,
+    order: Sequence[str] = ORDER,
+    enough: Callable[[], bool] = bool,
 ) -> tuple[Program, Gains]:
     """The program in fewer operations, and what each pass gained.
 
@@ -33,6 +36,8 @@ def simplified(
         What each operation counts, by its name.
     order : sequence of str
         The passes in the order they are tried.
+    enough : callable
+        Asked before each pass; once it is true, no more are tried. By default it never is.
 
     Examples
     --------
@@ -50,6 +55,8 @@ def simplified(
     while (weighed := program.count().weighed(weight)) < (1 - WORTHWHILE) * before:
         before = weighed
         for name in order:
+            if enough():
+                break
             after = steps[name](program)
             if after.count().weighed(weight) < program.count().weighed(weight):
                 program = after

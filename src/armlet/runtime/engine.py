@@ -226,6 +226,7 @@ def _parsed(text: str, target: Any) -> Any:
     """The module that a text describes, its small functions in place."""
     try:
         module = llvm.parse_assembly(text)
+        module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refuses the program: {error}") from None
     inline = llvm.create_new_module_pass_manager()

@@ -2,9 +2,8 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -20,6 +19,24 @@ Array = np.ndarray[Any, Any]
 DTYPES = ("float64", "float32")
 BLOCK = 2**22
 """How many operations are done before Ctrl-C is looked for."""
+
+
+T = TypeVar("T")
+
+
+class made_once(Generic[T]):
+    """A property that is computed when it is first asked for, as functools.cached_property.
+
+    That one holds a lock in Python 3.11, the same for all objects: of threads that compile, one at
+    a time would, and a process forked in the meantime would wait for it forever.
+    """
+
+    def __init__(self, func: Callable[[Any], T]) -> None:
+        self.func, self.name, self.__doc__ = func, func.__name__, func.__doc__
+
+    def __get__(self, thing: Any, _: type | None = None) -> T:
+        found: T = vars(thing).setdefault(self.name, self.func(thing))
+        return found
 
 
 class Kernel:
@@ -59,7 +76,7 @@ class Kernel:
         """How many multiplications and additions it takes."""
         return self.program.count()
 
-    @cached_property
+    @made_once
     def call(self) -> Callable[..., Any]:
         """The compiled way in: what calling the kernel does, without Python in between."""
         return self.entry(self.evaluate)
@@ -73,13 +90,13 @@ class Kernel:
             return otherwise
         return fast_call(self._one, self.program.name, otherwise, about)
 
-    @cached_property
+    @made_once
     def _one(self) -> Code:
         """The code for one state."""
         text = module(self.target, one_state(self.program, self.target))
         return compiled(text + entry(self.program, self.dtype.name), "entry")
 
-    @cached_property
+    @made_once
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
         one, many = (f(self.program, self.target) for f in (one_state, many_states))
@@ -88,7 +105,7 @@ class Kernel:
         kinds = [*[ctypes.c_void_p] * count, ctypes.c_int64, ctypes.c_int64]
         return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["many"]), code
 
-    @cached_property
+    @made_once
     def _block(self) -> int:
         """How many rows are computed in a few milliseconds, whole vectors of them."""
         fits = BLOCK // max(1, len(self.program.live))
@@ -173,7 +190,7 @@ class Kernel:
 
     def _run(self, arrays: list[Array], count: int, threads: int) -> None:
         many, code = self._many
-        pointers = [array.ctypes.data for array in arrays]
+        pointers = [array.__array_interface__["data"][0] for array in arrays]
 
         def rows(start: int, stop: int, _kept: Any = (arrays, code)) -> None:
             many(*pointers, start, stop)

@@ -1,0 +1,23 @@
+"""Ctrl-C at any moment: it is heard within a second, and no harm is done.
+
+A short slice of what `python tests/interrupts.py --trials 10000` tries.
+"""
+
+from collections import Counter
+
+import pytest
+from interrupts import FREQUENT, GOOD, figures, interrupted_run
+
+TRIALS = 12
+
+
+@pytest.mark.parametrize("mode", FREQUENT)
+def test_an_interrupt_at_a_random_moment_is_heard(mode):
+    found = Counter(interrupted_run(mode, seed=seed) for seed in range(TRIALS))
+    print(figures({mode: found}))
+    assert found.total() == found["heard"] + found["finished"]
+
+
+@pytest.mark.parametrize("mode", ["long", "slow", "slow_threads"])
+def test_what_takes_seconds_is_interrupted_within_one(mode):
+    assert interrupted_run(mode, delay=0.2) == GOOD[0]

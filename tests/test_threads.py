@@ -1,0 +1,308 @@
+"""Threads beside the caller's: how many there are, what a fork and an exit do to them."""
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from armlet.runtime import engine, threads
+from armlet.runtime.threads import Workers, parallel_for
+
+CORES = os.cpu_count() or 1
+
+
+def python(script, **options):
+    """What a script prints, and on what status it exits."""
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, **options
+    )
+    assert not run.stderr, run.stderr
+    return run.stdout, run.returncode
+
+
+# ------------------------------------------------------------------ rows in blocks
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 100, 1001])
+@pytest.mark.parametrize("step", [1, 3, 8, 10_000])
+@pytest.mark.parametrize("asked", [1, 2, 3, 100])
+def test_every_row_is_done_once(monkeypatch, count, step, asked):
+    monkeypatch.setattr(threads, "HELPERS", Workers(3))
+    done = np.zeros(count, int)
+
+    def work(start, stop):
+        assert stop - start <= step
+        done[start:stop] += 1
+
+    parallel_for(work, count, step, asked)
+    assert (done == 1).all()
+
+
+@pytest.mark.parametrize("asked", [1, 2, 4])
+def test_an_interrupt_ends_the_loop_when_no_helper_works_any_more(monkeypatch, asked):
+    monkeypatch.setattr(threads, "HELPERS", Workers(3))
+    at_work, done, caller = [], [], threading.get_ident()
+
+    def work(start, _):
+        at_work.append(start)
+        time.sleep(0.01)
+        done.append(start)
+        if threading.get_ident() == caller:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel_for(work, 1000, 1, asked)
+    assert sorted(at_work) == sorted(done)
+    assert len(done) <= asked + 2
+    time.sleep(0.05)
+    assert sorted(at_work) == sorted(done)
+
+
+def test_what_goes_wrong_in_a_helper_is_raised(monkeypatch):
+    monkeypatch.setattr(threads, "HELPERS", Workers(1))
+    caller = threading.get_ident()
+
+    def work(*_):
+        time.sleep(0.001)
+        if threading.get_ident() != caller:
+            raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        parallel_for(work, 100, 1, 2)
+
+
+def test_helpers_keep_nothing_when_they_are_done(monkeypatch):
+    monkeypatch.setattr(threads, "HELPERS", Workers(3))
+    array = np.zeros(100)
+    gone = weakref.ref(array)
+
+    def work(start, stop, array=array):
+        time.sleep(0.0005)
+        array[start:stop] = 1
+
+    parallel_for(work, 100, 1, 4)
+    del array, work
+    deadline = time.monotonic() + 10
+    while gone() is not None and time.monotonic() < deadline:
+        gc.collect()
+    assert gone() is None
+
+
+MANY = """
+import os, numpy as np, armlet
+kernel = armlet.compile(armlet.load("planar2r"), "gravity_torque")
+q = np.zeros((1000, 2))
+expected = kernel(q)
+for threads in range(2, 60):
+    assert (kernel(q, threads=threads) == expected).all()
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs /proc")
+def test_no_more_threads_are_left_than_there_are_cores():
+    few = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    printed, status = python(MANY, env={**os.environ, **few})
+    assert status == 0
+    assert int(printed) <= CORES + 1  # and the one that compiles
+
+
+def test_where_no_thread_can_be_had_the_caller_does_the_work(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "start_new_thread", refuse)
+    monkeypatch.setattr(threads, "HELPERS", Workers(3))
+    by = set()
+    parallel_for(lambda *_: by.add(threading.get_ident()), 100, 1, 4)
+    assert by == {threading.get_ident()}
+    assert Workers(1).call(threading.get_ident) == threading.get_ident()
+
+
+# ------------------------------------------------------------------ calls in a worker
+
+
+def test_a_call_is_answered_by_another_thread():
+    workers = Workers(1)
+    assert workers.call(divmod, 7, 2) == (3, 1)
+    assert workers.call(threading.get_ident) == workers.idents[0] != threading.get_ident()
+    with pytest.raises(ZeroDivisionError):
+        workers.call(divmod, 7, 0)
+    assert workers.call(divmod, 7, 2) == (3, 1)
+
+
+def test_a_worker_may_call_itself():
+    """As a finalizer does that the garbage collector runs in its thread."""
+    workers = Workers(1)
+    assert workers.call(workers.call, divmod, 7, 2) == (3, 1)
+
+
+def test_an_abandoned_call_goes_on_and_later_ones_wait_for_it():
+    workers = Workers(1)
+    release, seen = threading.Lock(), []
+    release.acquire()
+
+    def slow():
+        release.acquire()
+        seen.append("slow")
+
+    def interrupt(queue):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "_next", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            workers.call(slow)
+    release.release()
+    workers.call(seen.append, "next")
+    assert seen == ["slow", "next"]
+
+
+# ------------------------------------------------------------------ exit
+
+EXIT = """
+import atexit, numpy as np, armlet
+robot = armlet.load("planar2r")
+q = np.ones((1000, 2))
+expected = robot.gravity_torque(q) if {warm} else None
+
+def last():
+    found = robot.gravity_torque(q, threads=2)
+    print(found.shape, expected is None or (found == expected).all())
+
+{how}
+"""
+FINALIZER = "class Last:\n    def __del__(self): last()\nprecious = Last()\n"
+LATE = "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.3), last())).start()"
+AT_EXIT = {
+    "a handler": ("atexit.register(last)", True),
+    "a handler that compiles": ("atexit.register(last)", False),
+    "a thread": (LATE, True),
+    "a thread that compiles": (LATE, False),
+    "a finalizer": (FINALIZER, True),
+    "a finalizer in a cycle": (FINALIZER + "precious.itself = precious", True),
+}
+
+
+@pytest.mark.parametrize(("how", "warm"), AT_EXIT.values(), ids=AT_EXIT)
+def test_kernels_work_to_the_very_end(how, warm):
+    assert python(EXIT.format(how=how, warm=warm)) == ("(1000, 2) True\n", 0)
+
+
+LONG_JOB = """
+import ctypes, os, sys, threading, time
+import numpy as np, armlet
+from armlet.runtime import Kernel
+robot = armlet.load("panda")
+first = next(iter(armlet.formulations("state_space")))
+kernel = Kernel(armlet.trace(robot, "state_space", first))
+"""
+EXIT_WHILE_COMPILING = (
+    LONG_JOB
+    + """
+threading.Thread(target=kernel, args=np.zeros((3, 7)), daemon=True).start()
+time.sleep({delay})
+"""
+)
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.15, 0.25, 0.35])
+def test_a_process_may_exit_while_it_compiles(monkeypatch, delay):
+    monkeypatch.setenv("ARMLET_CACHE", "off")
+    assert python(EXIT_WHILE_COMPILING.format(delay=delay)) == ("", 0)
+
+
+# ------------------------------------------------------------------ fork
+
+FORK_WHILE_COMPILING = (
+    LONG_JOB
+    + """
+import signal
+small = armlet.compile(armlet.load("planar2r"), "gravity_torque")
+q = np.zeros((100, 2))
+results = []
+for trial in range(6):
+    kernel = Kernel(kernel.program)
+    thread = threading.Thread(target=kernel, args=np.zeros((3, 7)))
+    thread.start()
+    time.sleep(0.02 + 0.04 * trial)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        Kernel(small.program)(q, threads=2)
+        Kernel(small.program)(q[0])
+        os._exit(0)
+    results.append(os.waitpid(child, 0)[1])
+    thread.join()
+print(results)
+"""
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_may_fork_while_it_compiles(monkeypatch):
+    """The child compiles and uses threads of its own; at worst it is stopped after a minute."""
+    monkeypatch.setenv("ARMLET_CACHE", "off")
+    assert python(FORK_WHILE_COMPILING) == (f"{[0] * 6}\n", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_llvm(monkeypatch):
+    at_work, done = threading.Event(), []
+
+    def job():
+        at_work.set()
+        time.sleep(0.2)
+        done.append(True)
+
+    thread = threading.Thread(target=engine.in_llvm, args=[job])
+    thread.start()
+    at_work.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if done else 1)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_and_its_own_forks_compile():
+    def answer(depth):
+        child = os.fork()
+        if child == 0:
+            right = engine.in_llvm(divmod, 7, 2) == (3, 1)
+            below = answer(depth - 1) if depth else 0
+            os._exit(0 if right and below == 0 else 1)
+        return os.waitpid(child, 0)[1]
+
+    assert engine.in_llvm(divmod, 7, 2) == (3, 1)
+    assert answer(2) == 0
+    assert engine.in_llvm(divmod, 7, 2) == (3, 1)
+
+
+def test_llvm_is_used_in_one_thread_only(monkeypatch):
+    """Where an interrupt is raised, llvmlite's lock may stay taken for good."""
+    seen = set()
+    enter = type(engine.llvm.ffi.lib._lock).__enter__
+
+    def noted(lock):
+        seen.add(threading.get_ident())
+        return enter(lock)
+
+    monkeypatch.setattr(type(engine.llvm.ffi.lib._lock), "__enter__", noted)
+    monkeypatch.setenv("ARMLET_CACHE", "off")
+    text = "define void @nothing() {\nret void\n}\n"
+    engine.host("float64")
+    code = engine.compiled(text, "nothing")
+    ctypes.CFUNCTYPE(None)(code.addresses["nothing"])()
+    del code
+    gc.collect()
+    engine.in_llvm(int)
+    assert seen == set(engine.LLVM.idents)
