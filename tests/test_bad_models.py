@@ -9,6 +9,7 @@ import pytest
 
 import armlet
 from armlet import ModelError, ModelWarning, Robot
+from armlet.errors import quoted
 
 FOLDER = Path(__file__).parent / "bad_models"
 EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
@@ -121,6 +122,41 @@ CALLS = {
         "gravity is 'moon': expected three numbers, in base axes"),
     "gravity not finite": (lambda: armlet.load("planar2r", gravity=(0, 0, -inf)),
         "planar2r.toml: gravity is [0.0, 0.0, -inf]" + FINITE),
+    "text that is a number in a row": (lambda: from_dh(("1", 0, 0, 0)),
+        "row 1 of the DH table is ('1', 0, 0, 0): expected four numbers alpha, a, d, theta"),
+    "integer beyond every float": (lambda: from_dh(inertia=[(10**400, *ROD[1:])]),
+        INERTIA.format(quoted((10**400, *ROD[1:])))),
+    "table that is none": (lambda: Robot.from_dh(None, convention="modified"),
+        "rows is None: expected a sequence, one a joint"),
+    "table of no rows": (lambda: Robot.from_dh([], convention="modified"),
+        "the DH table has no rows: expected one a joint"),
+    "inertia that is none": (lambda: from_dh(inertia=3.0),
+        "inertia is 3.0: expected a sequence, one a joint"),
+    "joints in a list": (lambda: from_dh(joints=["R"]),
+        "joints is ['R']: expected 1 letters R and P, one a row"),
+    "joints that are none": (lambda: from_dh(joints=1),
+        "joints is 1: expected 1 letters R and P, one a row"),
+    "convention that is none": (lambda: from_dh(convention=np.zeros(2)),
+        CONVENTION.format("array([0., 0.])")),
+    "name that is none": (lambda: from_dh(name=3), "name is 3: expected a text"),
+    "gravity in digits": (lambda: from_dh(gravity=("0", "0", "-9.81")),
+        "gravity is ('0', '0', '-9.81'): expected three numbers, in base axes"),
+    "gravity beyond every float": (lambda: armlet.load("planar2r", gravity=(0, 0, 10**400)),
+        f"gravity is {quoted((0, 0, 10**400))}: expected three numbers, in base axes"),
+    "complex gravity": (lambda: armlet.load("planar2r", gravity=(0, 0, 1j)),
+        "gravity is (0, 0, 1j): expected three numbers, in base axes"),
+    "general arm of a number": (lambda: armlet.general_arm(6),
+        "joints is 6: expected letters R and P, such as 'RRPRRR'"),
+    "general arm of a list": (lambda: armlet.general_arm(["R", "P"]),
+        "joints is ['R', 'P']: expected letters R and P, such as 'RRPRRR'"),
+    "robot that is none": (lambda: armlet.load(None),
+        "load was given None: expected the path of a file or the name of a robot"),
+    "lock of a list": (lambda: armlet.load("planar2r", lock=["joint1"]),
+        "lock is ['joint1']: expected a value for each joint, by its name"),
+    "lock at a text": (lambda: armlet.load("planar2r", lock={"joint1": "0"}),
+        "joint 'joint1' cannot be locked at '0': expected a finite number"),
+    "lock beyond all lengths": (lambda: planar().lock({"joint1": 1e300}),
+        "joint 'joint1' cannot be locked at 1e+300: expected a finite number"),
     "wrong letter in the general arm": (lambda: armlet.general_arm("RXR"),
         "joints is 'RXR': expected letters R and P, such as 'RRPRRR'"),
     "general arm of no joints": (lambda: armlet.general_arm(""),
@@ -152,6 +188,19 @@ def test_a_wrong_call_is_refused_with_its_message(case):
     assert str(raised.value) == message
 
 
+@pytest.mark.parametrize("tolerance", [nan, inf, -1e-9, 0.1, 1, "1e-9", None, 1j, True, [1e-9]])
+def test_a_tolerance_is_a_small_number(tolerance):
+    with pytest.raises(ModelError) as raised:
+        armlet.load("planar2r", tolerance=tolerance)
+    expected = "expected a number of at least 0 and below 0.1 (rad)"
+    assert str(raised.value) == f"tolerance is {tolerance!r}: {expected}"
+
+
+@pytest.mark.parametrize("tolerance", [0, 1e-5, np.float32(1e-5), 0.09])
+def test_any_small_number_is_a_tolerance(tolerance):
+    assert armlet.load("planar2r", tolerance=tolerance).n == 2
+
+
 def test_a_dh_table_needs_its_convention():
     with pytest.raises(TypeError, match="convention"):
         Robot.from_dh([(0, 0, 0, 0)])
@@ -168,7 +217,7 @@ def refusal(path):
 
 def test_a_missing_file_is_named_with_its_path(tmp_path):
     assert refusal(tmp_path / "arm.urdf") == f"{tmp_path / 'arm.urdf'}: no such file"
-    assert refusal("arm\0.urdf") == "arm\0.urdf: no such file"
+    assert refusal("arm\0.urdf") == r"arm\x00.urdf: no such file"
     assert refusal("a" * 5000 + ".urdf").endswith("a.urdf: no such file")
 
 

@@ -289,7 +289,7 @@ def test_the_command_replaces_its_own_files_and_no_others(tmp_path):
         (("-f", "bias:nobody", "-o", "x"), "no formulation of bias is called 'nobody'"),
         (("-f", "bias", "-f", "bias", "-o", "x"), "bias is asked for 2 times"),
         (("-f", "bias"), "no folder is named"),
-        (("-f", "bias", "-o", __file__), "test_c.py: File exists"),
+        (("-f", "bias", "-o", __file__), "test_c.py: cannot be written"),
         (("-f", "bias", "-o", "x", "--target", "rust"), "target is 'rust'"),
         (("-f", "bias", "-o", "x", "--dtype", "half"), "dtype is 'half'"),
     ],

@@ -2,22 +2,26 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import armlet
+from armlet.cli import app
 
 ARMLET = Path(sys.executable).with_name("armlet")
 
 
-def run(*args):
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
+def run(*args, env=None, stdout=subprocess.PIPE, cwd=None):
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"} | (env or {})
     return subprocess.run(
-        [ARMLET, *args], capture_output=True, text=True, timeout=60, env=environment
-    )
+        [ARMLET, *args], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60,
+        env=environment, cwd=cwd,
+    )  # fmt: skip
 
 
 def test_robots_lists_the_catalogue():
@@ -86,6 +90,134 @@ def test_bad_input_is_one_clear_line_and_exit_code_one(args, line):
     assert told.stderr.startswith(line)
     assert len(told.stderr.strip().splitlines()) == 1
     assert told.stdout == ""
+
+
+# ------------------------------------------------------------------ names from files
+
+NAME = r"[/x] \u001b[31m\u009b2J\u202e :smile: */ ??/ \n <script>"
+HOSTILE = f"""
+name = "{NAME}"
+source = "{NAME}"
+gravity = [0, -9.81, 0]
+angles = "radians"
+base = "{NAME} base"
+[[body]]
+name = "{NAME} 1"
+joint = "{NAME} 1"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = [0.1, 0, 0, 0.1, 0, 0.1]
+[[body]]
+name = "{NAME} 2"
+joint = "{NAME} 2"
+xyz = [1, 0, 0]
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = [0.1, 0, 0, 0.1, 0, 0.5]
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("info",),
+        ("info", "--json"),
+        ("demo",),
+        ("count", "--quantity", "bias"),
+        ("minimal",),
+        ("compare", "--quantity", "gravity_torque"),
+        ("compare", "--quantity", "gravity_torque", "--html", "page.html"),
+        ("generate", "-f", "bias", "-o", "generated"),
+        ("bench", "--rounds", "1"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_is_neither_markup_nor_a_command_of_the_terminal(tmp_path, command):
+    (tmp_path / "arm.toml").write_text(HOSTILE)
+    name, *options = command
+    told = run(name, "arm.toml", *options, cwd=tmp_path)
+    assert "Traceback" not in told.stderr
+    assert told.returncode == 0
+    printed = [told.stdout, told.stderr]
+    printed += [path.read_text() for path in tmp_path.rglob("*") if path.is_file()][1:]
+    for text in printed:
+        assert text.replace("\n", "").isprintable()
+        assert "☺" not in text
+    if "--html" in command:
+        assert "<script>" not in (tmp_path / "page.html").read_text()
+    if name in ("info", "demo", "minimal"):
+        assert "[/x] \\" in told.stdout
+
+
+def test_every_command_prints_on_the_same_terminal():
+    folder = Path(armlet.__file__).parent / "cli"
+    for path in folder.glob("*.py"):
+        if path.name != "terminal.py":
+            assert not re.search(r"rich\.(console|markup)|Text\([^)]", path.read_text()), path.name
+
+
+def test_a_file_name_that_is_no_utf8_is_told(tmp_path):
+    told = run("info", os.fsdecode(b"\xff\x1b[31m.urdf"), cwd=tmp_path)
+    assert told.stderr == "error: \\udcff\\x1b[31m.urdf: no such file\n"
+
+
+# ------------------------------------------------------------------ output that is not taken
+
+
+@pytest.mark.parametrize("command", ["info panda", "info panda --json", "robots", "--version"])
+def test_a_full_disk_is_one_clear_line(command):
+    with open("/dev/full", "w") as full:
+        told = run(*command.split(), stdout=full)
+    assert told.returncode == 1
+    assert told.stderr == "error: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["info panda", "info panda --json", "robots", "--version"])
+def test_a_closed_pipe_ends_a_command_without_a_word(command):
+    end, start = os.pipe()
+    os.close(end)
+    try:
+        told = run(*command.split(), stdout=start)
+    finally:
+        os.close(start)
+    assert told.returncode == 1
+    assert told.stderr == ""
+
+
+def test_a_terminal_that_has_only_ascii_gets_escapes():
+    told = run("info", "puma560", env={"PYTHONIOENCODING": "ascii"})
+    assert told.returncode == 0
+    assert "-225 \\u2026 45" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("compare planar2r --html /", "/: cannot be written: this is a folder"),
+        ("compare planar2r --html /nowhere/x", "/nowhere/x: cannot be written: /nowhere is no"),
+        ("bench planar2r --json /", "/: cannot be written: this is a folder"),
+        ("bench planar2r --json /nowhere/x", "/nowhere/x: cannot be written: /nowhere is no"),
+        (
+            "generate planar2r -f bias -o /dev/null/x",
+            "/dev/null/x: cannot be written: /dev/null is",
+        ),
+    ],
+)
+def test_a_path_is_checked_before_the_work(command, line, monkeypatch):
+    def worked(*_, **__):
+        raise AssertionError("worked before the path was checked")
+
+    name, *args = command.split()
+    monkeypatch.setattr(sys.modules[f"armlet.cli.{name}"], "load", worked)
+    told = CliRunner().invoke(app, [name, *args])
+    assert isinstance(told.exception, armlet.ArmletError)
+    assert str(told.exception).startswith(line)
+
+
+def test_a_page_on_a_full_disk_is_one_clear_line():
+    told = run("compare", "planar2r", "--quantity", "gravity_torque", "--html", "/dev/full")
+    assert told.returncode == 1
+    assert told.stderr == "error: /dev/full: cannot be written: No space left on device\n"
 
 
 @pytest.mark.parametrize("command", ["robots", "info", "count", "demo"])

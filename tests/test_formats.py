@@ -1,5 +1,8 @@
 """Files in and out: what is written reads back as the same robot."""
 
+import errno
+import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 from robots import deviation, random_robot, states, value
 
 import armlet
+from armlet.robot.description import Mesh
 from armlet.robot.pose import rotation_of_quaternion, rpy_of, turn
 
 WRITERS = {"urdf": armlet.Robot.to_urdf, "toml": armlet.Robot.to_toml}
@@ -190,6 +194,109 @@ def test_any_name_survives(tmp_path, name):
     for ending, write in WRITERS.items():
         write(renamed, tmp_path / f"a.{ending}")
         assert armlet.load(tmp_path / f"a.{ending}").joint_names[0] == name
+
+
+@pytest.mark.parametrize("kind", ["robot", "link", "joint", "mesh"])
+@pytest.mark.parametrize("character", ["\0", "\x1b", "\ufffe", "\ud800"])
+def test_a_name_that_xml_cannot_hold_is_refused_before_the_file_is_touched(
+    tmp_path, kind, character
+):
+    arm = armlet.load("planar2r")
+    name = f"a{character}b"
+    first = arm.joints[0]._replace(name=name)
+    changes = {
+        "robot": {"name": name},
+        "joint": {"joints": (first, arm.joints[1])},
+        "link": {
+            "links": (name, arm.links[1]),
+            "frames": {name if key == "link1" else key: f for key, f in arm.frames.items()},
+        },
+        "mesh": {"meshes": {"link1": (Mesh(name),)}},
+    }
+    path = tmp_path / "arm.urdf"
+    path.write_text("mine")
+    with pytest.raises(armlet.ModelError) as raised:
+        type(arm)(**{**_fields(arm), **changes[kind]}).to_urdf(path)
+    assert str(raised.value) == (
+        f"{kind} {name!r} cannot be written as URDF: XML has no character {character!r}; rename "
+        "it, or write TOML"
+    )
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["\0", "\x1b[31m", "\x7f", "\x85", "\u202e", "\ufffe", '"\\"'])
+def test_every_character_survives_in_toml(tmp_path, name):
+    arm = armlet.load("planar2r")
+    renamed = type(arm)(**{**_fields(arm), "name": name, "source": name})
+    renamed.to_toml(tmp_path / "a.toml")
+    assert armlet.load(tmp_path / "a.toml").name == name
+
+
+def test_half_a_character_is_refused_before_the_file_is_touched(tmp_path):
+    arm = armlet.load("planar2r")
+    path = tmp_path / "arm.toml"
+    path.write_text("mine")
+    with pytest.raises(armlet.ArmletError, match=r"UTF-8 has no character '\\ud800'"):
+        type(arm)(**{**_fields(arm), "name": "\ud800"}).to_toml(path)
+    assert path.read_text() == "mine"
+
+
+# ------------------------------------------------------------------ writing
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_file_stays_whole_when_the_disk_is_full(tmp_path, monkeypatch):
+    path = tmp_path / "arm.toml"
+    path.write_text("mine")
+    monkeypatch.setattr("os.fsync", no_space)
+    with pytest.raises(armlet.ArmletError, match=r"arm\.toml: cannot be written: No space left"):
+        armlet.load("planar2r").to_toml(path)
+    assert path.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_keeps_its_permissions_and_a_link_stays_a_link(tmp_path):
+    path, link = tmp_path / "arm.toml", tmp_path / "link.toml"
+    path.write_text("mine")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    armlet.load("planar2r").to_toml(link)
+    assert link.is_symlink()
+    assert armlet.load(path).n == 2
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "other").touch()
+    armlet.load("planar2r").to_toml(tmp_path / "arm.toml")
+    assert (tmp_path / "arm.toml").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as pool:
+        text = pool.submit(path.read_text)
+        armlet.load("planar2r").to_toml(path)
+        assert 'name = "planar2r"' in text.result()
+    assert path.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/dev/full", "No space left on device"),
+        ("/nowhere/arm.toml", "/nowhere is no folder"),
+        ("/", "this is a folder"),
+    ],
+)
+def test_a_path_that_takes_no_file_is_told(path, reason):
+    with pytest.raises(armlet.ArmletError) as raised:
+        armlet.load("planar2r").to_toml(path)
+    assert str(raised.value) == f"{path}: cannot be written: {reason}"
 
 
 def _fields(robot):

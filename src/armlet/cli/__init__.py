@@ -1,12 +1,14 @@
 """The command line: one file a command."""
 
+import io
+import os
 import sys
 import warnings
+from contextlib import suppress
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from armlet.cli.bench import bench
 from armlet.cli.compare import compare
@@ -16,6 +18,7 @@ from armlet.cli.generate import generate
 from armlet.cli.info import info
 from armlet.cli.minimal import minimal
 from armlet.cli.robots import robots
+from armlet.cli.terminal import Terminal, styled
 from armlet.errors import ArmletError
 
 app = typer.Typer(
@@ -45,17 +48,39 @@ def armlet(
 
 
 def main() -> None:
-    """Run a command; bad input is one clear line and exit code 1."""
-    stderr = Console(stderr=True, soft_wrap=True)
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        stderr.print("[yellow]warning:[/]", end=" ")
-        stderr.print(str(message), highlight=False, markup=False)
-
-    warnings.showwarning = show
+    """Run a command; bad input or output that cannot be written is one clear line, exit code 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = lambda message, *_, **__: _tell("warning:", "yellow", str(message))
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except ArmletError as error:
-        stderr.print("[red]error:[/]", end=" ")
-        stderr.print(str(error), highlight=False, markup=False)
+        _fail(str(error))
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        _fail(f"the output cannot be written: {error.strerror}")
+
+
+def _tell(word: str, style: str, message: str) -> None:
+    """Print a line on stderr, if there is one and it takes it."""
+    with suppress(OSError):
+        Terminal(stderr=True).print(styled((word, style), f" {message}"))
+
+
+def _fail(message: str) -> NoReturn:
+    _tell("error:", "red", message)
+    sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Let go of output that cannot be written, which Python would try again at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

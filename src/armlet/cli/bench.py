@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 from armlet.cli.measure import DTYPES, THREADS, TIMED, machine, measured
 from armlet.cli.rivals import rivals
-from armlet.errors import ArmletError
+from armlet.cli.terminal import Terminal, styled
 from armlet.models import load
+from armlet.models.file import check_writable, shown_path, write
 
 
 def bench(
@@ -28,9 +29,9 @@ def bench(
 
     Example: armlet bench panda --peers
     """
-    if file is not None and not file.absolute().parent.is_dir():
-        raise ArmletError(f"{file} cannot be written: {file.absolute().parent} is no directory")
-    console = Console()
+    if file is not None:
+        check_writable(file)
+    console = Terminal()
     arm = load(robot).without_drives()
     found, skipped = rivals(arm) if peers else ([], [])
     host = machine(rounds)
@@ -44,20 +45,22 @@ def bench(
     }
     show(data, console)
     if file is not None:
-        file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-        console.print(f"wrote {file}", highlight=False)
+        write(file, json.dumps(data, indent=2) + "\n")
+        console.print(f"wrote {shown_path(file)}", soft_wrap=True)
 
 
-def show(data: dict[str, Any], console: Console) -> None:
+def show(data: dict[str, Any], console: Terminal) -> None:
     """The tables."""
     for line in described(data):
-        console.print(line, style="dim", highlight=False)
-    console.print(_single(data))
-    console.print(_rows(data))
+        console.print(line, style="dim")
+    tables = [_single(data), _rows(data)]
     if any(found["rivals"] for found in data["quantities"].values()):
-        console.print(_beside(data))
+        tables.append(_beside(data))
+    for table in tables:
+        console.print()
+        console.print(table)
     for line in data["skipped"]:
-        console.print(f"left out: {line}", style="dim", highlight=False)
+        console.print(f"left out: {line}", style="dim")
 
 
 def described(data: dict[str, Any]) -> list[str]:
@@ -73,10 +76,10 @@ def described(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def nanoseconds(spread: dict[str, float]) -> str:
+def nanoseconds(spread: dict[str, float]) -> Text:
     """The median and half the distance of the quartiles."""
     around = (spread["high"] - spread["low"]) / 2
-    return f"{_short(spread['median'])} [dim]±{_short(around)}[/]"
+    return styled(f"{_short(spread['median'])} ", (f"±{_short(around)}", "dim"))
 
 
 def _short(seconds: float) -> str:
@@ -84,7 +87,7 @@ def _short(seconds: float) -> str:
 
 
 def _table(title: str, words: list[str], numbers: list[str], caption: str) -> Table:
-    table = Table(title=f"\n{title}", box=None, header_style="bold", padding=(0, 1, 0, 0))
+    table = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
     table.title_justify, table.caption, table.caption_justify = "left", caption, "left"
     for column in words:
         table.add_column(column, no_wrap=True)

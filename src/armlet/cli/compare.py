@@ -1,23 +1,24 @@
 """armlet compare"""
 
+import html as markup
 import json
 import time
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from armlet.api import compile, trace
 from armlet.cli.deviation import deviation, random_states
+from armlet.cli.terminal import Terminal, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
-from armlet.errors import ArmletError, ModelError
+from armlet.errors import ArmletError, ModelError, visible
 from armlet.graph import Count
 from armlet.models import load
+from armlet.models.file import check_writable, shown_path, write
 from armlet.robot import Robot
 
 ROWS = 4096
@@ -56,10 +57,10 @@ def compare(
         raise ArmletError(
             f"no quantity is called {quantity!r}: expected one of {', '.join(QUANTITIES)}"
         )
-    if html is not None and (html.is_dir() or not html.parent.is_dir()):
-        raise ArmletError(f"{html}: expected a file in a folder that is there")
+    if html is not None:
+        check_writable(html)
     arm = load(robot)
-    console = Console()
+    console = Terminal()
     names = track(
         [*FORMULATIONS[quantity], None], "running", transient=True, console=console, disable=as_json
     )
@@ -77,10 +78,10 @@ def compare(
         return
     console.print(_table(arm, quantity, runs))
     for line in refused:
-        console.print(line, style="dim", highlight=False)
+        console.print(line, style="dim")
     if html is not None:
-        html.write_text(_page(arm, quantity, runs, refused), encoding="utf-8")
-        console.print(f"wrote {html}", highlight=False)
+        write(html, _page(arm, quantity, runs, refused))
+        console.print(f"wrote {shown_path(html)}", soft_wrap=True)
 
 
 def _run(arm: Robot, quantity: str, name: str | None) -> Run:
@@ -127,7 +128,7 @@ def _table(arm: Robot, quantity: str, runs: list[Run]) -> Table:
             str(run.count.M),
             str(run.count.A),
             str(run.count.total),
-            f"[cyan]{bar}[/]",
+            styled((bar, "cyan")),
             f"{run.time:.1f}",
             _short(run.deviation),
         )
@@ -159,6 +160,11 @@ th, td { padding: .3rem .6rem; text-align: left; border-bottom: 1px solid #dde3e
 .bar span { display: block; flex: none; } .m { background: #2563a8; } .a { background: #8fbbe4; }
 small { color: #5b6b7b; }
 """
+
+
+def escape(text: str) -> str:
+    """The text on a page: neither markup nor unprintable characters."""
+    return markup.escape(visible(text))
 
 
 def _page(arm: Robot, quantity: str, runs: list[Run], refused: list[str]) -> str:

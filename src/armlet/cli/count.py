@@ -4,15 +4,15 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from armlet.api import cheapest, trace
 from armlet.cli.arm import GeneralArm, RobotName, asked_arm
 from armlet.cli.published import show_published
+from armlet.cli.terminal import Terminal, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
-from armlet.errors import ArmletError, ModelError
+from armlet.errors import ArmletError, ModelError, quoted
 from armlet.graph import Count
 from armlet.robot import Robot
 from armlet.search import Found
@@ -78,7 +78,7 @@ def count(
             raise ArmletError(
                 f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
             )
-    console = Console()
+    console = Terminal()
     names = quantity or _moving(drives)
     pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
     rows: list[dict[str, Any]] = []
@@ -102,7 +102,7 @@ def count(
         return
     for name in quantity or ():
         if name not in found:
-            raise ArmletError(f"no formulation of {name} holds for robot {arm.name!r}")
+            raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
     console.print(
         _table(f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}", rows, found)
     )
@@ -130,7 +130,8 @@ def _table(title: str, rows: list[dict[str, Any]], found: dict[str, Found]) -> T
                 "" if same else str(fewest.total),
             )
         count = best.program.count()
-        table.add_row(name, "[bold]cheapest[/]", "", "", _short(count), str(count.total))
+        bold = styled(("cheapest", "bold"))
+        table.add_row(name, bold, "", "", _short(count), str(count.total))
     return table
 
 

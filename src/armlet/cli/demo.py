@@ -3,12 +3,12 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from armlet.api import trace
 from armlet.cli.deviation import deviation, random_states
+from armlet.cli.terminal import Terminal
 from armlet.dynamics import QUANTITIES, definition
 from armlet.models import load
 
@@ -24,10 +24,11 @@ def demo(
 
     Example: armlet demo
     """
-    console = Console()
+    console = Terminal()
     arm = load(robot)
-    console.print(f"{arm!r}", highlight=False)
-    console.print(f"numbers from {arm.source}\n", style="dim", highlight=False)
+    console.print(f"{arm!r}")
+    console.print(f"numbers from {arm.source}", style="dim")
+    console.print()
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("quantity")
     for column in ("all parameters", "minimal", "off the definition by"):
@@ -51,12 +52,12 @@ def demo(
             f"{off:.0e}",
         )
     console.print(table)
+    console.print()
     console.print(
-        "\nM multiplications, A additions: symbolic inertia, drives off but in friction. "
+        "M multiplications, A additions: symbolic inertia, drives off but in friction. "
         f"Checked at {STATES} random states, drives on.",
         style="dim",
-        highlight=False,
     )
     if robot == "puma560":
         listed = ", ".join(f"{name} {M}M {A}A" for name, (M, A) in BEST_TOOL.items())
-        console.print(f"OpenSYMORO, all parameters: {listed}.", style="dim", highlight=False)
+        console.print(f"OpenSYMORO, all parameters: {listed}.", style="dim")

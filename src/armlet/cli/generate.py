@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import track
 
 from armlet.api import cheapest, formulations, trace
+from armlet.cli.terminal import Terminal
 from armlet.codegen.expand import expanded
 from armlet.codegen.project import MARK, Function, project
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.models import load
+from armlet.models.file import check_folder, shown_path, write
 from armlet.robot import Robot
 
 
@@ -43,17 +44,18 @@ def generate(
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
     if output is None:
         raise ArmletError("no folder is named: give one, such as -o generated")
+    check_folder(output)
     arm = load(robot)
-    console = Console()
+    console = Terminal()
     wanted = track(
         _once(function), "tracing", transient=True, console=console, disable=not console.is_terminal
     )
     functions = [_function(arm, *pair, minimal) for pair in wanted]
     written = _write(output, project(arm, functions, target, dtype))
     for f in functions:
-        console.print(f"{f.program.name}: {f.program.count()}", highlight=False)
+        console.print(f"{f.program.name}: {f.program.count()}")
     for path in written:
-        console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"wrote {shown_path(path)}", soft_wrap=True)
 
 
 def _once(wanted: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -86,10 +88,11 @@ def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
         for path in paths:
             if path.exists() and MARK.encode() not in path.read_bytes().partition(b"\n")[0]:
                 raise ArmletError(
-                    f"{path} was not written by armlet: choose another folder, or move the file"
+                    f"{shown_path(path)} was not written by armlet: choose another folder, or move "
+                    "the file"
                 )
-        for path, text in paths.items():
-            path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise ArmletError(f"{error.filename}: {error.strerror}") from None
+        raise ArmletError(f"{shown_path(folder)}: {error.strerror}") from None
+    for path, text in paths.items():
+        write(path, text)
     return list(paths)

@@ -1,17 +1,19 @@
 """armlet info"""
 
 import json
+from collections.abc import Sequence
 from math import degrees, isinf
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from armlet.cli.terminal import Terminal, styled
 from armlet.models import load
 from armlet.robot import PHI, Robot
 
-ANGLES = ("gamma", "alpha", "theta")
+ANGLES = ("gamma", "alpha", "beta", "theta")
 
 
 def info(
@@ -26,17 +28,17 @@ def info(
     if as_json:
         print(json.dumps(_data(arm), indent=2))
         return
-    console = Console()
-    console.print(f"[bold]{arm.name}[/]  {arm!r}", highlight=False)
+    console = Terminal()
+    console.print(styled((arm.name, "bold"), f"  {arm!r}"))
     if arm.source:
-        console.print(f"numbers from {arm.source}", style="dim", highlight=False)
+        console.print(f"numbers from {arm.source}", style="dim")
     console.print(f"gravity {[round(float(x), 6) + 0.0 for x in arm.gravity]} in base axes")
     for table in (_frames(arm), _bodies(arm), _drives(arm)):
         if table is not None:
             console.print()
             console.print(table)
     console.print()
-    console.print(f"frames: {', '.join(arm.frames)}", highlight=False)
+    console.print(f"frames: {', '.join(arm.frames)}")
 
 
 def _data(arm: Robot) -> dict[str, Any]:
@@ -60,29 +62,29 @@ def _finite(limits: dict[str, float]) -> dict[str, float | None]:
     return {key: None if isinf(value) else value for key, value in limits.items()}
 
 
-def _table(title: str, words: list[str], numbers: list[str]) -> Table:
+def _table(title: str, words: list[str], numbers: Sequence[str | Text]) -> Table:
     """An empty table, words to the left and numbers to the right."""
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for column in words:
-        table.add_column(column, no_wrap=True)
-    for column in numbers:
-        table.add_column(column, justify="right")
+    for word in words:
+        table.add_column(word, no_wrap=True)
+    for number in numbers:
+        table.add_column(number, justify="right")
     return table
 
 
-def _number(value: float) -> str:
-    return "[dim]·[/]" if value == 0 else f"{value:.6g}"
+def _number(value: float) -> Text:
+    return styled(("·", "dim") if value == 0 else f"{value:.6g}")
 
 
 def _frames(arm: Robot) -> Table:
-    """Canonical rows, angles in degrees; the columns of branches only where there are any."""
+    """Canonical rows, angles in degrees; columns that are mostly zero only where they are not."""
     rows = arm.dh_table()
     keys = [
         key
-        for key in ("gamma", "b", "alpha", "a", "d", "theta")
-        if key not in ("gamma", "b") or any(row[key] for row in rows)
+        for key in ("gamma", "b", "alpha", "a", "beta", "d", "theta")
+        if key not in ("gamma", "b", "beta") or any(row[key] for row in rows)
     ]
-    units = [f"{key} [dim]{'deg' if key in ANGLES else 'm'}[/]" for key in keys]
+    units = [styled(f"{key} ", ("deg" if key in ANGLES else "m", "dim")) for key in keys]
     title = "canonical frames (modified DH)"
     table = _table(title, ["joint", "kind", "parent"], [*units, "range"])
     for joint, row in zip(arm.joints, rows, strict=True):
@@ -91,11 +93,11 @@ def _frames(arm: Robot) -> Table:
     return table
 
 
-def _range(joint: Any) -> str:
+def _range(joint: Any) -> Text:
     if isinf(joint.limits.lower) and isinf(joint.limits.upper):
-        return "[dim]any[/]"
+        return styled(("any", "dim"))
     scale, unit = (1.0, "m") if joint.letter == "P" else (degrees(1.0), "°")
-    return f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}"
+    return styled(f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}")
 
 
 def _bodies(arm: Robot) -> Table:

@@ -4,12 +4,11 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from armlet.api import minimal_parameters
 from armlet.cli.arm import GeneralArm, RobotName, asked_arm
+from armlet.cli.terminal import Terminal
 from armlet.minimal.closed_form import KINDS, SETS
 
 
@@ -60,10 +59,9 @@ def minimal(
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("is", overflow="fold")
     for name, expression, value in rows:
-        table.add_row(name, "" if value is None else f"{value:.6g}", escape(expression))
-    console = Console()
+        table.add_row(name, "" if value is None else f"{value:.6g}", expression)
+    console = Terminal()
     console.print(table)
     told = "" if ranked is None else f"; the rank of the regressor is {ranked}"
-    console.print(
-        f"\n{arm.name}: {len(found)} of {len(found.standard)} parameters{told}", highlight=False
-    )
+    console.print()
+    console.print(f"{arm.name}: {len(found)} of {len(found.standard)} parameters{told}")

@@ -4,15 +4,16 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
+from armlet.cli.terminal import Terminal, styled
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.literature import Total, totals
 
-MARKS = {"below": "[green]below[/]", "equal": "equal", "above": "[red]above[/]"}
+MARKS = {"below": "green", "equal": "", "above": "red"}
 
 
 def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
@@ -23,7 +24,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
                 f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
             )
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
-    console = Console()
+    console = Terminal()
     shown = track(chosen, "counting", transient=True, console=console, disable=as_json)
     rows = [(total, n, total.counted(n)) for total in shown for n in total.n]
     if as_json:
@@ -33,24 +34,26 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
     table.add_column("method")
     for column in ("n", "printed", "armlet", ""):
         table.add_column(column, justify="right", no_wrap=True)
-    section, method = "", ""
+    section, method = Text(), Text()
     for total, n, count in rows:
-        if section != (section := f"[bold]{total.quantity}[/]: {total.work}"):
+        if section != (section := styled((total.quantity, "bold"), f": {total.work}")):
             table.add_row(section)
-        here = f"  {total.method}{_scope(total)} [cyan]{total.formulation}[/]"
+        here = styled(f"  {total.method}", (_scope(total), "dim"), " ", (total.formulation, "cyan"))
         printed = total.printed(n)
+        verdict = total.verdict(n)
         table.add_row(
             "" if method == here else here,
             str(n),
             f"{printed.M}M {printed.A}A",
             f"{count.M}M {count.A}A",
-            MARKS[total.verdict(n)],
+            styled((verdict, MARKS[verdict])),
         )
         method = here
     console.print(table)
     verdicts = [total.verdict(n) for total, n, _ in rows]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in MARKS)
-    console.print(f"\n{len(rows)} totals: {counts} (by M + A)", highlight=False)
+    console.print()
+    console.print(f"{len(rows)} totals: {counts} (by M + A)")
 
 
 def _scope(total: Total) -> str:
@@ -63,7 +66,7 @@ def _scope(total: Total) -> str:
         "minimal" if total.minimal else "",
     ]
     listed = ", ".join(word for word in words if word)
-    return f" [dim]({listed})[/]" if listed else ""
+    return f" ({listed})" if listed else ""
 
 
 def _data(total: Total, n: int, count: Any) -> dict[str, Any]:

@@ -4,9 +4,9 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from armlet.cli.terminal import Terminal
 from armlet.models import about, catalogue, load
 
 
@@ -31,6 +31,7 @@ def robots(
         table.add_column(column, justify="right" if column == "mass" else "left")
     for row in rows:
         table.add_row(row["name"], row["joints"], f"{row['mass']:.2f} kg", row["title"])
-    console = Console()
+    console = Terminal()
     console.print(table)
-    console.print("\nWhere the numbers come from: armlet info NAME", style="dim")
+    console.print()
+    console.print("Where the numbers come from: armlet info NAME", style="dim")

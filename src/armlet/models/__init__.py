@@ -3,14 +3,17 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import nan
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from armlet.errors import ModelError
+from armlet.errors import ModelError, quoted, shown
 from armlet.models.catalogue import about, catalogue
-from armlet.models.dh import check_convention, checked_row, dh_connection
+from armlet.models.dh import array, check_convention, checked_row, dh_connection
+from armlet.models.file import shown_path, write
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.rounding import warn_of_rounded_angles
@@ -19,9 +22,11 @@ from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
 from armlet.robot import TOLERANCE, Description, Link, Robot, assembled, described
 from armlet.robot.check import check
+from armlet.robot.parts import MAX_SIZE
 from armlet.scalar import Vector
 
 EARTH = (0.0, 0.0, -9.81)
+MAX_TOLERANCE = 0.1
 
 
 def load(
@@ -60,16 +65,51 @@ def load(
     >>> armlet.load("puma560")
     <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
     """
-    description = _read(robot, lock or {})
+    _check_tolerance(tolerance)
+    lock = _checked_lock(lock)
+    description = _read(robot, lock)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
     found = assembled(description, lock, tolerance)
-    warn_of_rounded_angles(found, description, lock or {})
+    warn_of_rounded_angles(found, description, lock)
     return found
 
 
+def _check_tolerance(tolerance: float) -> None:
+    if not 0 <= _as_float(tolerance) < MAX_TOLERANCE:
+        raise ModelError(
+            f"tolerance is {quoted(tolerance)}: expected a number of at least 0 and below "
+            f"{MAX_TOLERANCE} (rad)"
+        )
+
+
+def _checked_lock(lock: Mapping[str, float] | None) -> dict[str, float]:
+    """The values of joints to lock, by their names."""
+    if lock is not None and not isinstance(lock, Mapping):
+        raise ModelError(f"lock is {quoted(lock)}: expected a value for each joint, by its name")
+    for name, value in (lock or {}).items():
+        if not abs(_as_float(value)) < MAX_SIZE:
+            raise ModelError(
+                f"joint {quoted(name)} cannot be locked at {quoted(value)}: expected a finite "
+                "number"
+            )
+    return {str(name): float(value) for name, value in (lock or {}).items()}
+
+
+def _as_float(value: Any) -> float:
+    """The number, or NaN for what is none."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:
+        return nan
+
+
 def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
+    if not isinstance(robot, str | os.PathLike):
+        raise ModelError(
+            f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
+        )
     if str(robot) in catalogue():
         return read_toml(catalogue()[str(robot)])
     path = _existing(robot)
@@ -83,7 +123,7 @@ def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
             return read_urdf(path, lock, EARTH) if is_urdf else read_mjcf(path, lock)
         case suffix:
             raise ModelError(
-                f"{path.name}: the ending is {suffix!r}: expected .urdf, .xml or .toml"
+                f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .xml or .toml"
             )
 
 
@@ -94,7 +134,8 @@ def _existing(robot: str | Path) -> Path:
         return path
     if os.path.isdir(path):
         raise ModelError(
-            f"{path.name or path}: this is a folder: expected a .urdf, .xml or .toml file"
+            f"{shown(path.name or str(path))}: this is a folder: expected a .urdf, .xml or .toml "
+            "file"
         )
     if "<" in str(robot):
         raise ModelError(
@@ -102,10 +143,10 @@ def _existing(robot: str | Path) -> Path:
         )
     if not path.suffix:
         raise ModelError(
-            f"no robot is called {str(robot)!r}: expected a file, or one of "
+            f"no robot is called {quoted(str(robot))}: expected a file, or one of "
             f"{', '.join(catalogue())}"
         )
-    raise ModelError(f"{path}: no such file")
+    raise ModelError(f"{shown_path(path)}: no such file")
 
 
 def _under(description: Description, gravity: Sequence[float]) -> Description:
@@ -114,9 +155,11 @@ def _under(description: Description, gravity: Sequence[float]) -> Description:
 
 def _three(gravity: Sequence[float]) -> Vector:
     try:
-        return np.array(gravity, dtype=float).reshape(3)
-    except (TypeError, ValueError):
-        raise ModelError(f"gravity is {gravity!r}: expected three numbers, in base axes") from None
+        return array(gravity).reshape(3)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(
+            f"gravity is {quoted(gravity)}: expected three numbers, in base axes"
+        ) from None
 
 
 def from_dh(
@@ -163,10 +206,19 @@ def from_dh(
     [19.62, 4.905]
     """
     check_convention(convention, "from_dh")
+    if not isinstance(name, str):
+        raise ModelError(f"name is {quoted(name)}: expected a text")
+    rows = _entries(rows, "rows")
+    if not rows:
+        raise ModelError("the DH table has no rows: expected one a joint")
     letters = "R" * len(rows) if joints is None else joints
-    if len(letters) != len(rows) or set(letters) - {"R", "P"}:
-        raise ModelError(f"joints is {letters!r}: expected {len(rows)} letters R and P, one a row")
-    bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows) if inertia is None else inertia
+    if not isinstance(letters, str) or len(letters) != len(rows) or set(letters) - {"R", "P"}:
+        raise ModelError(
+            f"joints is {quoted(letters)}: expected {len(rows)} letters R and P, one a row"
+        )
+    bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows)
+    if inertia is not None:
+        bodies = _entries(inertia, "inertia")
     if len(bodies) != len(rows):
         raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one a row")
     links, connections = [Link("base")], []
@@ -179,29 +231,41 @@ def from_dh(
             )
         )
         links.append(_dh_link(f"link{i}", body, subject))
-    description = Description(name, tuple(links), tuple(connections), _three(gravity), where=name)
+    description = Description(
+        name, tuple(links), tuple(connections), _three(gravity), where=shown(name)
+    )
     check(description, strict=False)
     return assembled(description)
+
+
+def _entries(table: Any, subject: str) -> list[Any]:
+    """The entries of a table, one a joint."""
+    try:
+        return list(table)
+    except TypeError:
+        raise ModelError(
+            f"{subject} is {quoted(table)}: expected a sequence, one a joint"
+        ) from None
 
 
 def _dh_link(name: str, body: Any, subject: str) -> Link:
     try:
         mass, com, tensor = body
-        I = np.array(tensor, dtype=float)
+        I = array(tensor)
         if I.shape == (6,):
             xx, xy, xz, yy, yz, zz = I
             I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Link(name, float(mass), np.array(com, dtype=float).reshape(3), I.reshape(3, 3))
-    except (TypeError, ValueError):
+        return Link(name, float(array(mass)), array(com).reshape(3), I.reshape(3, 3))
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(
-            f"the inertia of {subject} is {body!r}: expected (mass, centre of mass, inertia), the "
-            "inertia as 3x3 or as xx xy xz yy yz zz"
+            f"the inertia of {subject} is {quoted(body)}: expected (mass, centre of mass, "
+            "inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
         ) from None
 
 
 def lock(robot: Robot, values: Mapping[str, float]) -> Robot:
     """The robot with some joints fixed, each at a value; their bodies merge into those before."""
-    return assembled(described(robot), values)
+    return assembled(described(robot), _checked_lock(values))
 
 
 def subchain(robot: Robot, tip: str) -> Robot:
@@ -220,19 +284,12 @@ def to_urdf(robot: Robot, path: str | Path) -> None:
 
     URDF holds no gravity: a robot under another than (0, 0, -9.81) needs it given again on loading.
     """
-    _write(path, urdf_text(robot))
+    write(Path(path), urdf_text(robot))
 
 
 def to_toml(robot: Robot, path: str | Path) -> None:
     """Write the robot in armlet's own format, in the frames of the file it came from."""
-    _write(path, toml_text(robot))
-
-
-def _write(path: str | Path, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be written: {error.strerror}") from None
+    write(Path(path), toml_text(robot))
 
 
 __all__ = [

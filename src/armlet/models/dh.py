@@ -6,20 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from armlet.errors import ModelError
+from armlet.errors import ModelError, quoted
 from armlet.robot import Connection, Pose
 from armlet.robot.pose import turn
+from armlet.scalar import Vector
 
 CONVENTIONS = ("standard", "modified")
+
+
+def array(values: Any) -> Vector:
+    """The numbers as floats; texts are none, though NumPy takes those that read like one."""
+    found = np.array(values)
+    if found.dtype.kind in "SUc":
+        raise TypeError("expected real numbers")
+    return found.astype(float)
 
 
 def checked_row(row: Any, subject: str) -> tuple[float, float, float, float]:
     """A row (alpha, a, d, theta) in radians and metres."""
     try:
-        values = [float(x) for x in row]
+        values = [float(x) for x in array(row)]
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
-            f"{subject} is {row!r}: expected four numbers alpha, a, d, theta"
+            f"{subject} is {quoted(row)}: expected four numbers alpha, a, d, theta"
         ) from None
     if len(values) != 4:
         raise ModelError(f"{subject} has {len(values)} numbers: expected four, alpha, a, d, theta")
@@ -40,11 +49,11 @@ def check_angles(angles: Mapping[str, float], subject: str) -> None:
 
 
 def check_convention(convention: str, subject: str) -> None:
-    if convention not in CONVENTIONS:
+    if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise ModelError(
-            f"{subject}: the convention is {convention!r}: expected 'modified' (Craig: alpha and a "
-            "come first, the frame is on the joint's own axis) or 'standard' (theta and d first, "
-            "the frame is on the next axis)"
+            f"{subject}: the convention is {quoted(convention)}: expected 'modified' (Craig: alpha "
+            "and a come first, the frame is on the joint's own axis) or 'standard' (theta and d "
+            "first, the frame is on the next axis)"
         )
 
 

@@ -1,7 +1,7 @@
 """The general manipulator, the one the literature counts operations on."""
 
 from armlet.algebra import vector
-from armlet.errors import ModelError
+from armlet.errors import ModelError, quoted
 from armlet.robot import BASE, PHI, Drive, Frame, Joint, Robot, Row
 from armlet.robot.pose import HERE
 from armlet.robot.robot import bodies_of
@@ -29,8 +29,8 @@ def general_arm(joints: str) -> Robot:
     >>> arm.dh_table()[2]["alpha"]
     'alpha3'
     """
-    if not joints or set(joints) - {"R", "P"}:
-        raise ModelError(f"joints is {joints!r}: expected letters R and P, such as 'RRPRRR'")
+    if not isinstance(joints, str) or not joints or set(joints) - {"R", "P"}:
+        raise ModelError(f"joints is {quoted(joints)}: expected letters R and P, such as 'RRPRRR'")
     n = len(joints)
 
     def row(i: int, letter: str) -> Row:

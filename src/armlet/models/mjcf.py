@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.errors import ModelError
+from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.mjcf_inertia import NOTHING, Part, body_inertia
 from armlet.models.mjcf_refusals import (
     FREEDOMS,
@@ -33,6 +33,7 @@ from armlet.models.mjcf_settings import (
 )
 from armlet.models.xml import Element, read_xml
 from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pose
+from armlet.robot.check import check_names
 from armlet.robot.description import Mesh
 from armlet.robot.pose import rotation, rotation_of_quaternion
 from armlet.scalar import Vector
@@ -56,6 +57,7 @@ def read_mjcf(path: Path, lock: Mapping[str, float]) -> Description:
     joints = [joint for body in bodies for joint in _inside(body, "joint")]
     _give_names(bodies, "body")
     _give_names(joints, "joint")
+    check_names(((joint.get("name"), joint.where) for joint in joints), "joint")
     tree = _Tree(
         compiler=compiler,
         defaults=defaults,
@@ -65,13 +67,13 @@ def read_mjcf(path: Path, lock: Mapping[str, float]) -> Description:
     )
     tree.grow(world)
     return Description(
-        name=root.get("model") or path.stem,
+        name=root.get("model") or shown(path.stem),
         links=tuple(_scaled(tree.links, compiler.settotalmass)),
         joints=tuple(tree.joints),
         gravity=_gravity(root),
         tool=tree.tips[0] if len(tree.tips) == 1 else None,
-        source=path.name,
-        where=path.name,
+        source=shown(path.name),
+        where=shown(path.name),
     )
 
 
@@ -169,8 +171,8 @@ def _joint(joint: Element, at: Pose, motor: "Motor", compiler: Compiler) -> Conn
     freedoms = FREEDOMS.get(joint.get("type"))
     if freedoms:
         raise ModelError(
-            f'{called(joint)} has type="{joint.get("type")}", with {freedoms}: expected hinge or '
-            "slide joints, of which a body may have several"
+            f"{called(joint)} has {joint.said('type')}, with {freedoms}: expected hinge or slide "
+            "joints, of which a body may have several"
         )
     turns = choice(joint, "type", ("hinge", "slide"), "hinge") == "hinge"
     for key, meaning, first in (
@@ -281,8 +283,8 @@ def _motors(
             continue
         if name not in joints:
             raise ModelError(
-                f"{called(actuator)} moves joint {name!r}, which does not exist: expected one of "
-                f"{', '.join(sorted(joints))}"
+                f"{called(actuator)} moves joint {quoted(name)}, which does not exist: expected "
+                f"one of {listed(sorted(joints))}"
             )
         gear = abs(first_number(actuator, "gear", 1.0))
         force = max(map(abs, span(actuator, "forcelimited", "forcerange", compiler)))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.errors import ModelError
+from armlet.errors import ModelError, quoted
 from armlet.models.mjcf_settings import Compiler, choice, flag, placed
 from armlet.models.xml import Element
 from armlet.robot import Pose
@@ -42,8 +42,8 @@ def body_inertia(
     """
     if len(inertials) > 1:
         raise ModelError(
-            f"{inertials[1][0].where}: body {body.get('name')!r} has a second <inertial>: expected "
-            "one"
+            f"{inertials[1][0].where}: body {quoted(body.get('name'))} has a second <inertial>: "
+            "expected one"
         )
     inertia = NOTHING._replace(com=body.numbers("pos", 3, (0.0, 0.0, 0.0)))
     if inertials:
@@ -61,7 +61,7 @@ def _written(
 ) -> Inertia:
     inertial.numbers("pos", 3)  # must be there, as nowhere else
     at = frame @ placed(inertial, compiler)
-    subject = f"{inertial.where}: the <inertial> of body {body.get('name')!r}"
+    subject = f"{inertial.where}: the <inertial> of body {quoted(body.get('name'))}"
     if "fullinertia" in inertial.attributes:
         if len(inertial.attributes) > 3:
             raise ModelError(
@@ -79,7 +79,7 @@ def _written(
 
 def _solid(body: Element, geom: Element, frame: Pose, compiler: Compiler, needed: bool) -> Inertia:
     """What a geom adds to its body."""
-    subject = f"{geom.where}: a geom of body {body.get('name')!r}"
+    subject = f"{geom.where}: a geom of body {quoted(body.get('name'))}"
     shape = choice(geom, "type", (*SIZES, *WEIGHTLESS, *FROM_FILES), "sphere")
     low, high = compiler.groups
     measure = "mass" if "mass" in geom.attributes else "density"
@@ -92,8 +92,8 @@ def _solid(body: Element, geom: Element, frame: Pose, compiler: Compiler, needed
         return NOTHING
     if from_file:
         raise ModelError(
-            f"{subject} has the mesh {geom.get('mesh')!r}, whose inertia is not known without its "
-            'file: give the body an <inertial>, or the geom mass="0"'
+            f"{subject} has the mesh {quoted(geom.get('mesh'))}, whose inertia is not known "
+            'without its file: give the body an <inertial>, or the geom mass="0"'
         )
     if flag(geom, "shellinertia"):
         raise ModelError(
@@ -116,9 +116,7 @@ def _lengths(geom: Element, shape: str, subject: str) -> Vector:
         size = np.array([*size[:1].repeat(n - 1), np.linalg.norm(end - start) / 2])
     if len(size) < n or len(size) > 3 or min(size[:n]) <= 0:
         wanted = "one above zero" if n == 1 else f"{n} above zero, or one and fromto"
-        raise ModelError(
-            f'{subject} is a {shape} with size="{geom.get("size")}": expected {wanted}'
-        )
+        raise ModelError(f"{subject} is a {shape} with {geom.said('size')}: expected {wanted}")
     return size[:n]
 
 

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from armlet.errors import ModelError
+from armlet.errors import ModelError, quoted
 from armlet.models.mjcf_settings import ORIENTATIONS, Defaults, called, flag, section
 from armlet.models.xml import Element
 
@@ -79,10 +79,11 @@ def refuse_constraints(root: Element, defaults: Defaults, lock: Mapping[str, flo
         if joints and set(joints) <= set(lock):
             continue
         if joints:
+            names = [quoted(joint) for joint in joints]
+            values = ", ".join(f"{name}: 0.0" for name in names)
             raise ModelError(
-                f"{subject} ties joint {' to '.join(map(repr, joints))}, which armlet does not "
-                "model: lock what it ties while loading, "
-                f"lock={dict.fromkeys(joints, 0.0)}"
+                f"{subject} ties joint {' to '.join(names)}, which armlet does not model: lock "
+                f"what it ties while loading, lock={{{values}}}"
             )
         raise ModelError(
             f'{subject} closes a loop: expected a tree; remove it or set active="false"'
@@ -99,8 +100,8 @@ def refuse_nonzero(element: Element, key: str, meaning: str, first: int = 0) -> 
     """Refuse an attribute with numbers other than zero, from the first that counts."""
     if np.any(element.numbers(key, None, ())[first:]):
         raise ModelError(
-            f'{called(element)} has {key}="{element.get(key)}", {meaning}, which armlet does not '
-            "model: remove it"
+            f"{called(element)} has {element.said(key)}, {meaning}, which armlet does not model: "
+            "remove it"
         )
 
 
@@ -113,11 +114,11 @@ def check_tag(element: Element) -> None:
 
 def check_attributes(element: Element) -> None:
     """Refuse an attribute that is misspelt, or is not read and may change the dynamics."""
-    known = KNOWN.get(element.tag, set(element.attributes))
+    known = KNOWN.get(element.tag)
     for key in element.attributes:
-        if key not in known:
+        if known is not None and key not in known:
             near = get_close_matches(key, sorted(known), n=1)
             raise ModelError(
-                f'{called(element)} has {key}="{element.get(key)}", which is not read: '
+                f"{called(element)} has {element.said(key)}, which is not read: "
                 + (f"expected {near[0]}" if near else "remove it")
             )

@@ -1,13 +1,14 @@
 """What an MJCF file says for all its elements: compiler settings, default classes, spellings."""
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import atan2, inf, radians
 
 import numpy as np
 
-from armlet.errors import ModelError
-from armlet.models.xml import Element
+from armlet.errors import ModelError, listed, quoted, shown
+from armlet.models.xml import MAX_ATTRIBUTES, Element, words
 from armlet.robot import Pose
 from armlet.robot.pose import rotation, rotation_of_quaternion, rounded, turn
 from armlet.scalar import Matrix, Vector
@@ -17,6 +18,8 @@ ORIENTATIONS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}
 
 OPEN_LISTS = ("size", "gear", "damping", "stiffness")
 """Attributes whose missing last numbers come from the default class."""
+MAX_LIST = 500
+"""How many characters such a list may have in a class."""
 
 ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "orientation", "pid", "damper",
@@ -36,7 +39,7 @@ def section(root: Element, tag: str) -> Element:
 
 def called(element: Element) -> str:
     """What to call an element in messages: its place, its tag and its name."""
-    name = f" {element.get('name')!r}" if element.get("name") else ""
+    name = f" {quoted(element.get('name'))}" if element.get("name") else ""
     return f"{element.where}: <{element.tag}>{name}"
 
 
@@ -45,7 +48,7 @@ def choice(element: Element, key: str, options: Sequence[str], default: str) -> 
     word = element.get(key, default)
     if word not in options:
         raise ModelError(
-            f'{called(element)} has {key}="{word}": expected one of {", ".join(options)}'
+            f"{called(element)} has {element.said(key)}: expected one of {', '.join(options)}"
         )
     return word
 
@@ -90,13 +93,13 @@ def read_compiler(root: Element) -> Compiler:
     compiler = section(root, "compiler")
     if compiler.get("coordinate", "local") != "local":
         raise ModelError(
-            f'{called(compiler)} has coordinate="{compiler.get("coordinate")}": expected local; '
-            "save the file with MuJoCo 2.3.3 or older to convert it"
+            f"{called(compiler)} has {compiler.said('coordinate')}: expected local; save the file "
+            "with MuJoCo 2.3.3 or older to convert it"
         )
     eulerseq = compiler.get("eulerseq", "xyz")
     if len(eulerseq) != 3 or set(eulerseq.lower()) - set("xyz"):
         raise ModelError(
-            f'{called(compiler)} has eulerseq="{eulerseq}": expected three letters of xyzXYZ'
+            f"{called(compiler)} has {compiler.said('eulerseq')}: expected three letters of xyzXYZ"
         )
     low, high = compiler.numbers("inertiagrouprange", 2, (0.0, 5.0))
     in_degrees = choice(compiler, "angle", ("degree", "radian"), "degree") == "degree"
@@ -118,31 +121,38 @@ def read_compiler(root: Element) -> Compiler:
 # ---------------------------------------------------------------------------------- defaults
 
 
+Class = ChainMap[str, dict[str, str]]
+"""The attributes that each kind of element starts from; what a class does not say, its parent
+says."""
+
+
 class Defaults:
     """The classes of <default>: for each, the attributes that its elements start from."""
 
     def __init__(self, root: Element) -> None:
-        self.classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        self.classes = {"main": Class()}
         for top in root.all("default"):
             if top.get("class", "main") != "main":
                 raise ModelError(
-                    f"{top.where}: the outermost default class is {top.get('class')!r}: expected "
-                    "'main' or no name; nest the class in <default>"
+                    f"{top.where}: the outermost default class is {quoted(top.get('class'))}: "
+                    "expected 'main' or no name; nest the class in <default>"
                 )
             self._read(top, self.classes["main"])
 
-    def _read(self, element: Element, starts: dict[str, dict[str, str]]) -> None:
+    def _read(self, element: Element, starts: Class) -> None:
         for child in element.children:
             if child.tag != "default":
                 kind = "actuator" if child.tag in ACTUATORS else child.tag
                 starts[kind] = _overlaid(starts.get(kind, {}), child.attributes)
+                _check_start(child, starts[kind])
         for nested in element.all("default"):
             name = nested.word("class")
             if name in self.classes:
                 raise ModelError(
-                    f"{nested.where}: two default classes are called {name!r}: names must differ"
+                    f"{nested.where}: two default classes are called {quoted(name)}: names must "
+                    "differ"
                 )
-            self.classes[name] = {kind: dict(start) for kind, start in starts.items()}
+            self.classes[name] = starts.new_child()
             self._read(nested, self.classes[name])
 
     def known(self, element: Element, key: str, otherwise: str) -> str:
@@ -150,8 +160,8 @@ class Defaults:
         name = element.get(key, otherwise)
         if name not in self.classes:
             raise ModelError(
-                f'{called(element)} has {key}="{name}", which is no default class: expected one '
-                f"of {', '.join(self.classes)}"
+                f'{called(element)} has {key}="{shown(name)}", which is no default class: expected '
+                f"one of {listed(list(self.classes))}"
             )
         return name
 
@@ -161,6 +171,18 @@ class Defaults:
         return replace(element, attributes=_overlaid(start, element.attributes))
 
 
+def _check_start(element: Element, start: Mapping[str, str]) -> None:
+    """Refuse what every element of a class would have to carry."""
+    if len(start) > MAX_ATTRIBUTES:
+        raise ModelError(
+            f"{called(element)} has {len(start)} attributes, those of outer default classes "
+            f"included: expected {MAX_ATTRIBUTES} at most"
+        )
+    for key in OPEN_LISTS:
+        if len(element.get(key)) > MAX_LIST:
+            raise ModelError(f"{called(element)} has {element.said(key)}: expected a few numbers")
+
+
 def _overlaid(under: Mapping[str, str], over: Mapping[str, str]) -> dict[str, str]:
     """The attributes `over`, with what they leave open from those `under` them."""
     if not ORIENTATIONS.keys().isdisjoint(over):
@@ -168,8 +190,8 @@ def _overlaid(under: Mapping[str, str], over: Mapping[str, str]) -> dict[str, st
     both = {**under, **over}
     for key in OPEN_LISTS:
         if key in under and key in over:
-            own = over[key].split()
-            both[key] = " ".join(own + under[key].split()[len(own) :])
+            own = words(over[key])
+            both[key] = " ".join(own + words(under[key])[len(own) :])
     return both
 
 
@@ -182,8 +204,8 @@ def span(element: Element, flagged: str, key: str, compiler: Compiler) -> tuple[
     limited = choice(element, flagged, ("false", "true", "auto"), "auto")
     if limited == "auto" and not compiler.autolimits and (low or high):
         raise ModelError(
-            f'{called(element)} has {key}="{element.get(key)}" but no {flagged}: expected true or '
-            'false, since <compiler> has autolimits="false"'
+            f"{called(element)} has {element.said(key)} but no {flagged}: expected true or false, "
+            'since <compiler> has autolimits="false"'
         )
     if limited == "true" and low >= high:
         raise ModelError(
@@ -209,8 +231,8 @@ def direction(vector: Vector, element: Element, key: str) -> Vector:
     length = float(np.linalg.norm(vector))
     if length < 1e-10:
         raise ModelError(
-            f'{called(element)} has {key}="{element.get(key)}", which is no direction: expected '
-            "one that is not zero"
+            f"{called(element)} has {element.said(key)}, which is no direction: expected one that "
+            "is not zero"
         )
     unit: Vector = vector / length
     return unit

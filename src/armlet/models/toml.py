@@ -1,5 +1,6 @@
 """armlet's own format: a robot a person can read and write."""
 
+import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from armlet.algebra import mirror, six
-from armlet.errors import ModelError
+from armlet.errors import ModelError, quoted, shown
 from armlet.models.dh import check_angles, check_convention, checked_row, dh_connection
 from armlet.models.file import contents
 from armlet.robot import Connection, Description, Drive, Limits, Link, Pose, Robot, described, pose
@@ -28,8 +29,20 @@ BODY = {
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 PLACE = {"xyz", "rpy", "axis", "point"}
 """What places a joint where no DH row does."""
-MAX_SHOWN = 100
-"""How many characters of a value a message shows."""
+MAX_PARTS = 20
+"""How many parts a key may have, and how deep arrays and tables may be nested."""
+SYNTAX = re.compile(
+    r'''
+      \#[^\n]*+
+    | """(?:[^"\\]++|\\.|"{1,2}(?!"))*+"{0,5}
+    | \'\'\'(?:[^']++|'{1,2}(?!'))*+'{0,5}
+    | "(?:[^"\\\n]++|\\[^\n])*+"?
+    | '[^'\n]*+'?
+    | (?P<mark> [][{}.,=\n] )
+    ''',
+    re.VERBOSE | re.DOTALL,
+)
+"""Comments and strings, whole, and the marks between them that make the structure."""
 MEANING = {"dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
 
 
@@ -41,7 +54,8 @@ class Table:
         unknown = sorted(set(data) - known)
         if unknown:
             raise ModelError(
-                f"{where}: unknown key {unknown[0]!r}: expected one of {', '.join(sorted(known))}"
+                f"{where}: unknown key {quoted(unknown[0])}: expected one of "
+                f"{', '.join(sorted(known))}"
             )
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -85,7 +99,7 @@ class Table:
     def unlike(self, key: str, wanted: str) -> ModelError:
         """The error that the value of a key is not what is wanted."""
         value = self.data.get(key)
-        found = "one table" if isinstance(value, dict) else f"{value!r:.{MAX_SHOWN}}"
+        found = "one table" if isinstance(value, dict) else quoted(value)
         found = found if key in self.data else "missing"
         return ModelError(f"{self.where}: {key} is {found}: expected {wanted}")
 
@@ -94,27 +108,51 @@ def _is_finite(x: Any) -> bool:
     return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= sys.float_info.max
 
 
+def _check_structure(text: str, file: str) -> None:
+    """Refuse long dotted keys and deep nesting, for which tomllib takes very long or gives up."""
+    line, depth, parts = 1, 0, 1
+    for match in SYNTAX.finditer(text):
+        mark = match["mark"]
+        if mark is None:
+            line += match[0].count("\n")
+        elif mark == ".":
+            parts += 1
+        else:
+            parts = 1
+            line += mark == "\n"
+            depth += (mark in "[{") - (mark in "]}")
+        if parts > MAX_PARTS:
+            raise ModelError(
+                f"{file}, line {line}: a key of more than {MAX_PARTS} parts: expected fewer"
+            )
+        if depth > MAX_PARTS:
+            raise ModelError(
+                f"{file}, line {line}: arrays or tables are nested deeper than {MAX_PARTS} levels: "
+                "expected fewer"
+            )
+
+
 def _parsed(path: Path) -> dict[str, Any]:
-    file = path.name
+    file = shown(path.name)
     try:
-        return tomllib.loads(contents(path).decode("utf-8-sig"))
+        text = contents(path).decode("utf-8-sig")
+        _check_structure(text, file)
+        return tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ModelError(
             f"{file}, line {line}: not valid TOML: the byte {error.object[error.start]:#x} is not "
             "UTF-8: save the file as UTF-8"
         ) from None
-    except RecursionError:
-        raise ModelError(
-            f"{file}: not valid TOML: arrays or tables are nested too deep: expected a few levels"
-        ) from None
-    except ValueError as error:  # of the syntax, or an integer of too many digits
-        raise ModelError(f"{file}: not valid TOML: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"{file}: not valid TOML: {shown(str(error))}") from None
+    except ValueError:
+        raise ModelError(f"{file}: an integer has thousands of digits: expected fewer") from None
 
 
 def read_toml(path: Path) -> Description:
     """The description in a TOML file."""
-    file = path.name
+    file = shown(path.name)
     top = Table(_parsed(path), file, TOP)
     if top.data.get("angles") not in ("degrees", "radians"):
         raise top.unlike("angles", "'degrees' or 'radians'")
@@ -125,19 +163,19 @@ def read_toml(path: Path) -> Description:
     base = top.text("base", "base")
     links, joints = [Link(base, where=file)], []
     for k, entry in enumerate(top.tables("body")):
-        label = f"body {entry.get('name', k + 1)!r}"
+        label = f"body {quoted(entry.get('name', k + 1))}"
         body = Table(entry, f"{file}, {label}", BODY)
         joint = _joint(body, convention, unit, links[-1].name)
         links.append(_link(body, unit))
         joints.append(joint)
     for k, entry in enumerate(top.tables("frame")):
-        frame = Table(entry, f"{file}, frame {entry.get('name', k + 1)!r}", FRAME)
+        frame = Table(entry, f"{file}, frame {quoted(entry.get('name', k + 1))}", FRAME)
         name = frame.text("name")
         links.append(Link(name, meshes=_meshes(frame, unit), where=frame.where))
         at, parent = _pose(frame, unit), frame.text("parent")
         joints.append(Connection(f"{name}_fixed", "fixed", parent, name, at, where=frame.where))
     return Description(
-        name=top.text("name", path.stem),
+        name=top.text("name", shown(path.stem)),
         links=tuple(links),
         joints=tuple(joints),
         gravity=top.numbers("gravity", 3),
@@ -199,8 +237,8 @@ def _check_place(body: Table, convention: str | None) -> None:
     given = sorted(PLACE & set(body.data))
     if convention is not None and given:
         raise ModelError(
-            f"{body.where}: {given[0]} is given, but the file has the convention {convention!r}: "
-            "expected dh alone, or no convention"
+            f"{body.where}: {given[0]} is given, but the file has the convention "
+            f"{quoted(convention)}: expected dh alone, or no convention"
         )
 
 

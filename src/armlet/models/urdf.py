@@ -1,6 +1,7 @@
 """URDF in and out."""
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import copysign, inf, pi
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from armlet.algebra import mirror, six
-from armlet.errors import ModelError
+from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.xml import Element, numbers, read_xml
 from armlet.robot import (
     HERE,
@@ -36,6 +37,8 @@ ONCE = {
 """What an element may hold one of."""
 MAX_ANGLE = 4 * pi
 """Larger angles are degrees by mistake."""
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that XML cannot hold, not even escaped."""
 UNLIMITED = 1e308
 """Stands for no limit: URDF wants a number."""
 
@@ -51,12 +54,12 @@ def read_urdf(path: Path, lock: Mapping[str, float], gravity: Sequence[float]) -
         raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
     joints = tuple(_joint(element, drives, lock) for element in root.all("joint"))
     return Description(
-        name=root.get("name", path.stem),
+        name=root.get("name", shown(path.stem)),
         links=links,
         joints=joints,
         gravity=np.array(gravity, dtype=float),
-        source=path.name,
-        where=path.name,
+        source=shown(path.name),
+        where=shown(path.name),
     )
 
 
@@ -71,7 +74,7 @@ def _origin(element: Element | None) -> Pose:
     rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
     if np.abs(rpy).max() > MAX_ANGLE:
         raise ModelError(
-            f'{element.where}: <origin rpy="{element.get("rpy")}"> turns more than twice round: '
+            f"{element.where}: <origin {element.said('rpy')}> turns more than twice round: "
             "expected radians (90 degrees are 1.5707963267948966)"
         )
     return pose(element.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy)
@@ -95,7 +98,7 @@ def _link(element: Element) -> Link:
     if inertial is None:
         return Link(name, meshes=meshes, where=element.where)
     _refuse_repeats(inertial)
-    subject = f"the <inertial> of link {name!r}"
+    subject = f"the <inertial> of link {quoted(name)}"
     mass = inertial.need("mass", subject).number("value")
     tensor = inertial.need("inertia", subject)
     at = _origin(inertial.first("origin"))
@@ -118,7 +121,7 @@ def _joint(element: Element, drives: Mapping[str, Drive], lock: Mapping[str, flo
     _refuse_repeats(element)
     name = element.word("name")
     kind = element.word("type", "revolute, continuous, prismatic or fixed")
-    subject = f"joint {name!r}"
+    subject = f"joint {quoted(name)}"
     if kind in UNSUPPORTED:
         raise ModelError(
             f"{element.where}: {subject} is {kind}, with {UNSUPPORTED[kind]}: expected revolute, "
@@ -127,8 +130,8 @@ def _joint(element: Element, drives: Mapping[str, Drive], lock: Mapping[str, flo
     mimic = element.first("mimic")
     if mimic is not None and name not in lock:
         raise ModelError(
-            f"{mimic.where}: {subject} mimics joint {mimic.get('joint')!r}, which armlet does not "
-            f"model: lock it while loading, lock={{{name!r}: 0.0}}"
+            f"{mimic.where}: {subject} mimics joint {quoted(mimic.get('joint'))}, which armlet "
+            f"does not model: lock it while loading, lock={{{quoted(name)}: 0.0}}"
         )
     axis = element.first("axis")
     return Connection(
@@ -174,7 +177,7 @@ def _drive(element: Element, drive: Drive) -> Drive:
 
 def _rotor_drives(root: Element) -> dict[str, Drive]:
     """The rotor inertia of each joint's transmission, times the gear ratio squared."""
-    names = [joint.get("name") for joint in root.all("joint")]
+    names = {joint.get("name"): None for joint in root.all("joint")}
     drives = {}
     for transmission in root.all("transmission"):
         joints = transmission.all("joint")
@@ -193,8 +196,8 @@ def _rotor_drives(root: Element) -> dict[str, Drive]:
             if joint.word("name") not in names and drive != Drive():
                 raise ModelError(
                     f"{joint.where}: the <transmission> has a rotor inertia or friction for joint "
-                    f"{joint.word('name')!r}, which does not exist: expected one of "
-                    f"{', '.join(names)}"
+                    f"{quoted(joint.word('name'))}, which does not exist: expected one of "
+                    f"{listed(list(names))}"
                 )
             drives[joint.word("name")] = drive
     return drives
@@ -207,7 +210,8 @@ def _value(element: Element, *tags: str) -> float | None:
         if child is not None:
             if "value" in child.attributes:
                 return child.number("value")
-            return float(numbers(child.text, 1, f"{child.where}: <{tag}>{child.text}</{tag}>")[0])
+            subject = f"{child.where}: <{tag}>{shown(child.text)}</{tag}>"
+            return float(numbers(child.text, 1, subject)[0])
     return None
 
 
@@ -217,6 +221,7 @@ def _value(element: Element, *tags: str) -> float | None:
 def urdf_text(robot: Robot) -> str:
     """The robot as URDF: the file's links and frames, merged bodies as one."""
     description = _on_axes(described(robot))
+    _check_characters(description)
     lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(description.name)}>"]
     for link in description.links:
         lines += _link_lines(link)
@@ -225,6 +230,20 @@ def urdf_text(robot: Robot) -> str:
     for joint in description.joints:
         lines += _transmission_lines(joint)
     return "\n".join([*lines, "</robot>", ""])
+
+
+def _check_characters(description: Description) -> None:
+    """Refuse names that could be written but not read back."""
+    texts = [("robot", description.name)]
+    texts += [("link", link.name) for link in description.links]
+    texts += [("joint", joint.name) for joint in description.joints]
+    texts += [("mesh", mesh.file) for link in description.links for mesh in link.meshes]
+    for kind, text in texts:
+        if found := FORBIDDEN.search(text):
+            raise ModelError(
+                f"{kind} {quoted(text)} cannot be written as URDF: XML has no character "
+                f"{quoted(found[0])}; rename it, or write TOML"
+            )
 
 
 def _on_axes(description: Description) -> Description:
@@ -307,9 +326,9 @@ def _joint_lines(joint: Connection) -> list[str]:
             for key, value in joint.limits._asdict().items()
             if joint.kind != "continuous" or key not in ("lower", "upper")
         }
-        listed = " ".join(f'{key}="{value!r}"' for key, value in limits.items())
+        written = " ".join(f'{key}="{value!r}"' for key, value in limits.items())
         viscous, coulomb = float(joint.drive.viscous), float(joint.drive.coulomb)
-        lines += [f"    <axis xyz={_list(joint.axis)}/>", f"    <limit {listed}/>"]
+        lines += [f"    <axis xyz={_list(joint.axis)}/>", f"    <limit {written}/>"]
         if viscous or coulomb:
             lines.append(f'    <dynamics damping="{viscous!r}" friction="{coulomb!r}"/>')
     return [*lines, "  </joint>"]

@@ -1,8 +1,9 @@
 """A small XML reader that keeps line numbers and refuses what a robot file never needs.
 
-No document type, so no entities and no external references; bounded in size and depth.
+No document type, so no entities and no external references; bounded in size, depth and number.
 """
 
+import re
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -10,14 +11,21 @@ from xml.parsers import expat
 
 import numpy as np
 
-from armlet.errors import ModelError
+from armlet.errors import ModelError, shown
 from armlet.models.file import contents
 from armlet.scalar import Vector
 
 MAX_DEPTH = 200
+MAX_ELEMENTS = 200_000
+MAX_ATTRIBUTES = 100
+"""Of one element, those of its default class included."""
+MAX_NAME = 200
+"""Characters of a tag or an attribute's name."""
+NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
+"""A number as C writes it in decimal; float takes 1_0 and the digits of all scripts too."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Element:
     """A tag with its attributes, its children and the place it was found at."""
 
@@ -38,7 +46,7 @@ class Element:
 
     def first(self, tag: str) -> "Element | None":
         """The first child with a tag, or None."""
-        return next(iter(self.all(tag)), None)
+        return next((child for child in self.children if child.tag == tag), None)
 
     def need(self, tag: str, subject: str) -> "Element":
         """The first child with a tag, which must be there."""
@@ -49,6 +57,10 @@ class Element:
 
     def get(self, key: str, default: str = "") -> str:
         return self.attributes.get(key, default)
+
+    def said(self, key: str) -> str:
+        """An attribute for a message, as the file says it."""
+        return f'{key}="{shown(self.get(key))}"'
 
     def word(self, key: str, wanted: str = "a name") -> str:
         """An attribute that must be there."""
@@ -68,68 +80,106 @@ class Element:
                 wanted = "a number" if n == 1 else "numbers"
                 raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
             return np.array(default, dtype=float)
-        return numbers(text, n, f'{self.where}: <{self.tag} {key}="{text}">')
+        return numbers(text, n, f"{self.where}: <{self.tag} {self.said(key)}>")
+
+
+def words(text: str) -> list[str]:
+    """The parts of a text between the white space of XML; Python knows other spaces too."""
+    return re.findall("[^ \t\r\n]+", text)
 
 
 def numbers(text: str, n: int | None, subject: str) -> Vector:
     """The finite numbers in a text, n of them if n is given."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
-    try:
-        values = [float(word) for word in text.split()]
-    except ValueError:
-        raise ModelError(f"{subject}: expected {wanted}") from None
-    if n is not None and len(values) != n:
+    found = words(text)
+    if not all(map(NUMBER.fullmatch, found)):
+        raise ModelError(f"{subject}: expected {wanted}")
+    if n is not None and len(found) != n:
         plural = "numbers" if n > 1 else "number"
-        raise ModelError(f"{subject} has {len(values)} values: expected {n} {plural}")
+        raise ModelError(f"{subject} has {len(found)} values: expected {n} {plural}")
+    values = [float(word) for word in found]
     if not all(isfinite(value) for value in values):
         raise ModelError(f"{subject}: expected {wanted}")
     return np.array(values)
 
 
+class _Builder:
+    """The elements that a parser reports, put together."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.count = 0
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.refuse
+        self.parser.EntityDeclHandler = self.refuse
+        self.pieces: list[list[str]] = []
+        """The text of each open element; a string that grows would be copied every time."""
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
+        self.count += 1
+        if excess := _excess(element, len(self.open), self.count):
+            raise ModelError(f"{element.where}: <{shown(tag)}> {excess}")
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+        self.pieces.append([])
+
+    def end(self, _: str) -> None:
+        self.open.pop().text = "".join(self.pieces.pop())
+
+    def characters(self, text: str) -> None:
+        self.pieces[-1].append(text)
+
+    def refuse(self, *_: object) -> None:
+        raise ModelError(
+            f"{self.file}, line {self.parser.CurrentLineNumber}: a document type or entity "
+            "declaration: expected plain elements (entities are refused for safety)"
+        )
+
+
+def _excess(element: Element, depth: int, count: int) -> str:
+    """What no robot file needs and would take long to read, in words; else nothing."""
+    if depth >= MAX_DEPTH:
+        return (
+            f"is nested deeper than {MAX_DEPTH} elements: expected fewer (no robot file needs as "
+            "many)"
+        )
+    if count > MAX_ELEMENTS:
+        return f"is one of more than {MAX_ELEMENTS} elements: expected the description of one robot"
+    if len(element.attributes) > MAX_ATTRIBUTES:
+        return f"has {len(element.attributes)} attributes: expected {MAX_ATTRIBUTES} at most"
+    longest = max((element.tag, *element.attributes), key=len)
+    if len(longest) > MAX_NAME:
+        return (
+            f"has the name {shown(longest)} of {len(longest)} characters: expected {MAX_NAME} at "
+            "most"
+        )
+    return ""
+
+
 def read_xml(path: Path) -> Element:
     """The root element of a file."""
-    data, file = contents(path), path.name
-    parser = expat.ParserCreate()
-    open_elements: list[Element] = []
-    roots: list[Element] = []
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, file, parser.CurrentLineNumber)
-        if len(open_elements) >= MAX_DEPTH:
-            raise ModelError(
-                f"{element.where}: <{tag}> is nested deeper than {MAX_DEPTH} elements: expected "
-                "fewer (no robot file needs as many)"
-            )
-        (open_elements[-1].children if open_elements else roots).append(element)
-        open_elements.append(element)
-
-    def end(_: str) -> None:
-        open_elements.pop()
-
-    def characters(text: str) -> None:
-        open_elements[-1].text += text
-
-    def refuse(*_: object) -> None:
-        raise ModelError(
-            f"{file}, line {parser.CurrentLineNumber}: a document type or entity declaration: "
-            "expected plain elements (entities are refused for safety)"
-        )
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
+    data, file = contents(path), shown(path.name)
+    builder = _Builder(file)
     try:
-        parser.Parse(data, True)
+        builder.parser.Parse(data, True)
     except expat.ExpatError as error:
-        reason = _reason(
-            expat.ErrorString(error.code), data[parser.ErrorByteIndex :], open_elements
-        )
+        rest = data[builder.parser.ErrorByteIndex :][:1]
+        reason = _reason(expat.ErrorString(error.code), rest, builder.open)
         raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
     except (LookupError, ValueError) as error:
-        raise ModelError(f"{file}, line 1: {error}: save the file as UTF-8") from None
-    return roots[0]
+        raise ModelError(f"{file}, line 1: {shown(str(error))}: save the file as UTF-8") from None
+    assert builder.root is not None  # the parser refuses a file without one
+    return builder.root
 
 
 def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:

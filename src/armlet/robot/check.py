@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armlet.errors import ModelError, ModelWarning
+from armlet.errors import ModelError, ModelWarning, listed, quoted
 from armlet.robot.parts import MAX_SIZE
 
 if TYPE_CHECKING:
     from armlet.robot.description import Connection, Description, Link
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
+MAX_NAME = 1000
+"""Characters of a name; it is printed in tables, comments and messages."""
 DOUBT = 1e-9
 """How far, relative to its size, an inertia may be off before it is called doubtful."""
 
@@ -24,45 +26,54 @@ def check(description: "Description", strict: bool) -> None:
     With `strict` the doubtful is an error too.
     """
     where = description.where
-    _check_names(description.links, "link", where)
-    _check_names(description.joints, "joint", where)
+    _check_length(description.name, f"{where}: the robot")
+    check_names(((link.name, link.where or where) for link in description.links), "link")
+    check_names(((joint.name, joint.where or where) for joint in description.joints), "joint")
     for link in description.links:
-        _check_link(link, f"{link.where or where}: link {link.name!r}", strict)
+        _check_link(link, f"{link.where or where}: link {quoted(link.name)}", strict)
     known = {link.name for link in description.links}
     parent_of: dict[str, str] = {}
     for joint in description.joints:
-        subject = f"{joint.where or where}: joint {joint.name!r}"
+        subject = f"{joint.where or where}: joint {quoted(joint.name)}"
         _check_joint(joint, subject, strict)
         for end, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in known:
                 raise ModelError(
-                    f"{subject} has the {end} {name!r}, which does not exist: expected one of "
-                    f"{', '.join(sorted(known))}"
+                    f"{subject} has the {end} {quoted(name)}, which does not exist: expected one "
+                    f"of {listed(sorted(known))}"
                 )
         if joint.child in parent_of:
             raise ModelError(
-                f"{subject} has the child {joint.child!r}, which is the child of joint "
-                f"{parent_of[joint.child]!r} already: expected a tree, one joint a link"
+                f"{subject} has the child {quoted(joint.child)}, which is the child of joint "
+                f"{quoted(parent_of[joint.child])} already: expected a tree, one joint a link"
             )
         parent_of[joint.child] = joint.name
     if description.tool is not None and description.tool not in known:
         raise ModelError(
-            f"{where}: the tool is {description.tool!r}, which does not exist: expected one of "
-            f"{', '.join(sorted(known))}"
+            f"{where}: the tool is {quoted(description.tool)}, which does not exist: expected one "
+            f"of {listed(sorted(known))}"
         )
     _check_finite(description.gravity, f"{where}: gravity")
 
 
-def _check_names(items: Iterable[Any], kind: str, where: str) -> None:
+def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
+    """Refuse names that are missing, very long or given twice; each comes with its place."""
     seen: set[str] = set()
-    for item in items:
-        if not item.name:
-            raise ModelError(f"{item.where or where}: a {kind} has no name: expected one")
-        if item.name in seen:
-            raise ModelError(
-                f"{item.where or where}: two {kind}s are called {item.name!r}: names must differ"
-            )
-        seen.add(item.name)
+    for name, where in named:
+        if not name:
+            raise ModelError(f"{where}: a {kind} has no name: expected one")
+        if name in seen:
+            raise ModelError(f"{where}: two {kind}s are called {quoted(name)}: names must differ")
+        _check_length(name, f"{where}: a {kind}")
+        seen.add(name)
+
+
+def _check_length(name: str, subject: str) -> None:
+    if len(name) > MAX_NAME:
+        raise ModelError(
+            f"{subject} is called {quoted(name)}, a name of {len(name)} characters: expected "
+            f"{MAX_NAME} at most"
+        )
 
 
 def _check_finite(numbers: Any, subject: str) -> None:
@@ -75,7 +86,9 @@ def _check_finite(numbers: Any, subject: str) -> None:
 
 def _check_joint(joint: "Connection", subject: str, strict: bool) -> None:
     if joint.kind not in KINDS:
-        raise ModelError(f"{subject} is of kind {joint.kind!r}: expected one of {', '.join(KINDS)}")
+        raise ModelError(
+            f"{subject} is of kind {quoted(joint.kind)}: expected one of {', '.join(KINDS)}"
+        )
     _check_finite(joint.pose.r, f"{subject}: its origin")
     _check_finite(joint.pose.R, f"{subject}: its orientation")
     if joint.kind == "fixed":

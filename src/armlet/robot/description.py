@@ -4,14 +4,15 @@ Every loader ends in a `Description` and every writer starts from one; `assemble
 Robot in canonical frames, `described` turns a Robot back.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from heapq import heappop, heappush
 
 import numpy as np
 
 from armlet.algebra import mirror, point_inertia, six, vector
-from armlet.errors import ModelError
+from armlet.errors import ModelError, listed, quoted
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Drive, Frame, Joint, Limits
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -142,15 +143,13 @@ def locked(
     unknown = sorted(set(lock) - set(moving))
     if unknown:
         raise ModelError(
-            f"{where or 'lock'}: no moving joint is called {unknown[0]!r}: expected one of "
-            f"{', '.join(moving)}"
+            f"{where or 'lock'}: no moving joint is called {quoted(unknown[0])}: expected one "
+            f"of {listed(moving)}"
         )
     return [_fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
 
 
 def _fixed_at(joint: Connection, q: float) -> Connection:
-    if not isfinite(q):
-        raise ModelError(f"joint {joint.name!r} cannot be locked at {q}: expected a finite number")
     axis = joint.axis / np.linalg.norm(joint.axis)
     if joint.kind == "prismatic":
         moved = Pose(np.eye(3), q * axis)
@@ -165,47 +164,55 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
     children = {joint.child for joint in joints}
     roots = [link for link in description.links if link.name not in children]
     if not roots:
-        loop = " -> ".join(_loop({j.child: j.parent for j in joints}))
         raise ModelError(
             f"{joints[0].where or description.where}: every link has a parent, the joints form a "
-            f"loop: {loop}; armlet takes trees: cut the loop by removing one joint"
+            f"loop: {_loop(joints)}; armlet takes trees: cut the loop by removing one joint"
         )
     if len(roots) > 1:
         raise ModelError(
-            f"{roots[1].where or description.where}: two links have no parent, {roots[0].name!r} "
-            f"and {roots[1].name!r}: expected one base; join them by a fixed joint or remove one"
+            f"{roots[1].where or description.where}: two links have no parent, "
+            f"{quoted(roots[0].name)} and {quoted(roots[1].name)}: expected one base; join them by "
+            "a fixed joint or remove one"
         )
     return roots[0].name
 
 
-def _loop(parent: Mapping[str, str]) -> list[str]:
-    """The links of a loop, if following parents from any link gets into one."""
+def _loop(joints: Sequence[Connection]) -> str:
+    """The links of a loop in words, if following parents from any link gets into one."""
+    parent = {joint.child: joint.parent for joint in joints}
+    seen: set[str] = set()
     for name in parent:
-        path = [name]
-        while (name := parent.get(name, "")) and name not in path:
-            path.append(name)
-        if name:
-            return [*path[path.index(name) :], name]
-    return []
+        path: dict[str, None] = {}
+        while name in parent and name not in seen:
+            seen.add(name)
+            path[name] = None
+            name = parent[name]
+        if name in path:
+            links = list(path)
+            return listed([*links[links.index(name) :], name], " -> ")
+    return ""
 
 
 def _parents_first(
     description: Description, joints: Sequence[Connection], base: str
 ) -> list[Connection]:
     """The joints in the order of the file as far as a parent comes before its children."""
+    carried = defaultdict(list)
+    for k, joint in enumerate(joints):
+        carried[joint.parent].append(k)
+    ready = carried.pop(base, [])  # a heap: the first in the file comes first
     ordered: list[Connection] = []
-    reached, waiting = {base}, list(joints)
-    while waiting:
-        ready = next((joint for joint in waiting if joint.parent in reached), None)
-        if ready is None:
-            loop = " -> ".join(_loop({j.child: j.parent for j in waiting}))
-            raise ModelError(
-                f"{waiting[0].where or description.where}: the joints form a loop: {loop}; "
-                "armlet takes trees: cut the loop by removing one joint"
-            )
-        ordered.append(ready)
-        reached.add(ready.child)
-        waiting.remove(ready)
+    while ready:
+        joint = joints[heappop(ready)]
+        ordered.append(joint)
+        for k in carried.pop(joint.child, ()):
+            heappush(ready, k)
+    if carried:
+        waiting = [joints[k] for k in sorted(k for indices in carried.values() for k in indices)]
+        raise ModelError(
+            f"{waiting[0].where or description.where}: the joints form a loop: {_loop(waiting)}; "
+            "armlet takes trees: cut the loop by removing one joint"
+        )
     return ordered
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, mirror, point_inertia, six, vector
-from armlet.errors import DataError, ModelError
+from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.robot.displacement import Displacement, Screw, displacement
 from armlet.robot.parts import BASE, MAX_SIZE, PHI, Drive, Frame, Joint, Row
 from armlet.robot.pose import Pose
@@ -176,9 +176,10 @@ class Robot:
         """A named frame; by default the tool."""
         name = self.tool if name is None else name
         if name is None or name not in self.frames:
-            missing = "tool frame" if name is None else f"frame {name!r}"
+            missing = "tool frame" if name is None else f"frame {quoted(name)}"
             raise ModelError(
-                f"robot {self.name!r} has no {missing}: name one of {', '.join(self.frames)}"
+                f"robot {quoted(self.name)} has no {missing}: name one of "
+                f"{listed(list(self.frames))}"
             )
         return self.frames[name]
 
@@ -339,14 +340,14 @@ def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) ->
     try:
         array = np.array(values, dtype=object)
     except ValueError:  # nested in an uneven way
-        raise DataError(f"{subject} is {values!r:.100}: expected {wanted}") from None
+        raise DataError(f"{subject} is {quoted(values)}: expected {wanted}") from None
     if array.shape not in shapes:
         raise DataError(f"{subject} has shape {array.shape}: expected {wanted}")
     for x in array.flat:
         is_number = isinstance(x, int | float | np.number)
         if not (abs(x) < MAX_SIZE if is_number else type(x) is not str and np.ndim(x) == 0):
             raise DataError(
-                f"{subject} has the entry {x!r:.100}: expected {wanted}, finite and below "
+                f"{subject} has the entry {quoted(x)}: expected {wanted}, finite and below "
                 f"{MAX_SIZE:g} in size"
             )
     return array
