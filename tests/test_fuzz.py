@@ -111,7 +111,8 @@ def reasons(trial, folder, **options):
     return [(failure.seed, failure.reason.strip().splitlines()[-1]) for failure in result.failures]
 
 
-def test_a_crash_a_hang_and_an_exhausted_memory_are_failures(tmp_path):
+def test_a_crash_a_hang_and_an_exhausted_memory_are_failures(tmp_path, monkeypatch):
+    monkeypatch.setattr("fuzz.worker.crowding", lambda: 1)
     assert reasons(passes, tmp_path) == []
     died = "the process: killed by SIGSEGV"
     assert reasons(crashes, tmp_path) == [(5, died), (6, died)]

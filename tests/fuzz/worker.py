@@ -1,6 +1,7 @@
 """One process after another that tries seeds and may crash, hang or run out of memory."""
 
 import faulthandler
+import os
 import resource
 import shutil
 import signal
@@ -28,7 +29,7 @@ class Class(NamedTuple):
     trial: Trial
     about: str
     limit: float = 60
-    """Seconds of one trial."""
+    """Seconds of one trial on a core of its own."""
     memory: float = 0
     """Bytes of address space of the process; 0 where there is no limit."""
     share: float = 1
@@ -49,6 +50,11 @@ def failure(trial: Trial, seed: int, folder: Path) -> str:
     return ""
 
 
+def crowding() -> float:
+    """How many processes share a core of this machine now, at least one."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 class Worker:
     """A process that tries the seeds it is given, one at a time."""
 
@@ -67,13 +73,13 @@ class Worker:
     def failure(self, seed: int) -> str:
         """What failed with a seed, or an empty text; the worker may not be alive afterwards."""
         self.pipe.send(seed)
-        return self._answer(self.limit)
+        return self._answer(self.limit * crowding())
 
     def _answer(self, seconds: float) -> str:
         try:
             if self.pipe.poll(seconds):
                 return str(self.pipe.recv())
-            ended = f"no end after {seconds} s"
+            ended = f"no end after {seconds:.3g} s"
         except EOFError:
             self.process.join()
             code = self.process.exitcode or 0
