@@ -9,7 +9,7 @@ import numpy as np
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.dynamics.singular import joint_without_inertia
-from armlet.errors import ArmletError, CompileError, ModelError
+from armlet.errors import ArmletError, CompileError, ModelError, listed, quoted
 from armlet.graph import Graph, Program, traced
 from armlet.minimal import lumped
 from armlet.robot import Arrangement, Robot
@@ -181,7 +181,9 @@ def tracing_of(
 def known(name: str, table: Mapping[str, Any], kind: str) -> str:
     """The name, if it is in the table."""
     if name not in table:
-        raise ArmletError(f"no {kind} is called {name!r}: expected one of {', '.join(table)}")
+        raise ArmletError(
+            f"no {kind} is called {quoted(name)}: expected one of {listed(list(table))}"
+        )
     return name
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from armlet.codegen.c import DTYPES, LANGUAGES, identifier, named
-from armlet.graph import Program
+from armlet.graph import OPERATIONS, Program
 
 STATES = 5
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 """Relative to the largest value of a result."""
+LARGEST_ROUNDING = 64
+"""How many units in the last place of the largest intermediate value rounding may add up to."""
 Array = np.ndarray[Any, Any]
 
 TEST = """\
@@ -25,9 +27,11 @@ TEST = """\
 #include <math.h>
 #include <stdio.h>
 
-static int differs(const char *name, int count, const @T *found, const double *expected)
+/* The error is relative to the largest expected value, but a value below `least` is rounding. */
+static int differs(const char *name, int count, const @T *found, const double *expected,
+                   double least)
 {
-    double scale = 0.0;
+    double scale = least;
     double largest = 0.0;
     int failed = 0;
     for (int k = 0; k < count; k++) {
@@ -96,6 +100,8 @@ def _check(name: str, program: Program, states: Mapping[str, Array], dtype: str)
     with np.errstate(all="ignore"):
         found = program.function(np)(*(states[key] for key in program.inputs))
     expected = dict(zip(results, [found] if program.single else found, strict=True))
+    rounding = LARGEST_ROUNDING * float(np.finfo(dtype).eps) * _largest_value(program, states)
+    least = rounding / float(TOLERANCE[dtype])
     sizes = {_state(key): prod(shape) for key, shape in program.inputs.items()}
     sizes |= {result: values[0].size for result, values in expected.items()}
     return CHECK.format(
@@ -105,9 +111,26 @@ def _check(name: str, program: Program, states: Mapping[str, Array], dtype: str)
         results="\n".join(f"    {DTYPES[dtype]} {y}[{x.size}];" for y, x in expected.items()),
         arguments=", ".join(f"{array} + {size} * k" for array, size in sizes.items()),
         comparisons="\n        | ".join(
-            f'differs("{name}", {x.size}, {y}, {name}_{y})' for y, x in expected.items()
+            f'differs("{name}", {x.size}, {y}, {name}_{y}, {least!r})' for y, x in expected.items()
         ),
     )
+
+
+def _largest_value(program: Program, states: Mapping[str, Array]) -> float:
+    """The largest finite value that any operation of the program has at these states."""
+    values = []
+
+    def meaning(op: str, *operands: Any) -> Any:
+        if op == "input":
+            value = states[operands[0]].reshape(STATES, -1)[:, operands[1]]
+        else:
+            value = OPERATIONS[op](*operands)
+        values.append(np.abs(value).max())
+        return value
+
+    with np.errstate(all="ignore"):
+        program.replay(meaning)
+    return float(max((x for x in values if np.isfinite(x)), default=0.0))
 
 
 def _array(name: str, values: Array, dtype: str) -> str:

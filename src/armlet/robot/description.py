@@ -278,8 +278,9 @@ def described(robot: Robot) -> Description:
                 drive=robot.drives[i],
             )
         )
+    moving = set(robot.links)
     for name, (i, at) in robot.frames.items():
-        if name not in robot.links and name != robot.base_link:
+        if name not in moving and name != robot.base_link:
             parent = robot.base_link if i == BASE else robot.links[i]
             links.append(Link(name, meshes=robot.meshes.get(name, ())))
             joints.append(

@@ -206,10 +206,10 @@ class Chooser:
     def _place_first(self, i: int) -> None:
         """Choose the base's frame as that of its main child at zero, whose row is then empty."""
         mount, line = self.mounts[i], self.lines[i]
-        base_x, base_y, _, base_o = in_frame(mount.pose.inverse())
+        base_x, base_y, _, _ = in_frame(mount.pose.inverse())
         along_x = size(np.cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
         level = self.levels[i]
-        origin = level if level is not None else base_o if line.point is None else line.point
+        origin = mount.point if level is None else level
         x = self._outward(i, Line(line.axis, origin), base_y if along_x else base_x)
         self.own[i] = Pose(np.column_stack([x, np.cross(line.axis, x), line.axis]), origin)
         self.own[BASE] = mount.pose @ self.own[i]
