@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from armlet.api import load
 from armlet.cli.measure import DTYPES, THREADS, TIMED, machine, measured
 from armlet.cli.rivals import rivals
 from armlet.errors import ArmletError
-from armlet.models import load
 
 
 def bench(
