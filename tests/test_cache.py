@@ -150,7 +150,7 @@ ELSEWHERE = {
     "another CPU": (engine, "cpu", lambda: HERE._replace(name="x86-64")),
     "other features": (engine, "cpu", lambda: HERE._replace(features="")),
     "another llvmlite": (llvmlite, "__version__", "0.0"),
-    "another armlet": (armlet, "__version__", "0.0"),
+    "another armlet": (armlet.version, "__version__", "0.0"),
     "another format": (cache, "FORMAT", "0"),
 }
 # fmt: on

@@ -9,9 +9,9 @@ import armlet
 
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
-    "errors", "scalar", "algebra", "robot", "models", "minimal", "dynamics", "graph", "codegen",
-    "runtime", "tracing", "search", "simulation", "identification", "report", "api", "literature",
-    "cli",
+    "version", "errors", "scalar", "algebra", "robot", "models", "minimal", "dynamics", "graph",
+    "codegen", "runtime", "tracing", "search", "simulation", "identification", "report", "api",
+    "literature", "cli",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}
 
@@ -21,8 +21,8 @@ def layer(path):
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imports(path):
-    """The layers of armlet that a file imports from, but for type checking."""
+def imported(path):
+    """The names of armlet that a file imports, in functions too, but not for type checking."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
@@ -34,12 +34,24 @@ def imports(path):
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         for name in names:
-            parts = name.split(".")
-            if parts[0] == "armlet" and len(parts) > 1 and parts[1] in ORDER:
-                yield parts[1]
+            if name.split(".")[0] == "armlet":
+                yield name
 
 
-FILES = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
+def imports(path):
+    """The layers of armlet that a file imports from."""
+    for name in imported(path):
+        parts = name.split(".")
+        if len(parts) > 1 and parts[1] in ORDER:
+            yield parts[1]
+
+
+EVERY = list(SOURCE.rglob("*.py"))
+FILES = [path for path in EVERY if path != SOURCE / "__init__.py"]
+KNOWN_CYCLES = {
+    frozenset({"dynamics.linear", "dynamics.linear.cartesian", "dynamics.linear.forward"}),
+}
+"""Cycles of modules that are still there."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -48,6 +60,50 @@ def test_a_file_imports_only_from_layers_above(path):
     for other in imports(path):
         assert other == own or ORDER.index(other) < ORDER.index(own)
         assert (own, other) not in STRANGERS
+
+
+def module(path):
+    """The name of a module as it is imported, the package's own name left out."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def module_imports():
+    """For each module of armlet those that it imports from, a package by its own names only."""
+    modules = {module(path): path for path in EVERY}
+    found = {}
+    for name, path in modules.items():
+        asked = [x.removeprefix("armlet").lstrip(".") for x in imported(path)]
+        found[name] = {x if x in modules else x.rpartition(".")[0] for x in asked} - {name}
+    return found
+
+
+def cycles(graph):
+    """The sets of modules that all reach one another."""
+
+    def reached(start):
+        seen, waiting = set(), [start]
+        while waiting:
+            for other in graph[waiting.pop()] - seen:
+                seen.add(other)
+                waiting.append(other)
+        return seen
+
+    after = {name: reached(name) for name in graph}
+    return {
+        frozenset(other for other in after[name] if name in after[other])
+        for name in graph
+        if name in after[name]
+    }
+
+
+def test_no_module_imports_itself_through_others():
+    assert cycles(module_imports()) <= KNOWN_CYCLES
+
+
+def test_a_cycle_of_modules_is_seen():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}
+    assert cycles(graph) == {frozenset({"b", "c"})}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -59,5 +115,3 @@ def test_every_public_name_exists_and_has_a_docstring():
     for name in armlet.__all__:
         value = getattr(armlet, name)
         assert isinstance(value, dict) or value.__doc__, name
-    for name in armlet.api.METHODS:
-        assert getattr(armlet.Robot, name).__doc__, name

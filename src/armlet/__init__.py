@@ -1,6 +1,15 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
-from armlet.api import cheapest, compile, formulations, minimal_parameters, trace
+from armlet.api import (
+    Robot,
+    cheapest,
+    compile,
+    formulations,
+    general_arm,
+    load,
+    minimal_parameters,
+    trace,
+)
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.errors import (
     ArmletError,
@@ -12,12 +21,11 @@ from armlet.errors import (
 )
 from armlet.graph import Count, Program
 from armlet.minimal import MinimalParameters, equivalence
-from armlet.models import catalogue, general_arm, load
-from armlet.robot import Arrangement, Robot
+from armlet.models import catalogue
+from armlet.robot import Arrangement
 from armlet.runtime import Kernel
 from armlet.search import Found, Step
-
-__version__ = "0.1.0"
+from armlet.version import __version__
 
 __all__ = [
     "FORMULATIONS",
@@ -38,6 +46,7 @@ __all__ = [
     "Quantity",
     "Robot",
     "Step",
+    "__version__",
     "catalogue",
     "cheapest",
     "compile",

@@ -63,12 +63,16 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     return (cos(angle), sin(angle)) if k is None else QUARTER_TURNS[k % 4]
 
 
+DERIVATIVES: dict[type, Callable[[Sequence[Scalar], Sequence[Scalar], str], Matrix]] = {}
+"""How scalars of a type that records how they came about are differentiated: ∂y/∂x, by a mode."""
+
+
 def slopes(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
     """The matrix of ∂y/∂x of scalars that know how they came about, which traced ones do."""
-    own = getattr(x[0], "slopes", None)
-    if own is None:
-        raise TypeError(f"{type(x[0]).__name__} scalars do not know their derivatives: trace first")
-    return own(y, x, mode)
+    kind = type(x[0])
+    if kind not in DERIVATIVES:
+        raise TypeError(f"{kind.__name__} scalars do not know their derivatives: trace first")
+    return DERIVATIVES[kind](y, x, mode)
 
 
 def is_zero(x: Scalar) -> bool:

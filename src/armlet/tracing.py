@@ -12,7 +12,7 @@ from armlet.dynamics.singular import joint_without_inertia
 from armlet.errors import ArmletError, CompileError, ModelError, listed, quoted
 from armlet.graph import Graph, Program, traced
 from armlet.minimal import lumped
-from armlet.robot import Arrangement, Robot
+from armlet.robot import Arrangement, RobotModel
 from armlet.scalar import Symbol
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
@@ -24,7 +24,7 @@ AS_IT_IS = Arrangement()
 class Tracing:
     """A quantity asked of a robot, whatever the formulation."""
 
-    robot: Robot
+    robot: RobotModel
     quantity: str
     kinds: Mapping[str, str]
     """How each group of constants enters."""
@@ -95,9 +95,7 @@ class Tracing:
         late = any(self.kinds[group] == "argument" for group in ("geometry", "inertia", "drive"))
         if self.asked.inverts != "inertia_matrix" or late or robot.symbols:
             return
-        if "joint_without_inertia" not in robot.memory:
-            robot.memory["joint_without_inertia"] = joint_without_inertia(robot)
-        i = robot.memory["joint_without_inertia"]
+        i = robot.once("joint_without_inertia", lambda: joint_without_inertia(robot))
         if i is not None:
             raise ModelError(
                 f"joint {robot.joints[i].name!r} of robot {robot.name!r} can move without moving "
@@ -153,7 +151,7 @@ class Tracing:
 
 
 def tracing_of(
-    robot: Robot,
+    robot: RobotModel,
     quantity: str,
     constants: Mapping[str, str],
     minimal: bool,
@@ -187,7 +185,9 @@ def known(name: str, table: Mapping[str, Any], kind: str) -> str:
     return name
 
 
-def _check_mass(robot: Robot, quantity: str, asked: Quantity, kinds: Mapping[str, str]) -> None:
+def _check_mass(
+    robot: RobotModel, quantity: str, asked: Quantity, kinds: Mapping[str, str]
+) -> None:
     """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
     if "inertia" in asked.reads and kinds["inertia"] == "fixed" and not robot.symbols:
         weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)

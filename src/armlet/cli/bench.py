@@ -9,10 +9,10 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from armlet.api import load
 from armlet.cli.measure import DTYPES, THREADS, TIMED, machine, measured
 from armlet.cli.rivals import rivals
 from armlet.cli.terminal import Terminal, styled
-from armlet.models import load
 from armlet.models.file import check_writable, shown_path, write
 
 

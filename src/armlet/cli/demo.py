@@ -6,11 +6,10 @@ import typer
 from rich.progress import track
 from rich.table import Table
 
-from armlet.api import trace
+from armlet.api import load, trace
 from armlet.cli.deviation import deviation, random_states
 from armlet.cli.terminal import Terminal
 from armlet.dynamics import QUANTITIES, definition
-from armlet.models import load
 
 STATES = 20
 BEST_TOOL = {"inverse_dynamics": (345, 296), "inertia_matrix": (273, 189)}

@@ -89,6 +89,7 @@ def measured(
     states = random_states(quantity, arm.n, rows(kernels["float64"]))
     count = program.count()
     one = [np.ascontiguousarray(x[0]) for x in states]
+    getattr(arm, quantity)(*one)  # from now on the method is the compiled entry
     calls = {"armlet": Timed(getattr(arm, quantity), tuple(one))}
     for rival in rivals:
         if quantity in rival.calls:

@@ -1,5 +1,5 @@
 """Programs printed for a target: a table of operations, and a frame around it."""
 
-from armlet.codegen.c import source
+from armlet.codegen import c
 
-__all__ = ["source"]
+__all__ = ["c"]

@@ -7,6 +7,7 @@ before it writes, so that a result may take the place of an argument.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from textwrap import indent, wrap
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from armlet.codegen.expand import expanded
 from armlet.errors import CompileError
-from armlet.graph import Program
+from armlet.graph import PRINTERS, Program
 
 TABLE = {
     "input": "const {T} {out} = {0}[{1}];",
@@ -244,41 +245,11 @@ def checked(program: Program, target: str, dtype: str) -> Language:
     return LANGUAGES[target]
 
 
-def source(
-    program: Program, target: str = "c", *, name: str | None = None, dtype: str = "float64"
-) -> str:
-    """The program as source code.
-
-    Parameters
-    ----------
-    target : {"c", "cpp", "cuda"}
-        A C99 function; a C++ template; a CUDA device function and a kernel, one state a thread.
-    name : str, optional
-        What the function is called, made an identifier; by default what the program computes.
-    dtype : {"float64", "float32"}
-        What it computes in; a template leaves that open.
-
-    Returns
-    -------
-    str
-        Same program, same text. Its arguments are arrays, the inputs and then the outputs.
-
-    Examples
-    --------
-    >>> import armlet
-    >>> program = armlet.trace(armlet.load("planar2r"), "friction_torque")
-    >>> print(program.source("c", name="friction"))
-    #include <math.h>
-    <BLANKLINE>
-    /* 0M 0A */
-    void friction(const double qd[2], double out[2])
-    {
-        (void)qd;
-        out[0] = 0.0;
-        out[1] = 0.0;
-    }
-    <BLANKLINE>
-    """
+def printed(target: str, program: Program, name: str, dtype: str) -> str:
+    """The program as source code of one of the languages here; see `Program.source`."""
     language = checked(program, target, dtype)
-    text = definition(expanded(program), identifier(name or program.name), language, dtype)
+    text = definition(expanded(program), identifier(name), language, dtype)
     return f"{language.preamble}\n{text}" if language.preamble else text
+
+
+PRINTERS.update({target: partial(printed, target) for target in LANGUAGES})

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from string import Template
 from textwrap import wrap
 
@@ -20,6 +19,7 @@ from armlet.codegen.c import (
 from armlet.codegen.selftest import TEST, test_words
 from armlet.graph import Program
 from armlet.robot import Robot
+from armlet.version import __version__
 
 MARK = "Written by armlet"
 """What the first line of every file says."""
@@ -175,7 +175,7 @@ def project(
     prefix = identifier(robot.name).rstrip("_")
     named = {f"{prefix}_{identifier(f.program.name)}": f for f in functions}
     words = {
-        "mark": f"{MARK} {version('armlet')}.",
+        "mark": f"{MARK} {__version__}.",
         "prefix": prefix,
         "library": f"{prefix}_dynamics",
         "include": f"{prefix}_dynamics.{'hpp' if target == 'cpp' else 'h'}",

@@ -2,7 +2,17 @@
 
 from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced
-from armlet.graph.program import Program, traced
+from armlet.graph.program import PRINTERS, Program, traced
 from armlet.graph.simplify import ORDER, simplified
 
-__all__ = ["OPERATIONS", "ORDER", "Count", "Graph", "Program", "Traced", "simplified", "traced"]
+__all__ = [
+    "OPERATIONS",
+    "ORDER",
+    "PRINTERS",
+    "Count",
+    "Graph",
+    "Program",
+    "Traced",
+    "simplified",
+    "traced",
+]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from armlet.graph.graph import Graph, Traced, live
+from armlet.scalar import DERIVATIVES
 
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "add": lambda y, a, b: (1, 1),
@@ -42,6 +43,9 @@ def slopes(
         for k, x in enumerate(inputs):
             row[k] = found.get(x.index, 0)
     return matrix
+
+
+DERIVATIVES[Traced] = slopes
 
 
 def _moving(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Traced]) -> list[Node]:

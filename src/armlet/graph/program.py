@@ -156,6 +156,43 @@ class Program:
         call.__name__ = self.name
         return call
 
+    def source(self, target: str = "c", *, name: str | None = None, dtype: str = "float64") -> str:
+        """The program as source code.
+
+        Parameters
+        ----------
+        target : {"c", "cpp", "cuda"}
+            A C99 function; a C++ template; a CUDA device function and a kernel, one state a thread.
+        name : str, optional
+            What the function is called, made an identifier; by default what the program computes.
+        dtype : {"float64", "float32"}
+            What it computes in; a template leaves that open.
+
+        Returns
+        -------
+        str
+            Same program, same text. Its arguments are arrays, the inputs and then the outputs.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> program = armlet.trace(armlet.load("planar2r"), "friction_torque")
+        >>> print(program.source("c", name="friction"))
+        #include <math.h>
+        <BLANKLINE>
+        /* 0M 0A */
+        void friction(const double qd[2], double out[2])
+        {
+            (void)qd;
+            out[0] = 0.0;
+            out[1] = 0.0;
+        }
+        <BLANKLINE>
+        """
+        if target not in PRINTERS:
+            raise CompileError(f"target is {target!r}: expected one of {', '.join(PRINTERS)}")
+        return PRINTERS[target](self, name or self.name, dtype)
+
     def _arguments(self, args: Sequence[Any], namespace: ModuleType) -> dict[str, list[Any]]:
         """The entries of each argument, each an array over the leading axes."""
         if len(args) != len(self.inputs):
@@ -209,6 +246,10 @@ class Program:
     def __repr__(self) -> str:
         arguments = ", ".join(self.inputs)
         return f"<Program {self.name}({arguments}): {self.count()}>"
+
+
+PRINTERS: dict[str, Callable[[Program, str, str], str]] = {}
+"""How a program is printed, under a name and for a dtype, by the language; `codegen` fills it."""
 
 
 def _array(x: Any, namespace: ModuleType) -> Any:

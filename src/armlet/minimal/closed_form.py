@@ -144,6 +144,12 @@ def closed_form(
         raise ArmletError(
             f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}, rank"
         )
+    key = ("minimal parameters", rotors, friction, kind, of)
+    return robot.once(key, lambda: _derived(robot, rotors, friction, kind, of))
+
+
+def _derived(robot: Robot, rotors: bool, friction: bool, kind: str, of: str) -> MinimalParameters:
+    """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
     place = places(robot, friction)
     at_zero = robot.displacements([0] * robot.n)

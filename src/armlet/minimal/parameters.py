@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from armlet.errors import DataError
 from armlet.robot import PHI, Drive, Robot
-from armlet.scalar import Matrix, Scalar, Vector, is_zero, namespace
+from armlet.scalar import Scalar, is_zero, namespace
 
 Writer = Callable[[Any], str]
 ROTORS, FRICTION = Drive._fields[:1], Drive._fields[1:]
@@ -26,7 +27,7 @@ def standard_names(n: int, rotors: bool = False, friction: bool = False) -> tupl
     )
 
 
-def standard_values(robot: Robot, names: Sequence[str]) -> Vector:
+def standard_values(robot: Robot, names: Sequence[str]) -> NDArray[Any]:
     """The values of standard parameters of a robot, in the order of their names."""
     known = robot.constants("inertia") | {
         f"{key}{i + 1}": value
@@ -41,7 +42,7 @@ def is_number(x: Scalar) -> bool:
     return isinstance(x, int | float | np.number)
 
 
-def as_array(entries: Any) -> Matrix:
+def as_array(entries: Any) -> NDArray[Any]:
     """An array of floats, if all entries are plain numbers, or of objects."""
     array = np.array(entries, dtype=object)
     return array.astype(float) if all(map(is_number, array.flat)) else array
@@ -68,9 +69,9 @@ class MinimalParameters:
     """A name each; a star says that more goes in than the standard parameter of that name."""
     standard: tuple[str, ...]
     """The names of the standard parameters φ: ten a body as in `robot.phi`, then the drives'."""
-    Lam: Matrix
+    Lam: NDArray[Any]
     """Λ, a row a parameter and a column a standard parameter."""
-    back: Matrix
+    back: NDArray[Any]
     """One of the right inverses of Λ, Λ @ back = 1: its columns are full sets of parameters."""
     of: str = "torques"
     """What depends on it: all "torques", or those against "gravity" alone."""
@@ -79,16 +80,17 @@ class MinimalParameters:
         return len(self.names)
 
     @cached_property
-    def phi(self) -> Vector:
+    def phi(self) -> NDArray[Any]:
         """The robot's own standard parameters, in a row."""
         return standard_values(self.robot, self.standard)
 
     @cached_property
-    def values(self) -> Vector:
+    def values(self) -> NDArray[Any]:
         """The robot's own minimal parameters, Λ φ."""
-        return self.Lam @ self.phi
+        values: NDArray[Any] = self.Lam @ self.phi
+        return values
 
-    def full(self, phi_min: Any) -> Vector:
+    def full(self, phi_min: ArrayLike) -> NDArray[Any]:
         """One full set of standard parameters with the given minimal ones: Λ full(φ') = φ'.
 
         It is one of many and makes the same torques as all of them; its bodies may be such as
@@ -97,7 +99,8 @@ class MinimalParameters:
         given = np.asarray(phi_min)
         if given.shape[-1:] != (len(self),):
             raise DataError(f"phi_min has shape {given.shape}: expected {len(self)} parameters")
-        return given @ self.back.T
+        full: NDArray[Any] = given @ self.back.T
+        return full
 
     @cached_property
     def expressions(self) -> dict[str, str]:

@@ -1,8 +1,12 @@
 """Minimal parameters by rank: what a matrix of measured or random states shows."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from armlet.minimal.parameters import MinimalParameters
+from armlet.robot import RobotModel
 
 TOLERANCE = 1e-9
 """Columns of length one depend on one another below this. On 400 random robots the singular values
@@ -46,6 +50,25 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
     columns = pivots[:k]
     Lam = Lam * lengths / lengths[columns][:, None]
     return Independent(columns[order], Lam[order])
+
+
+def by_rank(
+    robot: RobotModel,
+    Y: Array,
+    standard: tuple[str, ...],
+    zero: Sequence[str] = (),
+    of: str = "torques",
+) -> MinimalParameters:
+    """The minimal set that a regressor of the standard parameters shows, less those named zero."""
+    shown = Y.copy()
+    shown[:, [standard.index(name) for name in zero]] = 0
+    columns, Lam = independent(shown)
+    names = tuple(
+        standard[k] + ("*" if np.count_nonzero(row) > 1 else "")
+        for k, row in zip(columns, Lam, strict=True)
+    )
+    back = np.eye(len(standard))[:, columns]
+    return MinimalParameters(robot, "rank", names, standard, Lam, back, of)
 
 
 def scaled(Y: Array) -> tuple[Array, Array]:

@@ -37,34 +37,7 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
 ) -> Robot:
-    """A robot of the catalogue, or from a file.
-
-    Parameters
-    ----------
-    robot : str or Path
-        A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
-    lock : mapping of str to float, optional
-        Joints to fix, each at a value: fingers, mimic joints.
-    gravity : three floats, optional
-        The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
-    strict : bool
-        Refuse inertias that no body can have, instead of warning.
-    tolerance : float
-        Angles this close to a quarter turn (rad), and lengths this small beside those around
-        them, count as exact. The default is what rounding leaves of exact ones; a file with angles
-        like 1.5708 takes fewer operations with 1e-5.
-
-    Returns
-    -------
-    Robot
-        The robot in canonical frames; q keeps the meaning it has in the file.
-
-    Examples
-    --------
-    >>> import armlet
-    >>> armlet.load("puma560")
-    <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
-    """
+    """The robot of the catalogue or of a file; `armlet.load` has the arguments."""
     _check_tolerance(tolerance)
     lock = _checked_lock(lock)
     description = _read(robot, lock)
@@ -171,40 +144,7 @@ def from_dh(
     inertia: Sequence[tuple[float, Sequence[float], Any]] | None = None,
     name: str = "arm",
 ) -> Robot:
-    """A serial arm from a table of Denavit-Hartenberg parameters.
-
-    Parameters
-    ----------
-    rows : sequence of (alpha, a, d, theta)
-        Radians and metres; q adds to theta of a revolute joint, to d of a prismatic one.
-    convention : {"modified", "standard"}
-        Modified (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d). Standard: Rz(theta) Tz(d) Tx(a)
-        Rx(alpha). There is no default, since mixing them up goes unnoticed.
-    joints : str, optional
-        A letter a joint, R or P; all revolute by default.
-    gravity : three floats
-        The acceleration of gravity in base axes.
-    inertia : sequence of (mass, centre of mass, inertia), optional
-        For each body, in the row's own frame: kg, m, and the tensor about the centre of mass, as
-        three by three or as xx xy xz yy yz zz. Without it the arm has kinematics only.
-    name : str
-        What to call it.
-
-    Returns
-    -------
-    Robot
-
-    Examples
-    --------
-    >>> import armlet
-    >>> rod = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
-    >>> rows = [(0, 0, 0, 0), (0, 1, 0, 0)]
-    >>> arm = armlet.Robot.from_dh(
-    ...     rows, convention="modified", gravity=(0, -9.81, 0), inertia=[rod, rod]
-    ... )
-    >>> arm.gravity_torque([0, 0]).round(4).tolist()
-    [19.62, 4.905]
-    """
+    """A serial arm from DH parameters; `armlet.Robot.from_dh` has the arguments."""
     check_convention(convention, "from_dh")
     if not isinstance(name, str):
         raise ModelError(f"name is {quoted(name)}: expected a text")

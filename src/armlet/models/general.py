@@ -9,26 +9,7 @@ from armlet.scalar import Symbol
 
 
 def general_arm(joints: str) -> Robot:
-    """The general serial manipulator of the papers: every constant a symbol.
-
-    Parameters
-    ----------
-    joints : str
-        A letter a joint, R or P, from the base outwards, such as "RRPRRR".
-
-    Returns
-    -------
-    Robot
-        General twists and offsets (those of the first joint too), ten inertial parameters a
-        body, gravity along the base's z axis.
-
-    Examples
-    --------
-    >>> import armlet
-    >>> arm = armlet.general_arm("RRP")
-    >>> arm.dh_table()[2]["alpha"]
-    'alpha3'
-    """
+    """The general serial manipulator of the papers: every constant a symbol."""
     if not isinstance(joints, str) or not joints or set(joints) - {"R", "P"}:
         raise ModelError(f"joints is {quoted(joints)}: expected letters R and P, such as 'RRPRRR'")
     n = len(joints)

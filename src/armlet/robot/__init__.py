@@ -5,7 +5,10 @@ from armlet.robot.description import Connection, Description, Link, assembled, d
 from armlet.robot.displacement import Displacement, Screw
 from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Limits, Row
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
-from armlet.robot.robot import Robot, axial_turn
+from armlet.robot.robot import RobotModel, axial_turn
+
+Robot = RobotModel
+"""The name that formulations and loaders use for it."""
 
 __all__ = [
     "BASE",
@@ -23,6 +26,7 @@ __all__ = [
     "Link",
     "Pose",
     "Robot",
+    "RobotModel",
     "Row",
     "Screw",
     "assembled",

@@ -6,14 +6,16 @@ of a body sits, and what lengths are measured in.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from armlet.robot.displacement import Screw
 from armlet.robot.parts import Frame
-from armlet.robot.robot import Robot
+from armlet.robot.robot import RobotModel
 from armlet.scalar import Scalar, is_zero
+
+AnyRobot = TypeVar("AnyRobot", bound=RobotModel)
 
 
 class Arrangement(NamedTuple):
@@ -24,13 +26,13 @@ class Arrangement(NamedTuple):
     unit: float | None = None
     """What lengths are measured in, if not in metres."""
 
-    def of(self, robot: Robot) -> Robot:
+    def of(self, robot: AnyRobot) -> AnyRobot:
         """The robot so arranged."""
         robot = with_origins_back(robot, self.back)
         return robot if self.unit is None else in_lengths_of(robot, self.unit)
 
 
-def with_origins_back(robot: Robot, bodies: Iterable[int]) -> Robot:
+def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
     """The robot with the origins of some bodies moved back along their axes by their offset d.
 
     The offset goes over to the bodies that they carry, as their b.
@@ -51,7 +53,7 @@ def with_origins_back(robot: Robot, bodies: Iterable[int]) -> Robot:
     return replace(robot, rows=tuple(rows), m=tuple(m), c=tuple(c), J=tuple(J), frames=frames)
 
 
-def in_lengths_of(robot: Robot, unit: Scalar) -> Robot:
+def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
     """A robot of turning joints with the same torques, its lengths measured in another unit.
 
     Masses are measured in such a unit that moments stay the same: lengths l become l / unit,

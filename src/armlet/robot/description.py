@@ -16,7 +16,7 @@ from armlet.errors import ModelError, listed, quoted
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Drive, Frame, Joint, Limits
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
-from armlet.robot.robot import Robot
+from armlet.robot.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -78,7 +78,7 @@ def assembled(
     description: Description,
     lock: Mapping[str, float] | None = None,
     tolerance: float = TOLERANCE,
-) -> Robot:
+) -> RobotModel:
     """The robot of a description, in canonical frames.
 
     Locked joints become fixed at the value given, fixed joints merge their link into the body
@@ -116,7 +116,7 @@ def assembled(
     _check_tips(description, moving, [mount.parent for mount in mounts], m, J)
     g = own[BASE].R.T @ description.gravity
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
-    return Robot(
+    return RobotModel(
         name=description.name,
         joints=tuple(Joint(j.name, j.kind, j.limits) for j in moving),
         parent=tuple(mount.parent for mount in mounts),
@@ -249,7 +249,7 @@ def _check_tips(
             )
 
 
-def described(robot: Robot) -> Description:
+def described(robot: RobotModel) -> Description:
     """The robot as a file would describe it: the file's frames, fixed ones as massless links.
 
     The frame of a moving link is moved along to its joint's axis when the file's is not on it;
@@ -292,13 +292,13 @@ def described(robot: Robot) -> Description:
     )  # fmt: skip
 
 
-def _zero_poses(robot: Robot) -> list[Pose]:
+def _zero_poses(robot: RobotModel) -> list[Pose]:
     """Where each body's canonical frame is in its parent's with all joints at zero."""
     zero = robot.displacements(np.zeros(robot.n))
     return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in zero]
 
 
-def _link(robot: Robot, i: int, own: Pose) -> Link:
+def _link(robot: RobotModel, i: int, own: Pose) -> Link:
     """Body i as a link in the file's frame, whose pose in the canonical one is given."""
     m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
     if not m and np.any(c):

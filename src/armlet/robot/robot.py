@@ -1,17 +1,19 @@
 """The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from armlet.algebra import Z_AXIS, ZERO, mirror, point_inertia, six, vector
 from armlet.errors import DataError, ModelError, listed, quoted
+from armlet.robot.arrays import checked, hashable, read_only
 from armlet.robot.displacement import Displacement, Screw, displacement
-from armlet.robot.parts import BASE, MAX_SIZE, PHI, Drive, Frame, Joint, Row
+from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Row
 from armlet.robot.pose import Pose
 from armlet.scalar import (
     QUARTER_TURNS,
@@ -26,13 +28,16 @@ from armlet.scalar import (
     sin,
 )
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot:
-    """An arm or a tree of bodies, each moved by one joint; body i, joint i and q[i] go together.
+class RobotModel:
+    """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
-    Robots are made by the loaders (`armlet.load`, `Robot.from_dh`, …) and never changed; the
-    methods `with_…`, `lock` and `subchain` give new ones. Constants are scalars of any kind.
+    Body i, joint i and q[i] go together. Constants are scalars of any kind. A model is never
+    changed, the methods `with_…` give new ones; two are equal when their data are. `armlet.Robot`
+    adds the quantities and the files.
     """
 
     name: str
@@ -43,7 +48,7 @@ class Robot:
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
     drives: tuple[Drive, ...]
-    g: Vector
+    g: NDArray[Any]
     """The acceleration of gravity, in the axes of the canonical base frame."""
     links: tuple[str, ...]
     """The name of each body's link in the file."""
@@ -70,25 +75,29 @@ class Robot:
 
     @property
     def n(self) -> int:
+        """The number of joints."""
         return len(self.joints)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
+        """The names of the joints, in the order of q."""
         return tuple(joint.name for joint in self.joints)
 
     @property
     def joint_letters(self) -> str:
-        """One letter a joint, R or P."""
+        """One letter per joint, R (revolute) or P (prismatic)."""
         return "".join(joint.letter for joint in self.joints)
 
     @property
     def is_serial(self) -> bool:
+        """Whether every body carries at most one other."""
         return all(p == i - 1 for i, p in enumerate(self.parent))
 
     @property
-    def gravity(self) -> Vector:
-        """The acceleration of gravity in the axes of the file's base."""
-        return self.frames[self.base_link].pose.R.T @ self.g
+    def gravity(self) -> NDArray[Any]:
+        """The acceleration of gravity in the axes of the file's base, of shape (3,)."""
+        gravity: NDArray[Any] = self.frames[self.base_link].pose.R.T @ self.g
+        return gravity
 
     @property
     def mass(self) -> Scalar:
@@ -96,8 +105,8 @@ class Robot:
         return sum(self.m)
 
     @cached_property
-    def phi(self) -> Matrix:
-        """The inertial parameters, a row a body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
+    def phi(self) -> NDArray[Any]:
+        """The inertial parameters, one row per body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
         rows = [[*six(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
         return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.n, 10))
@@ -137,6 +146,7 @@ class Robot:
 
     @property
     def rotor_inertia(self) -> list[Scalar]:
+        """The rotor inertia of each drive, on the joint's side of the gear."""
         return [drive.rotor_inertia for drive in self.drives]
 
     def displacements(self, q: Vector) -> list[Displacement]:
@@ -219,8 +229,11 @@ class Robot:
                 raise ValueError(f"no group of constants is called {group!r}")
         return named
 
-    def with_constants(self, named: Mapping[str, Scalar]) -> "Robot":
+    def with_constants(self, named: Mapping[str, Scalar]) -> Self:
         """The robot with some constants replaced, by the names that `constants` gives them."""
+
+        if not named:
+            return self
 
         def renewed(values: Any, i: int) -> Any:
             return values._replace(
@@ -247,8 +260,8 @@ class Robot:
 
     # ------------------------------------------------------------------ other robots
 
-    def with_inertia(self, phi: Any) -> "Robot":
-        """The robot with other inertial parameters: n rows of ten, in the canonical frames."""
+    def with_inertia(self, phi: ArrayLike) -> Self:
+        """The robot with other inertial parameters: (n, 10) as in `phi`, in canonical frames."""
         array = checked(
             phi,
             "phi",
@@ -258,19 +271,23 @@ class Robot:
         )
         return replace(self, **bodies_of(array.reshape(self.n, 10).tolist()))
 
-    def with_gravity(self, gravity: Sequence[Scalar]) -> "Robot":
+    def with_gravity(self, gravity: ArrayLike) -> Self:
         """The robot under another gravity, given in the axes of the file's base."""
         g = checked(gravity, "gravity", "three components in base axes", (3,))
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
 
-    def with_tool(self, frame: str) -> "Robot":
+    def with_tool(self, frame: str) -> Self:
         """The robot with another of its frames as the tool."""
         self.frame(frame)
         return replace(self, tool=frame)
 
     def with_payload(
-        self, mass: Scalar, com: Sequence[Scalar], inertia: Any = None, frame: str | None = None
-    ) -> "Robot":
+        self,
+        mass: ArrayLike,
+        com: ArrayLike,
+        inertia: ArrayLike | None = None,
+        frame: str | None = None,
+    ) -> Self:
         """The robot with a body fixed on a frame, by default the tool.
 
         The centre of mass is given in that frame, the inertia about the centre of mass in its
@@ -284,21 +301,21 @@ class Robot:
         I = checked(given, "the payload's inertia", wanted, (3, 3), (6,))
         I = mirror(*I) if I.shape == (6,) else I
         at_com = checked(com, "the payload's com", "three coordinates", (3,))
-        mass = checked(mass, "the payload's mass", "one number", ()).item()
-        if isinstance(mass, int | float) and mass < 0:
-            raise DataError(f"the payload has mass {mass}: expected none below zero")
+        added = checked(mass, "the payload's mass", "one number", ()).item()
+        if isinstance(added, int | float) and added < 0:
+            raise DataError(f"the payload has mass {added}: expected none below zero")
         r = at.point(at_com)
         m, c, J = list(self.m), list(self.c), list(self.J)
-        m[i], c[i] = m[i] + mass, c[i] + mass * r
-        J[i] = J[i] + at.R @ I @ at.R.T + point_inertia(mass, r)
+        m[i], c[i] = m[i] + added, c[i] + added * r
+        J[i] = J[i] + at.R @ I @ at.R.T + point_inertia(added, r)
         return replace(self, m=tuple(m), c=tuple(c), J=tuple(J))
 
-    def without_drives(self) -> "Robot":
+    def without_drives(self) -> Self:
         """The rigid bodies alone: no rotor inertia, no friction."""
         return replace(self, drives=(Drive(),) * self.n)
 
     def dh_table(self) -> list[dict[str, Any]]:
-        """The canonical frames: a dictionary a joint, with its name, kind, parent and row."""
+        """The canonical frames: one dictionary per joint, with its name, kind, parent and row."""
         return [
             {
                 "joint": joint.name,
@@ -308,6 +325,26 @@ class Robot:
             }
             for joint, p, row in zip(self.joints, self.parent, self.rows, strict=True)
         ]
+
+    # ------------------------------------------------------------------ plain data
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What make() gives, made the first time this robot is asked for it by that key."""
+        if key not in self.memory:
+            self.memory.setdefault(key, make())
+        made: Made = self.memory[key]
+        return made
+
+    @cached_property
+    def _data(self) -> Hashable:
+        """All that makes this robot, for `==` and `hash`."""
+        return hashable([getattr(self, f.name) for f in fields(self) if f.name != "memory"])
+
+    def __eq__(self, other: object) -> bool:
+        return self._data == other._data if isinstance(other, RobotModel) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._data)
 
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: what was worked out is left behind when a robot is copied or sent."""
@@ -325,32 +362,6 @@ class Robot:
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
         return f"<Robot {self.name!r}: {self.n} joints {self.joint_letters}, {shape}{weight}{tool}>"
-
-
-def read_only(array: Any) -> Any:
-    """The array, or a copy of it, that cannot be written to."""
-    if array.flags.writeable:
-        array = array.copy()
-        array.flags.writeable = False
-    return array
-
-
-def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) -> Any:
-    """An array of one of these shapes, of finite numbers or scalars of other kinds."""
-    try:
-        array = np.array(values, dtype=object)
-    except ValueError:  # nested in an uneven way
-        raise DataError(f"{subject} is {quoted(values)}: expected {wanted}") from None
-    if array.shape not in shapes:
-        raise DataError(f"{subject} has shape {array.shape}: expected {wanted}")
-    for x in array.flat:
-        is_number = isinstance(x, int | float | np.number)
-        if not (abs(x) < MAX_SIZE if is_number else type(x) is not str and np.ndim(x) == 0):
-            raise DataError(
-                f"{subject} has the entry {quoted(x)}: expected {wanted}, finite and below "
-                f"{MAX_SIZE:g} in size"
-            )
-    return array
 
 
 def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:

@@ -18,6 +18,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from armlet import version
 from armlet.codegen.entry import DATA, DESCRIPTOR, DIMENSIONS, FLAGS, RANK, READY, TYPE
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
@@ -236,9 +237,7 @@ def _parsed(text: str, target: Any) -> Any:
 
 
 def _versions() -> tuple[str, str]:
-    from armlet import __version__
-
-    return __version__, str(llvmlite.__version__)
+    return version.__version__, str(llvmlite.__version__)
 
 
 class MethodDefinition(ctypes.Structure):

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from armlet.codegen.entry import entry
 from armlet.codegen.expand import expanded
@@ -111,7 +112,13 @@ class Kernel:
         fits = BLOCK // max(1, len(self.program.live))
         return max(1, fits // self.target.lanes) * self.target.lanes
 
-    def __call__(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
+    def __reduce__(self) -> tuple[type["Kernel"], tuple[Program, str, Target]]:
+        """The data alone: a copy compiles its own code."""
+        return Kernel, (self.program, self.dtype.name, self.target)
+
+    def __call__(
+        self, *arrays: ArrayLike, out: Array | Sequence[Array] | None = None, threads: int = 1
+    ) -> Array | Any:
         """The results for one state or many.
 
         Parameters
@@ -122,12 +129,18 @@ class Kernel:
             Where to write: of the kernel's dtype, contiguous, writeable, apart from the inputs.
         threads : int
             How many threads share the rows, at most one per core.
+
+        Returns
+        -------
+        array or tuple of arrays
+            One array per output of the program, of the kernel's dtype, after the leading axes;
+            the array alone where there is one output.
         """
         if out is None and threads == 1:
             return self.call(*arrays)
         return self.evaluate(*arrays, out=out, threads=threads)
 
-    def evaluate(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
+    def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
         """What the compiled entry does not take: batches, other kinds of array, bad ones."""
         if not isinstance(threads, int | np.integer) or threads < 1:
             raise DataError(f"threads is {threads!r}: expected a whole number, 1 or more")

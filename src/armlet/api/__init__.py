@@ -1,0 +1,16 @@
+"""What users call: robots with their quantities, programs, kernels and minimal parameters."""
+
+from armlet.api.parameters import minimal_parameters
+from armlet.api.programs import cheapest, compile, formulations, trace
+from armlet.api.robot import Robot, general_arm, load
+
+__all__ = [
+    "Robot",
+    "cheapest",
+    "compile",
+    "formulations",
+    "general_arm",
+    "load",
+    "minimal_parameters",
+    "trace",
+]

@@ -1,0 +1,79 @@
+"""The minimal parameters of a robot, in closed form or by rank."""
+
+import importlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.api.programs import trace
+from armlet.dynamics import QUANTITIES
+from armlet.errors import ModelError
+from armlet.minimal import MinimalParameters, by_rank, check_asked, closed_form, standard_names
+from armlet.robot import RobotModel
+from armlet.tracing import known
+
+
+def minimal_parameters(
+    robot: RobotModel,
+    rotors: bool = False,
+    friction: bool = False,
+    kind: str = "lin",
+    of: str = "torques",
+    zero: Sequence[str] = (),
+) -> MinimalParameters:
+    """The parameters that the torques of a robot depend on, and no more.
+
+    Parameters
+    ----------
+    robot : Robot
+        Of any joints, serial or a tree, under any gravity; a robot with symbols needs SymPy.
+    rotors, friction : bool
+        Take the rotor inertias, and the friction of the drives, for parameters too.
+    kind : {"lin", "khalil_gautier", "rank"}
+        Lin's set in closed form, that of Gautier and Khalil, or one found from the rank of the
+        regressor over random states, which knows no formula.
+    of : {"torques", "gravity"}
+        All torques, or those that hold the robot still against gravity, which drives have no
+        part in: rotors and friction are refused. Without gravity that set is empty.
+    zero : sequence of str
+        Standard parameters that are known to be zero, such as "Jxy3" of a link that is symmetric.
+        No formula covers these: the set is then found by rank, whatever the kind.
+
+    Returns
+    -------
+    MinimalParameters
+        Names, expressions, values, the matrix `Lam` and the way back to a full set.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> found = armlet.minimal_parameters(armlet.load("scara"))
+    >>> len(found), found.names[-1]
+    (8, 'cy4')
+    >>> armlet.minimal_parameters(armlet.load("scara"), of="gravity").expressions
+    {'m3*': 'm3 + m4'}
+    """
+    if kind == "rank" or zero:
+        if robot.symbols:
+            raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
+        check_asked(of, rotors, friction)
+        standard = standard_names(robot.n, rotors, friction)
+        for name in zero:
+            known(name, dict.fromkeys(standard), "parameter")
+        return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
+    if robot.symbols:
+        sympy = importlib.import_module("sympy")
+        robot = robot.with_constants({name: sympy.Symbol(name) for name in robot.symbols})
+    return closed_form(robot, rotors, friction, kind, of)
+
+
+def _regressor(robot: RobotModel, of: str, rotors: bool, friction: bool) -> NDArray[np.float64]:
+    """The regressor of all standard parameters at random states, always the same ones."""
+    quantity = "gravity_regressor" if of == "gravity" else "regressor"
+    states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.n + 20, robot.n))
+    program = trace(
+        robot, quantity, "unit_bodies", parameters="standard", rotors=rotors, friction=friction
+    )
+    Y: NDArray[np.float64] = program.function(np)(*states[: len(QUANTITIES[quantity].arguments)])
+    return Y.reshape(-1, Y.shape[-1])

@@ -1,0 +1,152 @@
+"""From a robot and the name of a quantity to a program, the cheapest one, or machine code."""
+
+from collections.abc import Mapping
+
+from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation
+from armlet.errors import ArmletError
+from armlet.graph import Program
+from armlet.robot import RobotModel
+from armlet.runtime import Kernel
+from armlet.search import Found, cheapest_program
+from armlet.tracing import known, tracing_of
+
+
+def formulations(quantity: str) -> dict[str, Formulation]:
+    """The formulations of a quantity by name, with their source and order of growth.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> armlet.formulations("inertia_matrix")["composite_bodies"].growth
+    'n^2'
+    """
+    return FORMULATIONS[known(quantity, QUANTITIES, "quantity")]
+
+
+def trace(
+    robot: RobotModel,
+    quantity: str,
+    formulation: str | None = None,
+    *,
+    constants: Mapping[str, str] | None = None,
+    minimal: bool = True,
+    weigh: str = "operations",
+    **options: str | bool | None,
+) -> Program:
+    """The program that computes a quantity of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+    quantity : str
+        Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them.
+    formulation : str, optional
+        One of `armlet.formulations(quantity)`, traced as it is written, in canonical frames. By
+        default the cheapest program found, by any formulation, in any frames, simplified.
+    constants : mapping of str to str, optional
+        How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
+        default), "symbolic" (by name, free to compute with) or "argument" (given at run time).
+    minimal : bool
+        Lump fixed or symbolic inertias first, which gives the same in fewer operations.
+    weigh : {"operations", "multiplications", "additions", "time"}
+        What the cheapest program takes least of; the time is measured on this machine.
+    **options
+        What the quantity takes besides: `wrench=True` makes the tool's wrench on the world an
+        argument too, `frame="…"` names the frame that kinematics are asked of (by default the
+        tool), `inertia_matrix="…"` and the like name the formulations that one builds on.
+
+    Returns
+    -------
+    Program
+        Its inputs are the state, then the wrench, then the groups that are arguments.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("planar2r")
+    >>> armlet.trace(robot, "gravity_torque", constants={"inertia": "symbolic"}).count()
+    Count(M=4, A=4, functions=(('cos', 2), ('sin', 2)))
+    """
+    tracing = tracing_of(robot, quantity, constants or {}, minimal, options)
+    if formulation is not None:
+        if weigh != "operations":
+            raise ArmletError("weigh= is for the search: leave it out where a formulation is named")
+        return tracing.program(formulation)
+    return cheapest_program(tracing, weigh).program
+
+
+def cheapest(
+    robot: RobotModel,
+    quantity: str,
+    *,
+    constants: Mapping[str, str] | None = None,
+    minimal: bool = True,
+    weigh: str = "operations",
+    **options: str | bool | None,
+) -> Found:
+    """The cheapest program found for a quantity of a robot, and how it was come by.
+
+    Formulations, places of the frames' origins on their axes and units of length are tried; the
+    best is simplified. What was found is kept on disk.
+
+    Parameters
+    ----------
+    robot, quantity, constants, minimal, weigh, **options
+        As in `armlet.trace`.
+
+    Returns
+    -------
+    Found
+        The program, its formulation and arrangement, and the count after each step.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("puma560").without_drives()
+    >>> found = armlet.cheapest(robot, "inertia_matrix", constants={"inertia": "symbolic"})
+    >>> for step in found.steps:
+    ...     print(f"{step.name:17} {step.count.total}")
+    composite_bodies  257
+    frames            229
+    units             215
+    constants         210
+    """
+    tracing = tracing_of(robot, quantity, constants or {}, minimal, options)
+    return cheapest_program(tracing, weigh)
+
+
+def compile(
+    robot: RobotModel,
+    quantity: str,
+    formulation: str | None = None,
+    *,
+    dtype: str = "float64",
+    constants: Mapping[str, str] | None = None,
+    minimal: bool = True,
+    weigh: str = "operations",
+    **options: str | bool | None,
+) -> Kernel:
+    """A quantity of a robot as machine code.
+
+    Parameters
+    ----------
+    robot, quantity, formulation, constants, minimal, weigh, **options
+        As in `armlet.trace`; symbolic constants cannot be compiled.
+    dtype : {"float64", "float32"}
+
+    Returns
+    -------
+    Kernel
+        Called with the arrays of one state or of many; compiled on the first call.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> kernel = armlet.compile(armlet.load("panda"), "inverse_dynamics")
+    >>> kernel(*np.zeros((3, 7))).shape
+    (7,)
+    """
+    program = trace(
+        robot, quantity, formulation, constants=constants, minimal=minimal, weigh=weigh, **options
+    )
+    return Kernel(program, dtype)

@@ -1,0 +1,290 @@
+"""Every quantity of `armlet.dynamics` as a method of robots; a test compares the two."""
+
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from armlet.api.evaluation import Array, blanked, evaluated
+from armlet.robot import RobotModel
+
+Pair = tuple[Array, Array]
+Triple = tuple[Array, Array, Array]
+
+
+class Quantities(RobotModel):
+    """A robot with its quantities as methods.
+
+    They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions in rad or m; the
+    leading axes, which must be the same, stay in front of the shape that each result has for one
+    state. All of them also take
+
+    out : array or tuple of arrays, optional
+        Where to write: float64, contiguous, writeable, apart from the arguments.
+    threads : int
+        How many threads share the states of a batch.
+
+    A quantity is compiled when it is first called, which takes a moment; the code is cached on
+    disk.
+    """
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        wrench: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Torques that make the joints accelerate by qdd: M(q) qdd + b(q, qd).
+
+        Returns shape (..., n), forces at prismatic joints. The wrench (moment, force) of shape
+        (..., 6) is what the tool exerts on the world, at the tool and in its axes.
+
+        >>> import armlet, numpy as np
+        >>> armlet.load("planar2r").inverse_dynamics([0, 0], [0, 0], [1, 0]).round(3).tolist()
+        [21.62, 5.405]
+        """
+        method = Quantities.inverse_dynamics
+        return evaluated(self, method, (q, qd, qdd), out, threads, wrench=wrench)
+
+    def inertia_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """The joint-space inertia matrix M(q), rotor inertias on its diagonal.
+
+        Returns shape (..., n, n), symmetric.
+        """
+        return evaluated(self, Quantities.inertia_matrix, (q,), out, threads)
+
+    def bias(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Coriolis, centrifugal and gravity torques b(q, qd).
+
+        Returns shape (..., n).
+        """
+        return evaluated(self, Quantities.bias, (q, qd), out, threads)
+
+    def gravity_torque(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Torques that hold the arm still against gravity, g(q).
+
+        Returns shape (..., n).
+
+        >>> import armlet
+        >>> armlet.load("planar2r").gravity_torque([0, 0]).round(3).tolist()
+        [19.62, 4.905]
+        """
+        return evaluated(self, Quantities.gravity_torque, (q,), out, threads)
+
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """A matrix C(q, qd) with b = C qd + g, such that dM/dt - 2 C is skew.
+
+        Returns shape (..., n, n).
+        """
+        return evaluated(self, Quantities.coriolis_matrix, (q, qd), out, threads)
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Accelerations of the joints under torques tau: M(q)^-1 (tau - b(q, qd)).
+
+        Returns shape (..., n).
+        """
+        return evaluated(self, Quantities.forward_dynamics, (q, qd, tau), out, threads)
+
+    def linearization(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """The slopes of the torques, a triple: by qdd (H), by qd (V) and by q (P).
+
+        Returns three arrays of shape (..., n, n): row i is of torque i.
+        """
+        return evaluated(self, Quantities.linearization, (q, qd, qdd), out, threads)
+
+    def forward_linearization(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """The slopes of the accelerations under torques tau, a triple: by q, by qd and by tau.
+
+        Returns three arrays of shape (..., n, n): row i is of acceleration i.
+        """
+        return evaluated(self, Quantities.forward_linearization, (q, qd, tau), out, threads)
+
+    def state_space(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Pair | None = None,
+        threads: int = 1,
+    ) -> Pair:
+        """A and B of the linearised motion, dx/dt = A x + B dtau, where x is (dq, dqd): a pair.
+
+        Returns A of shape (..., 2 n, 2 n) and B of shape (..., 2 n, n).
+        """
+        return evaluated(self, Quantities.state_space, (q, qd, tau), out, threads)
+
+    def cartesian_model(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """D, C and G of the wrench on a frame that moves the arm, D a + C + G at acceleration a.
+
+        Returns D of shape (..., 6, 6), C and G of shape (..., 6): moment and force, base axes. All
+        joints, six at most, must move the frame (by default the tool). At singular postures the
+        results are nan, with a `DataWarning`.
+        """
+        method = Quantities.cartesian_model
+        results = evaluated(self, method, (q, qd), out, threads, frame=frame)
+        return blanked(self, "cartesian_model", q, frame, results)
+
+    def cartesian_linearization(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """The slopes of the torques by a frame's acceleration, velocity and small motion: a
+        triple.
+
+        Returns three arrays of shape (..., n, 6), columns angular first, base axes. All joints, six
+        at most, must move the frame (by default the tool). At singular postures the results are
+        nan, with a `DataWarning`.
+        """
+        method = Quantities.cartesian_linearization
+        results = evaluated(self, method, (q, qd, qdd), out, threads, frame=frame)
+        return blanked(self, "cartesian_linearization", q, frame, results)
+
+    def friction_torque(
+        self, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Viscous, Coulomb and constant friction of the drives.
+
+        Returns shape (..., n); no other quantity has it in it.
+        """
+        return evaluated(self, Quantities.friction_torque, (qd,), out, threads)
+
+    def forward_kinematics(
+        self,
+        q: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The pose of a frame (by default the tool) in the base: a 4x4 homogeneous matrix.
+
+        Returns shape (..., 4, 4).
+
+        >>> import armlet
+        >>> armlet.load("planar2r").forward_kinematics([0, 0])[:3, 3].tolist()
+        [2.0, 0.0, 0.0]
+        """
+        return evaluated(self, Quantities.forward_kinematics, (q,), out, threads, frame=frame)
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.
+
+        Returns shape (..., 6, n).
+        """
+        return evaluated(self, Quantities.jacobian, (q,), out, threads, frame=frame)
+
+    def energy(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Pair | None = None, threads: int = 1
+    ) -> Pair:
+        """Kinetic and potential energy, a pair.
+
+        Returns two arrays of shape (...); the potential is zero with all mass at the base's origin.
+        """
+        return evaluated(self, Quantities.energy, (q, qd), out, threads)
+
+    def regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        parameters: Literal["minimal", "standard"] | None = None,
+        rotors: bool = False,
+        friction: bool = False,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The matrix Y(q, qd, qdd) with torques Y phi, phi the minimal parameters (or all).
+
+        Returns shape (..., n, p), one column per parameter: those of `armlet.minimal_parameters`,
+        or ten per body with parameters="standard". Rotors and friction add those of the drives.
+        """
+        method, given = Quantities.regressor, (q, qd, qdd)
+        options = {"parameters": parameters, "rotors": rotors, "friction": friction}
+        return evaluated(self, method, given, out, threads, **options)
+
+    def gravity_regressor(
+        self,
+        q: ArrayLike,
+        parameters: Literal["minimal", "standard", "gravity"] | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The matrix Y(q) with holding torques Y phi, phi the minimal parameters (or all).
+
+        Returns shape (..., n, p), one column per parameter as in `regressor`; with
+        parameters="gravity" only those that show at rest.
+        """
+        method = Quantities.gravity_regressor
+        return evaluated(self, method, (q,), out, threads, parameters=parameters)
+
+    def energy_regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        parameters: Literal["minimal", "standard"] | None = None,
+        rotors: bool = False,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The matrix Y(q, qd) with kinetic and potential energy Y phi, but for a constant.
+
+        Returns shape (..., 2, p), one column per parameter as in `regressor`.
+        """
+        method, given = Quantities.energy_regressor, (q, qd)
+        return evaluated(self, method, given, out, threads, parameters=parameters, rotors=rotors)

@@ -1,0 +1,188 @@
+"""`Robot`, and how one is had: from a file, from a table, as the general arm of the papers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Literal, Self
+
+from numpy.typing import ArrayLike
+
+from armlet import models
+from armlet.api.quantities import Quantities
+from armlet.models import EARTH
+from armlet.robot import TOLERANCE, RobotModel
+
+
+class Robot(Quantities):
+    """An arm or a tree of bodies, each moved by one joint; body i, joint i and q[i] go together.
+
+    Robots come from `armlet.load`, `Robot.from_dh` and `armlet.general_arm`. They are plain data:
+    never changed, equal when their data are equal, hashable and picklable. The methods `with_…`,
+    `lock` and `subchain` give new ones.
+
+    Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n) and
+    return NumPy arrays: the leading axes of the arguments, which must be the same, and then the
+    shape that each docstring gives. Looking at a robot computes nothing. A quantity is compiled
+    when it is first called, and its code is cached on disk.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> robot = armlet.load("panda")
+    >>> q = np.zeros((1000, robot.n))
+    >>> robot.inertia_matrix(q).shape
+    (1000, 7, 7)
+    >>> robot.with_payload(1.5, com=(0, 0, 0.05)) == robot
+    False
+    """
+
+    @classmethod
+    def of(cls, model: RobotModel) -> Self:
+        """The robot of that data."""
+        return cls(**{f.name: getattr(model, f.name) for f in fields(model) if f.init})
+
+    @classmethod
+    def from_dh(
+        cls,
+        rows: Sequence[Sequence[float]],
+        *,
+        convention: Literal["modified", "standard"],
+        joints: str | None = None,
+        gravity: Sequence[float] = EARTH,
+        inertia: Sequence[tuple[float, Sequence[float], ArrayLike]] | None = None,
+        name: str = "arm",
+    ) -> Self:
+        """A serial arm from a table of Denavit-Hartenberg parameters.
+
+        Parameters
+        ----------
+        rows : sequence of (alpha, a, d, theta)
+            Radians and metres; q adds to theta of a revolute joint, to d of a prismatic one.
+        convention : {"modified", "standard"}
+            Modified (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d). Standard: Rz(theta) Tz(d) Tx(a)
+            Rx(alpha). There is no default, since mixing them up goes unnoticed.
+        joints : str, optional
+            A letter a joint, R or P; all revolute by default.
+        gravity : three floats
+            The acceleration of gravity in base axes.
+        inertia : sequence of (mass, centre of mass, inertia), optional
+            For each body, in the row's own frame: kg, m, and the tensor about the centre of mass,
+            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only.
+        name : str
+            What to call it.
+
+        Returns
+        -------
+        Robot
+
+        Examples
+        --------
+        >>> import armlet
+        >>> rod = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
+        >>> rows = [(0, 0, 0, 0), (0, 1, 0, 0)]
+        >>> arm = armlet.Robot.from_dh(
+        ...     rows, convention="modified", gravity=(0, -9.81, 0), inertia=[rod, rod]
+        ... )
+        >>> arm.gravity_torque([0, 0]).round(4).tolist()
+        [19.62, 4.905]
+        """
+        return cls.of(
+            models.from_dh(
+                rows,
+                convention=convention,
+                joints=joints,
+                gravity=gravity,
+                inertia=inertia,
+                name=name,
+            )
+        )
+
+    def lock(self, values: Mapping[str, float]) -> Self:
+        """The robot with some joints fixed, each at a value; their bodies merge into those before.
+
+        >>> import armlet
+        >>> armlet.load("panda").lock({"joint3": 0.0}).n
+        6
+        """
+        return self.of(models.lock(self, values))
+
+    def subchain(self, tip: str) -> Self:
+        """The serial arm from the base to a frame, its new tool, without other branches."""
+        return self.of(models.subchain(self, tip))
+
+    def to_urdf(self, path: str | Path) -> None:
+        """Write the robot as URDF, in the frames of the file it came from.
+
+        URDF holds no gravity: a robot under another than (0, 0, -9.81) needs it given again on
+        loading.
+        """
+        models.to_urdf(self, path)
+
+    def to_toml(self, path: str | Path) -> None:
+        """Write the robot in armlet's own format, in the frames of the file it came from."""
+        models.to_toml(self, path)
+
+
+def load(
+    robot: str | Path,
+    *,
+    lock: Mapping[str, float] | None = None,
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Robot:
+    """A robot of the catalogue, or from a file.
+
+    Parameters
+    ----------
+    robot : str or Path
+        A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
+    lock : mapping of str to float, optional
+        Joints to fix, each at a value: fingers, mimic joints.
+    gravity : three floats, optional
+        The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
+    strict : bool
+        Refuse inertias that no body can have, instead of warning.
+    tolerance : float
+        Angles this close to a quarter turn (rad), and lengths this small beside those around
+        them, count as exact. The default is what rounding leaves of exact ones; a file with angles
+        like 1.5708 takes fewer operations with 1e-5.
+
+    Returns
+    -------
+    Robot
+        The robot in canonical frames; q keeps the meaning it has in the file.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> armlet.load("puma560")
+    <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
+    """
+    return Robot.of(
+        models.load(robot, lock=lock, gravity=gravity, strict=strict, tolerance=tolerance)
+    )
+
+
+def general_arm(joints: str) -> Robot:
+    """The general serial manipulator of the papers: every constant a symbol.
+
+    Parameters
+    ----------
+    joints : str
+        A letter a joint, R or P, from the base outwards, such as "RRPRRR".
+
+    Returns
+    -------
+    Robot
+        General twists and offsets (those of the first joint too), ten inertial parameters a
+        body, gravity along the base's z axis.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> arm = armlet.general_arm("RRP")
+    >>> arm.dh_table()[2]["alpha"]
+    'alpha3'
+    """
+    return Robot.of(models.general_arm(joints))

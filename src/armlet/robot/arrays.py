@@ -1,0 +1,53 @@
+"""What arrays and mappings of a robot's data must be: checked, read-only, compared by value."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.errors import DataError, quoted
+from armlet.robot.parts import MAX_SIZE
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or a copy of it, that cannot be written to."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
+    """An array of one of these shapes, of finite numbers or scalars of other kinds."""
+    try:
+        array = np.array(values, dtype=object)
+    except ValueError:  # nested in an uneven way
+        raise DataError(f"{subject} is {quoted(values)}: expected {wanted}") from None
+    if array.shape not in shapes:
+        raise DataError(f"{subject} has shape {array.shape}: expected {wanted}")
+    for x in array.flat:
+        is_number = isinstance(x, int | float | np.number)
+        if not (abs(x) < MAX_SIZE if is_number else type(x) is not str and np.ndim(x) == 0):
+            raise DataError(
+                f"{subject} has the entry {quoted(x)}: expected {wanted}, finite and below "
+                f"{MAX_SIZE:g} in size"
+            )
+    return array
+
+
+def hashable(data: Any) -> Hashable:
+    """The same data without arrays and mappings: equal where the data are equal, and hashable."""
+    match data:
+        case np.ndarray():
+            return hashable(data.tolist())
+        case tuple() | list():
+            return tuple(map(hashable, data))
+        case Mapping():
+            return frozenset((key, hashable(value)) for key, value in data.items())
+        case _ if is_dataclass(data):
+            return tuple(hashable(getattr(data, field.name)) for field in fields(data))
+        case _:
+            found: Hashable = data
+            return found
