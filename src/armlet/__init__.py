@@ -1,7 +1,7 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
 from armlet.api import cheapest, compile, formulations, minimal_parameters, trace
-from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
+from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity, formulation
 from armlet.errors import (
     ArmletError,
     CompileError,
@@ -42,6 +42,7 @@ __all__ = [
     "cheapest",
     "compile",
     "equivalence",
+    "formulation",
     "formulations",
     "general_arm",
     "load",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
-from armlet.dynamics.steps import composite_masses, composites
+from armlet.dynamics.recursions import composite_masses, composites
 from armlet.robot import Robot
 from armlet.scalar import Matrix
 

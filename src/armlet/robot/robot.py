@@ -8,22 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from armlet.algebra import Z_AXIS, ZERO, mirror, point_inertia, six, vector
+from armlet.algebra import mirror, point_inertia, six, vector
 from armlet.errors import DataError, ModelError
-from armlet.robot.displacement import Displacement, Screw, displacement
+from armlet.robot.displacement import Body, Displacement, Screw, displacement
+from armlet.robot.joints import Twist, slices
 from armlet.robot.parts import BASE, MAX_SIZE, PHI, Drive, Frame, Joint, Row
 from armlet.robot.pose import Pose
 from armlet.scalar import (
-    QUARTER_TURNS,
     Matrix,
     Scalar,
     Symbol,
     Vector,
-    cos,
     cos_sin,
     is_zero,
     quarter_turns,
-    sin,
 )
 
 
@@ -70,7 +68,33 @@ class Robot:
 
     @property
     def n(self) -> int:
+        """The number of joints."""
         return len(self.joints)
+
+    @property
+    def nb(self) -> int:
+        """The number of bodies: each sits on one joint."""
+        return len(self.joints)
+
+    @property
+    def nq(self) -> int:
+        """The number of joint positions."""
+        return sum(joint.motion.nq for joint in self.joints)
+
+    @property
+    def nv(self) -> int:
+        """The number of joint velocities, and of torques."""
+        return sum(joint.motion.nv for joint in self.joints)
+
+    @cached_property
+    def q_of(self) -> tuple[slice, ...]:
+        """Where the positions of each joint are in q."""
+        return slices([joint.motion.nq for joint in self.joints])
+
+    @cached_property
+    def v_of(self) -> tuple[slice, ...]:
+        """Where the velocities of each joint are in qd, its torques in tau."""
+        return slices([joint.motion.nv for joint in self.joints])
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -109,31 +133,53 @@ class Robot:
         return iter(enumerate(self.parent))
 
     def tips_to_base(self) -> Iterator[tuple[int, int]]:
-        """Every body with its parent, children first, without the bodies on the base."""
-        return ((i, self.parent[i]) for i in reversed(range(self.n)) if self.parent[i] != BASE)
+        """Every body with its parent, children first; the parent of a root is BASE.
 
-    def path_to_base(self, i: int) -> Iterator[tuple[int, int]]:
-        """Body i and those between it and the base, each with its parent, the base left out."""
-        while i != BASE and (p := self.parent[i]) != BASE:
-            yield i, p
-            i = p
+        What is summed up in the parents needs a place for the base, last: see `with_base`.
+        """
+        return ((i, self.parent[i]) for i in reversed(range(self.nb)))
+
+    def path_to_base(self, i: int) -> Iterator[int]:
+        """The bodies from body i, which comes first, to the base, which is left out."""
+        while i != BASE:
+            yield i
+            i = self.parent[i]
 
     def path(self, i: int) -> list[int]:
-        """The bodies between the base and body i, from the base outwards, i included."""
-        path = []
-        while i != BASE:
-            path.append(i)
-            i = self.parent[i]
-        return path[::-1]
+        """The bodies from the base, which is left out, to body i, which comes last."""
+        return [*self.path_to_base(i)][::-1]
 
     # ------------------------------------------------------------------ what formulations read
 
     @cached_property
-    def axis(self) -> tuple[tuple[Vector, Vector], ...]:
-        """The unit twist (w, v) of each joint, in its body's axes."""
-        return tuple(
-            (ZERO, Z_AXIS) if joint.letter == "P" else (Z_AXIS, ZERO) for joint in self.joints
-        )
+    def twists(self) -> tuple[tuple[Twist, ...], ...]:
+        """The unit twists (w, v) of each joint, in its body's axes: one for each velocity."""
+        return tuple(joint.motion.twists for joint in self.joints)
+
+    @cached_property
+    def unit_twists(self) -> tuple[Twist, ...]:
+        """The unit twists of all joints in a row: one for each velocity of the robot."""
+        return tuple(twist for twists in self.twists for twist in twists)
+
+    @cached_property
+    def velocities(self) -> tuple[tuple[int, Twist], ...]:
+        """For each velocity of the robot, the body that it moves and its unit twist."""
+        return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
+
+    @cached_property
+    def turns(self) -> tuple[int, ...]:
+        """1 for each joint that turns its body, else 0."""
+        return tuple(joint.motion.turns for joint in self.joints)
+
+    @cached_property
+    def slides(self) -> tuple[int, ...]:
+        """1 for each joint that moves its body's origin in the parent, else 0."""
+        return tuple(joint.motion.slides for joint in self.joints)
+
+    @property
+    def bodies(self) -> list[Body]:
+        """Mass, first moment and inertia of each body, about its origin and in its axes."""
+        return [*zip(self.m, self.c, self.J, strict=True)]
 
     @property
     def rotor_inertia(self) -> list[Scalar]:
@@ -142,8 +188,10 @@ class Robot:
     def displacements(self, q: Vector) -> list[Displacement]:
         """How each body sits in its parent; the last screw, about and along z, is the joint's."""
         return [
-            Displacement((*mount, self._joint_screw(i, q[i])))
-            for i, mount in enumerate(self.mounts)
+            Displacement((*mount, *joint.motion.screws(row, q[at])))
+            for mount, joint, row, at in zip(
+                self.mounts, self.joints, self.rows, self.q_of, strict=True
+            )
         ]
 
     @cached_property
@@ -157,20 +205,6 @@ class Robot:
             )
             for row in self.rows
         )
-
-    @cached_property
-    def joint_origins(self) -> tuple[Vector, ...]:
-        """The origin of each body in its parent's frame, for a sliding joint that at zero."""
-        return tuple(
-            mount.point(vector(0, 0, row.d))
-            for mount, row in zip(self.mounts, self.rows, strict=True)
-        )
-
-    def _joint_screw(self, i: int, q: Scalar) -> Screw:
-        row = self.rows[i]
-        if self.joints[i].letter == "P":
-            return Screw(2, *cos_sin(row.theta), q + row.d)
-        return Screw(2, *axial_turn(q, row.theta), row.d)
 
     def frame(self, name: str | None = None) -> Frame:
         """A named frame; by default the tool."""
@@ -350,17 +384,6 @@ def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) ->
                 f"{MAX_SIZE:g} in size"
             )
     return array
-
-
-def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of q + θ, without the sum where θ is a quarter turn."""
-    if is_zero(q):
-        return cos_sin(theta)
-    k = quarter_turns(theta)
-    if k is None:
-        return cos(q + theta), sin(q + theta)
-    c, s = QUARTER_TURNS[k % 4]
-    return c * cos(q) - s * sin(q), s * cos(q) + c * sin(q)
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:

@@ -3,10 +3,17 @@
 import numpy as np
 
 from armlet.algebra import cross
+from armlet.dynamics.formulation import formulation
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "forward_kinematics",
+    source="by definition",
+    growth="n",
+    name="two_axes",
+)
 def forward_kinematics(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base: a homogeneous matrix, four by four.
 
@@ -26,6 +33,12 @@ def forward_kinematics(robot: Robot, q: Vector, frame: str | None = None) -> Mat
     return T
 
 
+@formulation(
+    "jacobian",
+    source="by definition",
+    growth="n",
+    name="geometric",
+)
 def jacobian(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
     """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
 
@@ -43,6 +56,6 @@ def jacobian(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
     Jq = np.zeros((6, robot.n), dtype=object)
     for i in path:
         R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
-        w, v = robot.axis[i]
+        w, v = robot.unit_twists[i]
         Jq[:3, i], Jq[3:, i] = R @ w, R @ (cross(w, tip[i]) + v)
     return Jq
