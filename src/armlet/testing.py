@@ -14,13 +14,12 @@ from armlet.api import trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, definition
 from armlet.errors import ArmletError
 from armlet.minimal import closed_form, lumped
-from armlet.robot import BASE, HERE, Drive, Frame, Joint, Pose, Robot, Row
+from armlet.robot import BASE, HERE, JOINT_KINDS, Drive, Frame, Joint, Pose, Robot, Row
 from armlet.scalar import Matrix, Scalar, Vector
 
 TOLERANCE = 1e-9
 """The largest error, relative to the largest entry (times the condition of H where inverted)."""
 DIGITS, DIGITAL = 50, "digits"
-KIND = {"R": "revolute", "P": "prismatic"}
 
 
 def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int = 3) -> None:
@@ -134,10 +133,12 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
         return lambda seed: random_robot(seed, **made)
 
     rigid = "The formula, or how it is written, is wrong: nothing special is on this robot."
-    yield Case(f"serial arms of {KIND[entry.joints[0]]} joints", rigid, arm(joints=entry.joints[0]))
+    yield Case(
+        f"serial arms of {_kind(entry.joints[0])} joints", rigid, arm(joints=entry.joints[0])
+    )
     for letter in entry.joints[1:]:
         yield Case(
-            f"serial arms with {KIND.get(letter, letter)} joints",
+            f"serial arms with {_kind(letter)} joints",
             "The twist of such a joint has a linear half: τ = w · t + v · f, and its motion adds "
             f"2 ω × v q̇ + v q̈ to the acceleration of the origin. If the method holds for "
             f'{entry.joints[0]} joints only, say joints="{entry.joints[0]}".',
@@ -290,21 +291,30 @@ def random_robot(
     if massless:
         bodies[0] = 0.0, np.zeros(3, dtype=object), mirror(0, 0, 0, 0, 0, 0)
     m, c, J = zip(*bodies, strict=True)
+    kinds = [_kind(letter) for letter in letters]
+    nv = sum(JOINT_KINDS[kind].nv for kind in kinds)
     tool = Frame(n - 1, Pose(np.eye(3, dtype=int), rng.uniform(-0.3, 0.3, 3).astype(object)))
     return Robot(
         name=f"random{seed}",
-        joints=tuple(Joint(f"joint{i}", KIND[letter]) for i, letter in enumerate(letters)),
+        joints=tuple(Joint(f"joint{i}", kind) for i, kind in enumerate(kinds)),
         parent=tuple(parent),
         rows=tuple(rows),
         m=m,
         c=c,
         J=J,
-        drives=tuple(Drive(*rng.uniform(0, 1, 4).tolist()) if drives else Drive() for _ in rows),
+        drives=tuple(
+            Drive(*rng.uniform(0, 1, 4).tolist()) if drives else Drive() for _ in range(nv)
+        ),
         g=rng.normal(scale=5, size=3).astype(object),
         links=tuple(f"link{i}" for i in range(n)),
         frames={"base": Frame(BASE, HERE), "tool": tool},
         tool="tool",
     )
+
+
+def _kind(letter: str) -> str:
+    """The name of a kind of joint, by its letter."""
+    return next(name for name, kind in JOINT_KINDS.items() if kind.letter == letter)
 
 
 def _random_body(rng: np.random.Generator) -> tuple[Scalar, Vector, Matrix]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, full_sets
 from armlet.robot import BASE, Displacement, Robot, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
@@ -14,6 +15,7 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
     source="by definition",
     growth="n",
     name="velocities",
+    walks_twists=True,
 )
 def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Kinetic and potential energy; the potential is zero with all mass at the base's origin.
@@ -25,10 +27,10 @@ def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """
     w, v = velocities(robot, robot.displacements(q), qd)
     twice_kinetic: Scalar = 0
-    for i in range(robot.n):
-        momentum = robot.m[i] * v[i] + 2 * cross(w[i], robot.c[i])
-        twice_kinetic += v[i] @ momentum + w[i] @ (robot.J[i] @ w[i])
-        twice_kinetic += robot.rotor_inertia[i] * qd[i] * qd[i]
+    for i, (m, c, J) in enumerate(robot.bodies):
+        twice_kinetic += v[i] @ (m * v[i] + 2 * cross(w[i], c)) + w[i] @ (J @ w[i])
+    for rotor, speed in zip(robot.rotor_inertia, qd, strict=True):
+        twice_kinetic += rotor * speed * speed
     return np.array(twice_kinetic / 2), np.array(potential_energy(robot, q))
 
 
@@ -42,14 +44,14 @@ def velocities(
         ωᵢ = ωₚ + w q̇ᵢ
         vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
     """
-    w: list[Vector] = [ZERO] * (robot.n + 1)
-    v: list[Vector] = [ZERO] * (robot.n + 1)
+    w: list[Vector] = [ZERO] * (robot.nb + 1)
+    v: list[Vector] = [ZERO] * (robot.nb + 1)
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
-        w_axis, v_axis = robot.unit_twists[i]
-        w[i] = inward.vector(w[p]) + w_axis * qd[i]
+        joint = joint_motion(robot, i, qd)
+        w[i] = inward.vector(w[p]) + joint.w
         r, h = robot.mounts[i].origin(), X[i][-1].h
-        v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + v_axis * qd[i]
+        v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + joint.v
     return w, v
 
 

@@ -28,6 +28,9 @@ class Formulation:
     """The order of its operations in the number of joints: n, n^2, …"""
     joints: str = "RP"
     """The kinds of joint it holds for."""
+    walks_twists: bool = False
+    """Whether it walks the twists of each joint, so that it holds for every other kind too whose
+    twists are about and along z."""
     topology: str = "tree"
     """Whether it holds for trees or for serial arms only."""
     minimal: bool = True
@@ -47,7 +50,7 @@ class Formulation:
                 f"formulation {self.name!r} holds for serial arms: robot {robot.name!r} is a tree"
             )
         others = sorted(set(robot.joint_letters) - set(self.joints))
-        if others:
+        if others and not self.walks_twists:
             raise ModelError(
                 f"formulation {self.name!r} holds for joints {self.joints}: robot {robot.name!r} "
                 f"has joints {robot.joint_letters}"
@@ -84,8 +87,8 @@ def formulation(
         Rotor inertia is added to what the function returns: it sees a robot without. Say True if
         the function adds it by itself.
     **declared
-        What it holds for: `joints`, `topology`, `minimal`, `traced`, `given` and `rank`, as in
-        `armlet.Formulation`.
+        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given` and
+        `rank`, as in `armlet.Formulation`.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def formulation(
     >>> @armlet.formulation("gravity_torque", source="b(q, 0)", growth="n")
     ... def bias_at_rest(robot, q):
     ...     bias = armlet.formulations("bias")["newton_euler"].function
-    ...     return bias(robot, q, [0] * robot.n)
+    ...     return bias(robot, q, [0] * robot.nv)
     >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
     'n'
     """

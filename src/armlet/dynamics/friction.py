@@ -10,6 +10,7 @@ from armlet.scalar import Scalar, Vector, sign
     source="by definition",
     growth="n",
     name="drives",
+    walks_twists=True,
 )
 def friction_torque(robot: Robot, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.

@@ -140,7 +140,7 @@ def closed_form(
         )
     goes_over, shows = SETS[of]
     place = places(robot, friction)
-    at_zero = robot.displacements([0] * robot.n)
+    at_zero = robot.displacements([0] * robot.nq)
 
     def over(i: int, body: Body) -> Body:
         """What goes over of a body on frame i, in the parent's frame."""
@@ -193,7 +193,7 @@ def constant_parts(
         if i != BASE:
             bodies[i] = added(bodies[i], body)
 
-    at_zero = robot.displacements([0] * robot.n)
+    at_zero = robot.displacements([0] * robot.nq)
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
         if rotors and place[i].stands_in and robot.joints[i].letter == "R":

@@ -1,6 +1,6 @@
 """The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -11,9 +11,9 @@ import numpy as np
 from armlet.algebra import mirror, point_inertia, six, vector
 from armlet.errors import DataError, ModelError
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
-from armlet.robot.joints import Twist, slices
 from armlet.robot.parts import BASE, MAX_SIZE, PHI, Drive, Frame, Joint, Row
 from armlet.robot.pose import Pose
+from armlet.robot.tree import Tree
 from armlet.scalar import (
     Matrix,
     Scalar,
@@ -26,7 +26,7 @@ from armlet.scalar import (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot:
+class Robot(Tree):
     """An arm or a tree of bodies, each moved by one joint; body i, joint i and q[i] go together.
 
     Robots are made by the loaders (`armlet.load`, `Robot.from_dh`, …) and never changed; the
@@ -41,6 +41,7 @@ class Robot:
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
     drives: tuple[Drive, ...]
+    """A drive for each velocity."""
     g: Vector
     """The acceleration of gravity, in the axes of the canonical base frame."""
     links: tuple[str, ...]
@@ -67,49 +68,6 @@ class Robot:
         object.__setattr__(self, "meshes", MappingProxyType(dict(self.meshes)))
 
     @property
-    def n(self) -> int:
-        """The number of joints."""
-        return len(self.joints)
-
-    @property
-    def nb(self) -> int:
-        """The number of bodies: each sits on one joint."""
-        return len(self.joints)
-
-    @property
-    def nq(self) -> int:
-        """The number of joint positions."""
-        return sum(joint.motion.nq for joint in self.joints)
-
-    @property
-    def nv(self) -> int:
-        """The number of joint velocities, and of torques."""
-        return sum(joint.motion.nv for joint in self.joints)
-
-    @cached_property
-    def q_of(self) -> tuple[slice, ...]:
-        """Where the positions of each joint are in q."""
-        return slices([joint.motion.nq for joint in self.joints])
-
-    @cached_property
-    def v_of(self) -> tuple[slice, ...]:
-        """Where the velocities of each joint are in qd, its torques in tau."""
-        return slices([joint.motion.nv for joint in self.joints])
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        return tuple(joint.name for joint in self.joints)
-
-    @property
-    def joint_letters(self) -> str:
-        """One letter a joint, R or P."""
-        return "".join(joint.letter for joint in self.joints)
-
-    @property
-    def is_serial(self) -> bool:
-        return all(p == i - 1 for i, p in enumerate(self.parent))
-
-    @property
     def gravity(self) -> Vector:
         """The acceleration of gravity in the axes of the file's base."""
         return self.frames[self.base_link].pose.R.T @ self.g
@@ -124,57 +82,9 @@ class Robot:
         """The inertial parameters, a row a body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
         rows = [[*six(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
-        return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.n, 10))
-
-    # ------------------------------------------------------------------ walking the tree
-
-    def base_to_tips(self) -> Iterator[tuple[int, int]]:
-        """Every body with its parent, parents first; the parent of a root is BASE."""
-        return iter(enumerate(self.parent))
-
-    def tips_to_base(self) -> Iterator[tuple[int, int]]:
-        """Every body with its parent, children first; the parent of a root is BASE.
-
-        What is summed up in the parents needs a place for the base, last: see `with_base`.
-        """
-        return ((i, self.parent[i]) for i in reversed(range(self.nb)))
-
-    def path_to_base(self, i: int) -> Iterator[int]:
-        """The bodies from body i, which comes first, to the base, which is left out."""
-        while i != BASE:
-            yield i
-            i = self.parent[i]
-
-    def path(self, i: int) -> list[int]:
-        """The bodies from the base, which is left out, to body i, which comes last."""
-        return [*self.path_to_base(i)][::-1]
+        return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.nb, 10))
 
     # ------------------------------------------------------------------ what formulations read
-
-    @cached_property
-    def twists(self) -> tuple[tuple[Twist, ...], ...]:
-        """The unit twists (w, v) of each joint, in its body's axes: one for each velocity."""
-        return tuple(joint.motion.twists for joint in self.joints)
-
-    @cached_property
-    def unit_twists(self) -> tuple[Twist, ...]:
-        """The unit twists of all joints in a row: one for each velocity of the robot."""
-        return tuple(twist for twists in self.twists for twist in twists)
-
-    @cached_property
-    def velocities(self) -> tuple[tuple[int, Twist], ...]:
-        """For each velocity of the robot, the body that it moves and its unit twist."""
-        return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
-
-    @cached_property
-    def turns(self) -> tuple[int, ...]:
-        """1 for each joint that turns its body, else 0."""
-        return tuple(joint.motion.turns for joint in self.joints)
-
-    @cached_property
-    def slides(self) -> tuple[int, ...]:
-        """1 for each joint that moves its body's origin in the parent, else 0."""
-        return tuple(joint.motion.slides for joint in self.joints)
 
     @property
     def bodies(self) -> list[Body]:
@@ -183,6 +93,7 @@ class Robot:
 
     @property
     def rotor_inertia(self) -> list[Scalar]:
+        """The rotor inertia of the drive of each velocity."""
         return [drive.rotor_inertia for drive in self.drives]
 
     def displacements(self, q: Vector) -> list[Displacement]:
@@ -285,11 +196,11 @@ class Robot:
         array = checked(
             phi,
             "phi",
-            f"({self.n}, 10), the parameters {' '.join(PHI)} of each body",
-            (self.n, 10),
-            (10 * self.n,),
+            f"({self.nb}, 10), the parameters {' '.join(PHI)} of each body",
+            (self.nb, 10),
+            (10 * self.nb,),
         )
-        return replace(self, **bodies_of(array.reshape(self.n, 10).tolist()))
+        return replace(self, **bodies_of(array.reshape(self.nb, 10).tolist()))
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> "Robot":
         """The robot under another gravity, given in the axes of the file's base."""
@@ -328,7 +239,7 @@ class Robot:
 
     def without_drives(self) -> "Robot":
         """The rigid bodies alone: no rotor inertia, no friction."""
-        return replace(self, drives=(Drive(),) * self.n)
+        return replace(self, drives=(Drive(),) * self.nv)
 
     def dh_table(self) -> list[dict[str, Any]]:
         """The canonical frames: a dictionary a joint, with its name, kind, parent and row."""

@@ -13,10 +13,11 @@ from armlet.scalar import Scalar, Vector
     growth="n",
     name="newton_euler",
     rank=1,
+    walks_twists=True,
 )
 def bias(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
     """Coriolis, centrifugal and gravity torques b(q, q̇): what q̈ = 0 takes."""
-    return newton_euler(robot, q, qd, [0] * robot.n)
+    return newton_euler(robot, q, qd, [0] * robot.nv)
 
 
 @formulation(
@@ -25,7 +26,8 @@ def bias(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
     growth="n",
     name="newton_euler",
     rank=1,
+    walks_twists=True,
 )
 def gravity_torque(robot: Robot, q: Vector) -> list[Scalar]:
     """Gravity torques g(q): what holds the arm still."""
-    return newton_euler(robot, q, [0] * robot.n, [0] * robot.n)
+    return newton_euler(robot, q, [0] * robot.nv, [0] * robot.nv)

@@ -20,6 +20,7 @@ def from_inertia_matrix(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
     growth="n^3",
     given={"bias": from_inertia_matrix},
     rank=1,
+    walks_twists=True,
 )
 def composite(
     robot: Robot,

@@ -9,7 +9,13 @@ from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
-@formulation("inertia_matrix", source="Walker and Orin 1982, third method", growth="n^2", rank=1)
+@formulation(
+    "inertia_matrix",
+    source="Walker and Orin 1982, third method",
+    growth="n^2",
+    rank=1,
+    walks_twists=True,
+)
 def composite_bodies(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies.
 

@@ -18,6 +18,7 @@ from armlet.scalar import Scalar, Vector
     source="Angeles, Ma and Rojas 1989; Balafoutis and Patel 1991, (5.2.36)-(5.2.37)",
     growth="n",
     minimal=False,
+    walks_twists=True,
 )
 def angeles_ma_rojas(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by Kane's equations.
@@ -41,8 +42,8 @@ def angeles_ma_rojas(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[S
     w, wd = angular_motion(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
     com.append(ZERO)
-    a_com: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    a_com: list[Vector] = [ZERO] * robot.nb + [-robot.g]
+    f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         a_com[i] = X[i].inverse().vector(a_com[p] + Omega[p] @ (X[i].origin() - com[p]))
         a_com[i] = a_com[i] + Omega[i] @ com[i] + sliding(robot, i, w[i], qd, qdd)

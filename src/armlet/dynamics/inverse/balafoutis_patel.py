@@ -24,6 +24,7 @@ from armlet.scalar import Scalar, Vector
     source="Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8)",
     growth="n",
     minimal=False,
+    walks_twists=True,
 )
 def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
@@ -41,8 +42,8 @@ def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> lis
     com, I = centres(robot), central_inertias(robot)
     w, wd = angular_motion(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
-    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
+    f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         a[i] = X[i].inverse().vector(a[p] + Omega[p] @ X[i].origin())
         a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)

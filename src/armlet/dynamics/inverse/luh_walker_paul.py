@@ -19,6 +19,7 @@ from armlet.scalar import Scalar, Vector
     source="Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3",
     growth="n",
     minimal=False,
+    walks_twists=True,
 )
 def luh_walker_paul(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
@@ -40,8 +41,8 @@ def luh_walker_paul(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sc
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     w, wd = angular_motion(robot, X, qd, qdd)
-    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
+    f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         r = X[i].origin()
         a[i] = X[i].inverse().vector(a[p] + cross(wd[p], r) + centripetal(w[p], r))

@@ -20,6 +20,7 @@ from armlet.scalar import Scalar, Vector
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees",
     growth="n",
     rank=1,
+    walks_twists=True,
 )
 def newton_euler(
     robot: Robot, q: Vector, qd: Vector, qdd: Vector, wrench: Vector | None = None
