@@ -86,7 +86,7 @@ def test_lins_bias_takes_no_more_than_is_published(n):
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_what_comes_with_the_torques_is_the_torques_and_the_slopes(tmp_path, name):
-    robot, _ = random_robot(tmp_path, 7, 5, drives=True)
+    robot, _ = random_robot(tmp_path, 7, 5)
     q, qd, qdd = (x[0] for x in states(robot))
     tau, *triple = TABLE[name].given["inverse dynamics"](robot, q, qd, qdd)
     assert deviation(tau, value(robot, "inverse_dynamics", q, qd, qdd)) < 1e-12

@@ -9,7 +9,7 @@ import pytest
 from robots import deviation, random_robot, random_urdf, states, value
 
 import armlet
-from armlet.robot import BASE, Pose
+from armlet.robot import Pose
 from armlet.robot.frames import main_children
 from armlet.scalar import quarter_turns
 
@@ -160,13 +160,11 @@ def test_inertial_parameters_go_in_as_they_come_out(arms):
 def test_walks_visit_every_body_once(tmp_path):
     robot, _ = random_robot(tmp_path, 5, 20)
     assert [i for i, _ in robot.base_to_tips()] == list(range(20))
-    inward = [i for i, _ in robot.tips_to_base()]
-    roots = [i for i, p in enumerate(robot.parent) if p == BASE]
-    assert sorted(inward + roots) == list(range(20))
+    assert [*robot.tips_to_base()] == [*robot.base_to_tips()][::-1]
     for i, p in robot.base_to_tips():
         assert p < i
         assert [*robot.path(p), i] == robot.path(i)
-        assert [j for j, _ in robot.path_to_base(i)] == robot.path(i)[:0:-1]
+        assert [*robot.path_to_base(i)] == robot.path(i)[::-1]
 
 
 def test_a_robot_cannot_be_changed(arms):
@@ -192,7 +190,7 @@ def test_a_model_without_masses_has_kinematics_and_no_dynamics():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: r.inverse_dynamics([0] * 7, [0] * 7), "missing a required argument: 'qdd'"),
+        (lambda r: r.inverse_dynamics([0] * 7, [0] * 7), "missing .* argument: 'qdd'"),
         (lambda r: r.bias([0] * 6, [0] * 7), r"q has shape \(6,\): expected \(..., 7\)"),
         (lambda r: r.bias(np.zeros((2, 7)), [0] * 7), r"qd has leading axes \(\), q has \(2,\)"),
         (lambda r: r.bias(["a"] * 7, [0] * 7), "q is not an array of numbers"),

@@ -10,7 +10,7 @@ from armlet.api import (
     minimal_parameters,
     trace,
 )
-from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
+from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity, formulation
 from armlet.errors import (
     ArmletError,
     CompileError,
@@ -51,6 +51,7 @@ __all__ = [
     "cheapest",
     "compile",
     "equivalence",
+    "formulation",
     "formulations",
     "general_arm",
     "load",

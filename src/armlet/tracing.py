@@ -50,14 +50,16 @@ class Tracing:
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
         """The arguments of the program, with their shapes."""
-        n = self.robot.n
-        inputs: dict[str, tuple[int, ...]] = {name: (n,) for name in self.asked.arguments}
+        robot = self.robot
+        inputs: dict[str, tuple[int, ...]] = {
+            name: (robot.nq if name == "q" else robot.nv,) for name in self.asked.arguments
+        }
         if self.wrench:
             inputs["wrench"] = (6,)
         for group in GROUPS:
             if self.kinds[group] == "argument":
                 count = len(self.robot.constants(group))
-                inputs[group] = (n, 10) if group == "inertia" else (count,)
+                inputs[group] = (robot.nb, 10) if group == "inertia" else (count,)
         return inputs
 
     def check_values(self) -> None:

@@ -1,7 +1,7 @@
 """Every quantity of an arm's dynamics, by every formulation known for it.
 
-`FORMULATIONS` is the table that tests, counts and the command line go through: adding an entry is
-all it takes to have a formulation tested, counted and listed.
+`FORMULATIONS` is the table that tests, counts and the command line iterate on. The modules imported
+here fill it, each function by the decorator `formulation` above it; so does any other module.
 """
 
 from armlet.dynamics import (
@@ -16,105 +16,23 @@ from armlet.dynamics import (
     linear,
     regressor,
 )
-from armlet.dynamics.formulation import Formulation, Quantity
+from armlet.dynamics.formulation import FORMULATIONS, Formulation, formulation
+from armlet.dynamics.quantities import QUANTITIES, Quantity
 
-QUANTITIES = {
-    "inverse_dynamics": Quantity(
-        "Torques that make the joints accelerate by qdd: M(q) qdd + b(q, qd).",
-        ("q", "qd", "qdd"), minimal=True, options=("wrench",),
-    ),
-    "inertia_matrix": Quantity(
-        "The joint-space inertia matrix M(q), rotor inertias on its diagonal.",
-        ("q",), ("geometry", "inertia", "drive"), minimal=True,
-    ),
-    "bias": Quantity(
-        "Coriolis, centrifugal and gravity torques b(q, qd).",
-        ("q", "qd"), ("geometry", "inertia", "gravity"), minimal=True,
-    ),
-    "gravity_torque": Quantity(
-        "Torques that hold the arm still against gravity, g(q).",
-        ("q",), ("geometry", "inertia", "gravity"), minimal=True,
-    ),
-    "coriolis_matrix": Quantity(
-        "A matrix C(q, qd) with b = C qd + g, such that dM/dt - 2 C is skew.",
-        ("q", "qd"), ("geometry", "inertia"), minimal=True,
-    ),
-    "forward_dynamics": Quantity(
-        "Accelerations of the joints under torques tau: M(q)^-1 (tau - b(q, qd)).",
-        ("q", "qd", "tau"), minimal=True, options=("inertia_matrix", "bias"),
-        inverts="inertia_matrix",
-    ),
-    "linearization": Quantity(
-        "The slopes of the torques, a triple: by qdd (H), by qd (V) and by q (P).",
-        ("q", "qd", "qdd"), minimal=True, options=("inverse_dynamics",),
-    ),
-    "forward_linearization": Quantity(
-        "The slopes of the accelerations under torques tau, a triple: by q, by qd and by tau.",
-        ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
-        inverts="inertia_matrix",
-    ),
-    "state_space": Quantity(
-        "A and B of the linearised motion, dx/dt = A x + B dtau, where x is (dq, dqd): a pair.",
-        ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
-        inverts="inertia_matrix",
-    ),
-    "cartesian_model": Quantity(
-        "D, C and G of the wrench on a frame that moves the arm, D a + C + G at acceleration a.",
-        ("q", "qd"), minimal=True, options=("frame", "inertia_matrix", "bias"),
-        inverts="jacobian",
-    ),
-    "cartesian_linearization": Quantity(
-        "The slopes of the torques by a frame's acceleration, velocity and small motion: a triple.",
-        ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
-        inverts="jacobian",
-    ),
-    "friction_torque": Quantity(
-        "Viscous, Coulomb and constant friction of the drives.", ("qd",), ("drive",)
-    ),
-    "forward_kinematics": Quantity(
-        "The pose of a frame (by default the tool) in the base: a 4x4 homogeneous matrix.",
-        ("q",), ("geometry",), options=("frame",),
-    ),
-    "jacobian": Quantity(
-        "The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.",
-        ("q",), ("geometry",), options=("frame",),
-    ),
-    "energy": Quantity("Kinetic and potential energy, a pair.", ("q", "qd")),
-    "regressor": Quantity(
-        "The matrix Y(q, qd, qdd) with torques Y phi, phi the minimal parameters (or all).",
-        ("q", "qd", "qdd"), ("geometry", "gravity"),
-        options=("parameters", "rotors", "friction"),
-    ),
-    "gravity_regressor": Quantity(
-        "The matrix Y(q) with holding torques Y phi, phi the minimal parameters (or all).",
-        ("q",), ("geometry", "gravity"), options=("parameters",),
-    ),
-    "energy_regressor": Quantity(
-        "The matrix Y(q, qd) with kinetic and potential energy Y phi, but for a constant.",
-        ("q", "qd"), ("geometry", "gravity"), options=("parameters", "rotors"),
-    ),
-}  # fmt: skip
-
-
-FORMULATIONS: dict[str, dict[str, Formulation]] = {
-    "inverse_dynamics": inverse.FORMULATIONS,
-    "inertia_matrix": inertia.FORMULATIONS,
-    "bias": bias.BIAS,
-    "gravity_torque": bias.GRAVITY,
-    "coriolis_matrix": coriolis.FORMULATIONS,
-    "forward_dynamics": forward.FORMULATIONS,
-    "linearization": linear.FORMULATIONS,
-    "forward_linearization": linear.FORWARD,
-    "state_space": linear.STATE_SPACE,
-    "cartesian_model": linear.CARTESIAN,
-    "cartesian_linearization": linear.CARTESIAN_LINEAR,
-    "friction_torque": friction.FORMULATIONS,
-    "forward_kinematics": kinematics.POSES,
-    "jacobian": kinematics.JACOBIANS,
-    "energy": energy.FORMULATIONS,
-    "regressor": regressor.FORMULATIONS,
-    "gravity_regressor": regressor.GRAVITY,
-    "energy_regressor": energy.REGRESSOR,
-}
-
-__all__ = ["FORMULATIONS", "QUANTITIES", "Formulation", "Quantity"]
+__all__ = [
+    "FORMULATIONS",
+    "QUANTITIES",
+    "Formulation",
+    "Quantity",
+    "bias",
+    "coriolis",
+    "energy",
+    "formulation",
+    "forward",
+    "friction",
+    "inertia",
+    "inverse",
+    "kinematics",
+    "linear",
+    "regressor",
+]

@@ -3,12 +3,20 @@
 import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
-from armlet.dynamics.formulation import Formulation, table
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, full_sets
-from armlet.robot import BASE, Displacement, Robot
+from armlet.robot import BASE, Displacement, Robot, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
+@formulation(
+    "energy",
+    source="by definition",
+    growth="n",
+    name="velocities",
+    walks_twists=True,
+)
 def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Kinetic and potential energy; the potential is zero with all mass at the base's origin.
 
@@ -19,10 +27,10 @@ def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """
     w, v = velocities(robot, robot.displacements(q), qd)
     twice_kinetic: Scalar = 0
-    for i in range(robot.n):
-        momentum = robot.m[i] * v[i] + 2 * cross(w[i], robot.c[i])
-        twice_kinetic += v[i] @ momentum + w[i] @ (robot.J[i] @ w[i])
-        twice_kinetic += robot.rotor_inertia[i] * qd[i] * qd[i]
+    for i, (m, c, J) in enumerate(robot.bodies):
+        twice_kinetic += v[i] @ (m * v[i] + 2 * cross(w[i], c)) + w[i] @ (J @ w[i])
+    for rotor, speed in zip(robot.rotor_inertia, qd, strict=True):
+        twice_kinetic += rotor * speed * speed
     return np.array(twice_kinetic / 2), np.array(potential_energy(robot, q))
 
 
@@ -36,29 +44,35 @@ def velocities(
         ωᵢ = ωₚ + w q̇ᵢ
         vᵢ = vₚ + ωₚ × r + ωᵢ × h z + v q̇ᵢ
     """
-    w: list[Vector] = [ZERO] * (robot.n + 1)
-    v: list[Vector] = [ZERO] * (robot.n + 1)
+    w: list[Vector] = [ZERO] * (robot.nb + 1)
+    v: list[Vector] = [ZERO] * (robot.nb + 1)
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
-        w_axis, v_axis = robot.axis[i]
-        w[i] = inward.vector(w[p]) + w_axis * qd[i]
+        joint = joint_motion(robot, i, qd)
+        w[i] = inward.vector(w[p]) + joint.w
         r, h = robot.mounts[i].origin(), X[i][-1].h
-        v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + v_axis * qd[i]
+        v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + joint.v
     return w, v
 
 
 def potential_energy(robot: Robot, q: Vector) -> Scalar:
     """- g · (first moment of the whole arm about the base's origin)."""
     X = robot.displacements(q)
-    m_hat, c_hat = [*robot.m, 0], [*robot.c, ZERO]
-    for i in reversed(range(robot.n)):
-        p = robot.parent[i]
+    m_hat, c_hat = with_base(robot.m), with_base(robot.c)
+    for i, p in robot.tips_to_base():
         m_hat[p] = m_hat[p] + m_hat[i]
         c_hat[p] = c_hat[p] + X[i].vector(c_hat[i]) + m_hat[i] * X[i].origin()
     origin = robot.frames[robot.base_link].pose.r
     return -robot.g @ (c_hat[BASE] - m_hat[BASE] * origin)
 
 
+@formulation(
+    "energy_regressor",
+    source="by definition; Lin 1994, Theorem 5",
+    growth="n",
+    name="unit_bodies",
+    minimal=False,
+)
 def energy_regressor(
     robot: Robot, q: Vector, qd: Vector, parameters: str = "minimal", rotors: bool = False
 ) -> Matrix:
@@ -113,10 +127,3 @@ def weights(robot: Robot, X: list[Displacement]) -> tuple[list[Vector], list[Sca
 def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
     """What parameters make, given what a unit of each makes."""
     return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))
-
-
-FORMULATIONS = table(Formulation("velocities", energy, "by definition", "n"))
-REGRESSOR = table(
-    Formulation("unit_bodies", energy_regressor, "by definition; Lin 1994, Theorem 5", "n",
-                minimal=False),
-)  # fmt: skip

@@ -1,28 +1,19 @@
-"""What a quantity is, and what a formulation of it is."""
+"""Formulations, and the table of them that a decorator beside each function fills."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-from armlet.errors import ModelError
+import numpy as np
+
+from armlet.dynamics.quantities import QUANTITIES
+from armlet.errors import ArmletError, ModelError
 from armlet.robot import Robot
+from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
-
-@dataclass(frozen=True)
-class Quantity:
-    """Something to compute of an arm."""
-
-    about: str
-    arguments: tuple[str, ...]
-    """The parts of the state it depends on, in order."""
-    reads: tuple[str, ...] = ("geometry", "inertia", "gravity", "drive")
-    """The groups of constants it depends on."""
-    minimal: bool = False
-    """Whether it is the same for minimal inertial parameters."""
-    options: tuple[str, ...] = ()
-    """What else may be given: the wrench on the tool, the name of a frame or of a formulation."""
-    inverts: str = ""
-    """The quantity whose inverse it takes, and which may be singular."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+UNRANKED = 99
 
 
 @dataclass(frozen=True)
@@ -37,6 +28,9 @@ class Formulation:
     """The order of its operations in the number of joints: n, n^2, …"""
     joints: str = "RP"
     """The kinds of joint it holds for."""
+    walks_twists: bool = False
+    """Whether it walks the twists of each joint, so that it holds for every other kind too whose
+    twists are about and along z."""
     topology: str = "tree"
     """Whether it holds for trees or for serial arms only."""
     minimal: bool = True
@@ -44,7 +38,10 @@ class Formulation:
     traced: bool = False
     """Whether it needs scalars that know their derivatives."""
     given: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """The same with something on hand, as some published counts have it: by what that is."""
+    """The same function with something already computed, keyed by what that is: some published
+    counts are of that. Of the rigid bodies alone: no rotors."""
+    rank: int = UNRANKED
+    """Its place in the table of its quantity; the first is the default."""
 
     def check(self, robot: Robot) -> None:
         """Raise if the formulation does not hold for the robot."""
@@ -53,13 +50,134 @@ class Formulation:
                 f"formulation {self.name!r} holds for serial arms: robot {robot.name!r} is a tree"
             )
         others = sorted(set(robot.joint_letters) - set(self.joints))
-        if others:
+        if others and not self.walks_twists:
             raise ModelError(
                 f"formulation {self.name!r} holds for joints {self.joints}: robot {robot.name!r} "
                 f"has joints {robot.joint_letters}"
             )
 
 
-def table(*formulations: Formulation) -> dict[str, Formulation]:
-    """Formulations by name, in the order given."""
-    return {formulation.name: formulation for formulation in formulations}
+FORMULATIONS: dict[str, dict[str, Formulation]] = {quantity: {} for quantity in QUANTITIES}
+"""The formulations of each quantity by name, in the order of their rank, then of registration."""
+
+
+def formulation(
+    quantity: str,
+    *,
+    source: str,
+    growth: str,
+    name: str | None = None,
+    own_rotors: bool = False,
+    **declared: Any,
+) -> Callable[[Function], Function]:
+    """Register the function below as a formulation of a quantity.
+
+    It is then listed, counted, compared and compiled like any other. Call `armlet.testing.
+    check_formulation` on it to test it.
+
+    Parameters
+    ----------
+    quantity : str
+        One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
+    source, growth : str
+        Where it is from, and the order of its operations in the number of joints, such as "n^2".
+    name : str, optional
+        By default that of the function.
+    own_rotors : bool
+        Rotor inertia is added to what the function returns: it sees a robot without. Say True if
+        the function adds it by itself.
+    **declared
+        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given` and
+        `rank`, as in `armlet.Formulation`.
+
+    Returns
+    -------
+    callable
+        A decorator. The decorated function computes the whole quantity, rotors included.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> @armlet.formulation("gravity_torque", source="b(q, 0)", growth="n")
+    ... def bias_at_rest(robot, q):
+    ...     bias = armlet.formulations("bias")["newton_euler"].function
+    ...     return bias(robot, q, [0] * robot.nv)
+    >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
+    'n'
+    """
+    if quantity not in QUANTITIES:
+        raise ArmletError(
+            f"no quantity is called {quantity!r}: expected one of {', '.join(QUANTITIES)}"
+        )
+
+    def register(function: Function) -> Function:
+        complete = function if own_rotors else with_rotors(quantity, function)
+        entry = Formulation(name or function.__name__, complete, source, growth, **declared)
+        others = FORMULATIONS[quantity]
+        if entry.name in others and _place(others[entry.name].function) != _place(function):
+            raise ArmletError(
+                f"{quantity} has a formulation called {entry.name!r} already: choose another name"
+            )
+        others[entry.name] = entry
+        ranked = sorted(others.values(), key=lambda entry: entry.rank)
+        others.clear()
+        others.update({entry.name: entry for entry in ranked})
+        return complete
+
+    return register
+
+
+def _place(function: Callable[..., Any]) -> tuple[str, str]:
+    """Where a function is written: the same place may register it again."""
+    return function.__module__, function.__qualname__
+
+
+# ------------------------------------------------------------------ rotor inertia
+
+
+def with_rotors(quantity: str, function: Function) -> Function:
+    """The function with rotor inertia added to its result, where the quantity has any.
+
+    The function itself is given the rigid bodies alone, so that nothing can be added twice.
+    """
+    if quantity not in ROTORS:
+        return function
+
+    @wraps(function)
+    def complete(robot: Robot, *state: Any, **options: Any) -> Any:
+        rotors = robot.rotor_inertia
+        if all(map(is_zero, rotors)):
+            return function(robot, *state, **options)
+        still = tuple(drive._replace(rotor_inertia=0) for drive in robot.drives)
+        result = function(replace(robot, drives=still), *state, **options)
+        return ROTORS[quantity](rotors, result, *state)
+
+    return cast(Function, complete)
+
+
+def torques_of_rotors(
+    rotors: Sequence[Scalar], tau: Sequence[Scalar], q: Vector, qd: Vector, qdd: Vector, *_: Any
+) -> list[Scalar]:
+    """τᵢ + (rotor inertia) q̈ᵢ."""
+    return [t + rotor * x for t, rotor, x in zip(tau, rotors, qdd, strict=True)]
+
+
+def inertia_of_rotors(rotors: Sequence[Scalar], H: Matrix, q: Vector) -> Matrix:
+    """H with the rotor inertias added to its diagonal."""
+    return H + np.diag(np.array(rotors, dtype=object))
+
+
+def slopes_of_rotors(
+    rotors: Sequence[Scalar], slopes: tuple[Matrix, Matrix, Matrix], q: Vector, *rates: Vector
+) -> tuple[Matrix, Matrix, Matrix]:
+    """H, V and P, of which H has the rotors."""
+    H, V, P = slopes
+    return inertia_of_rotors(rotors, H, q), V, P
+
+
+ROTORS: dict[str, Callable[..., Any]] = {
+    "inverse_dynamics": torques_of_rotors,
+    "inertia_matrix": inertia_of_rotors,
+    "linearization": slopes_of_rotors,
+}
+"""What rotor inertia adds to a quantity; others are made of these, or have no rotors."""

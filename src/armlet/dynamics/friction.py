@@ -1,10 +1,17 @@
 """Friction in the drives."""
 
-from armlet.dynamics.formulation import Formulation, table
+from armlet.dynamics.formulation import formulation
 from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector, sign
 
 
+@formulation(
+    "friction_torque",
+    source="by definition",
+    growth="n",
+    name="drives",
+    walks_twists=True,
+)
 def friction_torque(robot: Robot, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
 
@@ -14,6 +21,3 @@ def friction_torque(robot: Robot, qd: Vector) -> list[Scalar]:
         drive.viscous * qd[i] + drive.coulomb * sign(qd[i]) + drive.offset
         for i, drive in enumerate(robot.drives)
     ]
-
-
-FORMULATIONS = table(Formulation("drives", friction_torque, "by definition", "n"))

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from armlet.algebra import ZERO, cross, mirror, vector
-from armlet.dynamics.formulation import Formulation, table
-from armlet.dynamics.motion import accelerations, turnings
-from armlet.dynamics.runs import parallel_runs
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.parallel_axes import parallel_axes
+from armlet.dynamics.recursions import accelerations, turnings
 from armlet.errors import ArmletError
 from armlet.minimal import closed_form, standard_names
 from armlet.robot import Displacement, Robot
@@ -18,6 +18,13 @@ PARAMETERS_AT_REST = (*PARAMETERS, "gravity")
 Wrench = tuple[Vector, Vector]
 
 
+@formulation(
+    "regressor",
+    source="Atkeson, An and Hollerbach 1986; Lin 1994, Theorem 5",
+    growth="n^2",
+    name="unit_bodies",
+    minimal=False,
+)
 def regressor(
     robot: Robot,
     q: Vector,
@@ -49,6 +56,13 @@ def regressor(
     return torques_of(robot, q, qd, qdd, sets, drives)
 
 
+@formulation(
+    "gravity_regressor",
+    source="Atkeson, An and Hollerbach 1986; Lin 1994, Theorems 4 and 5",
+    growth="n^2",
+    name="unit_bodies",
+    minimal=False,
+)
 def gravity_regressor(robot: Robot, q: Vector, parameters: str = "minimal") -> Matrix:
     """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters.
 
@@ -104,8 +118,9 @@ def torques_of(
 
 def wrenches(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:
     """The force and the moment that a unit of each of the ten parameters of each body needs."""
-    turns = turnings(robot, parallel_runs(robot, q), qd, qdd)
-    a = accelerations(robot, robot.displacements(q), turns, qd, qdd)
+    X = parallel_axes(robot, q)
+    turns = turnings(robot, X, qd, qdd)
+    a = accelerations(robot, X, turns, qd, qdd)
     units = np.eye(6, dtype=int).tolist()
     return [
         [
@@ -134,15 +149,13 @@ def column(robot: Robot, X: list[Displacement], wrench: Mapping[int, Wrench]) ->
     """What wrenches on bodies of one path ask of the joints."""
     asked: list[Scalar] = [0] * robot.n
     i = max(wrench)
-    f, t = wrench[i]
-    w, v = robot.axis[i]
-    asked[i] = w @ t + v @ f
-    for j, p in robot.path_to_base(i):
+    f, t = ZERO, ZERO
+    for j in robot.path_to_base(i):
+        if j in wrench:
+            f, t = f + wrench[j][0], t + wrench[j][1]
+        w, v = robot.unit_twists[j]
+        asked[j] = w @ t + v @ f
         f, t = X[j].wrench(f, t)
-        if p in wrench:
-            f, t = f + wrench[p][0], t + wrench[p][1]
-        w, v = robot.axis[p]
-        asked[p] = w @ t + v @ f
     return asked
 
 
@@ -154,16 +167,3 @@ def drive_columns(
     if friction:
         kinds += [qd, [sign(x) for x in qd], [1] * n]
     return [[x[i] if j == i else 0 for j in range(n)] for x in kinds for i in range(n)]
-
-
-# fmt: off
-FORMULATIONS = table(
-    Formulation("unit_bodies", regressor, "Atkeson, An and Hollerbach 1986; Lin 1994, Theorem 5",
-                "n^2", minimal=False),
-)
-GRAVITY = table(
-    Formulation("unit_bodies", gravity_regressor,
-                "Atkeson, An and Hollerbach 1986; Lin 1994, Theorems 4 and 5", "n^2",
-                minimal=False),
-)
-# fmt: on

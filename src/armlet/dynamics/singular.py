@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
-from armlet.dynamics.steps import composite_masses, composites
+from armlet.dynamics.recursions import composite_masses, composites
 from armlet.robot import Robot
 from armlet.scalar import Matrix
 
@@ -19,15 +19,15 @@ def joint_without_inertia(robot: Robot) -> int | None:
     Its pivot of H, eliminated from the tips inwards at a random posture, is zero: those after it
     may have to follow.
     """
-    q = np.random.default_rng(0).uniform(-1, 1, robot.n)
+    q = np.random.default_rng(0).uniform(-1, 1, robot.nq)
     H = composite_bodies(robot, q).astype(float)
     m_hat = composite_masses(robot)
     _, J_hat = composites(robot, q, m_hat, robot.c, robot.J)
-    for i in reversed(range(robot.n)):
-        carried = m_hat[i] if robot.joints[i].letter == "P" else np.trace(J_hat[i])
-        if abs(H[i, i]) <= ROUNDING * abs(float(carried)):
+    for k, (i, twist) in reversed([*enumerate(robot.velocities)]):
+        carried = m_hat[i] if twist.slides else np.trace(J_hat[i])
+        if abs(H[k, k]) <= ROUNDING * abs(float(carried)):
             return i
-        H -= np.outer(H[:, i], H[i]) / H[i, i]
+        H -= np.outer(H[:, k], H[k]) / H[k, k]
     return None
 
 

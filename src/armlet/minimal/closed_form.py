@@ -7,6 +7,7 @@ import numpy as np
 
 from armlet.algebra import ZERO, mirror, six, vector
 from armlet.errors import ArmletError
+from armlet.minimal.lumping import NOTHING, added, gathered, symmetric
 from armlet.minimal.parameters import MinimalParameters, as_array, is_number, standard_names
 from armlet.minimal.places import Place, along_z, places, vanishes
 from armlet.robot import BASE, PHI, Robot
@@ -16,7 +17,6 @@ from armlet.scalar import Matrix, Scalar
 NOISE = 1e-14
 """Below this a factor is what rounding left of zero."""
 
-NOTHING = mirror(0, 0, 0, 0, 0, 0)
 Terms = Mapping[str, Scalar]
 Over = Callable[[str, Place, Body], Body]
 Shows = Callable[[str, Place], Iterator["Shown"]]
@@ -92,12 +92,6 @@ def khalil_gautier_at_rest(letter: str, place: Place, body: Body) -> Body:
     return 0 if stays else m, c, J
 
 
-def symmetric(body: Body) -> Body:
-    """The part of a body that is symmetric about the z axis: turning it changes nothing."""
-    m, c, J = body
-    return m, vector(0, 0, c[2]), mirror(J[1, 1], 0, 0, J[1, 1], 0, 0)
-
-
 def closed_form(
     robot: Robot,
     rotors: bool = False,
@@ -152,7 +146,7 @@ def _derived(robot: Robot, rotors: bool, friction: bool, kind: str, of: str) -> 
     """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
     place = places(robot, friction)
-    at_zero = robot.displacements([0] * robot.n)
+    at_zero = robot.displacements([0] * robot.nq)
 
     def over(i: int, body: Body) -> Body:
         """What goes over of a body on frame i, in the parent's frame."""
@@ -203,10 +197,9 @@ def constant_parts(
 
     def add(i: int, body: Body) -> None:
         if i != BASE:
-            m, c, J = bodies[i]
-            bodies[i] = m + body[0], c + body[1], J + body[2]
+            bodies[i] = added(bodies[i], body)
 
-    at_zero = robot.displacements([0] * robot.n)
+    at_zero = robot.displacements([0] * robot.nq)
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
         if rotors and place[i].stands_in and robot.joints[i].letter == "R":
@@ -214,9 +207,7 @@ def constant_parts(
         elif rotors and place[i].stands_in:
             add(i, (rotor, ZERO, NOTHING))
             add(p, at_zero[i].body(-rotor, ZERO, NOTHING))
-    for i in reversed(range(robot.n)):
-        add(robot.parent[i], over(i, bodies[i]))
-    return bodies
+    return gathered(robot, over, bodies)
 
 
 def drive_rows(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from armlet.algebra import X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
+from armlet.errors import ModelError
 from armlet.minimal.parameters import is_number
 from armlet.robot import BASE, Robot
 from armlet.scalar import Scalar, Vector
@@ -50,7 +51,12 @@ class Place(NamedTuple):
 
 def places(robot: Robot, friction: bool = False) -> list[Place]:
     """The place of every joint; with friction, a constant force may be its offset."""
-    at_zero = robot.displacements([0] * robot.n)
+    if others := set(robot.joint_letters) - set("RP"):
+        raise ModelError(
+            f"robot {robot.name!r} has joints {', '.join(sorted(others))}: what their motion shows "
+            "is known for revolute and prismatic joints only"
+        )
+    at_zero = robot.displacements([0] * robot.nq)
     reach = size(x for row in robot.rows for x in (row.b, row.a, row.d))
     weight = size(robot.g)
     on_base = Place(robot.g, (robot.g,), reach=reach, weight=weight)

@@ -2,10 +2,11 @@
 
 from armlet.robot.arrangement import Arrangement
 from armlet.robot.description import Connection, Description, Link, assembled, described
-from armlet.robot.displacement import Displacement, Screw
-from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Limits, Row
+from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
+from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
+from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Limits, Row, with_base
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
-from armlet.robot.robot import RobotModel, axial_turn
+from armlet.robot.robot import RobotModel
 
 Robot = RobotModel
 """The name that formulations and loaders use for it."""
@@ -13,15 +14,18 @@ Robot = RobotModel
 __all__ = [
     "BASE",
     "HERE",
+    "JOINT_KINDS",
     "PHI",
     "TOLERANCE",
     "Arrangement",
+    "Body",
     "Connection",
     "Description",
     "Displacement",
     "Drive",
     "Frame",
     "Joint",
+    "JointKind",
     "Limits",
     "Link",
     "Pose",
@@ -29,8 +33,10 @@ __all__ = [
     "RobotModel",
     "Row",
     "Screw",
+    "Twist",
     "assembled",
     "axial_turn",
     "described",
     "pose",
+    "with_base",
 ]

@@ -294,7 +294,7 @@ def described(robot: RobotModel) -> Description:
 
 def _zero_poses(robot: RobotModel) -> list[Pose]:
     """Where each body's canonical frame is in its parent's with all joints at zero."""
-    zero = robot.displacements(np.zeros(robot.n))
+    zero = robot.displacements(np.zeros(robot.nq))
     return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in zero]
 
 

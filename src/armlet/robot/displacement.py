@@ -13,7 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO
-from armlet.scalar import Matrix, Scalar, Vector, is_zero
+from armlet.scalar import (
+    QUARTER_TURNS,
+    Matrix,
+    Scalar,
+    Vector,
+    cos,
+    cos_sin,
+    is_zero,
+    quarter_turns,
+    sin,
+)
 
 Body = tuple[Scalar, Vector, Matrix]
 """Mass, first moment and inertia about the origin of the axes they are given in."""
@@ -126,3 +136,14 @@ class Displacement(tuple[Screw, ...]):
 def displacement(*screws: Screw) -> Displacement:
     """The product of screws, without those that do nothing."""
     return Displacement(s for s in screws if not (is_zero(s.s) and is_zero(s.h) and s.c == 1))
+
+
+def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of q + θ, without the sum where θ is a quarter turn."""
+    if is_zero(q):
+        return cos_sin(theta)
+    k = quarter_turns(theta)
+    if k is None:
+        return cos(q + theta), sin(q + theta)
+    c, s = QUARTER_TURNS[k % 4]
+    return c * cos(q) - s * sin(q), s * cos(q) + c * sin(q)

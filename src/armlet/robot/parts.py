@@ -1,13 +1,21 @@
 """What a robot is made of: rows, joints, drives, frames."""
 
+from collections.abc import Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from armlet.robot.joints import JOINT_KINDS, JointKind
 from armlet.robot.pose import Pose
 from armlet.scalar import Scalar
 
 BASE = -1
 """The index of the fixed body: it stands last in a list that has a place for it."""
+
+
+def with_base(values: Sequence[Any]) -> list[Any]:
+    """Something of every body, and a zero of its kind for the base, which comes last."""
+    return [*values, 0 * values[-1]]
+
 
 PHI = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz", "cx", "cy", "cz", "m")
 """The inertial parameters of a body, in their order."""
@@ -61,8 +69,13 @@ class Joint(NamedTuple):
     limits: Limits = Limits()
 
     @property
+    def motion(self) -> JointKind:
+        """How joints of its kind move: an entry of the table of joint kinds."""
+        return JOINT_KINDS[self.kind]
+
+    @property
     def letter(self) -> str:
-        return "P" if self.kind == "prismatic" else "R"
+        return self.motion.letter
 
 
 class Frame(NamedTuple):

@@ -1,6 +1,6 @@
 """The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -9,30 +9,28 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.algebra import Z_AXIS, ZERO, mirror, point_inertia, six, vector
+from armlet.algebra import mirror, point_inertia, six, vector
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.robot.arrays import checked, hashable, read_only
-from armlet.robot.displacement import Displacement, Screw, displacement
+from armlet.robot.displacement import Body, Displacement, Screw, displacement
 from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Row
 from armlet.robot.pose import Pose
+from armlet.robot.tree import Tree
 from armlet.scalar import (
-    QUARTER_TURNS,
     Matrix,
     Scalar,
     Symbol,
     Vector,
-    cos,
     cos_sin,
     is_zero,
     quarter_turns,
-    sin,
 )
 
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RobotModel:
+class RobotModel(Tree):
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
     Body i, joint i and q[i] go together. Constants are scalars of any kind. A model is never
@@ -48,6 +46,7 @@ class RobotModel:
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
     drives: tuple[Drive, ...]
+    """A drive for each velocity."""
     g: NDArray[Any]
     """The acceleration of gravity, in the axes of the canonical base frame."""
     links: tuple[str, ...]
@@ -74,26 +73,6 @@ class RobotModel:
         object.__setattr__(self, "meshes", MappingProxyType(dict(self.meshes)))
 
     @property
-    def n(self) -> int:
-        """The number of joints."""
-        return len(self.joints)
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The names of the joints, in the order of q."""
-        return tuple(joint.name for joint in self.joints)
-
-    @property
-    def joint_letters(self) -> str:
-        """One letter per joint, R (revolute) or P (prismatic)."""
-        return "".join(joint.letter for joint in self.joints)
-
-    @property
-    def is_serial(self) -> bool:
-        """Whether every body carries at most one other."""
-        return all(p == i - 1 for i, p in enumerate(self.parent))
-
-    @property
     def gravity(self) -> NDArray[Any]:
         """The acceleration of gravity in the axes of the file's base, of shape (3,)."""
         gravity: NDArray[Any] = self.frames[self.base_link].pose.R.T @ self.g
@@ -109,51 +88,27 @@ class RobotModel:
         """The inertial parameters, one row per body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
         rows = [[*six(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
-        return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.n, 10))
-
-    # ------------------------------------------------------------------ walking the tree
-
-    def base_to_tips(self) -> Iterator[tuple[int, int]]:
-        """Every body with its parent, parents first; the parent of a root is BASE."""
-        return iter(enumerate(self.parent))
-
-    def tips_to_base(self) -> Iterator[tuple[int, int]]:
-        """Every body with its parent, children first, without the bodies on the base."""
-        return ((i, self.parent[i]) for i in reversed(range(self.n)) if self.parent[i] != BASE)
-
-    def path_to_base(self, i: int) -> Iterator[tuple[int, int]]:
-        """Body i and those between it and the base, each with its parent, the base left out."""
-        while i != BASE and (p := self.parent[i]) != BASE:
-            yield i, p
-            i = p
-
-    def path(self, i: int) -> list[int]:
-        """The bodies between the base and body i, from the base outwards, i included."""
-        path = []
-        while i != BASE:
-            path.append(i)
-            i = self.parent[i]
-        return path[::-1]
+        return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.nb, 10))
 
     # ------------------------------------------------------------------ what formulations read
 
-    @cached_property
-    def axis(self) -> tuple[tuple[Vector, Vector], ...]:
-        """The unit twist (w, v) of each joint, in its body's axes."""
-        return tuple(
-            (ZERO, Z_AXIS) if joint.letter == "P" else (Z_AXIS, ZERO) for joint in self.joints
-        )
+    @property
+    def bodies(self) -> list[Body]:
+        """Mass, first moment and inertia of each body, about its origin and in its axes."""
+        return [*zip(self.m, self.c, self.J, strict=True)]
 
     @property
     def rotor_inertia(self) -> list[Scalar]:
-        """The rotor inertia of each drive, on the joint's side of the gear."""
+        """The rotor inertia of the drive of each velocity."""
         return [drive.rotor_inertia for drive in self.drives]
 
     def displacements(self, q: Vector) -> list[Displacement]:
         """How each body sits in its parent; the last screw, about and along z, is the joint's."""
         return [
-            Displacement((*mount, self._joint_screw(i, q[i])))
-            for i, mount in enumerate(self.mounts)
+            Displacement((*mount, *joint.motion.screws(row, q[at])))
+            for mount, joint, row, at in zip(
+                self.mounts, self.joints, self.rows, self.q_of, strict=True
+            )
         ]
 
     @cached_property
@@ -167,20 +122,6 @@ class RobotModel:
             )
             for row in self.rows
         )
-
-    @cached_property
-    def joint_origins(self) -> tuple[Vector, ...]:
-        """The origin of each body in its parent's frame, for a sliding joint that at zero."""
-        return tuple(
-            mount.point(vector(0, 0, row.d))
-            for mount, row in zip(self.mounts, self.rows, strict=True)
-        )
-
-    def _joint_screw(self, i: int, q: Scalar) -> Screw:
-        row = self.rows[i]
-        if self.joints[i].letter == "P":
-            return Screw(2, *cos_sin(row.theta), q + row.d)
-        return Screw(2, *axial_turn(q, row.theta), row.d)
 
     def frame(self, name: str | None = None) -> Frame:
         """A named frame; by default the tool."""
@@ -265,11 +206,11 @@ class RobotModel:
         array = checked(
             phi,
             "phi",
-            f"({self.n}, 10), the parameters {' '.join(PHI)} of each body",
-            (self.n, 10),
-            (10 * self.n,),
+            f"({self.nb}, 10), the parameters {' '.join(PHI)} of each body",
+            (self.nb, 10),
+            (10 * self.nb,),
         )
-        return replace(self, **bodies_of(array.reshape(self.n, 10).tolist()))
+        return replace(self, **bodies_of(array.reshape(self.nb, 10).tolist()))
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """The robot under another gravity, given in the axes of the file's base."""
@@ -312,7 +253,7 @@ class RobotModel:
 
     def without_drives(self) -> Self:
         """The rigid bodies alone: no rotor inertia, no friction."""
-        return replace(self, drives=(Drive(),) * self.n)
+        return replace(self, drives=(Drive(),) * self.nv)
 
     def dh_table(self) -> list[dict[str, Any]]:
         """The canonical frames: one dictionary per joint, with its name, kind, parent and row."""
@@ -362,17 +303,6 @@ class RobotModel:
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
         return f"<Robot {self.name!r}: {self.n} joints {self.joint_letters}, {shape}{weight}{tool}>"
-
-
-def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of q + θ, without the sum where θ is a quarter turn."""
-    if is_zero(q):
-        return cos_sin(theta)
-    k = quarter_turns(theta)
-    if k is None:
-        return cos(q + theta), sin(q + theta)
-    c, s = QUARTER_TURNS[k % 4]
-    return c * cos(q) - s * sin(q), s * cos(q) + c * sin(q)
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:

@@ -3,12 +3,25 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross, skew
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin import BaseReferred, base_referred
 from armlet.dynamics.inertia.lin import lin as inertia_matrix
 from armlet.robot import BASE, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
 
+def with_inertia(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
+    """H and b together: the published count of b is what it takes beyond H."""
+    return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
+
+
+@formulation(
+    "bias",
+    source="Lin 1991, (54)-(58), (66) and (67), on trees",
+    growth="n^2",
+    minimal=False,
+    given={"inertia matrix": with_inertia},
+)
 def lin(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
     """Bias torques b(q, q̇), by composite bodies about a reference common to all.
 
@@ -30,8 +43,8 @@ def lin(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
     for j, p in robot.base_to_tips():
         inward = X[j].inverse()
         g[j] = inward.vector(g[p])
-        before = ZERO if p == BASE else inward.vector(zeta[p] + robot.axis[p][0] * qd[p])
-        zeta[j] = before + robot.axis[j][0] * qd[j]
+        before = ZERO if p == BASE else inward.vector(zeta[p] + robot.unit_twists[p][0] * qd[p])
+        zeta[j] = before + robot.unit_twists[j][0] * qd[j]
         driven[j] = {m: inward.vector(x) for m, x in driven[p].items()}
         b[j] = b[j] - known.e[j] @ g[j]
         for m, d_m in d[j].items():
@@ -44,11 +57,6 @@ def lin(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
         if p != BASE:
             driven[j][j] = zeta[j] * qd[j]
     return b
-
-
-def with_inertia(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
-    """H and b together: the published count of b is what it takes beyond H."""
-    return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
 def coefficients(robot: Robot, q: Vector) -> Matrix:
@@ -96,6 +104,5 @@ def couplings(robot: Robot, known: BaseReferred) -> list[dict[int, Vector]]:
 
 def twist(robot: Robot, known: BaseReferred, j: int, m: int) -> tuple[Vector, Vector]:
     """The unit twist of joint m about the reference, in the frame of body j."""
-    w, v = robot.axis[m]
     z = known.z[j][m]
-    return (w @ w) * z, (v @ v) * z - known.s_hat[j][m]
+    return robot.turns[m] * z, robot.slides[m] * z - known.s_hat[j][m]

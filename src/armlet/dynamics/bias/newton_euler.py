@@ -1,16 +1,33 @@
 """Bias and gravity torques by Newton and Euler: inverse dynamics of an arm that does not
 accelerate, or does not move. The zeros are exact, so nothing is computed with them."""
 
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
 
 
+@formulation(
+    "bias",
+    source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
+    growth="n",
+    name="newton_euler",
+    rank=1,
+    walks_twists=True,
+)
 def bias(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
     """Coriolis, centrifugal and gravity torques b(q, q̇): what q̈ = 0 takes."""
-    return newton_euler(robot, q, qd, [0] * robot.n)
+    return newton_euler(robot, q, qd, [0] * robot.nv)
 
 
+@formulation(
+    "gravity_torque",
+    source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
+    growth="n",
+    name="newton_euler",
+    rank=1,
+    walks_twists=True,
+)
 def gravity_torque(robot: Robot, q: Vector) -> list[Scalar]:
     """Gravity torques g(q): what holds the arm still."""
-    return newton_euler(robot, q, [0] * robot.n, [0] * robot.n)
+    return newton_euler(robot, q, [0] * robot.nv, [0] * robot.nv)

@@ -1,10 +1,17 @@
 """The Coriolis matrix by the linearised model of Balafoutis and Patel."""
 
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71 as linearization
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "coriolis_matrix",
+    source="half of V of Balafoutis and Patel 1991, Algorithm 7.1, on trees",
+    growth="n^2",
+    rank=1,
+)
 def balafoutis_patel_71(robot: Robot, q: Vector, qd: Vector) -> Matrix:
     """Christoffel's C(q, q̇), with C q̇ + g(q) the bias, as half of V = ∂τ/∂q̇.
 

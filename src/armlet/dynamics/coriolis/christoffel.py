@@ -3,10 +3,18 @@
 import numpy as np
 
 from armlet.dynamics.bias.lin import coefficients
+from armlet.dynamics.formulation import formulation
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "coriolis_matrix",
+    source="Lin 1991, (32)-(34), (45) and (47), on trees",
+    growth="n^3",
+    minimal=False,
+    rank=2,
+)
 def christoffel(robot: Robot, q: Vector, qd: Vector) -> Matrix:
     """C(q, q̇) with Cᵢⱼ = Σ Dᵢₖⱼ q̇ₖ, D Christoffel's symbols of the first kind.
 

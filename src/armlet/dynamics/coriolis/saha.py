@@ -3,13 +3,20 @@
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, skew
-from armlet.dynamics.steps import central_inertias, centres
-from armlet.robot import Robot
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import central_inertias, centres
+from armlet.robot import Robot, with_base
 from armlet.scalar import Matrix, Vector
 
 NONE = 0 * IDENTITY
 
 
+@formulation(
+    "coriolis_matrix",
+    source="Saha 1999, (28) and (29), corrected, on trees",
+    growth="n^2",
+    minimal=False,
+)
 def saha(robot: Robot, q: Vector, qd: Vector) -> Matrix:
     """C(q, q̇) = Nᵀ (M Ṅ + Ṁ N), N the twists of all bodies at unit speeds of the joints.
 
@@ -34,7 +41,7 @@ def saha(robot: Robot, q: Vector, qd: Vector) -> Matrix:
     n = robot.n
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)
     Omega = [block(skew(w[i]), NONE, skew(w[i])) for i in range(n)]
-    K = [block(NONE, NONE, NONE)] * n
+    K = [block(NONE, NONE, NONE)] * (n + 1)
 
     def B(i: int, j: int) -> Matrix:
         return block(IDENTITY, skew(at[j] - at[i]), IDENTITY)
@@ -42,6 +49,7 @@ def saha(robot: Robot, q: Vector, qd: Vector) -> Matrix:
     def B_dot(i: int, j: int) -> Matrix:
         return block(NONE, skew(v[j] - v[i]), NONE)
 
+    M, M_bar = with_base(M), with_base(M_bar)
     for i, j in robot.tips_to_base():
         M[j], M_bar[j] = M[j] + B(i, j).T @ M[i] @ B(i, j), M_bar[j] + M_bar[i]
         K[j] = K[j] + B(i, j).T @ (M[i] @ B_dot(i, j) + K[i])
@@ -70,7 +78,7 @@ def moving_bodies(
         R[i] = R[parent] @ X[i].rotation()
         o[i] = o[parent] + R[parent] @ X[i].origin()
         at[i] = o[i] + R[i] @ com[i]
-        w_axis, v_axis = robot.axis[i]
+        w_axis, v_axis = robot.unit_twists[i]
         p.append(np.concatenate([R[i] @ w_axis, R[i] @ (cross(w_axis, com[i]) + v_axis)]))
         w[i] = w[parent] + p[i][:3] * qd[i]
         v[i] = v[parent] + cross(w[parent], at[i] - at[parent]) + p[i][3:] * qd[i]

@@ -4,12 +4,19 @@ import numpy as np
 
 from armlet.algebra import udu
 from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.angeles_ma import complement
-from armlet.dynamics.steps import central_inertias
+from armlet.dynamics.recursions import central_inertias
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 
 
+@formulation(
+    "forward_dynamics",
+    source="Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.15) to (6.2.17), on trees",
+    growth="n^3",
+    minimal=False,
+)
 def angeles_ma(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
 

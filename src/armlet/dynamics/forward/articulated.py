@@ -10,7 +10,7 @@ import numpy as np
 
 from armlet.algebra import ZERO, outer
 from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
-from armlet.robot import BASE, Displacement, Robot, Screw
+from armlet.robot import Displacement, Robot, Screw, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 NOTHING = np.zeros(6, dtype=object)
@@ -35,14 +35,13 @@ def accelerations(
     """
     X = robot.displacements(q)
     m_hat, psi, left = articulated_bodies(robot, X)
-    axis = [np.concatenate(pair) for pair in robot.axis]
+    axis = [np.concatenate(pair) for pair in robot.unit_twists]
     u: list[Scalar] = [0] * robot.n
-    eta = list(wrenches)
-    for i in reversed(range(robot.n)):
+    eta = with_base(wrenches)
+    for i, p in robot.tips_to_base():
         u[i] = tau[i] - axis[i] @ eta[i]
-        if (p := robot.parent[i]) != BASE:
-            borne = eta[i] + left[i] @ zeta[i] + psi[i] * u[i]
-            eta[p] = eta[p] + wrench_in_parent(X[i], borne)
+        carried = eta[i] + left[i] @ zeta[i] + psi[i] * u[i]
+        eta[p] = eta[p] + wrench_in_parent(X[i], carried)
 
     qdd = []
     mu = [NOTHING] * (robot.n + 1)
@@ -71,9 +70,9 @@ def articulated_bodies(
     m_hat: list[Scalar] = [0] * n
     psi: list[Vector] = [NOTHING] * n
     left: list[Matrix] = [NOTHING] * n
-    M_hat = list(map(spatial_inertia, robot.m, robot.c, robot.J))
-    for i in reversed(range(n)):
-        s = np.concatenate(robot.axis[i])
+    M_hat = with_base([*map(spatial_inertia, robot.m, robot.c, robot.J)])
+    for i, p in robot.tips_to_base():
+        s = np.concatenate(robot.unit_twists[i])
         rotor, others = robot.rotor_inertia[i], outer(1 - s, 1 - s)
         psi_hat = M_hat[i] @ s
         m_hat[i] = s @ psi_hat + rotor
@@ -81,8 +80,7 @@ def articulated_bodies(
         psi[i] = (1 - s) * psi_hat / m_hat[i] + s * (1 - held)
         along = outer(s, psi_hat) + outer((1 - s) * psi_hat, s)
         left[i] = symmetric(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
-        if (p := robot.parent[i]) != BASE:
-            M_hat[p] = M_hat[p] + inertia_in_parent(X[i], left[i])
+        M_hat[p] = M_hat[p] + inertia_in_parent(X[i], left[i])
     return m_hat, psi, left
 
 

@@ -3,13 +3,25 @@
 import numpy as np
 
 from armlet.algebra import solved
-from armlet.dynamics import bias as biases
-from armlet.dynamics import inertia
+from armlet.dynamics.formulation import FORMULATIONS, formulation
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
 
 
+def from_inertia_matrix(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
+    """The q̈ with H q̈ = φ, H by composite bodies."""
+    return list(solved(composite_bodies(robot, q), phi))
+
+
+@formulation(
+    "forward_dynamics",
+    source="Balafoutis and Patel 1991, section 6.2",
+    growth="n^3",
+    given={"bias": from_inertia_matrix},
+    rank=1,
+    walks_twists=True,
+)
 def composite(
     robot: Robot,
     q: Vector,
@@ -19,11 +31,6 @@ def composite(
     bias: str = "newton_euler",
 ) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), with H and b by any two formulations named."""
-    H = inertia.FORMULATIONS[inertia_matrix].function(robot, q)
-    b = biases.BIAS[bias].function(robot, q, qd)
+    H = FORMULATIONS["inertia_matrix"][inertia_matrix].function(robot, q)
+    b = FORMULATIONS["bias"][bias].function(robot, q, qd)
     return list(solved(H, np.array(tau, dtype=object) - b))
-
-
-def from_inertia_matrix(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
-    """The q̈ with H q̈ = φ, H by composite bodies."""
-    return list(solved(composite_bodies(robot, q), phi))

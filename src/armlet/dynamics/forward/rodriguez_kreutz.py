@@ -3,11 +3,17 @@
 import numpy as np
 
 from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.rodriguez_kreutz import filtered
-from armlet.robot import BASE, Robot
+from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
 
 
+@formulation(
+    "forward_dynamics",
+    source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), on trees",
+    growth="n",
+)
 def rodriguez_kreutz(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors, with b by Newton and Euler.
 
@@ -25,12 +31,11 @@ def rodriguez_kreutz(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[S
     Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), in base axes, on trees.
     """
     h, phi, G, D_hat = filtered(robot, q)
-    z = [np.zeros(6, dtype=object)] * robot.n
+    z = [np.zeros(6, dtype=object)] * (robot.n + 1)
     epsilon = np.array(tau, dtype=object) - bias(robot, q, qd)
-    for i in reversed(range(robot.n)):
+    for i, p in robot.tips_to_base():
         epsilon[i] = epsilon[i] - h[i] @ z[i]
-        if (p := robot.parent[i]) != BASE:
-            z[p] = z[p] + phi[i] @ (z[i] + G[i] * epsilon[i])
+        z[p] = z[p] + phi[i] @ (z[i] + G[i] * epsilon[i])
 
     lam = [np.zeros(6, dtype=object)] * (robot.n + 1)
     qdd = []

@@ -3,14 +3,10 @@
 import numpy as np
 
 from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.forward.articulated import NOTHING, accelerations
 from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
-
-
-def saha(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
-    """Joint accelerations q̈ = H⁻¹ (τ - b), with the bias b by Newton and Euler."""
-    return from_factors(robot, q, np.array(tau, dtype=object) - bias(robot, q, qd))
 
 
 def from_factors(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
@@ -29,3 +25,14 @@ def from_factors(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
     the centres of mass.
     """
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
+
+
+@formulation(
+    "forward_dynamics",
+    source="Saha 1999, (33) to (37), on trees",
+    growth="n",
+    given={"bias": from_factors},
+)
+def saha(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+    """Joint accelerations q̈ = H⁻¹ (τ - b), with the bias b by Newton and Euler."""
+    return from_factors(robot, q, np.array(tau, dtype=object) - bias(robot, q, qd))

@@ -6,6 +6,7 @@ import numpy as np
 
 from armlet.algebra import ZERO
 from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
@@ -14,6 +15,12 @@ TINY = 1e-300
 """Keeps 0 / 0 away where the solution is reached before the last step."""
 
 
+@formulation(
+    "forward_dynamics",
+    source="Walker and Orin 1982, fourth method",
+    growth="n^2 (iterative)",
+    walks_twists=True,
+)
 def walker_orin_cg(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ with H q̈ = τ - b, by conjugate gradients in n steps.
 
@@ -26,7 +33,7 @@ def walker_orin_cg(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Sca
     Without rounding, n steps end at the solution; in double precision up to six joints keep eight
     digits, and ten may keep two. Walker and Orin 1982, fourth method, on trees.
     """
-    n = robot.n
+    n = robot.nv
     weightless = replace(robot, g=ZERO)
     r = p = np.array(tau, dtype=object) - bias(robot, q, qd)
     rr = r @ r

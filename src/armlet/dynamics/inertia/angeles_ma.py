@@ -3,11 +3,18 @@
 import numpy as np
 
 from armlet.algebra import cross
-from armlet.dynamics.steps import Pair, central_inertias, centres
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import Pair, central_inertias, centres
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.10) to (6.2.15), on trees",
+    growth="n^3",
+    minimal=False,
+)
 def angeles_ma(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by the natural orthogonal complement.
 
@@ -21,7 +28,7 @@ def angeles_ma(robot: Robot, q: Vector) -> Matrix:
     (6.2.10) to (6.2.15), on trees and with sliding joints, whose twist is (0, z).
     """
     I = central_inertias(robot)
-    H = np.array(np.diag(robot.rotor_inertia), dtype=object)
+    H = np.zeros((robot.n, robot.n), dtype=object)
     for k, twists in enumerate(complement(robot, q)):
         for j, (w_j, v_j) in twists.items():
             L, p = I[k] @ w_j, robot.m[k] * v_j
@@ -43,7 +50,7 @@ def complement(robot: Robot, q: Vector) -> list[dict[int, Pair]]:
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
         at_origin[i] = {j: inward.wrench(w, v) for j, (w, v) in at_origin[p].items()}
-        at_origin[i][i] = robot.axis[i]
+        at_origin[i][i] = robot.unit_twists[i]
     return [
         {j: (w, v + cross(w, com)) for j, (w, v) in twists.items()}
         for twists, com in zip(at_origin[: robot.n], centres(robot), strict=True)

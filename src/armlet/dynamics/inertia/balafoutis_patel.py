@@ -1,12 +1,17 @@
 """The inertia matrix by generalised links, of augmented ones."""
 
 from armlet.algebra import cross
-from armlet.dynamics.inverse.newton_euler import augmented_bodies
-from armlet.dynamics.steps import columns
-from armlet.robot import Robot
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import augmented_bodies, columns
+from armlet.robot import Robot, with_base
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Balafoutis and Patel 1991, Algorithm 6.2, corrected for sliding joints, on trees",
+    growth="n^2",
+)
 def balafoutis_patel_62(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
@@ -27,14 +32,13 @@ def balafoutis_patel_62(robot: Robot, q: Vector) -> Matrix:
     Patel 1991, Algorithm 6.2, on trees, with the moment Uᵢ × v that (6.3.29e) leaves out.
     """
     X = robot.displacements(q)
-    m, U, E = augmented_bodies(robot)
-    m_hat = [(v @ v) * mass for (_, v), mass in zip(robot.axis, m, strict=True)]
+    m_hat, U, E = map(with_base, zip(*augmented_bodies(robot), strict=True))
     for i, p in robot.tips_to_base():
         dm, dU, dE = X[i].body(m_hat[i], U[i], E[i])
         m_hat[p], U[p], E[p] = m_hat[p] + dm, U[p] + dU, E[p] + dE
 
     wrenches = [
         (cross(w, U[i]) + m_hat[i] * v, E[i] @ w + cross(U[i], v))
-        for i, (w, v) in enumerate(robot.axis)
+        for i, (w, v) in enumerate(robot.unit_twists)
     ]
-    return columns(robot, X, robot.axis, wrenches)
+    return columns(robot, X, robot.unit_twists, wrenches)

@@ -1,12 +1,18 @@
 """The inertia matrix by Kawasaki and others: first moments about the parents' origins."""
 
 from armlet.algebra import ZERO
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import from_parents
-from armlet.dynamics.steps import composite_masses
-from armlet.robot import Robot
+from armlet.dynamics.recursions import composite_masses
+from armlet.robot import Robot, with_base
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Kawasaki, Murata and Kanzaki 1996, as in Lin and Fang 1999, (B1)-(B11), on trees",
+    growth="n^2",
+)
 def kawasaki(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), from first moments about the parents' origins.
 
@@ -22,7 +28,7 @@ def kawasaki(robot: Robot, q: Vector) -> Matrix:
     I, as told in Lin and Fang 1999, appendix B.
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
-    c_hat, J_hat = list(robot.c), list(robot.J)
+    c_hat, J_hat = with_base(robot.c), with_base(robot.J)
     h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
     for i, p in robot.tips_to_base():
         _, h[i], dJ = X[i].body(m_hat[i], c_hat[i], J_hat[i])

@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from armlet.algebra import ZERO, cross, euler, mirror, outer, six, vector
-from armlet.dynamics.steps import central_inertias, centres, composite_masses, rotors
-from armlet.robot import BASE, Robot
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import central_inertias, centres, composite_masses
+from armlet.robot import BASE, Robot, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -33,6 +36,12 @@ class BaseReferred(NamedTuple):
     """The moment about the reference that goes with it."""
 
 
+@formulation(
+    "inertia_matrix",
+    source="Lin 1991, (12), (24)-(30), (62)-(65), on trees",
+    growth="n^2",
+    minimal=False,
+)
 def lin(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about the base's origin.
 
@@ -45,12 +54,13 @@ def lin(robot: Robot, q: Vector) -> Matrix:
 
     Lin 1991, (12) and Fig. 3; `base_referred` has the recursions.
     """
-    known, H = base_referred(robot, q), rotors(robot)
+    known, H = base_referred(robot, q), np.zeros((robot.n, robot.n), dtype=object)
     for j in range(robot.n):
         e, a = known.e[j], known.a[j]
         for m, z in known.z[j].items():
-            w, v = robot.axis[m]
-            H[m, j] = H[j, m] = H[j, m] + z @ ((w @ w) * a + (v @ v) * e) - known.s_hat[j][m] @ e
+            joint = robot.unit_twists[m]
+            along = z @ (joint.turns * a + joint.slides * e)
+            H[m, j] = H[j, m] = along - known.s_hat[j][m] @ e
     return H
 
 
@@ -81,10 +91,11 @@ def base_referred(robot: Robot, q: Vector) -> BaseReferred:
     com, I = centres(robot), central_inertias(robot)
     z: list[dict[int, Vector]] = [{} for _ in range(n + 1)]
     s_hat: list[dict[int, Vector]] = [{} for _ in range(n + 1)]
-    s, p_hat, J_bar = [ZERO] * n, [ZERO] * n, [-euler(inertia) for inertia in I]
+    s, p_hat = [ZERO] * n, [ZERO] * (n + 1)
+    J_bar = with_base([-euler(inertia) for inertia in I])
     for j, p in robot.base_to_tips():
         outwards = X[j].inverse()
-        w, v = robot.axis[j]
+        w, v = robot.unit_twists[j]
         if p != BASE:
             s[j] = -outwards.point(-s[p])
         z[j] = {m: outwards.vector(axis) for m, axis in z[p].items()}
@@ -98,9 +109,9 @@ def base_referred(robot: Robot, q: Vector) -> BaseReferred:
         p_hat[p], J_bar[p] = p_hat[p] + X[i].vector(p_hat[i]), J_bar[p] + turned
 
     e, a = [ZERO] * n, [ZERO] * n
-    for j, (w, v) in enumerate(robot.axis):
+    for j, (w, v) in enumerate(robot.unit_twists):
         J = J_bar[j]
         inertia_z = vector(J[0, 2], J[1, 2], -J[0, 0] - J[1, 1])
         e[j] = cross(w, p_hat[j]) + m_hat[j] * (v - s_hat[j][j])
-        a[j] = (w @ w) * inertia_z + cross(p_hat[j], v - s_hat[j][j])
+        a[j] = robot.turns[j] * inertia_z + cross(p_hat[j], v - s_hat[j][j])
     return BaseReferred(z, s, s_hat, m_hat, p_hat, J_bar, e, a)

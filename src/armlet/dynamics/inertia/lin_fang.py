@@ -12,18 +12,37 @@ The formulations differ in the axes that this is seen in (Lin and Fang 1999).
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from typing import Any
 
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, vector
-from armlet.dynamics.steps import Pair, columns, composite_masses, composites, rotors
-from armlet.robot import BASE, Displacement, Robot
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import Pair, columns, composite_masses, composites
+from armlet.robot import Displacement, Robot, with_base
 from armlet.scalar import Matrix, Vector
 
 Given = Callable[[Robot, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
 """A formulation with ĉ and Ĵ of the composite bodies on hand."""
 
 
+def from_composites(source: str, **declared: Any) -> Callable[[Given], Given]:
+    """Register a formulation given composite bodies; the whole one computes them first."""
+
+    def register(given: Given) -> Given:
+        @wraps(given)
+        def whole(robot: Robot, q: Vector) -> Matrix:
+            m_hat = composite_masses(robot)
+            return given(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
+
+        on_hand = {"composite bodies": given}
+        formulation("inertia_matrix", source=source, growth="n^2", given=on_hand, **declared)(whole)
+        return given
+
+    return register
+
+
+@from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
 def lin_fang_1(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
     """H(q) given composite bodies, in the frames of the joints that bear them.
 
@@ -34,9 +53,10 @@ def lin_fang_1(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
     Lin and Fang 1999, Formulation 1, (7)-(11) with (18): the spatial composite body of Lilly and
     Orin 1991.
     """
-    return columns(robot, robot.displacements(q), robot.axis, wrenches(robot, c_hat, J_hat))
+    return columns(robot, robot.displacements(q), robot.unit_twists, wrenches(robot, c_hat, J_hat))
 
 
+@from_composites("Lin and Fang 1999, Formulation 2, (20), on trees")
 def lin_fang_2(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
     """H(q) given composite bodies, in the frame of the body that is accelerated.
 
@@ -47,7 +67,7 @@ def lin_fang_2(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
     The z of f × r is the same in axes turned about z, so it is taken in those of the mount of i,
     before joint i turns. Lin and Fang 1999, Formulation 2, (20), where -r is s.
     """
-    X, H = robot.displacements(q), rotors(robot)
+    X, H = robot.displacements(q), empty(robot)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
     for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
         mount, joint = robot.mounts[i].inverse(), X[i][-1].inverse()
@@ -60,12 +80,13 @@ def lin_fang_2(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
             _, _, z = cross(f_mount, r_mount)
             H[j, i] = H[i, j] = w @ (t + vector(x, y, z)) + v @ f
             seen[i][j] = w, v, r
-        w, v = robot.axis[i]
-        H[i, i] = H[i, i] + w @ t + v @ f
+        w, v = robot.unit_twists[i]
+        H[i, i] = w @ t + v @ f
         seen[i][i] = w, v, ZERO
     return H
 
 
+@from_composites("Lin and Fang 1999, Formulation 3, (21), on trees; Renaud 1984")
 def lin_fang_3(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
     """H(q) given composite bodies, by how each joint moves the accelerated body's origin.
 
@@ -77,17 +98,20 @@ def lin_fang_3(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
     where (w, v) goes outwards as (f, t) of a wrench does. Lin and Fang 1999, Formulation 3, (21),
     where v is ŝ: Renaud 1984.
     """
-    X, H = robot.displacements(q), rotors(robot)
+    X, H = robot.displacements(q), empty(robot)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
     for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
         before, outwards = twists[robot.parent[i]], X[i].inverse()
         twists[i] = {j: outwards.wrench(w, v) for j, (w, v) in before.items()}
-        twists[i][i] = robot.axis[i]
+        twists[i][i] = robot.unit_twists[i]
         for j, (w, v) in twists[i].items():
-            H[j, i] = H[i, j] = H[i, j] + w @ t + v @ f
+            H[j, i] = H[i, j] = w @ t + v @ f
     return H
 
 
+@from_composites(
+    "Lin and Fang 1999, Formulation 4, Table IV; Fijany and Bejczy 1990", topology="serial"
+)
 def lin_fang_4(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
     """H(q) of a serial arm given composite bodies, in the frame n of the last body.
 
@@ -98,23 +122,24 @@ def lin_fang_4(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
 
     Lin and Fang 1999, Formulation 4, Table IV: Fijany and Bejczy 1990.
     """
-    X, H = robot.displacements(q), rotors(robot)
-    R: list[Matrix] = [IDENTITY] * robot.n
+    X, H = robot.displacements(q), empty(robot)
+    R: list[Matrix] = [IDENTITY] * (robot.n + 1)
     s: list[Vector] = [ZERO] * robot.n
     for i, p in robot.tips_to_base():
         R[p] = np.array([X[i].vector(row) for row in R[i]])
         s[i] = R[p] @ robot.mounts[i].origin() + X[i][-1].h * R[i][:, 2]
     for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
-        w, v = robot.axis[i]
-        H[i, i] = H[i, i] + w @ t + v @ f
-        f, t = R[i] @ f, R[i] @ t
-        for j, p in robot.path_to_base(i):
+        w, v = robot.unit_twists[i]
+        H[i, i] = w @ t + v @ f
+        f, t = R[i] @ f, R[i] @ t + cross(s[i], R[i] @ f)
+        for j in robot.path_to_base(robot.parent[i]):
+            w, v = robot.unit_twists[j]
+            H[j, i] = H[i, j] = (R[j] @ w) @ t + (R[j] @ v) @ f
             t = t + cross(s[j], f)
-            w, v = robot.axis[p]
-            H[p, i] = H[i, p] = (R[p] @ w) @ t + (R[p] @ v) @ f
     return H
 
 
+@from_composites("Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11)", topology="serial")
 def lin_fang_5(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
     """H(q) of a serial arm given composite bodies, from first moments about the parents' origins.
 
@@ -124,9 +149,10 @@ def lin_fang_5(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
-    for i, p in robot.tips_to_base():
-        h[i] = c_hat[p] - robot.c[p]
-        c_p[i] = c_hat[p] - (robot.c[p] + m_hat[i] * X[i].origin())
+    c, c_hat = with_base(robot.c), with_base(c_hat)
+    for i, p in robot.base_to_tips():
+        h[i] = c_hat[p] - c[p]
+        c_p[i] = c_hat[p] - (c[p] + m_hat[i] * X[i].origin())
     return from_parents(robot, X, h, c_p, J_hat)
 
 
@@ -147,35 +173,24 @@ def from_parents(
 
     and goes on as in Formulation 1. Lin and Fang 1999, (B5)-(B11).
     """
-    m_hat, H = composite_masses(robot), rotors(robot)
+    m_hat, H = composite_masses(robot), empty(robot)
     for i, p in robot.base_to_tips():
-        w, v = robot.axis[i]
+        w, v = robot.unit_twists[i]
         k = J_hat[i] @ w
-        H[i, i] = H[i, i] + w @ k + m_hat[i] * (v @ v)
-        if p == BASE:
-            continue
-        turns, w, v = w @ w, X[i].vector(w), X[i].vector(v)
+        H[i, i] = w @ k + m_hat[i] * robot.slides[i]
+        w, v = X[i].vector(w), X[i].vector(v)
         f = cross(w, c_p[i]) + m_hat[i] * v
-        t = X[i].vector(k) + turns * cross(X[i].origin(), f) + cross(h[i], v)
-        for j in reversed(robot.path(p)):
-            w, v = robot.axis[j]
+        t = X[i].vector(k) + robot.turns[i] * cross(X[i].origin(), f) + cross(h[i], v)
+        for j in robot.path_to_base(p):
+            w, v = robot.unit_twists[j]
             H[j, i] = H[i, j] = w @ t + v @ f
             f, t = X[j].wrench(f, t)
     return H
 
 
-# ------------------------------------------------------------------ what they share
-
-
-def whole(given: Given) -> Callable[[Robot, Vector], Matrix]:
-    """The formulation that computes the composite bodies first, by screws."""
-
-    @wraps(given)
-    def formulation(robot: Robot, q: Vector) -> Matrix:
-        m_hat = composite_masses(robot)
-        return given(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
-
-    return formulation
+def empty(robot: Robot) -> Matrix:
+    """H to be filled."""
+    return np.zeros((robot.n, robot.n), dtype=object)
 
 
 def wrenches(robot: Robot, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
@@ -183,5 +198,5 @@ def wrenches(robot: Robot, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> 
     m_hat = composite_masses(robot)
     return [
         (cross(w, c_hat[i]) + m_hat[i] * v, J_hat[i] @ w + cross(c_hat[i], v))
-        for i, (w, v) in enumerate(robot.axis)
+        for i, (w, v) in enumerate(robot.unit_twists)
     ]

@@ -20,14 +20,20 @@ and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and 
 from typing import NamedTuple
 
 from armlet.algebra import Z_AXIS, ZERO, cross, six
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import Given, lin_fang_1, lin_fang_2
-from armlet.minimal.closed_form import NOTHING, symmetric
+from armlet.minimal.lumping import NOTHING, gathered, less, symmetric
 from armlet.minimal.places import places
-from armlet.robot import BASE, Displacement, Robot
-from armlet.robot.displacement import Body, Screw
+from armlet.robot import Body, Displacement, Robot, Screw, Twist
 from armlet.scalar import Matrix, Scalar, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Lin and Fang 1999, Table VII with Formulation 1, (7)-(11) and (29)-(31), on trees",
+    growth="n^2",
+    rank=2,
+)
 def lin_fang_1_minimal(robot: Robot, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frames of the joints that bear the composite bodies.
 
@@ -36,6 +42,11 @@ def lin_fang_1_minimal(robot: Robot, q: Vector) -> Matrix:
     return from_minimal(lin_fang_1, robot, q)
 
 
+@formulation(
+    "inertia_matrix",
+    source="Lin and Fang 1999, Table VII with Formulation 2, (20) and (32), on trees",
+    growth="n^2",
+)
 def lin_fang_2_minimal(robot: Robot, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frame of the body that is accelerated.
 
@@ -61,7 +72,7 @@ def from_minimal(given: Given, robot: Robot, q: Vector) -> Matrix:
     H = given(robot, q, known.c_hat, known.J_hat)
     for i, t in known.t_r.items():
         for j in robot.path(i):
-            w, _ = robot.axis[j]
+            w, _ = robot.unit_twists[j]
             H[j, i] = H[i, j] = H[i, j] + (w @ known.u[j]) * t
     return H
 
@@ -90,28 +101,28 @@ def composites(robot: Robot, q: Vector) -> Composites:
         turning   u · tᵢ = (w · u) (Uzz + V)
         sliding   u · tᵢ = κ¹ + (u × l)z
     """
-    X, u, constant = robot.displacements(q), first_axes(robot), minimal_bodies(robot)
-    l: list[Vector] = [ZERO] * robot.n
+    X, u, constant = robot.displacements(q), [*first_axes(robot), ZERO], minimal_bodies(robot)
+    l: list[Vector] = [ZERO] * (robot.n + 1)
     V = [NOTHING if axis is None else 0 for axis in u]
     for i, p in robot.tips_to_base():
-        l_i, V_i = over_joint(X[i][-1], robot.axis[i], constant[i], l[i], V[i], u[i])
+        l_i, V_i = over_joint(X[i][-1], robot.unit_twists[i], constant[i], l[i], V[i], u[i])
         dl, dV = over_mount(robot.mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
         l[p], V[p] = l[p] + dl, V[p] + dV
 
     known = Composites(u, [ZERO] * robot.n, [NOTHING] * robot.n, {})
-    for i, (w, v) in enumerate(robot.axis):
+    for i, (w, v) in enumerate(robot.unit_twists):
         _, k, U = constant[i]
         if u[i] is None:
             known.c_hat[i], known.J_hat[i] = k + l[i], U + V[i]
         else:
-            known.c_hat[i] = (w @ w) * (k + l[i])
+            known.c_hat[i] = robot.turns[i] * (k + l[i])
             known.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (cross(u[i], k) + cross(u[i], l[i]))
     return known
 
 
 def over_joint(
     joint: Screw,
-    axis: tuple[Vector, Vector],
+    axis: Twist,
     constant: Body,
     l: Vector,
     V: Matrix,
@@ -129,14 +140,14 @@ def over_joint(
         turning   V' = Uzz + V
         sliding   V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
     """
-    (w, _), (m, k, U) = axis, constant
+    m, k, U = constant
     h = joint.h
     if u is None:
         _, _, V = joint._replace(c=1, s=0).body(m, k + l, U + V)
     else:
         a = across(u, Z_AXIS)
         V = U[2, 2] + V + h * (m * a[2] * h + 2 * a @ k + 2 * a @ l)
-    return l + (w @ w) * k + m * h * Z_AXIS, V
+    return l + axis.turns * k + m * h * Z_AXIS, V
 
 
 def over_mount(
@@ -181,19 +192,17 @@ def minimal_bodies(robot: Robot) -> list[Body]:
     parent; left are Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A sliding joint does not turn its body:
     all goes over, from where the slide is zero, and m̂ and k show in the slide.
     """
-    slides = [joint.letter == "P" for joint in robot.joints]
     still = robot.displacements(
-        [-row.d if slide else 0 for row, slide in zip(robot.rows, slides, strict=True)]
+        [-row.d if slides else 0 for row, slides in zip(robot.rows, robot.slides, strict=True)]
     )
-    bodies: list[Body] = [*zip(robot.m, robot.c, robot.J, strict=True)]
-    for i in reversed(range(robot.n)):
-        m, k, U = bodies[i]
-        over = bodies[i] if slides[i] else symmetric(bodies[i])
-        bodies[i] = (m, k, NOTHING) if slides[i] else (0, k - over[1], U - over[2])
-        if (p := robot.parent[i]) != BASE:
-            m, k, U = still[i].body(*over)
-            bodies[p] = bodies[p][0] + m, bodies[p][1] + k, bodies[p][2] + U
-    return bodies
+
+    def over(i: int, body: Body) -> Body:
+        return still[i].body(*(body if robot.slides[i] else symmetric(body)))
+
+    return [
+        (*body[:2], NOTHING) if robot.slides[i] else less(body, symmetric(body))
+        for i, body in enumerate(gathered(robot, over, robot.bodies))
+    ]
 
 
 def first_axes(robot: Robot) -> list[Vector | None]:

@@ -1,12 +1,18 @@
 """The inertia matrix by Renaud: composite bodies with their constant parts off-line."""
 
-from armlet.algebra import point_inertia
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import lin_fang_3
-from armlet.dynamics.steps import composite_masses, composites
-from armlet.robot import Robot
+from armlet.dynamics.recursions import composite_masses, composites
+from armlet.minimal.lumping import gathered, mass_at_origin
+from armlet.robot import Body, Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Renaud 1984; Lin 1991, (A5)-(A9), Fig. A1, on trees",
+    growth="n^2",
+)
 def renaud(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
@@ -25,10 +31,11 @@ def renaud(robot: Robot, q: Vector) -> Matrix:
     Renaud 1984, with sliding joints in Lin 1991, Fig. A1.
     """
     m_hat = composite_masses(robot)
-    u, K = list(robot.c), list(robot.J)
-    for i, p in robot.tips_to_base():
-        w, _ = robot.axis[i]
-        lumped, s = (w @ w) * m_hat[i], robot.joint_origins[i]
-        u[p], K[p] = u[p] + lumped * s, K[p] + point_inertia(lumped, s)
-    m = [(v @ v) * mass for (_, v), mass in zip(robot.axis, m_hat, strict=True)]
+    at_zero = robot.displacements([0] * robot.n)
+
+    def over(i: int, body: Body) -> Body:
+        return at_zero[i].body(*mass_at_origin(robot, i, (m_hat[i], *body[1:])))
+
+    _, u, K = zip(*gathered(robot, over, robot.bodies), strict=True)
+    m = [slides * mass for slides, mass in zip(robot.slides, m_hat, strict=True)]
     return lin_fang_3(robot, q, *composites(robot, q, m, u, K))

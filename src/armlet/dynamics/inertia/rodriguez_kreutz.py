@@ -5,10 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, outer, skew
+from armlet.dynamics.formulation import formulation
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.18), on trees",
+    growth="n^3",
+    own_rotors=True,
+)
 def rodriguez_kreutz(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), as the product of its operator factors.
 
@@ -23,10 +30,10 @@ def rodriguez_kreutz(robot: Robot, q: Vector) -> Matrix:
     h, phi, G, D_hat = filtered(robot, q)
     factor = np.array(np.eye(robot.n, dtype=int), dtype=object)
     for i in range(robot.n):
-        borne = G[i]
-        for j, p in robot.path_to_base(i):
-            borne = phi[j] @ borne
-            factor[p, i] = h[p] @ borne
+        carried = phi[i] @ G[i]
+        for j in robot.path_to_base(robot.parent[i]):
+            factor[j, i] = h[j] @ carried
+            carried = phi[j] @ carried
     H = np.zeros((robot.n, robot.n), dtype=object)
     for i in range(robot.n):
         for j in range(i + 1):
@@ -63,7 +70,7 @@ def filtered(robot: Robot, q: Vector) -> Filter:
     P: list[Matrix] = []
     for i, p in robot.base_to_tips():
         W[i] = W[p] @ X[i].rotation()
-        h.append(np.concatenate([W[i] @ axis for axis in robot.axis[i]]))
+        h.append(np.concatenate([W[i] @ axis for axis in robot.unit_twists[i]]))
         r, c = W[p] @ X[i].origin(), W[i] @ robot.c[i]
         phi.append(np.block([[IDENTITY, skew(r)], [skew(ZERO), IDENTITY]]))
         P.append(spatial_inertia(robot.m[i], c, changed_basis(robot.J[i], W[i])))
@@ -71,7 +78,7 @@ def filtered(robot: Robot, q: Vector) -> Filter:
     P.append(np.zeros((6, 6), dtype=object))
     G = [ZERO] * n
     D_hat = np.zeros(n, dtype=object)
-    for i, p in reversed(list(robot.base_to_tips())):
+    for i, p in robot.tips_to_base():
         moved = P[i] @ h[i]
         D_hat[i] = h[i] @ moved + robot.rotor_inertia[i]
         G[i] = moved / D_hat[i]

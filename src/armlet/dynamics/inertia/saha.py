@@ -3,11 +3,18 @@
 from collections.abc import Sequence
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.steps import central_inertias, centres, columns
-from armlet.robot import Displacement, Robot, Screw
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import central_inertias, centres, columns
+from armlet.robot import Displacement, Robot, Screw, with_base
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Saha 1999, (23) and (24), on trees",
+    growth="n^2",
+    minimal=False,
+)
 def saha(robot: Robot, q: Vector) -> Matrix:
     """Generalised inertia matrix H(q), by the decoupled natural orthogonal complement.
 
@@ -23,12 +30,12 @@ def saha(robot: Robot, q: Vector) -> Matrix:
     """
     com = centres(robot)
     B = between_centres(robot, q, com)
-    m, c, J = list(robot.m), [ZERO] * robot.n, central_inertias(robot)
+    m, c, J = with_base(robot.m), [ZERO] * (robot.n + 1), with_base(central_inertias(robot))
     for i, p in robot.tips_to_base():
         dm, dc, dJ = B[i].body(m[i], c[i], J[i])
         m[p], c[p], J[p] = m[p] + dm, c[p] + dc, J[p] + dJ
 
-    twists = [(w, cross(w, com[i]) + v) for i, (w, v) in enumerate(robot.axis)]
+    twists = [(w, cross(w, com[i]) + v) for i, (w, v) in enumerate(robot.unit_twists)]
     wrenches = [
         (m[i] * v + cross(w, c[i]), J[i] @ w + cross(c[i], v)) for i, (w, v) in enumerate(twists)
     ]

@@ -5,11 +5,18 @@ from dataclasses import replace
 import numpy as np
 
 from armlet.algebra import ZERO
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "inertia_matrix",
+    source="Walker and Orin 1982, methods 1 and 2; Balafoutis and Patel 1991, (6.2.4), on trees",
+    growth="n^2",
+    walks_twists=True,
+)
 def unit_columns(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by inverse dynamics with unit accelerations.
 
@@ -20,7 +27,7 @@ def unit_columns(robot: Robot, q: Vector) -> Matrix:
 
     Balafoutis and Patel 1991, (6.2.4); Walker and Orin 1982, first and second method.
     """
-    n = robot.n
+    n = robot.nv
     weightless = replace(robot, g=ZERO)
     H = np.zeros((n, n), dtype=object)
     for i in range(n):

@@ -1,13 +1,20 @@
 """The inertia matrix by composite bodies about their centres of mass."""
 
 from armlet.algebra import ZERO, cross, point_inertia
-from armlet.dynamics.steps import central_inertias, centres, columns
-from armlet.robot import Robot
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import central_inertias, centres, columns
+from armlet.robot import Robot, with_base
 from armlet.scalar import Matrix, Vector, is_zero
 
 Pair = tuple[Vector, Vector]
 
 
+@formulation(
+    "inertia_matrix",
+    source="Walker and Orin 1982, third method; Balafoutis and Patel 1991, Algorithm 6.1, on trees",
+    growth="n^2",
+    minimal=False,
+)
 def walker_orin(robot: Robot, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about their centres of mass.
 
@@ -29,8 +36,7 @@ def walker_orin(robot: Robot, q: Vector) -> Matrix:
     Walker and Orin 1982, third method; Balafoutis and Patel 1991, Algorithm 6.1, on trees.
     """
     X = robot.displacements(q)
-    m_hat, R_hat = list(robot.m), centres(robot)
-    E_hat = central_inertias(robot)
+    m_hat, R_hat, E_hat = map(with_base, (robot.m, centres(robot), central_inertias(robot)))
     for i, p in robot.tips_to_base():
         d = X[i].point(R_hat[i]) - R_hat[p]
         _, _, E = X[i].body(0, ZERO, E_hat[i])
@@ -40,7 +46,7 @@ def walker_orin(robot: Robot, q: Vector) -> Matrix:
         m_hat[p] = m_hat[p] + m_hat[i]
 
     wrenches = []
-    for i, (w, v) in enumerate(robot.axis):
+    for i, (w, v) in enumerate(robot.unit_twists):
         f = cross(w, m_hat[i] * R_hat[i]) + m_hat[i] * v
         wrenches.append((f, E_hat[i] @ w + cross(R_hat[i], f)))
-    return columns(robot, X, robot.axis, wrenches)
+    return columns(robot, X, robot.unit_twists, wrenches)

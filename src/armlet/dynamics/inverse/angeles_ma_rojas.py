@@ -1,7 +1,8 @@
 """Inverse dynamics by Kane's equations."""
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment
-from armlet.dynamics.steps import (
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import (
     angular_motion,
     central_inertias,
     centres,
@@ -12,6 +13,13 @@ from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Angeles, Ma and Rojas 1989; Balafoutis and Patel 1991, (5.2.36)-(5.2.37)",
+    growth="n",
+    minimal=False,
+    walks_twists=True,
+)
 def angeles_ma_rojas(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by Kane's equations.
 
@@ -34,11 +42,11 @@ def angeles_ma_rojas(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[S
     w, wd = angular_motion(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
     com.append(ZERO)
-    a_com: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    a_com: list[Vector] = [ZERO] * robot.nb + [-robot.g]
+    f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         a_com[i] = X[i].inverse().vector(a_com[p] + Omega[p] @ (X[i].origin() - com[p]))
         a_com[i] = a_com[i] + Omega[i] @ com[i] + sliding(robot, i, w[i], qd, qdd)
         f[i] = robot.m[i] * a_com[i]
         t[i] = euler_moment(w[i], wd[i], I[i]) + cross(com[i], f[i])
-    return joint_torques(robot, X, qdd, f, t)
+    return joint_torques(robot, X, f, t)

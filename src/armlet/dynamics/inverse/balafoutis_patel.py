@@ -7,17 +7,25 @@ from armlet.algebra import (
     euler_moment,
     point_inertia,
 )
-from armlet.dynamics.steps import (
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import (
     angular_motion,
     central_inertias,
     centres,
     joint_torques,
     sliding,
 )
-from armlet.robot import Robot
+from armlet.robot import Robot, with_base
 from armlet.scalar import Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8)",
+    growth="n",
+    minimal=False,
+    walks_twists=True,
+)
 def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
 
@@ -34,16 +42,22 @@ def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> lis
     com, I = centres(robot), central_inertias(robot)
     w, wd = angular_motion(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
-    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
+    f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         a[i] = X[i].inverse().vector(a[p] + Omega[p] @ X[i].origin())
         a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
         f[i] = robot.m[i] * (a[i] + Omega[i] @ com[i])
         t[i] = euler_moment(w[i], wd[i], I[i]) + cross(com[i], f[i])
-    return joint_torques(robot, X, qdd, f, t)
+    return joint_torques(robot, X, f, t)
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46)",
+    growth="n",
+    rank=2,
+)
 def balafoutis_patel_57(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.
 
@@ -63,13 +77,13 @@ def balafoutis_patel_57(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> lis
 
         Üᵢ  = Ωᵢ uᵢ + Σ (Ü + m̂ ζ) of the children
         tᵢ  = μᵢ + uᵢ × aᵢ + Σ (t + r × (Ü + m̂ ζ)) of the children
-        τᵢ  = w · tᵢ + v · (m̂ᵢ aᵢ + Üᵢ) + (rotor inertia) q̈ᵢ
+        τᵢ  = w · tᵢ + v · (m̂ᵢ aᵢ + Üᵢ)
 
     Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46).
     """
     n = robot.n
     X = robot.displacements(q)
-    m_hat, u, K = list(robot.m), list(robot.c), list(robot.J)
+    m_hat, u, K = map(with_base, (robot.m, robot.c, robot.J))
     for i, p in robot.tips_to_base():
         r = X[i].origin()
         m_hat[p] = m_hat[p] + m_hat[i]
@@ -82,12 +96,12 @@ def balafoutis_patel_57(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> lis
     for i, p in robot.base_to_tips():
         a[i] = X[i].inverse().vector(a[p] + Omega[p] @ X[i].origin()) + zeta[i]
 
-    Udd = [Omega[i] @ u[i] for i in range(n)]
-    t = [euler_moment(w[i], wd[i], K[i]) + cross(u[i], a[i]) for i in range(n)]
+    Udd = with_base([Omega[i] @ u[i] for i in range(n)])
+    t = with_base([euler_moment(w[i], wd[i], K[i]) + cross(u[i], a[i]) for i in range(n)])
     for i, p in robot.tips_to_base():
         Udd_p, t_p = X[i].wrench(Udd[i] + m_hat[i] * zeta[i], t[i])
         Udd[p], t[p] = Udd[p] + Udd_p, t[p] + t_p
     return [
-        w_axis @ t[i] + v_axis @ (m_hat[i] * a[i] + Udd[i]) + robot.rotor_inertia[i] * qdd[i]
-        for i, (w_axis, v_axis) in enumerate(robot.axis)
+        w_axis @ t[i] + v_axis @ (m_hat[i] * a[i] + Udd[i])
+        for i, (w_axis, v_axis) in enumerate(robot.unit_twists)
     ]

@@ -3,11 +3,17 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.steps import joint_torques
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import joint_torques
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Featherstone 1987; Balafoutis and Patel 1991, Algorithm 5.4",
+    growth="n",
+)
 def featherstone(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
 
@@ -30,11 +36,11 @@ def featherstone(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scala
     F = []
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
-        S = np.array(robot.axis[i])
+        S = np.array(robot.unit_twists[i])
         V[i] = np.array(inward.wrench(*V[p])) + S * qd[i]
         A[i] = np.array(inward.wrench(*A[p])) + spatial_cross(V[i], S * qd[i]) + S * qdd[i]
         F.append(momentum(robot, i, A[i]) + spatial_cross(V[i], momentum(robot, i, V[i])))
-    return joint_torques(robot, X, qdd, [f for f, _ in F], [t for _, t in F])
+    return joint_torques(robot, X, [f for f, _ in F], [t for _, t in F])
 
 
 def spatial_cross(V: Matrix, S: Matrix) -> Matrix:

@@ -3,10 +3,17 @@
 import numpy as np
 
 from armlet.algebra import ZERO, double_dot, euler, outer, skew
-from armlet.robot import BASE, Displacement, Robot
+from armlet.dynamics.formulation import formulation
+from armlet.robot import BASE, Displacement, Robot, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Uicker 1965, Kahn 1969; Balafoutis and Patel 1991, (5.2.7)",
+    growth="n^4",
+    topology="serial",
+)
 def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), in closed form with 4x4 matrices.
 
@@ -14,7 +21,7 @@ def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar
 
         τᵢ  = Σ_{j≥i} (Σ_{k≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂Wⱼ/∂qₖ)ᵀ) q̈ₖ
                      + Σ_{k,l≤j} tr(∂Wⱼ/∂qᵢ Eⱼ (∂²Wⱼ/∂qₖ∂qₗ)ᵀ) q̇ₖ q̇ₗ
-                     - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ) + (rotor inertia) q̈ᵢ
+                     - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ)
 
     A derivative by qₖ puts the joint's `twist_matrix` Qₖ behind Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for
     k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ. Uicker 1965 and Kahn 1969; Balafoutis and Patel 1991,
@@ -22,7 +29,7 @@ def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar
     """
     n = robot.n
     g = np.append(robot.g, 0)
-    Q = [twist_matrix(*axis) for axis in robot.axis]
+    Q = [twist_matrix(*axis) for axis in robot.unit_twists]
     E = [pseudo_inertia(robot, j) for j in range(n)]
     W = {(k, k): identity(4) for k in range(BASE, n)}
     for j, X in enumerate(robot.displacements(q)):
@@ -30,7 +37,7 @@ def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar
     dW = {(k, j): W[BASE, k] @ Q[k] @ W[k, j] for j in range(n) for k in range(j + 1)}
     ddW = {(k, l, j): dW[k, l] @ Q[l] @ W[l, j] for l, j in dW for k in range(l + 1)}
 
-    tau = [robot.rotor_inertia[i] * qdd[i] for i in range(n)]
+    tau: list[Scalar] = [0] * n
     for i, j in dW:
         dW_E = dW[i, j] @ E[j]
         for k in range(j + 1):
@@ -42,6 +49,11 @@ def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar
     return tau
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1",
+    growth="n",
+)
 def hollerbach_4x4(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
 
@@ -51,27 +63,29 @@ def hollerbach_4x4(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
 
         Dᵢ  = Eᵢ Ẅᵢᵀ + Σ A D of the children
         ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
-        τᵢ  = tr(Wᵢ Q Dᵢ) - (g, 0) · Wᵢ Q ĉᵢ + (rotor inertia) q̈ᵢ
+        τᵢ  = tr(Wᵢ Q Dᵢ) - (g, 0) · Wᵢ Q ĉᵢ
 
     Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1, (5.2.12)-(5.2.13).
     """
     n = robot.n
     g = np.append(robot.g, 0)
     A = [homogeneous(X) for X in robot.displacements(q)]
-    Q = [twist_matrix(*axis) for axis in robot.axis]
+    Q = [twist_matrix(*axis) for axis in robot.unit_twists]
     E = [pseudo_inertia(robot, i) for i in range(n)]
     W, _, Wdd = pose_rates(robot, A, Q, qd, qdd)
-    D = [E[i] @ Wdd[i].T for i in range(n)]
-    c_hat = [E[i][:, 3] for i in range(n)]
+    D = with_base([E[i] @ Wdd[i].T for i in range(n)])
+    c_hat = with_base([E[i][:, 3] for i in range(n)])
     for i, p in robot.tips_to_base():
         D[p], c_hat[p] = D[p] + A[i] @ D[i], c_hat[p] + A[i] @ c_hat[i]
     dW = [W[i] @ Q[i] for i in range(n)]
-    return [
-        double_dot(dW[i], D[i]) - g @ dW[i] @ c_hat[i] + robot.rotor_inertia[i] * qdd[i]
-        for i in range(n)
-    ]
+    return [double_dot(dW[i], D[i]) - g @ dW[i] @ c_hat[i] for i in range(n)]
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2",
+    growth="n",
+)
 def hollerbach_3x3(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
 
@@ -86,7 +100,7 @@ def hollerbach_3x3(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
         fᵢ  = mᵢ aᵢ + Ẅᵢ cᵢ + Σ f of the children
         Dᵢ  = cᵢ aᵢᵀ + Eᵢ Ẅᵢᵀ + Σ (R D + r fᵀ) of the children
         ĉᵢ  = cᵢ + Σ (m̂ r + R ĉ) of the children
-        τᵢ  = tr(Wᵢ w̃ Dᵢ) - g · Wᵢ w̃ ĉᵢ + Wᵢ v · (fᵢ - m̂ᵢ g) + (rotor inertia) q̈ᵢ
+        τᵢ  = tr(Wᵢ w̃ Dᵢ) - g · Wᵢ w̃ ĉᵢ + Wᵢ v · (fᵢ - m̂ᵢ g)
 
     Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16), completed by
     what belongs to sliding joints.
@@ -95,26 +109,26 @@ def hollerbach_3x3(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
     X = robot.displacements(q)
     R = [X[i].rotation() for i in range(n)]
     r = [X[i].origin() for i in range(n)]
-    W, Wd, Wdd = pose_rates(robot, R, [skew(w) for w, _ in robot.axis], qd, qdd)
+    W, Wd, Wdd = pose_rates(robot, R, [skew(w) for w, _ in robot.unit_twists], qd, qdd)
     a_0: list[Vector] = [ZERO] * (n + 1)
     for i, p in robot.base_to_tips():
-        _, v_axis = robot.axis[i]
+        _, v_axis = robot.unit_twists[i]
         a_0[i] = a_0[p] + Wdd[p] @ r[i]
         a_0[i] = a_0[i] + Wd[i] @ v_axis * (2 * qd[i]) + W[i] @ v_axis * qdd[i]
 
-    m_hat, c_hat = list(robot.m), list(robot.c)
-    f_0 = [robot.m[i] * a_0[i] + Wdd[i] @ robot.c[i] for i in range(n)]
-    D = [outer(robot.c[i], a_0[i]) + euler(robot.J[i]) @ Wdd[i].T for i in range(n)]
+    m_hat, c_hat = with_base(robot.m), with_base(robot.c)
+    f_0 = with_base([robot.m[i] * a_0[i] + Wdd[i] @ robot.c[i] for i in range(n)])
+    D = with_base([outer(robot.c[i], a_0[i]) + euler(robot.J[i]) @ Wdd[i].T for i in range(n)])
     for i, p in robot.tips_to_base():
         f_0[p], D[p] = f_0[p] + f_0[i], D[p] + R[i] @ D[i] + outer(r[i], f_0[i])
         m_hat[p], c_hat[p] = m_hat[p] + m_hat[i], c_hat[p] + m_hat[i] * r[i] + R[i] @ c_hat[i]
 
     tau = []
-    for i, (w_axis, v_axis) in enumerate(robot.axis):
+    for i, (w_axis, v_axis) in enumerate(robot.unit_twists):
         dW = W[i] @ skew(w_axis)
         turning = double_dot(dW, D[i]) - robot.g @ dW @ c_hat[i]
         along = W[i] @ v_axis @ (f_0[i] - m_hat[i] * robot.g)
-        tau.append(turning + along + robot.rotor_inertia[i] * qdd[i])
+        tau.append(turning + along)
     return tau
 
 

@@ -1,7 +1,8 @@
 """Inverse dynamics by Newton and Euler, about the centres of mass, with vectors."""
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.steps import (
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import (
     angular_motion,
     central_inertias,
     centres,
@@ -13,6 +14,13 @@ from armlet.robot import Robot
 from armlet.scalar import Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3",
+    growth="n",
+    minimal=False,
+    walks_twists=True,
+)
 def luh_walker_paul(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
 
@@ -33,12 +41,12 @@ def luh_walker_paul(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sc
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
     w, wd = angular_motion(robot, X, qd, qdd)
-    a: list[Vector] = [ZERO] * robot.n + [-robot.g]
-    f, t = [ZERO] * robot.n, [ZERO] * robot.n
+    a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
+    f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         r = X[i].origin()
         a[i] = X[i].inverse().vector(a[p] + cross(wd[p], r) + centripetal(w[p], r))
         a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
         f[i] = robot.m[i] * (a[i] + cross(wd[i], com[i]) + centripetal(w[i], com[i]))
         t[i] = I[i] @ wd[i] + cross(w[i], I[i] @ w[i]) + cross(com[i], f[i])
-    return joint_torques(robot, X, qdd, f, t)
+    return joint_torques(robot, X, f, t)

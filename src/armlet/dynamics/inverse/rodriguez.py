@@ -1,11 +1,17 @@
 """Inverse dynamics by Newton and Euler, as a boundary value problem in the base's axes."""
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, cross, mirror, six
-from armlet.dynamics.steps import centripetal
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import centripetal
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5",
+    growth="n",
+)
 def rodriguez(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial recursions in the axes of the base.
 
@@ -20,7 +26,7 @@ def rodriguez(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     Of V only the angular half is used, which is ω. Inwards:
 
         Fᵢ  = I Aᵢ + (ωᵢ × J ωᵢ, ωᵢ × (ωᵢ × c)) + Σ Φ F of the children
-        τᵢ  = S · Fᵢ + (rotor inertia) q̈ᵢ
+        τᵢ  = S · Fᵢ
 
     Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5, (5.2.34)-(5.2.35), with the biases
     and the gravity that are left out there.
@@ -30,11 +36,13 @@ def rodriguez(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     R_0: list[Matrix] = [IDENTITY] * (n + 1)
     w_0, wd_0 = [ZERO] * (n + 1), [ZERO] * (n + 1)
     a_0: list[Vector] = [ZERO] * n + [-robot.g]
-    axis_0, r_0, f_0, t_0 = ([ZERO] * n for _ in range(4))
+    r_0, f_0, t_0 = ([ZERO] * (n + 1) for _ in range(3))
+    twist_0: list[tuple[Vector, Vector]] = []
     for i, p in robot.base_to_tips():
         R_0[i] = R_0[p] @ X[i].rotation()
         r = r_0[i] = R_0[p] @ X[i].origin()
-        w_axis, v_axis = axis_0[i] = [R_0[i] @ half for half in robot.axis[i]]
+        w_axis, v_axis = (R_0[i] @ half for half in robot.unit_twists[i])
+        twist_0.append((w_axis, v_axis))
         w_0[i] = w_0[p] + w_axis * qd[i]
         wd_0[i] = wd_0[p] + cross(w_0[p], w_axis * qd[i]) + w_axis * qdd[i]
         a_0[i] = a_0[p] + cross(wd_0[p], r) + centripetal(w_0[p], r)
@@ -45,7 +53,4 @@ def rodriguez(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
 
     for i, p in robot.tips_to_base():
         f_0[p], t_0[p] = f_0[p] + f_0[i], t_0[p] + t_0[i] + cross(r_0[i], f_0[i])
-    return [
-        w_axis @ t_0[i] + v_axis @ f_0[i] + robot.rotor_inertia[i] * qdd[i]
-        for i, (w_axis, v_axis) in enumerate(axis_0)
-    ]
+    return [w_axis @ t_0[i] + v_axis @ f_0[i] for i, (w_axis, v_axis) in enumerate(twist_0)]

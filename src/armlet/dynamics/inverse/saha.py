@@ -1,11 +1,18 @@
 """Inverse dynamics by the decoupled natural orthogonal complement."""
 
 from armlet.algebra import ZERO, cross, euler_moment
-from armlet.dynamics.steps import central_inertias, centres, centripetal
-from armlet.robot import Robot
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import central_inertias, centres, centripetal
+from armlet.robot import Robot, with_base
 from armlet.scalar import Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Saha 1999, (32)",
+    growth="n",
+    minimal=False,
+)
 def saha(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 
@@ -23,7 +30,7 @@ def saha(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     Of ν only the angular half is used, which is ω. Inwards:
 
         γᵢ  = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   ξᵢ = (ω̇ᵢ, a_com)
-        τᵢ  = S · γᵢ + (rotor inertia) q̈ᵢ
+        τᵢ  = S · γᵢ
 
     Saha 1999, (32).
     """
@@ -32,13 +39,16 @@ def saha(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     com, I = centres(robot), central_inertias(robot)
     com.append(ZERO)
     r = [X[i].origin() - com[p] for i, p in robot.base_to_tips()]
-    S = [(w_axis, cross(w_axis, com[i]) + v_axis) for i, (w_axis, v_axis) in enumerate(robot.axis)]
+    S = [
+        (w_axis, cross(w_axis, com[i]) + v_axis)
+        for i, (w_axis, v_axis) in enumerate(robot.unit_twists)
+    ]
     w, wd = [ZERO] * (n + 1), [ZERO] * (n + 1)
     a_com: list[Vector] = [ZERO] * n + [-robot.g]
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
         w_axis, v_com = S[i]
-        slide = robot.axis[i][1] * qd[i]
+        slide = robot.unit_twists[i][1] * qd[i]
         w_p, wd_p = inward.vector(w[p]), inward.vector(wd[p])
         w[i] = w_p + w_axis * qd[i]
         wd[i] = wd_p + w_axis * qdd[i] + cross(w[i], w_axis * qd[i])
@@ -46,12 +56,9 @@ def saha(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
         a_com[i] = a_com[i] + cross(wd_p, com[i]) + cross(w_p, cross(w[i], com[i]) + slide)
         a_com[i] = a_com[i] + v_com * qdd[i] + cross(w[i], v_com * qd[i])
 
-    f = [robot.m[i] * a_com[i] for i in range(n)]
-    t_com = [euler_moment(w[i], wd[i], I[i]) for i in range(n)]
+    f = with_base([robot.m[i] * a_com[i] for i in range(n)])
+    t_com = with_base([euler_moment(w[i], wd[i], I[i]) for i in range(n)])
     for i, p in robot.tips_to_base():
         f_p, t_p = X[i].vector(f[i]), X[i].vector(t_com[i] + cross(com[i], f[i]))
         f[p], t_com[p] = f[p] + f_p, t_com[p] + t_p + cross(r[i], f_p)
-    return [
-        w_axis @ t_com[i] + v_com @ f[i] + robot.rotor_inertia[i] * qdd[i]
-        for i, (w_axis, v_com) in enumerate(S)
-    ]
+    return [w_axis @ t_com[i] + v_com @ f[i] for i, (w_axis, v_com) in enumerate(S)]

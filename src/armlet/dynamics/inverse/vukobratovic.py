@@ -1,14 +1,23 @@
 """Inverse dynamics by the coefficients of Lagrange's equations."""
 
 from armlet.algebra import Z_AXIS, ZERO, cross, euler
-from armlet.robot import Displacement, Robot
-from armlet.scalar import Matrix, Scalar, Vector
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import composite_masses, composites
+from armlet.robot import Robot
+from armlet.scalar import Scalar, Vector
 
 
+@formulation(
+    "inverse_dynamics",
+    source="Vukobratović, Li and Kirćanski 1985; Balafoutis and Patel 1991, (5.2.17)-(5.2.20)",
+    growth="n^3",
+    joints="R",
+    topology="serial",
+)
 def vukobratovic(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈) of turning joints, by the coefficients of Lagrange's equations.
 
-        τᵢ  = Σⱼ dᵢⱼ q̈ⱼ + Σⱼₖ cⱼₖ(i) q̇ⱼ q̇ₖ + Gᵢ + (rotor inertia) q̈ᵢ
+        τᵢ  = Σⱼ dᵢⱼ q̈ⱼ + Σⱼₖ cⱼₖ(i) q̇ⱼ q̇ₖ + Gᵢ
 
     With ĉ and Ĵ of the composite body i, E = ½ tr(Ĵ) 1 - Ĵ, z the joints' axes and s the origin of
     body i from that of body j, all in the axes of i:
@@ -25,10 +34,10 @@ def vukobratovic(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scala
     """
     n = robot.n
     X = robot.displacements(q)
-    c_hat, J_hat = composite_moments(robot, X)
+    c_hat, J_hat = composites(robot, q, composite_masses(robot), robot.c, robot.J)
     qd_twice = [2 * x for x in qd]
     qd_qd = [[qd[j] * qd_twice[k] for k in range(j)] + [qd[j] * qd[j]] for j in range(n)]
-    tau = [(J_hat[i][2, 2] + robot.rotor_inertia[i]) * qdd[i] for i in range(n)]
+    tau = [J_hat[i][2, 2] * qdd[i] for i in range(n)]
     z: list[Vector] = []
     zs: list[Vector] = []
     g = robot.g
@@ -46,12 +55,3 @@ def vukobratovic(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scala
             tau[j] = tau[j] + d * qdd[i] + sum(c[k] * qd_qd[i][k] for k in range(i + 1))
             tau[i] = tau[i] + d * qdd[j] - sum(c[k] * qd_qd[j][k] for k in range(j + 1))
     return tau
-
-
-def composite_moments(robot: Robot, X: list[Displacement]) -> tuple[list[Vector], list[Matrix]]:
-    """First moment and inertia of each composite body: (m̂, ĉ, Ĵ)ₚ += ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ."""
-    m_hat, c_hat, J_hat = list(robot.m), list(robot.c), list(robot.J)
-    for i, p in robot.tips_to_base():
-        m, c, J = X[i].body(m_hat[i], c_hat[i], J_hat[i])
-        m_hat[p], c_hat[p], J_hat[p] = m_hat[p] + m, c_hat[p] + c, J_hat[p] + J
-    return c_hat, J_hat

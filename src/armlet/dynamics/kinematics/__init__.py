@@ -1,7 +1,5 @@
 """Poses and Jacobians of frames."""
 
-from armlet.dynamics.formulation import Formulation, table
-from armlet.dynamics.kinematics.frames import forward_kinematics, jacobian
+from armlet.dynamics.kinematics import frames
 
-POSES = table(Formulation("two_axes", forward_kinematics, "by definition", "n"))
-JACOBIANS = table(Formulation("geometric", jacobian, "by definition", "n"))
+__all__ = ["frames"]

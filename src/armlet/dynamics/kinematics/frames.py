@@ -3,10 +3,18 @@
 import numpy as np
 
 from armlet.algebra import cross
+from armlet.dynamics.formulation import formulation
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "forward_kinematics",
+    source="by definition",
+    growth="n",
+    name="two_axes",
+    walks_twists=True,
+)
 def forward_kinematics(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base: a homogeneous matrix, four by four.
 
@@ -26,6 +34,13 @@ def forward_kinematics(robot: Robot, q: Vector, frame: str | None = None) -> Mat
     return T
 
 
+@formulation(
+    "jacobian",
+    source="by definition",
+    growth="n",
+    name="geometric",
+    walks_twists=True,
+)
 def jacobian(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
     """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
 
@@ -40,9 +55,9 @@ def jacobian(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
     for i in reversed(path):
         tip[i], r = r, X[i].point(r)
     R = base.R.T
-    Jq = np.zeros((6, robot.n), dtype=object)
+    Jq = np.zeros((6, robot.nv), dtype=object)
     for i in path:
         R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
-        w, v = robot.axis[i]
-        Jq[:3, i], Jq[3:, i] = R @ w, R @ (cross(w, tip[i]) + v)
+        for k, (w, v) in zip(range(robot.nv)[robot.v_of[i]], robot.twists[i], strict=True):
+            Jq[:3, k], Jq[3:, k] = R @ w, R @ (cross(w, tip[i]) + v)
     return Jq

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import angular_acceleration_tensor, cross
-from armlet.dynamics.steps import angular_motion, sliding
+from armlet.dynamics.recursions import angular_motion, sliding
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
@@ -34,7 +34,7 @@ def jacobian_rates(
     sd, sdd = cross(w[body], s), Omega[body] @ s
     columns = {}
     for i in reversed(path):
-        w_axis, v_axis = robot.axis[i]
+        w_axis, v_axis = robot.unit_twists[i]
         wd_axis, wdd_axis = cross(w[i], w_axis), Omega[i] @ w_axis
         columns[i] = (
             (w_axis, cross(w_axis, s) + v_axis),

@@ -5,10 +5,11 @@ own joint, with twist (w, v), its rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w
 composite's m̂, ĉ, Ĵ, ċ and L (U, E, U̇ and L in the book):
 
     by q̈ᵢ:  m̂ v + w × ĉ                            Ĵ w + ĉ × v
-    by q̇ᵢ:  2 (m̂ v̇ + ẇ × ĉ + w × ċ)                2 (Ĵ ẇ + ĉ × v̇ - L w)
-    by qᵢ:  m̂ v̈ + ẅ × ĉ + 2 ẇ × ċ + w × f          Ĵ ẅ + ĉ × v̈ - 2 L ẇ + w × t + v × f
+    by q̇ᵢ:  m̂ v' + w' × ĉ + w × c'                  Ĵ w' + ĉ × v' - L' w
+    by qᵢ:  m̂ v̈ + ẅ × ĉ + ẇ × c' + w × f            Ĵ ẅ + ĉ × v̈ - L' ẇ + w × t + v × f
 
-The book has turning joints of serial arms; with the twist they slide, too, and branch.
+where a prime is twice a rate, c' = 2 ċ. The book has revolute joints of serial arms; with the twist
+they may slide, too, and branch.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import cross
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.linear.composites import Composite, composites
-from armlet.dynamics.motion import accelerations, turnings
-from armlet.dynamics.runs import Borne, Runs, parallel_runs
+from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
+from armlet.dynamics.recursions import accelerations, turnings
 from armlet.robot import Displacement, Robot
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -28,32 +30,35 @@ Wrench = tuple[Vector, Vector]
 
 
 class Axis(NamedTuple):
-    """The unit twist of a joint and its rates; the first rates doubled, as they mostly occur."""
+    """The unit twist of a joint and its rates; a prime is twice a rate, as most occur."""
 
     w: Vector
     v: Vector
     wd: Vector
-    wd2: Vector
-    vd2: Vector
+    w_prime: Vector
+    v_prime: Vector
     wdd: Vector
     vdd: Vector
 
-    def bears(self, f: Vector, t: Vector) -> Scalar:
-        """What a wrench asks of the joint."""
+    def along(self, f: Vector, t: Vector) -> Scalar:
+        """The torque of the joint that carries a wrench."""
         return self.w @ t + self.v @ f
 
-    def moves(self, f: Vector, t: Vector, C2: Vector) -> tuple[Scalar, Scalar, Scalar]:
-        """What the joint's q̈, q̇ and q ask of a joint i further out, by its (f, t) and its 2 C."""
-        by_qd = self.wd2 @ t + self.vd2 @ f - self.w @ C2
-        return self.bears(f, t), by_qd, self.wdd @ t + self.vdd @ f - self.wd @ C2
+    def moves(self, f: Vector, t: Vector, C_prime: Vector) -> tuple[Scalar, Scalar, Scalar]:
+        """The derivatives of the torque of a joint further out by this one's q̈, q̇ and q.
 
-    def outward(self, X: Displacement, sd2: Vector) -> "Axis":
+        (f, t) and C' are those of its body.
+        """
+        by_qd = self.w_prime @ t + self.v_prime @ f - self.w @ C_prime
+        return self.along(f, t), by_qd, self.wdd @ t + self.vdd @ f - self.wd @ C_prime
+
+    def outward(self, X: Displacement, s_prime: Vector) -> "Axis":
         """The same, about the origin and in the axes of a child, which is displaced by X."""
         inward = X.inverse()
         w, v = inward.wrench(self.w, self.v)
-        wd2, vd2 = inward.wrench(self.wd2, self.vd2 + cross(self.w, sd2))
-        wdd, vdd = inward.wrench(self.wdd, self.vdd + cross(self.wd, sd2))
-        return Axis(w, v, wd2 / 2, wd2, vd2, wdd, vdd)
+        w_prime, v_prime = inward.wrench(self.w_prime, self.v_prime + cross(self.w, s_prime))
+        wdd, vdd = inward.wrench(self.wdd, self.vdd + cross(self.wd, s_prime))
+        return Axis(w, v, w_prime / 2, w_prime, v_prime, wdd, vdd)
 
 
 class Slopes(NamedTuple):
@@ -62,48 +67,19 @@ class Slopes(NamedTuple):
     by_qdd: Wrench
     by_qd: Wrench
     by_q: Wrench
-    C2: Vector
-    """2 C, C = Lᵀ w + v × ċ."""
+    C_prime: Vector
+    """C' = L'ᵀ w + v × c'."""
 
 
 class State(NamedTuple):
     """What both ways begin with, a list each."""
 
-    X: list[Displacement]
-    runs: Runs
+    X: ParallelAxes
     bodies: list[Composite]
     axes: list[Axis]
     slopes: list[Slopes]
-    sd2: list[Vector]
-    """2 ṡ, the rate at which the origin leaves the parent's, in the parent's axes."""
-
-
-def balafoutis_patel_71(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Triple:
-    """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
-
-    Body i's slopes are carried towards the base, body by body: as wrenches all three, and
-    C = Lᵀ w + v × ċ by C -= ṡ × f, where f is that by q̈ᵢ. At joint j with twist (w, v) they give
-    column i above the diagonal and, by the wrench by q̈ᵢ and by C, row i before it (7.3.19):
-
-        Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the slopes by q̈ᵢ, q̇ᵢ, qᵢ
-        Vᵢⱼ = 2 (ẇ · t + v̇ · f - C · w)
-        Pᵢⱼ = ẅ · t + v̈ · f - 2 C · ẇ
-
-    In a run of parallel axes, what the slopes by q̇ᵢ and qᵢ have across them goes straight to the
-    body that the run starts on: the joints of the run do not feel it.
-    """
-    return by_recursion(robot, start(robot, q, qd, qdd))
-
-
-def closed_forms(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Triple:
-    """The same without a recursion, entry by entry: (7.3.2)-(7.3.4) of Balafoutis and Patel 1991.
-
-    The twist of joint j and its rates are seen from the origin of body i, further out by s, in
-    its axes, where the slopes of body i make the entries ij and ji:
-
-        v + w × s,  v̇ + ẇ × s + w × ṡ,  v̈ + ẅ × s + 2 ẇ × ṡ
-    """
-    return by_entries(robot, start(robot, q, qd, qdd))
+    s_prime: list[Vector]
+    """s' = 2 ṡ, the rate at which the origin leaves the parent's, in the parent's axes."""
 
 
 def with_torques(
@@ -116,10 +92,7 @@ def with_torques(
     ) -> tuple[Vector, Matrix, Matrix, Matrix]:
         state = start(robot, q, qd, qdd)
         tau = [
-            axis.bears(body.f, body.t) + rotor * acceleration
-            for axis, body, rotor, acceleration in zip(
-                state.axes, state.bodies, robot.rotor_inertia, qdd, strict=True
-            )
+            axis.along(body.f, body.t) for axis, body in zip(state.axes, state.bodies, strict=True)
         ]
         return np.array(tau), *triple(robot, state)
 
@@ -128,32 +101,34 @@ def with_torques(
 
 def start(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> State:
     """The composite bodies, the axes with their rates, and the slopes by each body's own joint."""
-    X = robot.displacements(q)
-    runs = parallel_runs(robot, q)
-    turns = turnings(robot, runs, qd, qdd)
+    X = parallel_axes(robot, q)
+    turns = turnings(robot, X, qd, qdd)
     a = accelerations(robot, X, turns, qd, qdd)
     bodies = composites(robot, X, qd, turns, a)
-    axes, sd2 = [], []
+    axes, s_prime = [], []
     for i, p in robot.base_to_tips():
-        w, v = robot.axis[i]
+        w, v = robot.unit_twists[i]
         w_i, _, Omega, _ = turns[i]
         w2, vdd = 2 * w_i, Omega @ v + cross(a[i], w)
         axes.append(Axis(w, v, cross(w_i, w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
-        sd2.append(cross(2 * turns[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
-    return State(X, runs, bodies, axes, [*map(slopes, axes, bodies)], sd2)
+        s_prime.append(cross(2 * turns[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
+    return State(X, bodies, axes, [*map(slopes, axes, bodies)], s_prime)
 
 
 def slopes(axis: Axis, body: Composite) -> Slopes:
-    m, c, J, cd2, L2, f, t = body
-    w, v, wd, wd2, vd2, wdd, vdd = axis
+    m, c, J, c_prime, L_prime, f, t = body
+    w, v, wd, w_prime, v_prime, wdd, vdd = axis
     return Slopes(
         (m * v + cross(w, c), J @ w + cross(c, v)),
-        (m * vd2 + cross(wd2, c) + cross(w, cd2), J @ wd2 + cross(c, vd2) - L2 @ w),
         (
-            m * vdd + cross(wdd, c) + cross(wd, cd2) + cross(w, f),
-            J @ wdd + cross(c, vdd) - L2 @ wd + cross(w, t) + cross(v, f),
+            m * v_prime + cross(w_prime, c) + cross(w, c_prime),
+            J @ w_prime + cross(c, v_prime) - L_prime @ w,
         ),
-        L2.T @ w + cross(v, cd2),
+        (
+            m * vdd + cross(wdd, c) + cross(wd, c_prime) + cross(w, f),
+            J @ wdd + cross(c, vdd) - L_prime @ wd + cross(w, t) + cross(v, f),
+        ),
+        L_prime.T @ w + cross(v, c_prime),
     )
 
 
@@ -161,24 +136,22 @@ def diagonals(robot: Robot, state: State) -> Triple:
     """H, V and P with their diagonals filled in."""
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
     for i, (axis, own) in enumerate(zip(state.axes, state.slopes, strict=True)):
-        H[i, i], V[i, i], P[i, i] = axis.moves(*own.by_qdd, own.C2)
-        H[i, i] = H[i, i] + robot.rotor_inertia[i]
+        H[i, i], V[i, i], P[i, i] = axis.moves(*own.by_qdd, own.C_prime)
     return H, V, P
 
 
 def by_recursion(robot: Robot, state: State) -> Triple:
-    X, runs, axes = state.X, state.runs, state.axes
-    H, V, P = diagonals(robot, state)
+    X, axes = state.X, state.axes
+    H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
     for i, own in enumerate(state.slopes):
-        by_qdd, C2 = own.by_qdd, own.C2
-        by_qd, by_q = Borne(*own.by_qd), Borne(*own.by_q)
-        for k, j in robot.path_to_base(i):
-            by_qdd = X[k].wrench(*by_qdd)
-            by_qd, by_q = (runs.carried(robot, X, k, slope) for slope in (by_qd, by_q))
-            C2 = X[k].vector(C2) - cross(state.sd2[k], by_qdd[0])
-            H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C2)
+        by_qdd, C_prime = own.by_qdd, own.C_prime
+        by_qd, by_q = CarriedWrench(*own.by_qd), CarriedWrench(*own.by_q)
+        for j in robot.path_to_base(i):
+            V[j, i], P[j, i] = (axes[j].along(slope.f, slope.t) for slope in (by_qd, by_q))
+            H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C_prime)
             H[j, i] = H[i, j]
-            V[j, i], P[j, i] = (axes[j].bears(slope.f, slope.t) for slope in (by_qd, by_q))
+            by_qdd, by_qd, by_q = X[j].wrench(*by_qdd), X.wrench(j, by_qd), X.wrench(j, by_q)
+            C_prime = X[j].vector(C_prime) - cross(state.s_prime[j], by_qdd[0])
     return H, V, P
 
 
@@ -188,8 +161,47 @@ def by_entries(robot: Robot, state: State) -> Triple:
         seen = {j: state.axes[j]}
         for i, p in robot.base_to_tips():
             if p in seen:
-                axis = seen[i] = seen[p].outward(state.X[i], state.sd2[i])
-                by_qdd, by_qd, by_q, C2 = state.slopes[i]
-                H[i, j], V[i, j], P[i, j] = axis.moves(*by_qdd, C2)
-                H[j, i], V[j, i], P[j, i] = H[i, j], axis.bears(*by_qd), axis.bears(*by_q)
+                axis = seen[i] = seen[p].outward(state.X[i], state.s_prime[i])
+                by_qdd, by_qd, by_q, C_prime = state.slopes[i]
+                H[i, j], V[i, j], P[i, j] = axis.moves(*by_qdd, C_prime)
+                H[j, i], V[j, i], P[j, i] = H[i, j], axis.along(*by_qd), axis.along(*by_q)
     return H, V, P
+
+
+@formulation(
+    "linearization",
+    source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with sliding joints",
+    growth="n^2",
+    given={"inverse dynamics": with_torques(by_recursion)},
+    rank=1,
+)
+def balafoutis_patel_71(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Triple:
+    """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
+
+    Body i's slopes are carried towards the base, body by body: as wrenches all three, and
+    C' = L'ᵀ w + v × c' by C' -= s' × f, where f is that by q̈ᵢ. At joint j with twist (w, v) they
+    give column i above the diagonal and, by the wrench by q̈ᵢ and by C', row i before it (7.3.19):
+
+        Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the slopes by q̈ᵢ, q̇ᵢ, qᵢ
+        Vᵢⱼ = w' · t + v' · f - C' · w
+        Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
+    """
+    return by_recursion(robot, start(robot, q, qd, qdd))
+
+
+@formulation(
+    "linearization",
+    source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with sliding joints",
+    growth="n^2",
+    given={"inverse dynamics": with_torques(by_entries)},
+    rank=2,
+)
+def closed_forms(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Triple:
+    """The same without a recursion, entry by entry: (7.3.2)-(7.3.4) of Balafoutis and Patel 1991.
+
+    The twist of joint j and its rates are seen from the origin of body i, further out by s, in
+    its axes, where the slopes of body i make the entries ij and ji:
+
+        v + w × s,  v' + w' × s + w × s',  v̈ + ẅ × s + ẇ × s'
+    """
+    return by_entries(robot, start(robot, q, qd, qdd))

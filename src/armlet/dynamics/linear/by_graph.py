@@ -1,10 +1,16 @@
 """Linearised models by differentiating any inverse dynamics."""
 
-from armlet.dynamics import inverse
+from armlet.dynamics.formulation import FORMULATIONS, formulation
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector, slopes
 
 
+@formulation(
+    "linearization",
+    source="forward differentiation",
+    growth="n^2",
+    traced=True,
+)
 def forward_mode(
     robot: Robot, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str = "newton_euler"
 ) -> tuple[Matrix, Matrix, Matrix]:
@@ -12,6 +18,12 @@ def forward_mode(
     return _differentiated(robot, q, qd, qdd, inverse_dynamics, "forward")
 
 
+@formulation(
+    "linearization",
+    source="reverse differentiation",
+    growth="n^2",
+    traced=True,
+)
 def reverse_mode(
     robot: Robot, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str = "newton_euler"
 ) -> tuple[Matrix, Matrix, Matrix]:
@@ -23,6 +35,6 @@ def _differentiated(
     robot: Robot, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str, mode: str
 ) -> tuple[Matrix, Matrix, Matrix]:
     n = robot.n
-    tau = inverse.FORMULATIONS[inverse_dynamics].function(robot, q, qd, qdd)
+    tau = FORMULATIONS["inverse_dynamics"][inverse_dynamics].function(robot, q, qd, qdd)
     P_V_H = slopes(tau, [*q, *qd, *qdd], mode)
     return P_V_H[:, 2 * n :], P_V_H[:, n : 2 * n], P_V_H[:, :n]

@@ -9,15 +9,21 @@ can do, with the left inverse of Jq; more are refused. A singular posture divide
 
 import numpy as np
 
-from armlet.dynamics import bias as biases
-from armlet.dynamics import inertia, linear
 from armlet.dynamics.bias.newton_euler import gravity_torque
+from armlet.dynamics.formulation import FORMULATIONS, formulation
 from armlet.dynamics.kinematics.rates import jacobian_rates
 from armlet.errors import ModelError
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
+@formulation(
+    "cartesian_model",
+    source="Balafoutis and Patel 1991, (7.4.4)",
+    growth="n^3",
+    name="geometric",
+    topology="serial",
+)
 def cartesian_model(
     robot: Robot,
     q: Vector,
@@ -38,13 +44,20 @@ def cartesian_model(
     check(robot, frame)
     J, Jd, _ = jacobian_rates(robot, q, qd, [0] * robot.n, frame)
     inverse = left_inverse(J)
-    H = inertia.FORMULATIONS[inertia_matrix].function(robot, q)
+    H = FORMULATIONS["inertia_matrix"][inertia_matrix].function(robot, q)
     g: Vector = np.array(gravity_torque(robot, q), dtype=object)
-    c: Vector = np.array(biases.BIAS[bias].function(robot, q, qd), dtype=object) - g
+    c: Vector = np.array(FORMULATIONS["bias"][bias].function(robot, q, qd), dtype=object) - g
     D = inverse.T @ H @ inverse
     return D, inverse.T @ c - D @ (Jd @ np.array(qd, dtype=object)), inverse.T @ g
 
 
+@formulation(
+    "cartesian_linearization",
+    source="Balafoutis and Patel 1991, (7.4.15)-(7.4.17)",
+    growth="n^3",
+    name="geometric",
+    topology="serial",
+)
 def cartesian_linearization(
     robot: Robot,
     q: Vector,
@@ -64,7 +77,7 @@ def cartesian_linearization(
     check(robot, frame)
     J, Jd, Jdd = jacobian_rates(robot, q, qd, qdd, frame)
     inverse = left_inverse(J)
-    H, V, P = linear.FORMULATIONS[linearization].function(robot, q, qd, qdd)
+    H, V, P = FORMULATIONS["linearization"][linearization].function(robot, q, qd, qdd)
     Dx = H @ inverse
     Vx = (V - 2 * Dx @ Jd) @ inverse
     return Dx, Vx, (P - Vx @ Jd - Dx @ Jdd) @ inverse

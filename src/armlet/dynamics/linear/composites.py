@@ -5,17 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
-from armlet.dynamics.inverse.newton_euler import augmented_bodies
-from armlet.dynamics.motion import Turning
-from armlet.robot import Displacement, Robot, Screw
+from armlet.dynamics.parallel_axes import ParallelAxes
+from armlet.dynamics.recursions import Turning, augmented_bodies
+from armlet.robot import BASE, Displacement, Robot, Screw, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
 class Composite(NamedTuple):
     """Body i and all it carries, about its origin and in its axes; rates are in fixed axes.
 
-    A mass beyond a turning joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ is
-    the mass on sliding joints alone. The rates occur doubled only, and are kept so.
+    A mass beyond a revolute joint is lumped at the joint's origin, as in Algorithm 5.7, so m̂ is
+    the mass on prismatic joints alone. Rates occur doubled only: a prime is twice a rate, c' = 2 ċ,
+    which is linear in ω' = 2 ω as ċ is in ω, so that nothing else has to be doubled.
     """
 
     m: Scalar
@@ -24,10 +25,10 @@ class Composite(NamedTuple):
     """ĉ, the first moment (U in the book)."""
     J: Matrix
     """Ĵ, the inertia (E in the book)."""
-    cd2: Vector
-    """2 ċ."""
-    L2: Matrix
-    """2 L, L = N - tr(N) 1 with N = ∫ ṙ rᵀ dm, where r and ṙ are relative to the origin."""
+    c_prime: Vector
+    """c' = 2 ċ."""
+    L_prime: Matrix
+    """L' = 2 L, L = N - tr(N) 1 with N = ∫ ṙ rᵀ dm, where r and ṙ are relative to the origin."""
     f: Vector
     """The force that moves it."""
     t: Vector
@@ -35,7 +36,7 @@ class Composite(NamedTuple):
 
 
 def composites(
-    robot: Robot, X: list[Displacement], qd: Vector, turns: list[Turning], a: list[Vector]
+    robot: Robot, X: ParallelAxes, qd: Vector, turns: list[Turning], a: list[Vector]
 ) -> list[Composite]:
     """The composite bodies and their rates, by recursion from the tips.
 
@@ -44,30 +45,30 @@ def composites(
 
         (m̂, ĉ, Ĵ)ₚ = (m, u, K)ₚ + Σ ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
         ċₚ = ωₚ × uₚ + Σ ċᵢ + m̂ᵢ ṡ
-        Nₚ = ω̃ₚ euler(Kₚ) + Σ Nᵢ + ċᵢ sᵀ + ṡ (ĉᵢ + m̂ᵢ s)ᵀ
+        Nₚ = ω̃ₚ euler(Kₚ) + Σ Nᵢ + ċᵢ sᵀ + ṡ (ĉᵢ + m̂ᵢ s)ᵀ,    both with ω' for ω: c' and N'
         fₚ = Ωₚ uₚ + mₚ aₚ + Σ fᵢ
         tₚ = Kₚ ω̇ₚ + ωₚ × Kₚ ωₚ + uₚ × aₚ + Σ tᵢ + s × fᵢ
 
     Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), whose L is N - tr(N) 1.
     """
     n = robot.n
-    m, c, J = augmented_bodies(robot)
-    m = [mass * (v @ v) for mass, (_, v) in zip(m, robot.axis, strict=True)]
-    w2 = [2 * turn.w for turn in turns]
-    cd2 = [cross(w2[i], c[i]) for i in range(n)]
-    N2 = [skew(w2[i]) @ euler(J[i]) for i in range(n)]
-    f = [turns[i].Omega @ c[i] + m[i] * a[i] for i in range(n)]
-    t = [turns[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)]
+    m, c, J = map(with_base, zip(*augmented_bodies(robot), strict=True))
+    w_prime = [2 * turn.w for turn in turns]
+    c_prime = with_base([cross(w_prime[i], c[i]) for i in range(n)])
+    N_prime = with_base([skew(w_prime[i]) @ euler(J[i]) for i in range(n)])
+    f = with_base([turns[i].Omega @ c[i] + m[i] * a[i] for i in range(n)])
+    t = with_base([turns[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)])
     for i, p in robot.tips_to_base():
-        _, v = robot.axis[i]
+        h_prime = robot.slides[i] * (2 * qd[i])
         f_p, t_p = X[i].wrench(f[i], t[i])
-        cd2_p, N2_p = rates(X[i], w2[p], (v @ v) * (2 * qd[i]), m[i], c[i], cd2[i], N2[i])
+        c_prime_p, N_prime_p = rates(X[i], w_prime[p], h_prime, m[i], c[i], c_prime[i], N_prime[i])
         m_p, c_p, J_p = X[i].body(m[i], c[i], J[i])
         m[p], c[p], J[p] = m[p] + m_p, c[p] + c_p, J[p] + J_p
-        cd2[p], N2[p] = cd2[p] + cd2_p, N2[p] + N2_p
+        c_prime[p], N_prime[p] = c_prime[p] + c_prime_p, N_prime[p] + N_prime_p
         f[p], t[p] = f[p] + f_p, t[p] + t_p
-    L2 = [N - trace_of(N) * IDENTITY for N in N2]
-    return [Composite(*body) for body in zip(m, c, J, cd2, L2, f, t, strict=True)]
+    L_prime = [N - trace_of(N) * IDENTITY for N in N_prime]
+    lists = zip(m, c, J, c_prime, L_prime, f, t, strict=True)
+    return [Composite(*body) for body in lists][:BASE]
 
 
 def rates(

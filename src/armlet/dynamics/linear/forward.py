@@ -3,12 +3,18 @@
 import numpy as np
 
 from armlet.algebra import solved
-from armlet.dynamics import forward, linear
+from armlet.dynamics.formulation import FORMULATIONS, formulation
 from armlet.errors import ArmletError
 from armlet.robot import Robot
 from armlet.scalar import Matrix, Vector
 
 
+@formulation(
+    "forward_linearization",
+    source="by the slopes of the torques",
+    growth="n^3",
+    name="implicit",
+)
 def forward_linearization(
     robot: Robot,
     q: Vector,
@@ -23,18 +29,24 @@ def forward_linearization(
 
         ∂q̈/∂q = -H⁻¹ P,   ∂q̈/∂q̇ = -H⁻¹ V,   ∂q̈/∂τ = H⁻¹
     """
-    n, slopes_of_torques = robot.n, linear.FORMULATIONS[linearization]
+    n, slopes_of_torques = robot.n, FORMULATIONS["linearization"][linearization]
     if slopes_of_torques.traced:
         raise ArmletError(
             f"linearization {linearization!r} differentiates by accelerations that are given, and "
             "those of forward dynamics are computed: name another"
         )
-    qdd = forward.FORMULATIONS[forward_dynamics].function(robot, q, qd, tau)
+    qdd = FORMULATIONS["forward_dynamics"][forward_dynamics].function(robot, q, qd, tau)
     H, V, P = slopes_of_torques.function(robot, q, qd, qdd)
     slopes = solved(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
     return slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :]
 
 
+@formulation(
+    "state_space",
+    source="Balafoutis and Patel 1991, (7.2.2)",
+    growth="n^3",
+    name="implicit",
+)
 def state_space(
     robot: Robot,
     q: Vector,

@@ -1,0 +1,176 @@
+"""Displacements that know of parallel axes.
+
+The bodies of a run of parallel axes turn against the body that the first of them sits on by the sum
+of their angles, about one direction. The joints of the run carry only what is along the axes: the
+rest of a moment or of an inertia need not go from joint to joint but goes straight to that body.
+So does the part of an angular velocity across the axes, the other way. This saves operations where
+that body moves or carries little: only runs that start on the base, or on a body that sits on the
+base, are taken.
+
+On an arm without such runs `ParallelAxes` is the list of its displacements, and nothing else.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+
+from armlet.algebra import ZERO, cross, mirror, vector
+from armlet.robot import BASE, Displacement, Robot, Screw, Twist, axial_turn
+from armlet.scalar import Matrix, Scalar, Vector, is_zero, quarter_turns
+
+NOTHING = mirror(0, 0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class CarriedWrench:
+    """The wrench that a body carries: a force and a moment about its origin, in its axes."""
+
+    f: Vector
+    t: Vector
+    ahead: Vector = field(default_factory=lambda: ZERO)
+    """A part of the moment that is on its way to the body that the run starts on, in the axes of
+    the mount of the run's first body."""
+
+    def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
+        return CarriedWrench(*_sums(self, other))
+
+    def along(self, twists: Iterable[Twist]) -> list[Scalar]:
+        """The torques w · t + v · f of a joint of these unit twists that carries the wrench."""
+        return [w @ self.t + v @ self.f for w, v in twists]
+
+
+@dataclass(frozen=True)
+class CarriedBody:
+    """A rigid body: mass, and about its origin and in its axes first moment and inertia."""
+
+    m: Scalar
+    c: Vector
+    J: Matrix
+    ahead: Matrix = field(default_factory=lambda: NOTHING)
+    """A part of the inertia that is on its way, as of `CarriedWrench`."""
+
+    def __add__(self, other: "CarriedBody") -> "CarriedBody":
+        return CarriedBody(*_sums(self, other))
+
+    def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
+        """The wrench that a unit acceleration along the twist (w, v) takes, from rest."""
+        f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
+        return CarriedWrench(f, t, self.ahead @ w)
+
+
+def _sums(a: CarriedWrench | CarriedBody, b: CarriedWrench | CarriedBody) -> Iterator[Scalar]:
+    return (getattr(a, part.name) + getattr(b, part.name) for part in fields(a))
+
+
+@dataclass(frozen=True)
+class ParallelAxes:
+    """How each body of a robot sits in its parent, and in the body that its run starts on."""
+
+    robot: Robot
+    X: list[Displacement]
+    start: list[int]
+    """The first body of the run that each body belongs to."""
+    turn: list[Screw]
+    """The turn of each body against the mount of its run's first body."""
+
+    def __getitem__(self, i: int) -> Displacement:
+        """How body i sits in its parent."""
+        return self.X[i]
+
+    def continues(self, i: int) -> bool:
+        """Whether body i is in a run and not its first."""
+        return self.start[i] != i
+
+    def wrench(self, i: int, carried: CarriedWrench) -> CarriedWrench:
+        """What body i carries, as its parent carries it."""
+        f, t, ahead = carried.f, carried.t, carried.ahead
+        if self.continues(i):
+            across_run = self.turn[i].vector(across(t))
+            return CarriedWrench(*self.X[i].wrench(f, along(t)), ahead + across_run)
+        f, t = self._joint(i).wrench(f, t)
+        return CarriedWrench(*self.robot.mounts[i].wrench(f, t + ahead))
+
+    def body(self, i: int, carried: CarriedBody) -> CarriedBody:
+        """A body fixed on body i, as one fixed on its parent."""
+        m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
+        if self.continues(i):
+            J_along = mirror(0, 0, 0, 0, 0, J[2, 2])
+            across_run = self.turn[i].tensor(J - J_along)
+            return CarriedBody(*self.X[i].body(m, c, J_along), ahead + across_run)
+        m, c, J = self._joint(i).body(m, c, J)
+        return CarriedBody(*self.robot.mounts[i].body(m, c, J + ahead))
+
+    def _joint(self, i: int) -> Displacement:
+        """The part of the displacement after the mount."""
+        return Displacement(self.X[i][len(self.robot.mounts[i]) :])
+
+    def vector(self, i: int, v: Sequence[Vector]) -> Vector:
+        """A vector of the parent in the axes of body i, given that of each body, the base's last.
+
+        It must be one that differs along the axes of a run only, as angular velocity does.
+        """
+        on = self.in_mount(i, v)
+        before = v[self.robot.parent[i]] if self.continues(i) else on
+        return self.turn[i].inverse().vector(across(on)) + along(before)
+
+    def in_mount(self, i: int, v: Sequence[Vector]) -> Vector:
+        """The vector of the body that the run of body i starts on, in the axes of its mount."""
+        first = self.start[i]
+        return self.robot.mounts[first].inverse().vector(v[self.robot.parent[first]])
+
+    def rates(self, qd: Vector) -> list[Scalar]:
+        """How fast each body turns against the body that its run starts on, about the axes."""
+        rate: list[Scalar] = []
+        for i, p in self.robot.base_to_tips():
+            twists, speeds = self.robot.twists[i], qd[self.robot.v_of[i]]
+            own = sum(twist.w[2] * x for twist, x in zip(twists, speeds, strict=True))
+            rate.append(rate[p] + own if self.continues(i) else own)
+        return rate
+
+
+def parallel_axes(robot: Robot, q: Vector) -> ParallelAxes:
+    """The displacements of a robot with its runs of parallel axes; a body in none is its own."""
+    start: list[int] = []
+    turn: list[Screw] = []
+    angle: list[tuple[Scalar, Scalar]] = []
+    for i, p in robot.base_to_tips():
+        own = _angle(robot, i, q)
+        if p != BASE and _is_straight(robot.mounts[i]) and _is_near_base(robot, start[p]):
+            start.append(start[p])
+            angle.append((angle[p][0] + own[0], angle[p][1] + own[1]))
+        else:
+            start.append(i)
+            angle.append(own)
+        turn.append(Screw(2, *axial_turn(*angle[i]), 0))
+    return ParallelAxes(robot, robot.displacements(q), start, turn)
+
+
+def _angle(robot: Robot, i: int, q: Vector) -> tuple[Scalar, Scalar]:
+    """The angle of joint i, and apart from it a constant that is an exact number of quarter turns.
+
+    So the angle of a run is a sum of angles whose sines are already computed.
+    """
+    theta = robot.rows[i].theta
+    if not robot.turns[i]:
+        return 0, theta
+    turned = q[robot.q_of[i]][0]
+    return (turned + theta, 0) if quarter_turns(theta) is None else (turned, theta)
+
+
+def _is_straight(mount: Displacement) -> bool:
+    return all(is_zero(screw.s) and screw.c == 1 for screw in mount)
+
+
+def _is_near_base(robot: Robot, i: int) -> bool:
+    """Whether body i sits on the base, or on a body that does."""
+    p = robot.parent[i]
+    return p == BASE or robot.parent[p] == BASE
+
+
+def across(v: Vector) -> Vector:
+    """The part of a vector across the z axis."""
+    return vector(v[0], v[1], 0)
+
+
+def along(v: Vector) -> Vector:
+    """The part of a vector along the z axis."""
+    return vector(0, 0, v[2])

@@ -1,0 +1,267 @@
+"""The recursions that formulations share: how bodies move, and what joints and bodies carry."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from armlet.algebra import CYCLES, Z_AXIS, ZERO, cross, point_inertia, skew, vector
+from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
+from armlet.minimal.lumping import lumped, mass_at_origin
+from armlet.robot import BASE, Body, Displacement, Robot, Twist, with_base
+from armlet.scalar import Matrix, Scalar, Vector, is_zero
+
+Pair = tuple[Vector, Vector]
+
+# ------------------------------------------------------------------ outwards: how bodies move
+
+
+def joint_motion(robot: Robot, i: int, rate: Vector) -> Twist:
+    """The twist of joint i at given rates of all joints: the sum of its unit twists, each so fast.
+
+    Of velocities it is what the joint adds to the motion of its body, in the body's axes.
+    """
+    w, v = ZERO, ZERO
+    for twist, x in zip(robot.twists[i], rate[robot.v_of[i]], strict=True):
+        w, v = w + twist.w * x, v + twist.v * x
+    return Twist(w, v)
+
+
+def angular_motion(
+    robot: Robot, X: list[Displacement], qd: Vector, qdd: Vector
+) -> tuple[list[Vector], list[Vector]]:
+    """Angular velocity and acceleration of each body, in its own axes; of the base, last, zero.
+
+    With w the angular half of the joint's unit twist:
+
+        ωᵢ  = ωₚ + w q̇ᵢ
+        ω̇ᵢ  = ω̇ₚ + ωₚ × w q̇ᵢ + w q̈ᵢ
+    """
+    w: list[Vector] = [ZERO] * (robot.nb + 1)
+    wd: list[Vector] = [ZERO] * (robot.nb + 1)
+    for i, p in robot.base_to_tips():
+        outward = X[i].inverse()
+        turned, turned_faster = joint_motion(robot, i, qd).w, joint_motion(robot, i, qdd).w
+        w_p = outward.vector(w[p])
+        w[i] = w_p + turned
+        wd[i] = outward.vector(wd[p]) + cross(w_p, turned) + turned_faster
+    return w, wd
+
+
+def centripetal(w: Vector, r: Vector) -> Vector:
+    """ω × (ω × r)."""
+    return cross(w, cross(w, r))
+
+
+def sliding(robot: Robot, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """What joint i adds to the acceleration of its body's origin: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
+    twice = joint_motion(robot, i, [2 * x for x in qd])
+    return cross(w, twice.v) + joint_motion(robot, i, qdd).v
+
+
+class Turning(NamedTuple):
+    """How a body turns, in its own axes."""
+
+    w: Vector
+    """ω, the angular velocity."""
+    wd: Vector
+    """ω̇, the angular acceleration."""
+    Omega: Matrix
+    """Ω = ω̇~ + ω̃ ω̃: the acceleration of a body-fixed r is Ω r."""
+    D: Vector
+    """The differences of squares ωⱼ² - ωₖ², i, j, k cyclic."""
+
+    def moment(self, J: Matrix) -> Vector:
+        """The moment J ω̇ + ω × J ω that an inertia J takes, by entries of Ω (4.3.42)."""
+        w, wd, Omega, D = self
+        return vector(
+            *(
+                J[i, i] * wd[i] + (J[k, k] - J[j, j]) * (w[j] * w[k])
+                + J[i, k] * Omega[j, i] - J[i, j] * Omega[k, i] + J[j, k] * D[i]
+                for i, j, k in CYCLES
+            )
+        )  # fmt: skip
+
+
+def turning(w: Vector, wd: Vector, around: Scalar | None = None) -> Turning:
+    """The products of ω that a body needs, in 2M 5A beside ωx ωy, ωx ωz and ωy ωz.
+
+    The sum `around` = ωx² + ωy² is the same before and after a turn about z, so it may be on hand
+    from the parent; then ωy² is not needed:
+
+        ωz² + ωx²,  ωz² - ωx²
+        ωy² - ωz² = around - (ωz² + ωx²)
+        ωy² + ωz² = around + (ωz² - ωx²)
+        ωx² - ωy² = -(ωy² - ωz²) - (ωz² - ωx²)
+    """
+    xx, yy, zz = w * w
+    y_sum, y_difference = zz + xx, zz - xx
+    if around is None:
+        around, x_sum = xx + yy, yy + zz
+        D = vector(yy - zz, y_difference, xx - yy)
+    else:
+        x_sum, x_difference = around + y_difference, around - y_sum
+        D = vector(x_difference, y_difference, -(x_difference + y_difference))
+    Omega = skew(wd)
+    for k, total in enumerate((x_sum, y_sum, around)):
+        Omega[k, k] = -total
+    for i, j, _ in CYCLES:
+        Omega[i, j], Omega[j, i] = w[i] * w[j] + Omega[i, j], w[i] * w[j] + Omega[j, i]
+    return Turning(w, wd, Omega, D)
+
+
+AT_REST = turning(ZERO, ZERO)
+
+
+def turnings(robot: Robot, X: ParallelAxes, qd: Vector, qdd: Vector) -> list[Turning]:
+    """How each body turns; the base, last, is at rest.
+
+    With w the angular half of the joint's unit twist and r the rate at which body i turns about z
+    against the body that its run of parallel axes starts on (q̇ᵢ, where it is in none):
+
+        ωᵢ  = ωₚ + w q̇ᵢ
+        ω̇ᵢ  = ω̇ₚ + ωᵢ × z r + w q̈ᵢ
+
+    where ωₚ and ω̇ₚ go over as `ParallelAxes.vector` has it.
+    """
+    turns = [AT_REST] * (robot.nb + 1)
+    w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
+    rate = X.rates(qd)
+    for i, _ in robot.base_to_tips():
+        w[i] = X.vector(i, w) + joint_motion(robot, i, qd).w
+        wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
+        x, y, _ = X.in_mount(i, w)
+        around = x * x + y * y if _is_quarter(robot.mounts[X.start[i]]) else None
+        turns[i] = turning(w[i], wd[i], around)
+    return turns
+
+
+def _is_quarter(mount: Displacement) -> bool:
+    """Whether squares of components before it are squares of components after it."""
+    return all(is_zero(screw.c) or is_zero(screw.s) for screw in mount)
+
+
+def accelerations(
+    robot: Robot, X: ParallelAxes, turns: list[Turning], qd: Vector, qdd: Vector
+) -> list[Vector]:
+    """The acceleration a of each body's origin, gravity in it as that of the base, last: -g.
+
+    The origin is reached from the parent's by r, fixed in the parent, and by a slide h along the
+    joint's axis:
+
+        aᵢ  = aₚ + Ωₚ r + Ωᵢ h z + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
+    """
+    a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
+    for i, p in robot.base_to_tips():
+        r, h = robot.mounts[i].origin(), X[i][-1].h
+        carried = X[i].inverse().vector(a[p] + turns[p].Omega @ r) + h * turns[i].Omega[:, 2]
+        a[i] = carried + sliding(robot, i, turns[i].w, qd, qdd)
+    return a
+
+
+# ------------------------------------------------------------------ inwards: what is carried
+
+
+def carried_wrenches(
+    robot: Robot, X: ParallelAxes, wrenches: Sequence[CarriedWrench]
+) -> list[CarriedWrench]:
+    """The wrench that each body takes with all that it carries: (f, t)ₚ += ᵖXᵢ (f, t)ᵢ."""
+    total = [*wrenches, CarriedWrench(ZERO, ZERO)]
+    for i, p in robot.tips_to_base():
+        total[p] = total[p] + X.wrench(i, total[i])
+    return total[:BASE]
+
+
+def along_joints(robot: Robot, wrenches: Sequence[CarriedWrench]) -> list[Scalar]:
+    """The joint torques w · t + v · f, given the wrench that each body carries."""
+    along = (wrench.along(twists) for twists, wrench in zip(robot.twists, wrenches, strict=True))
+    return [*chain.from_iterable(along)]
+
+
+def joint_torques(
+    robot: Robot, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
+) -> list[Scalar]:
+    """Joint torques τ, given the force f and the moment t about its origin that each body needs.
+
+    A joint carries those of its body and of all that the body carries:
+
+        (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
+        τᵢ       = w · tᵢ + v · fᵢ
+    """
+    f, t = with_base(f), with_base(t)
+    for i, p in robot.tips_to_base():
+        f_p, t_p = X[i].wrench(f[i], t[i])
+        f[p], t[p] = f[p] + f_p, t[p] + t_p
+    return along_joints(robot, [*map(CarriedWrench, f[:BASE], t[:BASE])])
+
+
+def tool_wrenches(robot: Robot, wrench: Vector | None) -> list[CarriedWrench]:
+    """The wrench that the tool exerts on the world, on the body it is on, and none on the others.
+
+    It is given as (moment, force), in the tool's frame.
+    """
+    wrenches = [CarriedWrench(ZERO, ZERO)] * (robot.nb + 1)
+    if wrench is not None:
+        i, (R, r) = robot.frame()
+        force = R @ wrench[3:]
+        wrenches[i] = CarriedWrench(force, R @ wrench[:3] + cross(r, force))
+    return wrenches[:BASE]
+
+
+def augmented_bodies(robot: Robot) -> list[Body]:
+    """Mass, first moment and inertia of each body with the masses beyond its revolute joints.
+
+    Those are lumped at the origins of these joints, where they do not depend on q; a body on a
+    revolute joint is left with no mass, one on a prismatic joint keeps it.
+    """
+    return lumped(robot, mass_at_origin).bodies
+
+
+def centres(robot: Robot) -> list[Vector]:
+    """The centre of mass of each body, in its frame; of one without mass or moment, the origin."""
+    return [
+        ZERO if all(map(is_zero, (m, *c))) else c / m for m, c in zip(robot.m, robot.c, strict=True)
+    ]
+
+
+def central_inertias(robot: Robot) -> list[Matrix]:
+    """The inertia of each body about its centre of mass, in its axes."""
+    com = centres(robot)
+    return [robot.J[i] - point_inertia(robot.m[i], com[i]) for i in range(robot.nb)]
+
+
+def composite_masses(robot: Robot) -> list[Scalar]:
+    """m̂, the mass of each body and of all it carries."""
+    m_hat = with_base(robot.m)
+    for i, p in robot.tips_to_base():
+        m_hat[p] = m_hat[p] + m_hat[i]
+    return m_hat[:BASE]
+
+
+def composites(
+    robot: Robot, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
+) -> tuple[list[Vector], list[Matrix]]:
+    """ĉ and Ĵ of composite bodies, made of bodies c and J; mass m[i] goes over joint i."""
+    X = robot.displacements(q)
+    c_hat, J_hat = with_base(c), with_base(J)
+    for i, p in robot.tips_to_base():
+        _, dc, dJ = X[i].body(m[i], c_hat[i], J_hat[i])
+        c_hat[p], J_hat[p] = c_hat[p] + dc, J_hat[p] + dJ
+    return c_hat[:BASE], J_hat[:BASE]
+
+
+def columns(
+    robot: Robot, X: Sequence[Displacement], twists: Sequence[Pair], wrenches: Sequence[Pair]
+) -> Matrix:
+    """H from the wrench (f, t) that a unit acceleration of each joint alone takes of its body.
+
+    Carried inwards, its part along a joint of unit twist (w, v) on the way is w · t + v · f.
+    """
+    H = np.zeros((robot.nv, robot.nv), dtype=object)
+    for i, (f, t) in enumerate(wrenches):
+        for j in robot.path_to_base(i):
+            w, v = twists[j]
+            H[j, i] = H[i, j] = w @ t + v @ f
+            f, t = X[j].wrench(f, t)
+    return H

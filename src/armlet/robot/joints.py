@@ -1,0 +1,73 @@
+"""The kinds of joint: how each displaces its body, and the unit twists it moves its body by."""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from armlet.algebra import Z_AXIS, ZERO
+from armlet.robot.displacement import Screw, axial_turn
+from armlet.scalar import Scalar, Vector, cos_sin, is_zero
+
+if TYPE_CHECKING:
+    from armlet.robot.parts import Row
+
+
+class Twist(NamedTuple):
+    """The motion of a body at unit speed of its joint: angular, and of its origin, in its axes."""
+
+    w: Vector
+    v: Vector
+
+    @property
+    def turns(self) -> int:
+        """1 if the twist turns the body, else 0: exactly, so that folding removes the product."""
+        return int(not all(map(is_zero, self.w)))
+
+    @property
+    def slides(self) -> int:
+        """1 if the twist moves the body's origin, else 0: exactly."""
+        return int(not all(map(is_zero, self.v)))
+
+
+class JointKind(NamedTuple):
+    """A kind of joint, about and along the z axis of its body."""
+
+    letter: str
+    nq: int
+    """How many positions it has."""
+    screws: Callable[["Row", Sequence[Scalar]], tuple[Screw, ...]]
+    """Its displacement, after the mount: a product of screws of the row's theta and d, and of q."""
+    twists: tuple[Twist, ...]
+    """A unit twist for each of its velocities, constant in the body's axes."""
+
+    @property
+    def nv(self) -> int:
+        """How many velocities it has."""
+        return len(self.twists)
+
+    @property
+    def turns(self) -> int:
+        """1 if the joint turns its body against the parent, else 0."""
+        return max(twist.turns for twist in self.twists)
+
+    @property
+    def slides(self) -> int:
+        """1 if the joint moves its body's origin in the parent, else 0."""
+        return max(twist.slides for twist in self.twists)
+
+
+TURN, SLIDE = Twist(Z_AXIS, ZERO), Twist(ZERO, Z_AXIS)
+REVOLUTE = JointKind(
+    "R", 1, lambda row, q: (Screw(2, *axial_turn(q[0], row.theta), row.d),), (TURN,)
+)
+PRISMATIC = JointKind(
+    "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (SLIDE,)
+)
+JOINT_KINDS = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
+"""The kinds of joint by the name that files have for them: a new kind is a new entry."""
+
+
+def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Consecutive slices of these sizes."""
+    ends = accumulate(sizes)
+    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))

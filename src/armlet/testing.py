@@ -1,0 +1,350 @@
+"""Tests of formulations: the laws of their quantity, and what it usually means to break one."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armlet.algebra import mirror, point_inertia
+from armlet.api import trace
+from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, definition
+from armlet.errors import ArmletError
+from armlet.minimal import closed_form, lumped
+from armlet.robot import BASE, HERE, JOINT_KINDS, Drive, Frame, Joint, Pose, Robot, Row
+from armlet.scalar import Matrix, Scalar, Vector
+
+TOLERANCE = 1e-9
+"""The largest error, relative to the largest entry (times the condition of H where inverted)."""
+DIGITS, DIGITAL = 50, "digits"
+
+
+def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int = 3) -> None:
+    """Raise AssertionError if a formulation breaks a law of its quantity.
+
+    It is evaluated on random serial arms and trees of the joints it declares, with rotor inertia,
+    with massless bodies and with lumped inertias, on floats, traced and (if mpmath is installed) at
+    fifty digits, and compared with the definition of its quantity. The message says where it
+    differs and what that usually means.
+
+    Parameters
+    ----------
+    formulation : Formulation or callable
+        An entry of `armlet.FORMULATIONS`, or the function that was registered.
+    seeds : int
+        How many random robots of each sort are tried.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> from armlet.testing import check_formulation
+    >>> check_formulation(armlet.formulations("gravity_torque")["newton_euler"], seeds=1)
+    """
+    quantity, entry = _registered(formulation)
+    if quantity not in LAWS and not hasattr(definition, quantity):
+        raise ArmletError(f"no law of {quantity} is written here: compare its formulations by hand")
+    for case in _cases(quantity, entry):
+        for seed in range(seeds):
+            with import_module("mpmath").workdps(DIGITS) if case.way == DIGITAL else nullcontext():
+                _check(quantity, entry, case, seed)
+
+
+def _check(quantity: str, entry: Formulation, case: "Case", seed: int) -> None:
+    """Raise if a formulation fails on one robot."""
+    head = f"formulation {entry.name!r} of {quantity}"
+    robot = case.robot(seed)
+    try:
+        found, expected = _compared(quantity, case.values(quantity, entry, robot, seed))
+    except Exception as error:
+        raise AssertionError(
+            f"{head} raises {type(error).__name__} on {case.name}: {error}\n{case.hint}"
+        ) from error
+    if found.shape != expected.shape:
+        raise AssertionError(
+            f"{head} returns {found.size} numbers on {case.name}, expected {expected.size}"
+        )
+    wrong = ~(_errors(found, expected) <= case.limit(quantity, robot))  # so is what is no number
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise AssertionError(
+            f"{head} is wrong on {case.name}: entry {k} of {found.size} is {float(found[k]):.6g}, "
+            f"expected {float(expected[k]):.6g}\n{_hint(case, robot, wrong)}"
+        )
+
+
+def _errors(found: Vector, expected: Vector) -> Vector:
+    """The error of each entry, relative to the largest."""
+    size = max(1e-3, float(max(abs(x) for x in expected)))
+    return np.array([abs(float(x)) for x in found - expected]) / size
+
+
+def _registered(formulation: Formulation | Callable[..., Any]) -> tuple[str, Formulation]:
+    for quantity, entries in FORMULATIONS.items():
+        for entry in entries.values():
+            if formulation is entry or formulation is entry.function:
+                return quantity, entry
+    raise ArmletError(
+        f"{getattr(formulation, '__name__', formulation)!r} is not registered: put "
+        "@armlet.formulation(...) above the function"
+    )
+
+
+# ------------------------------------------------------------------ the cases
+
+
+class Case(NamedTuple):
+    """A sort of robot, how a formulation is evaluated on it, and what a failure usually means."""
+
+    name: str
+    hint: str
+    robot: Callable[[int], Robot]
+    way: str = "plain"
+
+    def values(
+        self, quantity: str, entry: Formulation, robot: Robot, seed: int
+    ) -> tuple[Robot, Sequence[Any], Any]:
+        """The robot, its state and what the formulation makes of them."""
+        state = _state(quantity, robot, seed)
+        if self.way == DIGITAL:
+            mpf = import_module("mpmath").mpf
+            robot, state = _with_scalars(robot, mpf), [[mpf(x) for x in part] for part in state]
+        if self.way == "traced" or entry.traced:
+            program = trace(robot, quantity, entry.name, minimal=self.way == "lumped")
+            return robot, state, program.function(np)(*state)
+        arm = lumped(robot) if self.way == "lumped" else robot
+        return robot, state, entry.function(arm, *state)
+
+    def limit(self, quantity: str, robot: Robot) -> float:
+        """The largest error allowed, times the condition of H where the quantity inverts it."""
+        limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
+        if QUANTITIES[quantity].inverts != "inertia_matrix":
+            return limit
+        q = _state("inertia_matrix", robot, 0)[0]
+        return limit * float(np.linalg.cond(definition.inertia_matrix(robot, q).astype(float)))
+
+
+def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
+    """From the plainest to the most special, so that the first failure tells most."""
+
+    def arm(**made: Any) -> Callable[[int], Robot]:
+        return lambda seed: random_robot(seed, **made)
+
+    rigid = "The formula, or how it is written, is wrong: nothing special is on this robot."
+    yield Case(
+        f"serial arms of {_kind(entry.joints[0])} joints", rigid, arm(joints=entry.joints[0])
+    )
+    for letter in entry.joints[1:]:
+        yield Case(
+            f"serial arms with {_kind(letter)} joints",
+            "The twist of such a joint has a linear half: τ = w · t + v · f, and its motion adds "
+            f"2 ω × v q̇ + v q̈ to the acceleration of the origin. If the method holds for "
+            f'{entry.joints[0]} joints only, say joints="{entry.joints[0]}".',
+            arm(joints=letter + entry.joints[0]),
+        )
+    if entry.topology == "tree":
+        yield Case(
+            "trees",
+            "A body may have several children, and several bodies may sit on the base: sum over "
+            "the parents, robot.parent[i], and not over i - 1. If the method holds for serial "
+            'arms only, say topology="serial".',
+            arm(joints=entry.joints, tree=True),
+        )
+    yield Case(
+        "a robot with a massless body",
+        "The formulation divides by the mass of a body: take the first moment c instead of the "
+        "centre of mass, or leave the division out where the mass is zero (`recursions.centres`).",
+        arm(joints=entry.joints, massless=True),
+    )
+    yield Case(
+        "a robot with rotor inertia",
+        "Rotor inertia is added by @armlet.formulation, unless that says own_rotors=True: then the "
+        "function has to add it, and else it must not.",
+        arm(joints=entry.joints, drives=True),
+    )
+    yield Case(
+        "a traced robot",
+        "On traced scalars only + - * / and the functions of armlet.scalar are known, and nothing "
+        "may branch on the state: no np.sin, math, np.linalg, float().",
+        arm(joints=entry.joints),
+        "traced",
+    )
+    if entry.minimal and QUANTITIES[quantity].minimal:
+        yield Case(
+            "lumped inertias",
+            "Lumped bodies have the same torques, but masses of zero and inertias that no body "
+            "has: a centre of mass or a root of an inertia does not exist. Take m, c and J as they "
+            "are, or say minimal=False.",
+            arm(joints=entry.joints),
+            "lumped",
+        )
+    if not entry.traced and find_spec("mpmath"):
+        yield Case(
+            f"{DIGITS} digits",
+            "Somewhere a number is rounded to a float: a constant such as np.pi, a cast, or a "
+            "function that is not of armlet.scalar.",
+            arm(joints=entry.joints),
+            DIGITAL,
+        )
+
+
+# ------------------------------------------------------------------ found and expected
+
+
+def _compared(quantity: str, values: tuple[Robot, Sequence[Any], Any]) -> tuple[Vector, Vector]:
+    """What was found and what a law of the quantity says, each in a row."""
+    robot, state, found = values
+    if quantity in LAWS:
+        return LAWS[quantity](robot, state, found)
+    return _flat(found), _flat(getattr(definition, quantity)(robot, *state))
+
+
+def _coriolis(robot: Robot, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
+    """C q̇ + g is the bias, and Ḣ - 2 C is skew."""
+    q, qd = state
+    step = definition.STEP * (-1 + 0j) ** 0.5
+    moved = [x + step * speed for x, speed in zip(q, qd, strict=True)]
+    Hd = definition.inertia_matrix(robot, moved)
+    rate = np.array([x.imag / definition.STEP for x in Hd.flat], dtype=object).reshape(Hd.shape)
+    S = rate - 2 * np.asarray(C, dtype=object)
+    bias = C @ np.array(qd, dtype=object) + definition.gravity_torque(robot, q)
+    return _flat((bias, S)), _flat((definition.bias(robot, q, qd), -S.T))
+
+
+def _regressor(robot: Robot, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
+    """Y φ' is the torques of the rigid bodies."""
+    tau = definition.inverse_dynamics(robot.without_drives(), *state)
+    return _flat(Y @ closed_form(robot).values), _flat(tau)
+
+
+def _gravity_regressor(robot: Robot, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
+    return _flat(Y @ closed_form(robot).values), _flat(definition.gravity_torque(robot, *state))
+
+
+LAWS: dict[str, Callable[[Robot, Sequence[Any], Any], tuple[Vector, Vector]]] = {
+    "coriolis_matrix": _coriolis,
+    "regressor": _regressor,
+    "gravity_regressor": _gravity_regressor,
+}
+"""Laws of the quantities that have no definition of their own: what is found, and what it is."""
+
+
+def _flat(result: Any) -> Vector:
+    """All entries of a result, of one output or of several, in a row."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    return np.concatenate([np.ravel(np.asarray(y, dtype=object)) for y in outputs])
+
+
+def _hint(case: Case, robot: Robot, wrong: Vector) -> str:
+    """What a failure usually means, by the joints that are wrong where torques are."""
+    if wrong.size != robot.nv:
+        return case.hint
+    roots = {i for i, p in robot.base_to_tips() if p == BASE}
+    joints = set(np.flatnonzero(wrong).tolist())
+    if joints <= roots and len(roots) < robot.n:
+        return (
+            "Only joints on the base are wrong: the loop towards the base leaves out its last "
+            "bodies, or what it sums up never arrives there."
+        )
+    if robot.n - 1 in joints and case.way == "plain" and "nothing special" in case.hint:
+        return (
+            f"{case.hint} If lists are summed up at robot.tips_to_base(), they need a place for "
+            "the base, which comes last: armlet.robot.with_base."
+        )
+    return case.hint
+
+
+# ------------------------------------------------------------------ random robots
+
+
+def random_robot(
+    seed: int,
+    n: int = 4,
+    joints: str = "RP",
+    tree: bool = False,
+    massless: bool = False,
+    drives: bool = False,
+) -> Robot:
+    """A robot of random bodies on random axes, some of them at right angles or parallel.
+
+    Its joints are of the kinds given, one after the other. A tree has two bodies on the base and
+    a branch; a body that is massless is the first.
+    """
+    rng = np.random.default_rng(seed)
+    quarters = np.pi / 2 * np.arange(-1, 3)
+
+    def angle() -> float:
+        return float(rng.choice(quarters) if rng.random() < 0.3 else rng.uniform(-3, 3))
+
+    def length() -> float:
+        return 0.0 if rng.random() < 0.3 else float(rng.uniform(-0.5, 0.5))
+
+    parent = [BASE, 0, 0, BASE, 2, 3][:n] if tree else [*range(BASE, n - 1)]
+    rows = [
+        Row(gamma=angle(), b=length(), alpha=angle(), a=length(), d=length(), theta=angle())
+        for _ in range(n)
+    ]
+    letters = [joints[i % len(joints)] for i in range(n)]
+    bodies = [_random_body(rng) for _ in range(n)]
+    if massless:
+        bodies[0] = 0.0, np.zeros(3, dtype=object), mirror(0, 0, 0, 0, 0, 0)
+    m, c, J = zip(*bodies, strict=True)
+    kinds = [_kind(letter) for letter in letters]
+    nv = sum(JOINT_KINDS[kind].nv for kind in kinds)
+    tool = Frame(n - 1, Pose(np.eye(3, dtype=int), rng.uniform(-0.3, 0.3, 3).astype(object)))
+    return Robot(
+        name=f"random{seed}",
+        joints=tuple(Joint(f"joint{i}", kind) for i, kind in enumerate(kinds)),
+        parent=tuple(parent),
+        rows=tuple(rows),
+        m=m,
+        c=c,
+        J=J,
+        drives=tuple(
+            Drive(*rng.uniform(0, 1, 4).tolist()) if drives else Drive() for _ in range(nv)
+        ),
+        g=rng.normal(scale=5, size=3).astype(object),
+        links=tuple(f"link{i}" for i in range(n)),
+        frames={"base": Frame(BASE, HERE), "tool": tool},
+        tool="tool",
+    )
+
+
+def _kind(letter: str) -> str:
+    """The name of a kind of joint, by its letter."""
+    return next(name for name, kind in JOINT_KINDS.items() if kind.letter == letter)
+
+
+def _random_body(rng: np.random.Generator) -> tuple[Scalar, Vector, Matrix]:
+    """Mass, first moment and inertia about the origin of six random points."""
+    points, masses = rng.normal(scale=0.2, size=(6, 3)), rng.uniform(0.1, 1, 6)
+    J = sum(point_inertia(float(m), r.tolist()) for m, r in zip(masses, points, strict=True))
+    return float(masses.sum()), (masses @ points).astype(object), J
+
+
+def _state(quantity: str, robot: Robot, seed: int) -> list[list[float]]:
+    sizes = {"q": robot.nq, "qd": robot.nv, "qdd": robot.nv, "tau": robot.nv}
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(-2, 2, sizes[name]).tolist() for name in QUANTITIES[quantity].arguments]
+
+
+def _with_scalars(robot: Robot, convert: Callable[[Any], Scalar]) -> Robot:
+    """The robot with every constant converted."""
+
+    def array(x: Any) -> Any:
+        return np.array([convert(y) for y in x.flat], dtype=object).reshape(x.shape)
+
+    return replace(
+        robot,
+        rows=tuple(Row(*map(convert, row)) for row in robot.rows),
+        drives=tuple(Drive(*map(convert, drive)) for drive in robot.drives),
+        m=tuple(map(convert, robot.m)),
+        c=tuple(map(array, robot.c)),
+        J=tuple(map(array, robot.J)),
+        g=array(robot.g),
+        frames={
+            name: Frame(body, Pose(at.R, array(at.r))) for name, (body, at) in robot.frames.items()
+        },
+    )
