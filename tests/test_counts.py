@@ -44,6 +44,11 @@ def test_the_cheapest_programs_are_a_tenth_below_the_best_tool(name):
     assert sum(found["inertia_matrix"]["cheapest"]) < 0.95 * PLAIN_COMPOSITES[name]
 
 
+def test_a_scara_is_below_the_best_tool_too():
+    """Its slide is along the only axis that turns it: of what it carries only the mass shows."""
+    assert sum(GOLDEN["scara"]["inverse_dynamics"]["cheapest"]) < 71
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_cheapest_is_never_above_the_first_formulation(name):
     for found in GOLDEN[name].values():

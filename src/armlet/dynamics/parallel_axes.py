@@ -1,6 +1,7 @@
 """Displacements that know of parallel axes.
 
-The bodies of a run of parallel axes turn against the body that the first of them sits on by the sum
+Axes are parallel also if they point opposite ways: a half turn about x is between their bodies. The
+bodies of a run of parallel axes turn against the body that the first of them sits on by the sum
 of their angles, about one direction. The joints of the run carry only what is along the axes: the
 rest of a moment or of an inertia need not go from joint to joint but goes straight to that body.
 So does the part of an angular velocity across the axes, the other way. This saves operations where
@@ -27,8 +28,8 @@ class CarriedWrench:
     f: Vector
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
-    """A part of the moment that is on its way to the body that the run starts on, in the axes of
-    the mount of the run's first body."""
+    """A part of the moment that is on its way to the body that the run starts on, in the axes that
+    the body has with all joints of the run at zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(*_sums(self, other))
@@ -70,7 +71,9 @@ class ParallelAxes:
     start: list[int]
     """The first body of the run that each body belongs to."""
     turn: list[Screw]
-    """The turn of each body against the mount of its run's first body."""
+    """The turn of each body against where it is with all joints of its run at zero."""
+    is_opposite: list[bool]
+    """Whether the axis of each body points the other way than that of its run's first body."""
 
     def __getitem__(self, i: int) -> Displacement:
         """How body i sits in its parent."""
@@ -84,8 +87,8 @@ class ParallelAxes:
         """What body i carries, as its parent carries it."""
         f, t, ahead = carried.f, carried.t, carried.ahead
         if self.continues(i):
-            across_run = self.turn[i].vector(across(t))
-            return CarriedWrench(*self.X[i].wrench(f, along(t)), ahead + across_run)
+            ahead = self.robot.mounts[i].vector(ahead + self.turn[i].vector(across(t)))
+            return CarriedWrench(*self.X[i].wrench(f, along(t)), ahead)
         f, t = self._joint(i).wrench(f, t)
         return CarriedWrench(*self.robot.mounts[i].wrench(f, t + ahead))
 
@@ -94,8 +97,8 @@ class ParallelAxes:
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
         if self.continues(i):
             J_along = mirror(0, 0, 0, 0, 0, J[2, 2])
-            across_run = self.turn[i].tensor(J - J_along)
-            return CarriedBody(*self.X[i].body(m, c, J_along), ahead + across_run)
+            ahead = self.robot.mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
+            return CarriedBody(*self.X[i].body(m, c, J_along), ahead)
         m, c, J = self._joint(i).body(m, c, J)
         return CarriedBody(*self.robot.mounts[i].body(m, c, J + ahead))
 
@@ -108,14 +111,14 @@ class ParallelAxes:
 
         It must be one that differs along the axes of a run only, as angular velocity does.
         """
-        on = self.in_mount(i, v)
-        before = v[self.robot.parent[i]] if self.continues(i) else on
-        return self.turn[i].inverse().vector(across(on)) + along(before)
+        parent = self.robot.mounts[i].inverse().vector(v[self.robot.parent[i]])
+        return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
-    def in_mount(self, i: int, v: Sequence[Vector]) -> Vector:
-        """The vector of the body that the run of body i starts on, in the axes of its mount."""
+    def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
+        """The vector of the body that the run of body i starts on, in the axes of `ahead`."""
         first = self.start[i]
-        return self.robot.mounts[first].inverse().vector(v[self.robot.parent[first]])
+        x, y, z = self.robot.mounts[first].inverse().vector(v[self.robot.parent[first]])
+        return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
 
     def rates(self, qd: Vector) -> list[Scalar]:
         """How fast each body turns against the body that its run starts on, about the axes."""
@@ -123,7 +126,9 @@ class ParallelAxes:
         for i, p in self.robot.base_to_tips():
             twists, speeds = self.robot.twists[i], qd[self.robot.v_of[i]]
             own = sum(twist.w[2] * x for twist, x in zip(twists, speeds, strict=True))
-            rate.append(rate[p] + own if self.continues(i) else own)
+            if self.continues(i):
+                own = own + (rate[p] if self.is_opposite[i] == self.is_opposite[p] else -rate[p])
+            rate.append(own)
         return rate
 
 
@@ -131,17 +136,21 @@ def parallel_axes(robot: Robot, q: Vector) -> ParallelAxes:
     """The displacements of a robot with its runs of parallel axes; a body in none is its own."""
     start: list[int] = []
     turn: list[Screw] = []
+    is_opposite: list[bool] = []
     angle: list[tuple[Scalar, Scalar]] = []
     for i, p in robot.base_to_tips():
         own = _angle(robot, i, q)
-        if p != BASE and _is_straight(robot.mounts[i]) and _is_near_base(robot, start[p]):
+        z = _parallel(robot.mounts[i])
+        if p != BASE and z and _is_near_base(robot, start[p]):
             start.append(start[p])
-            angle.append((angle[p][0] + own[0], angle[p][1] + own[1]))
+            angle.append((own[0] + z * angle[p][0], own[1] + z * angle[p][1]))
+            is_opposite.append(is_opposite[p] != (z < 0))
         else:
             start.append(i)
             angle.append(own)
+            is_opposite.append(False)
         turn.append(Screw(2, *axial_turn(*angle[i]), 0))
-    return ParallelAxes(robot, robot.displacements(q), start, turn)
+    return ParallelAxes(robot, robot.displacements(q), start, turn, is_opposite)
 
 
 def _angle(robot: Robot, i: int, q: Vector) -> tuple[Scalar, Scalar]:
@@ -156,8 +165,11 @@ def _angle(robot: Robot, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     return (turned + theta, 0) if quarter_turns(theta) is None else (turned, theta)
 
 
-def _is_straight(mount: Displacement) -> bool:
-    return all(is_zero(screw.s) and screw.c == 1 for screw in mount)
+def _parallel(mount: Displacement) -> int:
+    """1 if a mount turns nothing, -1 if it is a half turn about x, else 0."""
+    turns = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
+    is_half = len(turns) == 1 and turns[0].k == 0 and is_zero(turns[0].s) and turns[0].c == -1
+    return 1 if not turns else -1 if is_half else 0
 
 
 def _is_near_base(robot: Robot, i: int) -> bool:

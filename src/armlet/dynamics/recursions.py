@@ -8,7 +8,7 @@ import numpy as np
 
 from armlet.algebra import CYCLES, Z_AXIS, ZERO, cross, point_inertia, skew, vector
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
-from armlet.minimal.lumping import lumped, mass_at_origin
+from armlet.minimal.lumping import augmented
 from armlet.robot import BASE, Body, Displacement, Robot, Twist, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
@@ -131,7 +131,7 @@ def turnings(robot: Robot, X: ParallelAxes, qd: Vector, qdd: Vector) -> list[Tur
     for i, _ in robot.base_to_tips():
         w[i] = X.vector(i, w) + joint_motion(robot, i, qd).w
         wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
-        x, y, _ = X.in_mount(i, w)
+        x, y, _ = X.at_zero(i, w)
         around = x * x + y * y if _is_quarter(robot.mounts[X.start[i]]) else None
         turns[i] = turning(w[i], wd[i], around)
     return turns
@@ -215,7 +215,7 @@ def augmented_bodies(robot: Robot) -> list[Body]:
     Those are lumped at the origins of these joints, where they do not depend on q; a body on a
     revolute joint is left with no mass, one on a prismatic joint keeps it.
     """
-    return lumped(robot, mass_at_origin).bodies
+    return augmented(robot).bodies
 
 
 def centres(robot: Robot) -> list[Vector]:

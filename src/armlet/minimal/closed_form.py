@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.algebra import ZERO, mirror, six, vector
-from armlet.errors import ArmletError
-from armlet.minimal.lumping import NOTHING, added, gathered, symmetric
+from armlet.errors import ArmletError, ModelError
+from armlet.minimal.lumping import NOTHING, Rule, added, gathered, khalil_gautier, symmetric
 from armlet.minimal.parameters import MinimalParameters, as_array, is_number, standard_names
 from armlet.minimal.places import Place, along_z, places, vanishes
-from armlet.robot import BASE, PHI, Robot
+from armlet.robot import BASE, PHI, JointKind, Robot
 from armlet.robot.displacement import Body
 from armlet.scalar import Matrix, Scalar
 
@@ -18,7 +18,6 @@ NOISE = 1e-14
 """Below this a factor is what rounding left of zero."""
 
 Terms = Mapping[str, Scalar]
-Over = Callable[[str, Place, Body], Body]
 Shows = Callable[[str, Place], Iterator["Shown"]]
 
 
@@ -64,31 +63,18 @@ def terms_of(x: Any) -> Iterable[tuple[int, Scalar]]:
     return x.terms.items() if isinstance(x, Combination) else ()
 
 
-def lin(letter: str, place: Place, body: Body) -> Body:
-    """What goes over to the parent: of a sliding joint, all of it (Lin 1994, section 3)."""
-    return body if letter == "P" else symmetric(body)
+def lin(joint: JointKind, place: Place, body: Body) -> Body:
+    """What goes over to the parent: of a prismatic joint, all of it (Lin 1994, section 3)."""
+    return body if joint.slides else symmetric(body)
 
 
-def khalil_gautier(letter: str, place: Place, body: Body) -> Body:
-    """What goes over to the parent: of a sliding joint, the inertia (Gautier and Khalil 1990).
-
-    The first moment goes along where the slide is along the only axis that has turned the body,
-    since it shows only there.
-    """
-    if letter == "R":
-        return symmetric(body)
-    _, c, J = body
-    unseen = not place.spatial and along_z(place.u)
-    return 0, c if unseen else ZERO, J
-
-
-def khalil_gautier_at_rest(letter: str, place: Place, body: Body) -> Body:
-    """What goes over to the parent: of a sliding joint, all but a mass that shows.
+def khalil_gautier_at_rest(joint: JointKind, place: Place, body: Body) -> Body:
+    """What goes over to the parent: of a prismatic joint, all but a mass that shows.
 
     Gravity does not tell a first moment on the slide from one on what carries it.
     """
-    m, c, J = lin(letter, place, body)
-    stays = any(name == "m" for name, *_ in shown_at_rest(letter, place))
+    m, c, J = lin(joint, place, body)
+    stays = any(name == "m" for name, *_ in shown_at_rest(joint.letter, place))
     return 0 if stays else m, c, J
 
 
@@ -138,6 +124,11 @@ def closed_form(
         raise ArmletError(
             f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}, rank"
         )
+    if others := sorted(set(robot.joint_letters) - set("RP")):
+        raise ModelError(
+            f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
+            "known for revolute and prismatic joints only"
+        )
     key = ("minimal parameters", rotors, friction, kind, of)
     return robot.once(key, lambda: _derived(robot, rotors, friction, kind, of))
 
@@ -150,7 +141,7 @@ def _derived(robot: Robot, rotors: bool, friction: bool, kind: str, of: str) -> 
 
     def over(i: int, body: Body) -> Body:
         """What goes over of a body on frame i, in the parent's frame."""
-        return at_zero[i].body(*goes_over[kind](robot.joint_letters[i], place[i], body))
+        return at_zero[i].body(*goes_over[kind](robot.joints[i].motion, place[i], body))
 
     bodies = constant_parts(robot, place, over, rotors)
     standard = standard_names(robot.n, rotors, friction)
@@ -302,7 +293,7 @@ def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
     return as_array(full)
 
 
-SETS: dict[str, tuple[dict[str, Over], Shows]] = {
+SETS: dict[str, tuple[dict[str, Rule], Shows]] = {
     "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, shown),
     "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, shown_at_rest),
 }

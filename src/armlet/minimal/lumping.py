@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from armlet.algebra import ZERO, mirror, vector
-from armlet.robot import Robot
+from armlet.minimal.places import Place, along_z, places
+from armlet.robot import JointKind, Robot
 from armlet.robot.displacement import Body
 
 NOTHING = mirror(0, 0, 0, 0, 0, 0)
 Over = Callable[[int, Body], Body]
-"""What of the body on joint i goes over to the parent, in the parent's frame."""
-Rule = Callable[[Robot, int, Body], Body]
-"""What of the body on joint i goes over to the parent, in its own frame."""
+"""What of the body on joint i goes over to the parent."""
+Rule = Callable[[JointKind, Place, Body], Body]
+"""What of the body on a joint goes over to the parent, in its own frame."""
 
 
 def symmetric(body: Body) -> Body:
@@ -20,27 +21,28 @@ def symmetric(body: Body) -> Body:
     return m, vector(0, 0, c[2]), mirror(J[1, 1], 0, 0, J[1, 1], 0, 0)
 
 
-def unseen(robot: Robot, i: int, body: Body) -> Body:
-    """The part of a body that joint i moves without a trace in the torques.
+def khalil_gautier(joint: JointKind, place: Place, body: Body) -> Body:
+    """What of a body its joint moves without a trace in the torques (Gautier and Khalil 1990).
 
     A revolute joint cannot tell a body that is symmetric about its axis from one fixed on the
-    parent. A prismatic joint does not turn its body against the parent: the inertia goes over.
+    parent. A prismatic joint does not turn its body against the parent: the inertia goes over. The
+    first moment goes along where the slide is along the only axis that has turned the body, since
+    it shows only there.
     """
-    if robot.slides[i]:
-        body = 0, ZERO, body[2]
-    return symmetric(body) if robot.turns[i] else body
+    if joint.slides:
+        _, c, J = body
+        is_straight = not place.spatial and along_z(place.u)
+        body = 0, c if is_straight else ZERO, J
+    return symmetric(body) if joint.turns else body
 
 
-def mass_at_origin(robot: Robot, i: int, body: Body) -> Body:
-    """The mass of a body, as a point at its origin, unless joint i moves that."""
-    return (0 if robot.slides[i] else body[0]), ZERO, NOTHING
+def mass_at_origin(joint: JointKind, body: Body) -> Body:
+    """The mass of a body, as a point at its origin, unless its joint moves that."""
+    return (0 if joint.slides else body[0]), ZERO, NOTHING
 
 
 def gathered(robot: Robot, over: Over, bodies: Sequence[Body]) -> list[Body]:
-    """Every body with what the bodies it carries hand over to it; what it hands over is still in.
-
-    Bodies are their own to begin with; the tips come first.
-    """
+    """Every body with what those on it hand over, in its frame; what it hands over is still in."""
     total = [*bodies, (0, ZERO, NOTHING)]
     for i, p in robot.tips_to_base():
         total[p] = added(total[p], over(i, total[i]))
@@ -57,19 +59,33 @@ def less(a: Body, b: Body) -> Body:
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-def lumped(robot: Robot, rule: Rule = unseen) -> Robot:
-    """The robot with what a rule says of each body lumped into its parent, at q = 0.
+def handed_over(robot: Robot, part: Over) -> Robot:
+    """The robot with a part of each body, in its own frame, lumped into its parent at q = 0.
 
-    By the rule `unseen` seven parameters of a body on a revolute joint are left,
+    What arrives at the base is dropped.
+    """
+    at_zero = robot.displacements([0] * robot.nq)
+    total = gathered(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
+    m, c, J = zip(*(less(body, part(i, body)) for i, body in enumerate(total)), strict=True)
+    return replace(robot, m=m, c=c, J=J)
+
+
+def lumped(robot: Robot) -> Robot:
+    """The robot with what its joints do not show lumped into the parents: `khalil_gautier`.
+
+    It leaves seven parameters of a body on a revolute joint,
 
         Jxx - Jyy, Jxy, Jxz, Jyz, Jzz, cx, cy
 
-    and four on a prismatic one, m and c. What arrives at the base is dropped. Torques stay the
-    same; energies and reactions do not (Gautier and Khalil 1990; the constant parts k and U of
-    Lin 1994).
+    and of one on a prismatic joint m and c, or m alone. Torques stay the same; energies and
+    reactions do not.
     """
-    at_zero = robot.displacements([0] * robot.nq)
-    total = gathered(robot, lambda i, body: at_zero[i].body(*rule(robot, i, body)), robot.bodies)
-    left = [less(body, rule(robot, i, body)) for i, body in enumerate(total)]
-    m, c, J = zip(*left, strict=True)
-    return replace(robot, m=m, c=c, J=J)
+    place = places(robot)
+    return handed_over(
+        robot, lambda i, body: khalil_gautier(robot.joints[i].motion, place[i], body)
+    )
+
+
+def augmented(robot: Robot) -> Robot:
+    """The robot with the mass beyond each revolute joint lumped at the joint's origin."""
+    return handed_over(robot, lambda i, body: mass_at_origin(robot.joints[i].motion, body))

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from armlet.algebra import X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
-from armlet.errors import ModelError
 from armlet.minimal.parameters import is_number
 from armlet.robot import BASE, Robot
 from armlet.scalar import Scalar, Vector
@@ -51,11 +50,6 @@ class Place(NamedTuple):
 
 def places(robot: Robot, friction: bool = False) -> list[Place]:
     """The place of every joint; with friction, a constant force may be its offset."""
-    if others := set(robot.joint_letters) - set("RP"):
-        raise ModelError(
-            f"robot {robot.name!r} has joints {', '.join(sorted(others))}: what their motion shows "
-            "is known for revolute and prismatic joints only"
-        )
     at_zero = robot.displacements([0] * robot.nq)
     reach = size(x for row in robot.rows for x in (row.b, row.a, row.d))
     weight = size(robot.g)
@@ -75,7 +69,9 @@ def places(robot: Robot, friction: bool = False) -> list[Place]:
         )
         upright = seen.upright and along_z(seen.first) and along_z(seen.g, weight)
         seen = seen._replace(upright=upright)
-        found.append(slid(seen, friction) if robot.joints[i].letter == "P" else turned(seen))
+        if robot.slides[i]:
+            seen = slid(seen, friction)
+        found.append(turned(seen) if robot.turns[i] else seen)
     return found
 
 

@@ -34,7 +34,8 @@ def renaud(robot: Robot, q: Vector) -> Matrix:
     at_zero = robot.displacements([0] * robot.n)
 
     def over(i: int, body: Body) -> Body:
-        return at_zero[i].body(*mass_at_origin(robot, i, (m_hat[i], *body[1:])))
+        composite = m_hat[i], *body[1:]
+        return at_zero[i].body(*mass_at_origin(robot.joints[i].motion, composite))
 
     _, u, K = zip(*gathered(robot, over, robot.bodies), strict=True)
     m = [slides * mass for slides, mass in zip(robot.slides, m_hat, strict=True)]
