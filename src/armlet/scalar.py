@@ -7,6 +7,7 @@ program from traced scalars, formulas from SymPy symbols and fifty digits from m
 import importlib
 import math
 from collections.abc import Callable, Sequence
+from functools import singledispatch
 from types import ModuleType
 from typing import Any
 
@@ -65,10 +66,13 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
 
 def slopes(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
     """The matrix of ∂y/∂x of scalars that know how they came about, which traced ones do."""
-    own = getattr(x[0], "slopes", None)
-    if own is None:
-        raise TypeError(f"{type(x[0]).__name__} scalars do not know their derivatives: trace first")
-    return own(y, x, mode)
+    return slopes_of(x[0], y, x, mode)
+
+
+@singledispatch
+def slopes_of(first: Scalar, y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
+    """The matrix of ∂y/∂x, by the kind of the first x: kinds that know theirs register here."""
+    raise TypeError(f"{type(first).__name__} scalars do not know their derivatives: trace first")
 
 
 def is_zero(x: Scalar) -> bool:

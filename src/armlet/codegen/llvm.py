@@ -13,8 +13,8 @@ import numpy as np
 
 from armlet.codegen.expand import TRIGONOMETRY
 from armlet.codegen.fuse import Node, fused
-from armlet.codegen.rows import load_columns, store_columns
 from armlet.codegen.sincos import REACH, bits, far, near, splat
+from armlet.codegen.transpose import load_columns, store_columns
 from armlet.graph import Program, Traced
 
 TABLE = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armlet import scalar
 from armlet.graph.graph import Graph, Traced, live
 
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
@@ -42,6 +43,11 @@ def slopes(
         for k, x in enumerate(inputs):
             row[k] = found.get(x.index, 0)
     return matrix
+
+
+@scalar.slopes_of.register
+def _(_: Traced, outputs: Sequence[Any], inputs: Sequence[Traced], mode: str) -> Any:
+    return slopes(outputs, inputs, mode)
 
 
 def _moving(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Traced]) -> list[Node]:

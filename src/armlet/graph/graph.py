@@ -7,7 +7,7 @@ Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from armlet import scalar
@@ -160,12 +160,6 @@ class Traced:
 
     def sign(self) -> Any:
         return self.graph.record("sign", self)
-
-    def slopes(self, y: Sequence[Any], x: Sequence["Traced"], mode: str) -> Any:
-        """The matrix of ∂y/∂x, of which this is the first x."""
-        from armlet.graph.differentiate import slopes
-
-        return slopes(y, x, mode)
 
 
 SCALARS = (Traced, int, float)

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from armlet.errors import CompileError, DataError
+from armlet.graph.casadi import matrix_function
 from armlet.graph.count import Count, counted
 from armlet.graph.differentiate import slopes
 from armlet.graph.graph import OPERATIONS, Graph, Traced, live
-from armlet.graph.matrices import matrix_function
 
 Shape = tuple[int, ...]
 TERMS = 24
+NUMBERS = (int, float, np.integer)
+"""What stands in the place of a traced scalar where nothing is left to compute."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +203,7 @@ class Program:
                 results.append(entries.reshape(output.shape))
             else:
                 zero = namespace.zeros(()) if example is None else namespace.zeros_like(example)
-                full = [y + zero if isinstance(y, int | float) else y for y in part]
+                full = [y + zero if isinstance(y, NUMBERS) else y for y in part]
                 stacked = namespace.stack(full, -1) if full else namespace.zeros(0)
                 results.append(stacked.reshape((*zero.shape, *output.shape)))
         return results[0] if self.single else tuple(results)
