@@ -1,4 +1,7 @@
-"""Printed C, C++ and CUDA: it compiles without a warning and computes what the program does."""
+"""Printed C, C++ and CUDA: it compiles without a warning and computes what the program does.
+
+Set ARMLET_LONG=1 to compare its bits with those of kernels on every arm of the catalogue.
+"""
 
 import ctypes
 import os
@@ -6,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +22,13 @@ from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import app
-from armlet.codegen.c import LANGUAGES, RESERVED, STRIDED, TABLE, identifier, named, plain
+from armlet.codegen.c import RESERVED, identifier, named, plain
+from armlet.codegen.languages import FUSED, LANGUAGES, STRIDED, TABLE, printer_for
+from armlet.codegen.llvm import Target, module, one_state
+from armlet.codegen.lower import lowered
 from armlet.codegen.project import Function, project
 from armlet.graph import OPERATIONS, traced
+from armlet.runtime.engine import host
 
 GOLDEN = Path(__file__).with_name("golden")
 ARMLET = Path(sys.executable).with_name("armlet")
@@ -82,7 +90,8 @@ def pointer(array):
 
 @pytest.mark.parametrize("table", [TABLE, STRIDED])
 def test_every_operation_has_a_line(table):
-    assert set(table) == {*OPERATIONS, "input", "output"}
+    assert set(table) == {*OPERATIONS, *FUSED, "input", "output"}
+    assert set(FUSED) == {"fma", "fms", "fnma"}
 
 
 @pytest.mark.parametrize("target", LANGUAGES)
@@ -126,6 +135,130 @@ def test_the_template_compiles_and_passes_its_own_test(dtype, tmp_path):
     options = [*STRICT, "-std=c++11", "-O1"]
     assert run("g++", *options, "puma560_test.cpp", "-o", "it", folder=folder) == (0, "")
     assert run("./it", folder=folder)[0] == 0
+
+
+# ------------------------------------------------------------------ the same bits
+
+
+HOST = host("float64")
+ARMS = armlet.catalogue() if os.environ.get("ARMLET_LONG") else ["planar2r", "scara"]
+EXACT = ["-O2", "-ffp-contract=off", *(["-mfma"] if HOST.fuses else [])]
+
+
+def every_program(robot):
+    """The programs of all quantities that the robot has."""
+    for name in armlet.QUANTITIES:
+        with suppress(armlet.ModelError):
+            yield name, armlet.trace(robot, name)
+
+
+def bit_states(program, dtype, count=9):
+    """Random states, one with angles so far off that the C library is asked for their sines."""
+    rng = np.random.default_rng(count)
+    arrays = [
+        rng.uniform(-2, 2, (count, *shape)).astype(dtype) for shape in program.inputs.values()
+    ]
+    arrays[0][-1] *= 1e5
+    return arrays
+
+
+def called(function, program, state, dtype):
+    """The results of a printed function."""
+    results = [np.empty(output.shape, dtype) for output in program.outputs]
+    function(*map(pointer, (*state, *results)))
+    return results
+
+
+@needs("gcc")
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library must be the one of the kernel")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("arm", ARMS)
+def test_printed_c_gives_the_bits_of_the_kernel(arm, dtype, tmp_path):
+    robot = armlet.load(arm)
+    programs = dict(every_program(robot))
+    assert len(programs) > 10
+    functions = [Function(program, name, "") for name, program in programs.items()]
+    texts = project(robot, functions, dtype=dtype, fused=HOST.fuses, sines="armlet")
+    (tmp_path / f"{arm}_dynamics.h").write_text(texts[f"{arm}_dynamics.h"])
+    library = compiled(tmp_path, texts[f"{arm}_dynamics.c"], ".c", *EXACT)
+    for name, program in programs.items():
+        arrays = bit_states(program, dtype)
+        kernel = armlet.Kernel(program, dtype)
+        for state in zip(*arrays, strict=True):
+            expected = kernel(*state)
+            found = called(library[f"{arm}_{name}"], program, state, dtype)
+            for ours, theirs in zip(found, [expected] if program.single else expected, strict=True):
+                np.testing.assert_array_equal(ours, theirs, err_msg=name)
+
+
+@needs("gcc")
+def test_without_fused_operations_printed_c_gives_the_bits_of_such_a_kernel(tmp_path):
+    program = armlet.trace(armlet.load("stanford"), "inverse_dynamics")
+    library = compiled(tmp_path, program.source(fused=False, sines="armlet"), ".c", *EXACT)
+    kernel = armlet.Kernel(program, target=Target(fuses=False))
+    for state in zip(*bit_states(program, "float64"), strict=True):
+        (found,) = called(library.inverse_dynamics, program, state, "float64")
+        np.testing.assert_array_equal(found, kernel(*state))
+
+
+def statements(text):
+    """The statements of the first function in a printed text, entries of arrays by their number."""
+    lines = re.findall(r"^    (.*;)$", text.partition("{\n")[2].partition("\n}")[0], re.MULTILINE)
+    return [re.sub(r"\[(\d+) \* stride\]", r"[\1]", line) for line in lines]
+
+
+OPCODES = {"fma": "fma", "fms": "fma", "fnma": "fma"}
+OPCODES |= {op: f"f{op}" for op in ("add", "sub", "mul", "div", "neg")} | {"sqrt": "sqrt"}
+
+
+@pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics", "regressor"])
+def test_c_cuda_and_llvm_do_the_same_operations_in_the_same_order(quantity):
+    program = armlet.trace(armlet.load("puma560"), quantity)
+    assert statements(program.source("c", fused=True)) == statements(program.source("cuda"))
+    assert statements(program.source("c")) == statements(program.source("cuda", fused=False))
+
+    code = lowered(program)
+    text = module(HOST, one_state(code, Target()))
+    done = re.findall(r"^%v(\d+) = (?:(f\w+)|call \w+ @llvm\.(\w+)\.)", text, re.MULTILINE)
+    expected = [(k, op) for k, (op, _) in enumerate(code.operations) if op in OPCODES]
+    assert [(int(k), a or b) for k, a, b in done] == [(k, OPCODES[op]) for k, op in expected]
+    wanted = {f"v{k}": op for k, op in expected}
+    printed = [line.split()[2] for line in statements(program.source("c")) if "= " in line]
+    assert [v for v in printed if v in wanted] == list(wanted)
+
+
+DUAL = """
+struct Dual { double x, d; explicit Dual(double x = 0, double d = 0) : x(x), d(d) {} };
+inline Dual operator+(Dual a, Dual b) { return Dual(a.x + b.x, a.d + b.d); }
+inline Dual operator-(Dual a, Dual b) { return Dual(a.x - b.x, a.d - b.d); }
+inline Dual operator-(Dual a) { return Dual(-a.x, -a.d); }
+inline Dual operator*(Dual a, Dual b) { return Dual(a.x * b.x, a.x * b.d + a.d * b.x); }
+inline Dual sin(Dual a) { return Dual(std::sin(a.x), std::cos(a.x) * a.d); }
+inline Dual cos(Dual a) { return Dual(std::cos(a.x), -std::sin(a.x) * a.d); }
+extern "C" void slope(const double q[2], double out[2])
+{
+    Dual x[2] = {Dual(q[0], 1), Dual(q[1], 0)}, y[2];
+    bias(x, x, y);
+    out[0] = y[0].d;
+    out[1] = y[1].d;
+}
+extern "C" void twice(const double q[2], double out[2]) { bias(q, q, out); }
+"""
+
+
+@needs("g++")
+def test_a_fused_template_takes_numbers_that_have_no_fused_multiply_add(tmp_path):
+    program = armlet.trace(armlet.load("planar2r"), "bias")
+    text = program.source("cpp", fused=True)
+    assert "multiply_add(T(-v" in text
+    library = compiled(tmp_path, text + text.partition("#endif")[0] + "#endif\n" + DUAL, ".cpp")
+    q = np.array([0.3, -0.7])
+    value, slope = np.empty((2, 2))
+    library.twice(pointer(q), pointer(value))
+    library.slope(pointer(q), pointer(slope))
+    np.testing.assert_allclose(value, program.function()(q, q), rtol=1e-14)
+    by = [program.derivative(name).function()(q, q)[:, 0] for name in ("q", "qd")]
+    np.testing.assert_allclose(slope, sum(by), rtol=1e-13)
 
 
 @needs("cmake")
@@ -222,10 +355,10 @@ def test_arguments_with_awkward_names_stay_apart(tmp_path):
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_read_back_exactly(x):
-    assert float(LANGUAGES["c"].number(x, "float64")) == x
-    assert float(LANGUAGES["cpp"].number(x, "float32")[2:-1]) == x
+    assert float(printer_for("c").number(x)) == x
+    assert float(printer_for("cpp").number(x)[2:-1]) == x
     if abs(x) < float(np.finfo("float32").max):
-        text = LANGUAGES["c"].number(x, "float32")
+        text = printer_for("c", "float32").number(x)
         assert text.endswith("f")
         assert np.float32(text[:-1]) == np.float32(x)
 
@@ -240,6 +373,10 @@ def test_what_cannot_be_printed_is_refused():
         program.source("rust")
     with pytest.raises(armlet.CompileError, match="dtype is 'half'"):
         program.source(dtype="half")
+    with pytest.raises(armlet.CompileError, match="sines is 'mine': expected one of library, arml"):
+        program.source(sines="mine")
+    with pytest.raises(armlet.CompileError, match="a C\\+\\+ template is of any type"):
+        program.source("cpp", sines="armlet")
     heavy = traced("heavy", lambda graph, x: 1e300 * x, {"x": (1,)})
     assert "1e+300" in heavy.source()
     with pytest.raises(armlet.CompileError, match=r"a constant is 1e\+300: expected a finite"):

@@ -15,7 +15,7 @@ from test_simplify import WRONG
 
 import armlet
 from armlet import Kernel
-from armlet.codegen.c import TABLE
+from armlet.codegen.languages import TABLE
 from armlet.graph.rules import PASSES
 from armlet.models.urdf import urdf_text
 

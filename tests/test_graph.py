@@ -446,6 +446,19 @@ def test_constants_do_not_take_part_in_what_is_not_finite():
     assert program.function()(np.array([[np.nan]]))[0, 1] == 3
 
 
+def test_a_constant_of_any_kind_fills_the_leading_axes():
+    for one in (1, 1.0, np.int64(1), np.float64(1)):
+        program = traced("f", lambda graph, x, one=one: np.array([one], object), {"x": (1,)})
+        found = program.function()(np.zeros((2, 3, 1)))
+        assert found.dtype == float
+        assert found.tolist() == np.ones((2, 3, 1)).tolist()
+
+
+def test_derivatives_of_scalars_that_know_none_are_refused():
+    with pytest.raises(TypeError, match="float scalars do not know their derivatives: trace first"):
+        slopes([1.0], [2.0], "forward")
+
+
 # ------------------------------------------------------------------ long and dead code
 
 

@@ -30,7 +30,6 @@ from test_graph import expressions, program_of, replayed, states
 
 import armlet
 from armlet.codegen import llvm as llvm_text
-from armlet.codegen.fuse import fused
 from armlet.codegen.llvm import (
     PACK,
     TABLE,
@@ -41,7 +40,7 @@ from armlet.codegen.llvm import (
     one_state,
 )
 from armlet.errors import ArmletError, CompileError, DataError, ModelError
-from armlet.graph import OPERATIONS, Traced, traced
+from armlet.graph import OPERATIONS, traced
 from armlet.runtime import Kernel, engine
 from armlet.runtime import kernel as kernel_module
 from armlet.runtime.engine import host
@@ -99,21 +98,21 @@ def angle_kernel(name, fuses):
     return Kernel(program, target=Target(fuses=fuses))
 
 
-def interpreted(program, state, fuses):
+def interpreted(code, state, fuses):
     """The outputs of the operations that are printed, each rounded once, done one by one."""
     meaning = {**OPERATIONS, **(FUSED if fuses else AS_TWO)}
     meaning |= {name: angle_kernel(name, fuses) for name in TRIGONOMETRY}
-    value = {}
+    value = []
 
     def look(a):
-        return value[a.index] if isinstance(a, Traced) else a
+        return a if isinstance(a, float) else value[a]
 
-    for i, op, args in fused(program):
+    for op, args in code.operations:
         if op == "input":
-            value[i] = float(state[args[0]][args[1]])
+            value.append(float(state[args[0]][args[1]]))
         else:
-            value[i] = float(meaning[op](*map(look, args)))
-    return [float(look(y)) for y in program.outputs[0]]
+            value.append(float(meaning[op](*map(look, args))))
+    return [look(y) for y in code.outputs[0].values]
 
 
 class Bounded:
@@ -172,7 +171,7 @@ def test_a_compiled_expression_gives_the_bits_of_its_operations(trees, state):
     for fuses in (True, False):
         kernel = Kernel(program, target=Target(fuses=fuses))
         found = kernel(*state.values())
-        assert found.tolist() == interpreted(kernel.program, state, fuses)
+        assert found.tolist() == interpreted(kernel.code, state, fuses)
 
 
 @settings(max_examples=40, deadline=None)

@@ -20,8 +20,8 @@ from armlet.codegen.expand import expanded
 from armlet.graph import ORDER, Count, simplified, traced
 from armlet.graph.rewrite import rewritten
 from armlet.graph.rules import CONSTANTS, PASSES
+from armlet.graph.serialize import restored, stored
 from armlet.graph.share import shared
-from armlet.graph.store import restored, stored
 from armlet.scalar import cos, sin
 
 RULES = [

@@ -15,7 +15,7 @@ import numpy as np
 from armlet.dynamics import FORMULATIONS
 from armlet.graph import ORDER, Count, Program, Traced, simplified
 from armlet.graph.count import M_PLUS_A
-from armlet.graph.store import restored, stored
+from armlet.graph.serialize import restored, stored
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel, cache
 from armlet.runtime.engine import machine_name, working

@@ -11,9 +11,9 @@ from armlet.graph import ORDER, simplified
 from armlet.graph.count import M_PLUS_A
 from armlet.graph.rewrite import rewritten
 from armlet.graph.rules import PASSES
+from armlet.graph.serialize import restored, stored
 from armlet.graph.share import shared
 from armlet.graph.simplify import eager
-from armlet.graph.store import restored, stored
 
 OPERANDS = operands_of("any", "positive", "nonzero")
 OPERATIONS = [op for op in OPERANDS for _ in range(1 + 3 * (op in ("add", "sub", "mul")))]

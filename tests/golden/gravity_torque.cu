@@ -2,15 +2,14 @@
 static __device__ void gravity_torque(long long stride, const double *q, double *out)
 {
     const double v0 = q[0 * stride];
-    const double v1 = cos(v0);
-    const double v2 = 14.715 * v1;
-    const double v3 = q[1 * stride];
-    const double v4 = v0 + v3;
-    const double v5 = cos(v4);
-    const double v6 = 4.905 * v5;
-    const double v7 = v2 + v6;
-    out[0 * stride] = v7;
-    out[1 * stride] = v6;
+    const double v1 = q[1 * stride];
+    const double v2 = v0 + v1;
+    const double v3 = cos(v0);
+    const double v4 = cos(v2);
+    const double v5 = 4.905 * v4;
+    const double v6 = fma(14.715, v3, v5);
+    out[0 * stride] = v6;
+    out[1 * stride] = v5;
 }
 
 /* One state a thread: entry k of state i is at [k * count + i] of its array. */

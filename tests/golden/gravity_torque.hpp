@@ -8,13 +8,12 @@ inline void gravity_torque(const T q[2], T out[2])
     using std::sin;
     using std::sqrt;
     const T v0 = q[0];
-    const T v1 = cos(v0);
-    const T v2 = T(14.715) * v1;
-    const T v3 = q[1];
-    const T v4 = v0 + v3;
-    const T v5 = cos(v4);
-    const T v6 = T(4.905) * v5;
-    const T v7 = v2 + v6;
-    out[0] = v7;
-    out[1] = v6;
+    const T v1 = q[1];
+    const T v2 = v0 + v1;
+    const T v3 = cos(v0);
+    const T v4 = cos(v2);
+    const T v5 = T(4.905) * v4;
+    const T v6 = T(14.715) * v3 + v5;
+    out[0] = v6;
+    out[1] = v5;
 }

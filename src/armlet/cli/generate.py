@@ -9,7 +9,6 @@ from rich.progress import track
 
 from armlet.api import cheapest, formulations, trace
 from armlet.cli.terminal import Terminal
-from armlet.codegen.expand import expanded
 from armlet.codegen.project import MARK, Function, project
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
@@ -29,6 +28,10 @@ def generate(
     ] = None,
     target: Annotated[str, typer.Option(help="c, cpp or cuda.")] = "c",
     dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
+    fused: Annotated[
+        bool | None,
+        typer.Option("--fused/--unfused", help="Call fma, or not; by default for CUDA alone."),
+    ] = None,
     minimal: Annotated[
         bool, typer.Option("--minimal/--full", help="Lump the inertias first, or keep them all.")
     ] = True,
@@ -51,9 +54,9 @@ def generate(
         _once(function), "tracing", transient=True, console=console, disable=not console.is_terminal
     )
     functions = [_function(arm, *pair, minimal) for pair in wanted]
-    written = _write(output, project(arm, functions, target, dtype))
+    written = _write(output, project(arm, functions, target, dtype, fused))
     for f in functions:
-        console.print(f"{f.program.name}: {f.program.count()}")
+        console.print(f"{f.program.name}: {f.code.count()}")
     for path in written:
         console.print(f"wrote {shown_path(path)}", soft_wrap=True)
 
@@ -77,7 +80,7 @@ def _function(arm: Robot, quantity: str, formulation: str | None, minimal: bool)
         program, form = trace(arm, quantity, formulation, minimal=minimal), ""
         entry = entries[formulation]
     source = f"{entry.name}: {entry.source}{form}"
-    return Function(expanded(program), QUANTITIES[quantity].about, source)
+    return Function(program, QUANTITIES[quantity].about, source)
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:

@@ -8,7 +8,7 @@ as self.
 
 from collections.abc import Sequence
 
-from armlet.graph import Program
+from armlet.codegen.lower import Lowered
 
 TYPE, DATA, RANK, DIMENSIONS, DESCRIPTOR, FLAGS = 8, 16, 24, 32, 56, 64
 """Offsets in NumPy's array object, the same since NumPy 1.7."""
@@ -28,10 +28,10 @@ SYMBOLS = {
 """What the entry uses of CPython and NumPy, found by name when the code is loaded."""
 
 
-def entry(program: Program, dtype: str) -> str:
+def entry(code: Lowered, dtype: str) -> str:
     """The text of @entry, to stand after the kernel's own."""
-    shapes = list(program.inputs.values())
-    outputs = [output.shape for output in program.outputs]
+    shapes = list(code.inputs.values())
+    outputs = [output.shape for output in code.outputs]
     lines = [*_declarations(), *_dimensions(outputs)]
     lines += [
         "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
@@ -43,7 +43,7 @@ def entry(program: Program, dtype: str) -> str:
     ]
     for k, shape in enumerate(shapes):
         lines += _checked(k, shape)
-    lines += [f"check{len(shapes)}:", *_called(len(shapes), outputs, program.single)]
+    lines += [f"check{len(shapes)}:", *_called(len(shapes), outputs, code.single)]
     lines += [
         "slow:",
         "%answer = call ptr @PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %keywords)",

@@ -5,20 +5,18 @@ the lanes of a vector, in a batch the states do.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf, isfinite, prod
-from typing import Any
 
 import numpy as np
 
 from armlet.codegen.expand import TRIGONOMETRY
-from armlet.codegen.fuse import Node, fused
-from armlet.codegen.rows import load_columns, store_columns
+from armlet.codegen.lower import Lowered, Operand
 from armlet.codegen.sincos import REACH, bits, far, near, splat
+from armlet.codegen.transpose import load_columns, store_columns
 from armlet.errors import CompileError
-from armlet.graph import Program, Traced
 
 TABLE = {
     "add": "{out} = fadd {T} {0}, {1}",
@@ -69,12 +67,12 @@ class Target:
 
 @dataclass
 class Body:
-    """The lines that compute a program from loaded inputs, for so many lanes."""
+    """The lines that do operations, given the names of what they start from, for so many lanes."""
 
-    program: Program
+    code: Lowered
     target: Target
     lanes: int
-    lines: list[str] = field(default_factory=list)
+    lines: list[str]
     name: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,10 +92,10 @@ class Body:
         value = bits(_finite(x, self.target.dtype))
         return value if self.lanes == 1 else splat(self.target.element, value, self.lanes)
 
-    def operand(self, a: Any) -> str:
-        return self.name[a.index] if isinstance(a, Traced) else self.number(a)
+    def operand(self, a: Operand) -> str:
+        return self.number(a) if isinstance(a, float) else self.name[a]
 
-    def emit(self, i: int, op: str, args: tuple[Any, ...]) -> None:
+    def emit(self, i: int, op: str, args: Sequence[Operand]) -> None:
         template = TABLE[op] if self.target.fuses else UNFUSED.get(op, TABLE[op])
         if template.startswith("{out}.p = fcmp") and self.lanes == 1:
             template = template.replace("zeroinitializer", "0.0")
@@ -105,44 +103,29 @@ class Body:
         operands = [self.operand(a) for a in args]
         self.lines += template.format(*operands, out=out, **self.words).split("\n")
 
-    def print(self, loaded: dict[tuple[str, int], str]) -> list[str]:
-        """Record the lines, and return the names of the outputs in a row."""
-        waiting = fused(self.program)
-        for i, op, args in waiting:
-            if op == "input":
-                self.name[i] = loaded[args[0], args[1]]
-        waiting = [node for node in waiting if node[1] != "input"]
-        turn = 0
-        while waiting:
-            waiting = self._computed(waiting)
-            angles = [args[0].index for _, op, args in waiting if op in TRIGONOMETRY]
-            ready = [i for i in dict.fromkeys(angles) if i in self.name]
-            if ready:
-                self._trigonometry(ready, waiting, turn)
-            turn += 1
-        return [self.operand(y) for output in self.program.outputs for y in output.flat]
-
-    def _computed(self, nodes: list[Node]) -> list[Node]:
-        """Emit what can be computed now; what is left waits for a sine or cosine."""
-        left = []
-        for i, op, args in nodes:
-            known = all(a.index in self.name for a in args if isinstance(a, Traced))
-            if i in self.name:
+    def print(self, loaded: Mapping[tuple[str, int], str]) -> list[str]:
+        """Add the lines of all operations, and return the names of the outputs in a row."""
+        for run in self.code.runs():
+            operations = {i: self.code.operations[i] for i in run}
+            if any(op in TRIGONOMETRY for op, _ in operations.values()):
+                self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
                 continue
-            if known and op not in TRIGONOMETRY:
-                self.emit(i, op, args)
-            else:
-                left.append((i, op, args))
-        return left
+            for i, (op, args) in operations.items():
+                if op == "input":
+                    self.name[i] = loaded[args]
+                else:
+                    self.emit(i, op, args)
+        return [self.operand(y) for output in self.code.outputs for y in output.values]
 
-    def _trigonometry(self, angles: list[int], nodes: list[Node], turn: int) -> None:
+    def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
         """Sine and cosine of angles, by our own code or, if one is far, by the C library."""
         packed = self.lanes == 1
         size = PACK if packed else 1
+        angles = list(dict.fromkeys(angle for _, angle in wanted))
         groups = [angles[k : k + size] for k in range(0, len(angles), size)]
         lanes = PACK if packed else self.lanes
         V = f"<{lanes} x double>"
-        tag = f"t{turn}"
+        tag = f"t{min(wanted.values())}"
         vectors = [self._vector(group, f"{tag}.{g}", lanes) for g, group in enumerate(groups)]
         far_off, reach = "0", splat("double", bits(REACH), lanes)
         for g, x in enumerate(vectors):
@@ -171,16 +154,14 @@ class Body:
             f"[ %{tag}.{g}.far.both, %{tag}.far ]"
             for g in range(len(vectors))
         ]
-        found = {}
         for g, group in enumerate(groups):
             for k, word in enumerate(TRIGONOMETRY):
                 whole = f"%{tag}.{g}.{word}"
                 self.lines.append(f"{whole} = extractvalue {pair} %{tag}.{g}.both, {k}")
-                for lane, i in enumerate(group):
-                    found[word, i] = self._element(whole, V, lane, packed)
-        for i, op, args in nodes:
-            if op in TRIGONOMETRY and (op, args[0].index) in found:
-                self.name[i] = found[op, args[0].index]
+                for lane, angle in enumerate(group):
+                    if (word, angle) in wanted:
+                        i = wanted[word, angle]
+                        self.name[i] = self._element(whole, V, lane, packed)
 
     def _vector(self, group: list[int], tag: str, lanes: int) -> str:
         """Angles as a vector of doubles: those of one state side by side, or one of many states."""
@@ -252,31 +233,31 @@ def _function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
     return "\n".join([head, *cut, "never:", "ret void", "}"])
 
 
-def _arguments(program: Program) -> tuple[list[str], list[str]]:
+def _arguments(code: Lowered) -> tuple[list[str], list[str]]:
     return (
-        [f"in{k}" for k in range(len(program.inputs))],
-        [f"out{k}" for k in range(len(program.outputs))],
+        [f"in{k}" for k in range(len(code.inputs))],
+        [f"out{k}" for k in range(len(code.outputs))],
     )
 
 
-def one_state(program: Program, target: Target) -> str:
+def one_state(code: Lowered, target: Target) -> str:
     """void @one(ptr in…, ptr out…): one state, each argument contiguous."""
-    inputs, outputs = _arguments(program)
+    inputs, outputs = _arguments(code)
     F = target.element
     arguments = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
     lines = ["entry:"]
     loaded = {}
-    for name, (key, shape) in zip(inputs, program.inputs.items(), strict=True):
+    for name, (key, shape) in zip(inputs, code.inputs.items(), strict=True):
         for k in range(prod(shape)):
             lines += [
                 f"%{name}.p{k} = getelementptr {F}, ptr %{name}, i64 {k}",
                 f"%{name}.{k} = load {F}, ptr %{name}.p{k}",
             ]
             loaded[key, k] = f"%{name}.{k}"
-    body = Body(program, target, 1, lines)
+    body = Body(code, target, 1, lines)
     values = iter(body.print(loaded))
-    for name, output in zip(outputs, program.outputs, strict=True):
-        for k in range(output.size):
+    for name, output in zip(outputs, code.outputs, strict=True):
+        for k in range(len(output.values)):
             lines += [
                 f"%{name}.p{k} = getelementptr {F}, ptr %{name}, i64 {k}",
                 f"store {F} {next(values)}, ptr %{name}.p{k}",
@@ -284,14 +265,13 @@ def one_state(program: Program, target: Target) -> str:
     return _function("one", arguments, [*lines, "ret void"])
 
 
-def many_states(program: Program, target: Target) -> str:
+def many_states(code: Lowered, target: Target) -> str:
     """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, a state a lane.
 
     Rows are read as vectors and transposed in registers; what is left over goes one by one.
     """
-    inputs, outputs = _arguments(program)
-    sizes = dict(zip(inputs, (prod(shape) for shape in program.inputs.values()), strict=True))
-    sizes |= dict(zip(outputs, (output.size for output in program.outputs), strict=True))
+    inputs, outputs = _arguments(code)
+    sizes = dict(zip((*inputs, *outputs), code.sizes, strict=True))
     arguments = [*(f"ptr noalias %{name}" for name in sizes), "i64 %from", "i64 %to"]
     lines = [
         "entry:",
@@ -304,10 +284,10 @@ def many_states(program: Program, target: Target) -> str:
         "load:",
     ]
     loaded: dict[tuple[str, int], str] = {}
-    for name, key in zip(inputs, program.inputs, strict=True):
+    for name, key in zip(inputs, code.inputs, strict=True):
         columns = load_columns(name, sizes[name], target.element, target.lanes, lines)
         loaded |= {(key, k): column for k, column in enumerate(columns)}
-    values = iter(Body(program, target, target.lanes, lines).print(loaded))
+    values = iter(Body(code, target, target.lanes, lines).print(loaded))
     for name in outputs:
         columns = [next(values) for _ in range(sizes[name])]
         store_columns(name, columns, target.element, target.lanes, lines)

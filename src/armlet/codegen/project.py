@@ -2,20 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from string import Template
 from textwrap import wrap
 
-from armlet.codegen.c import (
-    DTYPES,
-    LANGUAGES,
-    WIDTH,
-    checked,
-    comment,
-    definition,
-    identifier,
-    plain,
-    prototype,
-)
+from armlet.codegen.c import WIDTH, comment, definition, identifier, plain, prototype
+from armlet.codegen.languages import DTYPES, Printer, printer_for
+from armlet.codegen.lower import Lowered, lowered
 from armlet.codegen.selftest import TEST, test_words
 from armlet.graph import Program
 from armlet.robot import Robot
@@ -66,7 +59,7 @@ GENERIC = """\
 """
 KERNELS = """\
 @banner
-@definitions"""
+@preamble@definitions"""
 CMAKE_C = """\
 # @mark
 cmake_minimum_required(VERSION 3.10)
@@ -159,6 +152,11 @@ class Function:
     about: str
     source: str
 
+    @cached_property
+    def code(self) -> Lowered:
+        """The operations that are printed."""
+        return lowered(self.program)
+
 
 class Form(Template):
     """A text with words to fill in, each after an @."""
@@ -167,11 +165,15 @@ class Form(Template):
 
 
 def project(
-    robot: Robot, functions: Sequence[Function], target: str = "c", dtype: str = "float64"
+    robot: Robot,
+    functions: Sequence[Function],
+    target: str = "c",
+    dtype: str = "float64",
+    fused: bool | None = None,
+    sines: str = "library",
 ) -> dict[str, str]:
-    """The text of each file by its name; same robot, same text."""
-    for function in functions:
-        checked(function.program, target, dtype)
+    """The text of each file by its name; same robot, same text. The choices are `source`'s."""
+    printer = printer_for(target, dtype, fused, sines)
     prefix = identifier(robot.name).rstrip("_")
     named = {f"{prefix}_{identifier(f.program.name)}": f for f in functions}
     words = {
@@ -181,7 +183,7 @@ def project(
         "include": f"{prefix}_dynamics.{'hpp' if target == 'cpp' else 'h'}",
         "guard": f"{prefix}_dynamics_h".upper(),
         "T": DTYPES[dtype],
-        **_code(named, target, dtype),
+        **_code(named, printer),
         **_page(robot, named),
         **test_words({name: f.program for name, f in named.items()}, dtype),
     }
@@ -195,16 +197,15 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
     return Form(text).substitute(words)
 
 
-def _code(named: Mapping[str, Function], target: str, dtype: str) -> dict[str, str]:
-    language = LANGUAGES[target]
+def _code(named: Mapping[str, Function], printer: Printer) -> dict[str, str]:
     prototypes, definitions = [], []
     for name, f in named.items():
         notes = (f.about, f"Formulation {f.source}.")
-        head = prototype(f.program, name, language, dtype)
-        prototypes.append(f"{comment(f.program, notes)}\n{head};\n")
-        definitions.append(definition(f.program, name, language, dtype, notes))
+        head = prototype(f.code, name, printer)
+        prototypes.append(f"{comment(f.code, notes)}\n{head};\n")
+        definitions.append(definition(f.code, name, printer, notes))
     return {
-        "preamble": language.preamble,
+        "preamble": printer.preamble(*(f.code for f in named.values())),
         "prototypes": "\n".join(prototypes),
         "definitions": "\n".join(definitions),
     }
@@ -214,7 +215,7 @@ def _page(robot: Robot, named: Mapping[str, Function]) -> dict[str, str]:
     """What is said of the robot and of its functions."""
     rows = []
     for name, f in named.items():
-        count = f.program.count()
+        count = f.code.count()
         others = ", ".join(f"{times} {other}" for other, times in count.functions)
         cells = (f"`{name}`", count.M, count.A, others, plain(f.about), plain(f.source))
         rows.append(f"| {' | '.join(map(str, cells))} |")

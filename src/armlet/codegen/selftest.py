@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from armlet.codegen.c import DTYPES, LANGUAGES, identifier, named
+from armlet.codegen.c import identifier, named
+from armlet.codegen.languages import DTYPES, printer_for
 from armlet.graph import OPERATIONS, Program
 
 STATES = 5
@@ -135,6 +136,6 @@ def _largest_value(program: Program, states: Mapping[str, Array]) -> float:
 
 def _array(name: str, values: Array, dtype: str) -> str:
     """Constants in a row."""
-    numbers = ", ".join(LANGUAGES["c"].number(x, dtype) for x in values.flat)
+    numbers = ", ".join(map(printer_for("c", dtype).number, values.flat))
     lines = "\n    ".join(wrap(numbers, 92, break_on_hyphens=False))
     return f"static const {DTYPES[dtype]} {name}[] = {{\n    {lines}\n}};\n"

@@ -6,7 +6,7 @@ multiplication. Sines, cosines and the rest are listed apart.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from armlet.graph.program import Program
 
 COST = {"mul": "M", "div": "M", "add": "A", "sub": "A"}
+FREE = ("input", "neg")
 M_PLUS_A = {"mul": 1.0, "div": 1.0, "add": 1.0, "sub": 1.0}
 """The weight of operations when M + A is what counts."""
 
@@ -45,13 +46,20 @@ class Count:
 
 def counted(program: "Program") -> Count:
     """The count of a program's live operations that depend on an input."""
+    return tallied(
+        op
+        for i, op, args in program.nodes
+        if not program.graph.constant[i] and any(isinstance(a, Traced) for a in args)
+    )
+
+
+def tallied(operations: Iterable[str]) -> Count:
+    """The count of operations, each of which is done."""
     on_line: Counter[str] = Counter()
     functions: Counter[str] = Counter()
-    for i, op, args in program.nodes:
-        if program.graph.constant[i] or op in ("input", "neg"):
-            continue
+    for op in operations:
         if op in COST:
             on_line[COST[op]] += 1
-        elif any(isinstance(a, Traced) for a in args):
+        elif op not in FREE:
             functions[op] += 1
     return Count(on_line["M"], on_line["A"], tuple(sorted(functions.items())))

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from armlet.errors import CompileError, DataError
+from armlet.graph.casadi import matrix_function
 from armlet.graph.count import Count, counted
 from armlet.graph.differentiate import slopes
 from armlet.graph.graph import OPERATIONS, Graph, Traced, live
-from armlet.graph.matrices import matrix_function
 
 Shape = tuple[int, ...]
 TERMS = 24
+NUMBERS = (int, float, np.integer)
+"""What stands in the place of a traced scalar where nothing is left to compute."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +158,15 @@ class Program:
         call.__name__ = self.name
         return call
 
-    def source(self, target: str = "c", *, name: str | None = None, dtype: str = "float64") -> str:
+    def source(
+        self,
+        target: str = "c",
+        *,
+        name: str | None = None,
+        dtype: str = "float64",
+        fused: bool | None = None,
+        sines: str = "library",
+    ) -> str:
         """The program as source code.
 
         Parameters
@@ -167,6 +177,16 @@ class Program:
             What the function is called, made an identifier; by default what the program computes.
         dtype : {"float64", "float32"}
             What it computes in; a template leaves that open.
+        fused : bool, optional
+            Whether a product and the sum that takes it are one call of `fma`, rounded once, as in
+            a kernel, or `a * b + c`, which a compiler may still fuse. By default so for CUDA, where
+            all machines fuse, and not so for C and C++, where `fma` is a slow function on
+            processors without that instruction, and for compilers that are not told of it (gcc:
+            `-mfma`).
+        sines : {"library", "armlet"}
+            Whose sines and cosines are called: those of libm, or armlet's own, printed along. With
+            them and fused products a function gives the bits of the kernel (gcc:
+            `-ffp-contract=off`).
 
         Returns
         -------
@@ -191,7 +211,7 @@ class Program:
         """
         if target not in PRINTERS:
             raise CompileError(f"target is {target!r}: expected one of {', '.join(PRINTERS)}")
-        return PRINTERS[target](self, name or self.name, dtype)
+        return PRINTERS[target](self, name or self.name, dtype, fused, sines)
 
     def _arguments(self, args: Sequence[Any], namespace: ModuleType) -> dict[str, list[Any]]:
         """The entries of each argument, each an array over the leading axes."""
@@ -238,7 +258,7 @@ class Program:
                 results.append(entries.reshape(output.shape))
             else:
                 zero = namespace.zeros(()) if example is None else namespace.zeros_like(example)
-                full = [y + zero if isinstance(y, int | float) else y for y in part]
+                full = [y + zero if isinstance(y, NUMBERS) else y for y in part]
                 stacked = namespace.stack(full, -1) if full else namespace.zeros(0)
                 results.append(stacked.reshape((*zero.shape, *output.shape)))
         return results[0] if self.single else tuple(results)
@@ -248,7 +268,7 @@ class Program:
         return f"<Program {self.name}({arguments}): {self.count()}>"
 
 
-PRINTERS: dict[str, Callable[[Program, str, str], str]] = {}
+PRINTERS: dict[str, Callable[[Program, str, str, bool | None, str], str]] = {}
 """How a program is printed, under a name and for a dtype, by the language; `codegen` fills it."""
 
 

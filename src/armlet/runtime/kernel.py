@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armlet.codegen.entry import entry
-from armlet.codegen.expand import expanded
 from armlet.codegen.llvm import Target, many_states, module, one_state
+from armlet.codegen.lower import Lowered, lowered
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
 from armlet.runtime.engine import Code, compiled, fast_call, host, reads_arrays
@@ -68,14 +68,19 @@ class Kernel:
         if dtype not in DTYPES:
             raise CompileError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
         program.check_values()
-        self.program = expanded(program)
+        self.program = program
         self.target = host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
 
     @property
     def operations(self) -> Count:
         """How many multiplications and additions it takes."""
-        return self.program.count()
+        return self.code.count()
+
+    @made_once
+    def code(self) -> Lowered:
+        """The operations that it does."""
+        return lowered(self.program)
 
     @made_once
     def call(self) -> Callable[..., Any]:
@@ -94,13 +99,13 @@ class Kernel:
     @made_once
     def _one(self) -> Code:
         """The code for one state."""
-        text = module(self.target, one_state(self.program, self.target))
-        return compiled(text + entry(self.program, self.dtype.name), "entry")
+        text = module(self.target, one_state(self.code, self.target))
+        return compiled(text + entry(self.code, self.dtype.name), "entry")
 
     @made_once
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
-        one, many = (f(self.program, self.target) for f in (one_state, many_states))
+        one, many = (f(self.code, self.target) for f in (one_state, many_states))
         code = compiled(module(self.target, one, many), "many")
         count = len(self.program.inputs) + len(self.program.outputs)
         kinds = [*[ctypes.c_void_p] * count, ctypes.c_int64, ctypes.c_int64]
@@ -109,7 +114,7 @@ class Kernel:
     @made_once
     def _block(self) -> int:
         """How many rows are computed in a few milliseconds, whole vectors of them."""
-        fits = BLOCK // max(1, len(self.program.live))
+        fits = BLOCK // max(1, len(self.code.operations))
         return max(1, fits // self.target.lanes) * self.target.lanes
 
     def __reduce__(self) -> tuple[type["Kernel"], tuple[Program, str, Target]]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.codegen.llvm import many_states, module, one_state
-from armlet.graph import Program
+from armlet.codegen.lower import Lowered
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.kernel import Array, Kernel
 
@@ -112,22 +112,20 @@ def one_core() -> Iterator[None]:
 
 def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     """A compiled loop that runs the code for one state on 256 states in turn."""
-    program, target = kernel.program, kernel.target
-    code = compiled(
-        module(target, one_state(program, target), _loop(program, target.element)), "loop"
-    )
+    code, target = kernel.code, kernel.target
+    built = compiled(module(target, one_state(code, target), _loop(code, target.element)), "loop")
     given = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
-    results = [np.empty(output.shape, kernel.dtype) for output in program.outputs]
+    results = [np.empty(output.shape, kernel.dtype) for output in code.outputs]
     pointers = [array.ctypes.data for array in (*given, *results)]
-    loop = _function(code, "loop", len(pointers))
+    loop = _function(built, "loop", len(pointers))
     loop.kept = (given, results)
     return Timed(loop, (*pointers, TURNS), TURNS)
 
 
-def _loop(program: Program, element: str) -> str:
+def _loop(code: Lowered, element: str) -> str:
     """void @loop(ptr in…, ptr out…, i64 count)."""
-    sizes = {f"in{k}": prod(shape) for k, shape in enumerate(program.inputs.values())}
-    outputs = [f"out{k}" for k in range(len(program.outputs))]
+    sizes = {f"in{k}": prod(shape) for k, shape in enumerate(code.inputs.values())}
+    outputs = [f"out{k}" for k in range(len(code.outputs))]
     lines = [f"%k = and i64 %i, {STATES - 1}"]
     for name, size in sizes.items():
         lines += [
@@ -181,8 +179,8 @@ def vector_operations(kernel: Kernel) -> tuple[float, float]:
 
     A fused multiply-add is one. First those of the program, then those of its sines and cosines.
     """
-    program, target = kernel.program, kernel.target
-    text = module(target, one_state(program, target), many_states(program, target))
+    code, target = kernel.code, kernel.target
+    text = module(target, one_state(code, target), many_states(code, target))
     functions = dict(re.findall(r"define .*? @([\w.]+)\(.*?\{\n(.*?)\n\}", text, re.DOTALL))
 
     def registers(lines: str) -> float:
