@@ -560,8 +560,8 @@ def test_kernels_count_their_arrays(robot, bias, count, way):
 
 # fmt: off
 MISCALLS = {
-    "too few": (lambda robot: robot.bias(ONE), "missing a required argument: 'qd'"),
-    "too many": (lambda robot: robot.bias(ONE, ONE, ONE), "too many positional arguments"),
+    "too few": (lambda robot: robot.bias(ONE), "missing 1 required positional argument: 'qd'"),
+    "too many": (lambda robot: robot.bias(ONE, ONE, ONE), "takes 3 positional arguments but 4"),
     "one twice": (lambda robot: robot.bias(ONE, ONE, q=ONE), "multiple values for argument 'q'"),
     "unknown": (lambda robot: robot.bias(ONE, ONE, speed=1), "unexpected keyword argument 'speed'"),
     "a frame": (lambda robot: robot.bias(ONE, ONE, frame="x"), "unexpected keyword argument"),
@@ -577,11 +577,18 @@ def test_methods_are_called_like_functions(robot, call, message):
 
 @pytest.mark.parametrize("name", ["bias", "jacobian", "inverse_dynamics"])
 def test_methods_say_what_they_do_and_take(robot, name):
-    method, described = getattr(robot, name), getattr(armlet.Robot, name)
-    assert method.__name__ == name
-    assert method.__doc__ == described.__doc__
-    assert inspect.signature(method) == described.__signature__
-    assert described.__doc__.splitlines()[0] in pydoc.render_doc(method)
+    """Before their first call and after it, when they are compiled."""
+    robot, described = copy.copy(robot), getattr(armlet.Robot, name)
+    bound = getattr(robot, name)
+    bound(*np.zeros((len(armlet.QUANTITIES[name].arguments), robot.n)))
+    compiled = getattr(robot, name)
+    assert inspect.isbuiltin(compiled)
+    for method in (bound, compiled):
+        assert method.__name__ == name
+        assert inspect.getdoc(method) == inspect.getdoc(described)
+        assert described.__doc__.splitlines()[0] in pydoc.render_doc(method)
+    untyped = [p.replace(annotation=p.empty) for p in inspect.signature(bound).parameters.values()]
+    assert list(inspect.signature(compiled).parameters.values()) == untyped
 
 
 def test_methods_take_their_arrays_by_name(robot, bias):

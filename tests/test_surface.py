@@ -174,9 +174,9 @@ def test_the_first_call_puts_compiled_code_in_the_place_of_the_method():
     assert inspect.isbuiltin(robot.gravity_torque)
     for again in (robot.gravity_torque(q), bound(q), armlet.Robot.gravity_torque(robot, q)):
         assert again.tobytes() == first.tobytes()
-    assert inspect.getdoc(robot.gravity_torque) == inspect.getdoc(armlet.Robot.gravity_torque)
-    plain = [p.replace(annotation=p.empty) for p in inspect.signature(bound).parameters.values()]
-    assert list(inspect.signature(robot.gravity_torque).parameters.values()) == plain
+    entry = robot.gravity_torque
+    bound(q)
+    assert robot.gravity_torque is entry
 
 
 @pytest.mark.parametrize("name", ["cartesian_model", "cartesian_linearization"])

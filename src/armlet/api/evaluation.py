@@ -36,7 +36,7 @@ def evaluated(
         asked["wrench"] = True
     kernel = kernel_of(robot, name, **asked)
     if out is None and threads == 1 and _is_one_state(arrays[0]):
-        if not asked:
+        if not asked and name not in vars(robot):
             _shorten(robot, method, kernel)
         result: Result = kernel.call(*arrays)
     else:
