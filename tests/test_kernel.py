@@ -39,6 +39,7 @@ from armlet.codegen.llvm import (
     many_states,
     one_state,
 )
+from armlet.codegen.lower import lowered
 from armlet.errors import ArmletError, CompileError, DataError, ModelError
 from armlet.graph import OPERATIONS, traced
 from armlet.runtime import Kernel, engine
@@ -753,9 +754,9 @@ def test_long_functions_are_cut_into_short_blocks():
             x = x * x + k
         return np.tile(x, 5000)
 
-    program = traced("long", run, {"x": (1,)})
+    code = lowered(traced("long", run, {"x": (1,)}))
     for print_ in (one_state, many_states):
-        assert max(blocks_of(print_(program, host("float64")))) < 250
+        assert max(blocks_of(print_(code, host("float64")))) < 250
 
 
 @every_target
@@ -765,7 +766,7 @@ def test_cut_into_blocks_it_gives_the_same_bits(torque, target, monkeypatch):
     monkeypatch.setattr(llvm_text, "LONG", 10)
     monkeypatch.setattr(llvm_text, "BLOCK", 7)
     cut = Kernel(torque, target=target)
-    assert max(blocks_of(many_states(cut.program, target))) < 20
+    assert max(blocks_of(many_states(cut.code, target))) < 20
     same_bits(cut(q, qd, qdd), whole(q, qd, qdd))
     same_bits(cut(q[0], qd[0], qdd[0]), whole(q[0], qd[0], qdd[0]))
 

@@ -45,7 +45,7 @@ class Quantities(RobotModel):
 
         >>> import armlet, numpy as np
         >>> armlet.load("planar2r").inverse_dynamics([0, 0], [0, 0], [1, 0]).round(3).tolist()
-        [21.62, 5.405]
+        [22.287, 5.738]
         """
         method = Quantities.inverse_dynamics
         return evaluated(self, method, (q, qd, qdd), out, threads, wrench=wrench)

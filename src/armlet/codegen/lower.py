@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Any, NamedTuple
 
 from armlet.codegen.expand import TRIGONOMETRY, expanded
@@ -86,13 +86,21 @@ def lowered(program: Program) -> Lowered:
     place = {i: k for k, (i, _, _) in enumerate(nodes)}
 
     def operand(x: Any) -> Operand:
-        return place[x.index] if isinstance(x, Traced) else float(x)
+        return place[x.index] if isinstance(x, Traced) else _number(x)
 
     operations = (
         Operation(op, args if op == "input" else tuple(map(operand, args))) for _, op, args in nodes
     )
     outputs = (Output(y.shape, tuple(map(operand, y.flat))) for y in program.outputs)
     return Lowered(program.name, program.inputs, tuple(outputs), program.single, tuple(operations))
+
+
+def _number(x: Any) -> float:
+    """A constant; what no number holds is infinite, and refused by every printer."""
+    try:
+        return float(x)
+    except OverflowError:
+        return inf if x > 0 else -inf
 
 
 def _staged(nodes: Sequence[Node]) -> list[Node]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -61,6 +61,18 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {quantity: {} for quantity in 
 """The formulations of each quantity by name, in the order of their rank, then of registration."""
 
 
+class Declared(TypedDict, total=False):
+    """What a formulation holds for, as in `Formulation`."""
+
+    joints: str
+    walks_twists: bool
+    topology: str
+    minimal: bool
+    traced: bool
+    given: Mapping[str, Callable[..., Any]]
+    rank: int
+
+
 def formulation(
     quantity: str,
     *,
@@ -68,7 +80,7 @@ def formulation(
     growth: str,
     name: str | None = None,
     own_rotors: bool = False,
-    **declared: Any,
+    **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
     """Register the function below as a formulation of a quantity.
 

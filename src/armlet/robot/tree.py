@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from armlet.robot.joints import Twist, slices
 from armlet.robot.parts import BASE, Joint
@@ -90,19 +91,21 @@ class Tree:
 
     # ------------------------------------------------------------------ positions
 
-    def integrate(self, q: Any, dv: Any) -> Any:
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> NDArray[Any]:
         """The positions reached from q by velocities that last for a time: dv is their product.
 
         For revolute and prismatic joints it is q + dv.
         """
-        return np.add(q, dv)
+        reached: NDArray[Any] = np.asarray(q) + np.asarray(dv)
+        return reached
 
-    def difference(self, q0: Any, q1: Any) -> Any:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
         """The dv with which `integrate` leads from q0 to q1.
 
         For revolute and prismatic joints it is q1 - q0.
         """
-        return np.subtract(q1, q0)
+        dv: NDArray[Any] = np.asarray(q1) - np.asarray(q0)
+        return dv
 
     # ------------------------------------------------------------------ walking the tree
 
