@@ -10,7 +10,7 @@ from armlet.errors import (
     ModelError,
     ModelWarning,
 )
-from armlet.graph import Count, Program
+from armlet.graph import Count, Input, Program
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue, general_arm, load
 from armlet.robot import Arrangement, Robot
@@ -30,6 +30,7 @@ __all__ = [
     "DataWarning",
     "Formulation",
     "Found",
+    "Input",
     "Kernel",
     "MinimalParameters",
     "ModelError",

@@ -2,7 +2,19 @@
 
 from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced
+from armlet.graph.inputs import Input
+from armlet.graph.loop import Loop
 from armlet.graph.program import Program, traced
 from armlet.graph.simplify import ORDER, simplified
 
-__all__ = ["OPERATIONS", "ORDER", "Count", "Graph", "Program", "Traced", "simplified", "traced"]
+__all__ = [
+    "OPERATIONS",
+    "ORDER",
+    "Count",
+    "Graph",
+    "Input",
+    "Program",
+    "Traced",
+    "simplified",
+    "traced",
+]
