@@ -14,6 +14,7 @@ import argparse
 import json
 import platform
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,9 @@ from rich.table import Table
 
 import armlet
 from armlet.cli.bench import compared, described, nanoseconds, show
-from armlet.cli.measure import TIMED, first_call, machine, measured
+from armlet.cli.measure import TIMED, first_call, machine, measured, random_states
 from armlet.cli.rivals import rivals
+from armlet.runtime.timing import Timed, spreads
 
 CHAINS = (10, 20, 40, 60)
 
@@ -50,6 +52,9 @@ BARS = {
 FIRST = {"inverse_dynamics": 0.5, "forward_dynamics": 1.5, "linearization": 5.0}
 """Seconds to trace and compile for seven joints, at most; 20 for inverse dynamics of sixty."""
 FIRST_LONG, THREADED, SHARE = 20.0, 1.7, 0.6
+GIVEN_ONCE = 1.3
+"""Rows with inertias given once at run time over rows with fixed ones, at most."""
+ROWS = 100_000
 
 
 # ------------------------------------------------------------------ compile times
@@ -74,6 +79,26 @@ def growth():
         count = armlet.trace(robot, "inverse_dynamics").count()
         found[str(n)] = first_call(robot, "inverse_dynamics", 1) | {"operations": count.total}
     return found
+
+
+# ------------------------------------------------------------------ constants at run time
+
+
+def given_once(robot, rounds):
+    """Seconds a state in rows of inverse dynamics, by how the inertias are given."""
+    quantity = "inverse_dynamics"
+    fixed = armlet.compile(robot, quantity)
+    late = armlet.compile(robot, quantity, constants={"inertia": "argument"})
+    states = random_states(quantity, robot.n, ROWS)
+    phi = robot.phi.astype(float)
+    every = np.ascontiguousarray(np.broadcast_to(phi, (ROWS, *phi.shape)))
+    out = fixed(*states)
+    given = {"fixed": (fixed, ()), "once": (late, (phi,)), "for every state": (late, (every,))}
+    calls = {
+        name: Timed(partial(kernel.evaluate, out=out), (*states, *more), ROWS)
+        for name, (kernel, more) in given.items()
+    }
+    return {name: spread._asdict() for name, spread in spreads(calls, rounds).items()}
 
 
 # ------------------------------------------------------------------ bars
@@ -112,6 +137,12 @@ def bars(data):
         at_least(f"{name}, rows, share of the arithmetic bound", SHARE, batch["share"])
         if name in FIRST:
             at_most(f"{name}, first call, s", FIRST[name], _first(found["first"]))
+    inertias = data["inertias"]
+    at_most(
+        "inverse_dynamics, rows, inertias given once over fixed",
+        GIVEN_ONCE,
+        _ratio(inertias["once"], inertias["fixed"]),
+    )
     chains = data["chains"]
     short, long = (chains[str(n)] for n in (CHAINS[0], CHAINS[-1]))
     at_most(f"inverse dynamics of {CHAINS[-1]} joints, first call, s", FIRST_LONG, _first(long))
@@ -157,6 +188,16 @@ def show_all(data, console):
         each = f"{_first(x) / x['operations'] * 1e6:.0f}"
         times = (f"{x[key]:.2f}" for key in ("trace", "one", "rows"))
         table.add_row(n, str(x["operations"]), *times, each)
+    console.print(table)
+
+    table = Table(
+        title="\nrows of inverse dynamics, by how inertias are given: nanoseconds a state",
+        box=None,
+        title_justify="left",
+    )
+    for name in data["inertias"]:
+        table.add_column(name, justify="right")
+    table.add_row(*map(nanoseconds, data["inertias"].values()))
     console.print(table)
 
     table = Table(title="\nbars", box=None, title_justify="left")
@@ -223,6 +264,7 @@ def main():
         robot, asked.build.resolve(), [HERE, *asked.site], asked.rounds, skipped
     )
     data["quantities"] = {name: measured(robot, name, asked.rounds, host, found) for name in TIMED}
+    data["inertias"] = given_once(robot, asked.rounds)
     data["chains"] = growth()
     data["skipped"] = skipped
     data["bars"] = bars(data)

@@ -155,9 +155,7 @@ def every_program(robot):
 def bit_states(program, dtype, count=9):
     """Random states, one with angles so far off that the C library is asked for their sines."""
     rng = np.random.default_rng(count)
-    arrays = [
-        rng.uniform(-2, 2, (count, *shape)).astype(dtype) for shape in program.inputs.values()
-    ]
+    arrays = [rng.uniform(-2, 2, (count, *x.shape)).astype(dtype) for x in program.inputs.values()]
     arrays[0][-1] *= 1e5
     return arrays
 

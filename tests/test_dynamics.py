@@ -196,7 +196,7 @@ def test_torques_are_linear_in_the_inertial_parameters(robot):
     q, qd, qdd = states(robot)
     arm = robot.without_drives()
     program = armlet.trace(arm, "inverse_dynamics", constants={"inertia": "argument"})
-    assert dict(program.inputs)["inertia"] == (arm.n, 10)
+    assert program.inputs["inertia"] == ("inertia", (arm.n, 10), "once")
     function = program.function(np)
     phi = np.broadcast_to(arm.phi, (len(q), arm.n, 10))
     other = np.random.default_rng(1).normal(size=phi.shape)

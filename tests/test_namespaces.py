@@ -84,7 +84,7 @@ def robot(arms):
 
 def state(program, *leading):
     rng = np.random.default_rng(1)
-    return [rng.uniform(-2, 2, (*leading, *shape)) for shape in program.inputs.values()]
+    return [rng.uniform(-2, 2, (*leading, *x.shape)) for x in program.inputs.values()]
 
 
 def pairs(program, found, expected):
@@ -240,8 +240,7 @@ def test_casadi_numbers_give_numbers(casadi, robot):
 
 def symbols(casadi, kind, program):
     return [
-        getattr(casadi, kind).sym(name, *(*shape, 1, 1)[:2])
-        for name, shape in program.inputs.items()
+        getattr(casadi, kind).sym(name, *(*x.shape, 1, 1)[:2]) for name, x in program.inputs.items()
     ]
 
 

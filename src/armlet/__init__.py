@@ -19,7 +19,7 @@ from armlet.errors import (
     ModelError,
     ModelWarning,
 )
-from armlet.graph import Count, Program
+from armlet.graph import Count, Input, Program
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.robot import Arrangement
@@ -38,6 +38,7 @@ __all__ = [
     "DataWarning",
     "Formulation",
     "Found",
+    "Input",
     "Kernel",
     "MinimalParameters",
     "ModelError",

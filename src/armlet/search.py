@@ -115,7 +115,7 @@ def fastest(tracing: Tracing) -> Found:
     plain = tracing.program(first.name)
     every.append(Found(plain, first.name, AS_IT_IS, (first,)))
     rng = np.random.default_rng(0)
-    states = [rng.uniform(-1, 1, (STATES, *shape)) for shape in plain.inputs.values()]
+    states = [rng.uniform(-1, 1, (STATES, *x.shape)) for x in plain.inputs.values()]
     loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
     times = spreads(loops, ROUNDS)
     medians = {id(found): times[str(k)].median for k, found in enumerate(every)}

@@ -10,7 +10,7 @@ import numpy as np
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.dynamics.singular import joint_without_inertia
 from armlet.errors import ArmletError, CompileError, ModelError, listed, quoted
-from armlet.graph import Graph, Program, traced
+from armlet.graph import Graph, Input, Program, traced
 from armlet.minimal import lumped
 from armlet.robot import Arrangement, RobotModel
 from armlet.scalar import Symbol
@@ -48,18 +48,19 @@ class Tracing:
         )  # fmt: skip
 
     @property
-    def inputs(self) -> dict[str, tuple[int, ...]]:
-        """The arguments of the program, with their shapes."""
+    def inputs(self) -> list[Input]:
+        """The arguments of the program: those of a state, and constants."""
         robot = self.robot
-        inputs: dict[str, tuple[int, ...]] = {
-            name: (robot.nq if name == "q" else robot.nv,) for name in self.asked.arguments
-        }
+        inputs = [
+            Input(name, (robot.nq if name == "q" else robot.nv,)) for name in self.asked.arguments
+        ]
         if self.wrench:
-            inputs["wrench"] = (6,)
+            inputs.append(Input("wrench", (6,)))
         for group in GROUPS:
             if self.kinds[group] == "argument":
                 count = len(self.robot.constants(group))
-                inputs[group] = (robot.nb, 10) if group == "inertia" else (count,)
+                shape = (robot.nb, 10) if group == "inertia" else (count,)
+                inputs.append(Input(group, shape, "once"))
         return inputs
 
     def check_values(self) -> None:
@@ -112,9 +113,8 @@ class Tracing:
 
     def lumps(self, entry: Formulation) -> bool:
         """Whether inertias may be lumped first, and so may sit in any frame."""
-        late = "argument" in (self.kinds["geometry"], self.kinds["inertia"])
         takes = all(used.minimal for used in (entry, *self._built_on))
-        return self.minimal and self.asked.minimal and takes and not late
+        return self.minimal and self.asked.minimal and takes
 
     def program(self, name: str, arrangement: Arrangement = AS_IT_IS) -> Program:
         """The program of a formulation, for the robot so arranged."""
@@ -125,7 +125,7 @@ class Tracing:
         inputs = self.inputs
 
         def run(graph: Graph, *args: Any) -> Any:
-            given = dict(zip(inputs, args, strict=True))
+            given = {x.name: arg for x, arg in zip(inputs, args, strict=True)}
             arm = self.robot.with_constants(self._entered(graph, given))
             if self.lumps(entry):
                 arm = lumped(arrangement.of(arm))

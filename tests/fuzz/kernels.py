@@ -32,7 +32,7 @@ def kernel_of(which, dtype):
 def trial(rng, folder):
     kernel = kernel_of(int(rng.integers(len(KERNELS))), str(rng.choice(list(BAR))))
     leading = random_leading(rng)
-    plain = [rng.uniform(-2, 2, (*leading, *shape)) for shape in kernel.program.inputs.values()]
+    plain = [rng.uniform(-2, 2, (*leading, *x.shape)) for x in kernel.program.inputs.values()]
     if rng.random() < 0.1:
         spoil(rng, plain)
     forms = [pick(rng, FORMS) if rng.random() < 0.5 else as_is for _ in plain]

@@ -47,7 +47,7 @@ def trace(
         How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
         default), "symbolic" (by name, free to compute with) or "argument" (given at run time).
     minimal : bool
-        Lump fixed or symbolic inertias first, which gives the same in fewer operations.
+        Lump inertias first, which gives the same in fewer operations.
     weigh : {"operations", "multiplications", "additions", "time"}
         What the cheapest program takes least of; the time is measured on this machine.
     **options

@@ -122,7 +122,7 @@ def random_states(quantity: str, n: int, count: int) -> list[Any]:
 def rows(kernel: Kernel) -> int:
     """How many rows of states fit."""
     program = kernel.program
-    entries = sum(y.size for y in program.outputs) + sum(map(np.prod, program.inputs.values()))
+    entries = sum(y.size for y in program.outputs) + sum(x.size for x in program.inputs.values())
     return int(min(ROWS, max(1, MEMORY // (8 * entries))))
 
 

@@ -139,7 +139,7 @@ def _names(code: Lowered) -> list[str]:
 
 
 def _shapes(code: Lowered) -> list[tuple[int, ...]]:
-    return [*code.inputs.values(), *(output.shape for output in code.outputs)]
+    return [*(x.shape for x in code.inputs.values()), *(y.shape for y in code.outputs)]
 
 
 def printed(

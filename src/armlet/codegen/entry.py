@@ -30,7 +30,7 @@ SYMBOLS = {
 
 def entry(code: Lowered, dtype: str) -> str:
     """The text of @entry, to stand after the kernel's own."""
-    shapes = list(code.inputs.values())
+    shapes = [x.shape for x in code.inputs.values()]
     outputs = [output.shape for output in code.outputs]
     lines = [*_declarations(), *_dimensions(outputs)]
     lines += [

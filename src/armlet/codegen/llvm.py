@@ -5,10 +5,10 @@ the lanes of a vector, in a batch the states do.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf, isfinite, prod
+from math import inf, isfinite
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from armlet.codegen.lower import Lowered, Operand
 from armlet.codegen.sincos import REACH, bits, far, near, splat
 from armlet.codegen.transpose import load_columns, store_columns
 from armlet.errors import CompileError
+from armlet.graph import Input
 
 TABLE = {
     "add": "{out} = fadd {T} {0}, {1}",
@@ -43,6 +44,8 @@ LONG, BLOCK = 8000, 200
 """How many lines a function has at most that is not cut, and a block of one that is."""
 PREDECESSOR = re.compile(r"%([\w.]+) \]")
 """The block that a value of a phi comes from."""
+Loaded = dict[tuple[str, int], str]
+"""The names of the entries of inputs."""
 PACK = 8
 """How many angles of one state are taken together."""
 
@@ -74,6 +77,10 @@ class Body:
     lanes: int
     lines: list[str]
     name: dict[int, str] = field(default_factory=dict)
+    kept: Mapping[int, int] = field(default_factory=dict)
+    """What was computed before the loop and lies at %kept: the place of each result."""
+    read: dict[int, str] = field(default_factory=dict)
+    """What of that has been read in the block of code that is being printed."""
 
     def __post_init__(self) -> None:
         element, lanes = self.target.element, self.lanes
@@ -93,7 +100,27 @@ class Body:
         return value if self.lanes == 1 else splat(self.target.element, value, self.lanes)
 
     def operand(self, a: Operand) -> str:
-        return self.number(a) if isinstance(a, float) else self.name[a]
+        if isinstance(a, float):
+            return self.number(a)
+        return self._read(a) if a in self.kept else self.name[a]
+
+    def _read(self, a: int) -> str:
+        """A result from before the loop in every lane, read again in each block of code.
+
+        That costs as little as a constant, where a register that is held through the loop is one
+        less for the others.
+        """
+        if a not in self.read:
+            out, F, n = f"%k{len(self.lines)}", self.target.element, self.lanes
+            self.lines += [
+                f"{out}.at = getelementptr {F}, ptr %kept, i64 {self.kept[a]}",
+                f"{out}.one = load {F}, ptr {out}.at",
+                f"{out}.first = insertelement {self.T} poison, {F} {out}.one, i32 0",
+                f"{out} = shufflevector {self.T} {out}.first, {self.T} poison, "
+                f"<{n} x i32> zeroinitializer",
+            ]
+            self.read[a] = out
+        return self.read[a]
 
     def emit(self, i: int, op: str, args: Sequence[Operand]) -> None:
         template = TABLE[op] if self.target.fuses else UNFUSED.get(op, TABLE[op])
@@ -103,9 +130,9 @@ class Body:
         operands = [self.operand(a) for a in args]
         self.lines += template.format(*operands, out=out, **self.words).split("\n")
 
-    def print(self, loaded: Mapping[tuple[str, int], str]) -> list[str]:
-        """Add the lines of all operations, and return the names of the outputs in a row."""
-        for run in self.code.runs():
+    def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
+        """Add the lines of operations, given the names of the inputs' entries."""
+        for run in self.code.runs(first, last):
             operations = {i: self.code.operations[i] for i in run}
             if any(op in TRIGONOMETRY for op, _ in operations.values()):
                 self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
@@ -115,7 +142,11 @@ class Body:
                     self.name[i] = loaded[args]
                 else:
                     self.emit(i, op, args)
-        return [self.operand(y) for output in self.code.outputs for y in output.values]
+
+    def outputs(self) -> Iterator[list[str]]:
+        """The names of the entries of each output."""
+        for output in self.code.outputs:
+            yield [self.operand(y) for y in output.values]
 
     def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
         """Sine and cosine of angles, by our own code or, if one is far, by the C library."""
@@ -149,6 +180,7 @@ class Body:
             ]
             self.lines.append(f"br label %{tag}.join")
         self.lines.append(f"{tag}.join:")
+        self.read.clear()
         self.lines += [
             f"%{tag}.{g}.both = phi {pair} [ %{tag}.{g}.near.both, %{tag}.near ], "
             f"[ %{tag}.{g}.far.both, %{tag}.far ]"
@@ -233,88 +265,109 @@ def _function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
     return "\n".join([head, *cut, "never:", "ret void", "}"])
 
 
-def _arguments(code: Lowered) -> tuple[list[str], list[str]]:
-    return (
-        [f"in{k}" for k in range(len(code.inputs))],
-        [f"out{k}" for k in range(len(code.outputs))],
-    )
+def arguments_of(code: Lowered) -> tuple[dict[str, Input], list[str]]:
+    """The names of the pointers to arguments, with the inputs they are, and to results."""
+    inputs = {f"in{k}": x for k, x in enumerate(code.inputs.values())}
+    return inputs, [f"out{k}" for k in range(len(code.outputs))]
+
+
+def loaded_entries(given: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
+    """The entries of one state's input, read one by one."""
+    for k in range(given.size):
+        lines += [
+            f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
+            f"%{name}.{k} = load {element}, ptr %{name}.p{k}",
+        ]
+    return {(given.name, k): f"%{name}.{k}" for k in range(given.size)}
+
+
+def stored_entries(
+    values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
+) -> None:
+    """Write the entries of one state's output one by one."""
+    for k, value in enumerate(values):
+        lines += [
+            f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
+            f"store {element} {value}, ptr %{name}.p{k}",
+        ]
 
 
 def one_state(code: Lowered, target: Target) -> str:
     """void @one(ptr in…, ptr out…): one state, each argument contiguous."""
-    inputs, outputs = _arguments(code)
+    inputs, outputs = arguments_of(code)
     F = target.element
     arguments = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
     lines = ["entry:"]
-    loaded = {}
-    for name, (key, shape) in zip(inputs, code.inputs.items(), strict=True):
-        for k in range(prod(shape)):
-            lines += [
-                f"%{name}.p{k} = getelementptr {F}, ptr %{name}, i64 {k}",
-                f"%{name}.{k} = load {F}, ptr %{name}.p{k}",
-            ]
-            loaded[key, k] = f"%{name}.{k}"
+    loaded: Loaded = {}
+    for name, given in inputs.items():
+        loaded |= loaded_entries(given, name, name, F, lines)
     body = Body(code, target, 1, lines)
-    values = iter(body.print(loaded))
-    for name, output in zip(outputs, code.outputs, strict=True):
-        for k in range(len(output.values)):
-            lines += [
-                f"%{name}.p{k} = getelementptr {F}, ptr %{name}, i64 {k}",
-                f"store {F} {next(values)}, ptr %{name}.p{k}",
-            ]
+    body.print(loaded, 0, len(code.operations))
+    for name, values in zip(outputs, body.outputs(), strict=True):
+        stored_entries(values, name, name, F, lines)
     return _function("one", arguments, [*lines, "ret void"])
 
 
 def many_states(code: Lowered, target: Target) -> str:
-    """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, a state a lane.
+    """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, one state per lane.
 
-    Rows are read as vectors and transposed in registers; what is left over goes one by one.
+    Rows are read as vectors and transposed in registers. There must be at least as many as lanes:
+    if the last vector is not full, it begins with rows that have been computed before. What is
+    given once has no rows; what depends on it alone is computed before the loop.
     """
-    inputs, outputs = _arguments(code)
-    sizes = dict(zip((*inputs, *outputs), code.sizes, strict=True))
-    arguments = [*(f"ptr noalias %{name}" for name in sizes), "i64 %from", "i64 %to"]
-    lines = [
-        "entry:",
-        "br label %head",
-        "head:",
-        "%i = phi i64 [ %from, %entry ], [ %next, %stored ]",
-        f"%next = add i64 %i, {target.lanes}",
-        "%fits = icmp ule i64 %next, %to",
-        "br i1 %fits, label %load, label %rest",
-        "load:",
+    inputs, outputs = arguments_of(code)
+    pointers = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
+    arguments = [*pointers, "i64 %from", "i64 %to"]
+    lines = ["entry:"]
+    _before_the_loop(code, target, inputs, lines)
+    lines += [
+        f"%last = sub i64 %to, {target.lanes}",
+        "br label %begin",
+        "begin:",
+        "br label %rows",
+        "rows:",
+        "%i = phi i64 [ %from, %begin ], [ %then, %stored ]",
     ]
-    loaded: dict[tuple[str, int], str] = {}
-    for name, key in zip(inputs, code.inputs, strict=True):
-        columns = load_columns(name, sizes[name], target.element, target.lanes, lines)
-        loaded |= {(key, k): column for k, column in enumerate(columns)}
-    values = iter(Body(code, target, target.lanes, lines).print(loaded))
-    for name in outputs:
-        columns = [next(values) for _ in range(sizes[name])]
+    loaded: Loaded = {}
+    for name, given in inputs.items():
+        if given.rate == "state":
+            columns = load_columns(name, given.size, target.element, target.lanes, lines)
+            loaded |= {(given.name, k): column for k, column in enumerate(columns)}
+    body = Body(code, target, target.lanes, lines, kept=code.kept)
+    body.print(loaded, code.start, len(code.operations))
+    for name, columns in zip(outputs, body.outputs(), strict=True):
         store_columns(name, columns, target.element, target.lanes, lines)
     lines += [
         "br label %stored",
         "stored:",
-        "br label %head",
-        "rest:",
-        "%more = icmp ult i64 %i, %to",
-        "br i1 %more, label %single, label %done",
-        "single:",
-        "%j = phi i64 [ %i, %rest ], [ %j.next, %single ]",
-    ]
-    for name, size in sizes.items():
-        lines += [
-            f"%{name}.at = mul i64 %j, {size}",
-            f"%{name}.row = getelementptr {target.element}, ptr %{name}, i64 %{name}.at",
-        ]
-    lines += [
-        f"call void @one({', '.join(f'ptr %{name}.row' for name in sizes)})",
-        "%j.next = add i64 %j, 1",
-        "%last = icmp eq i64 %j.next, %to",
-        "br i1 %last, label %done, label %single",
+        f"%next = add i64 %i, {target.lanes}",
+        "%fits = icmp ult i64 %next, %last",
+        "%then = select i1 %fits, i64 %next, i64 %last",
+        "%more = icmp ult i64 %i, %last",
+        "br i1 %more, label %rows, label %done",
         "done:",
         "ret void",
     ]
     return _function("many", arguments, lines)
+
+
+def _before_the_loop(
+    code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
+) -> None:
+    """Compute what depends on inputs given once, and leave at %kept what the loop reads of it."""
+    kept, F = code.kept, target.element
+    lines.append(f"%kept = alloca [{max(1, len(kept))} x {F}], align 64")
+    loaded: Loaded = {}
+    for name, given in inputs.items():
+        if given.rate == "once":
+            loaded |= loaded_entries(given, name, name, F, lines)
+    body = Body(code, target, 1, lines)
+    body.print(loaded, 0, code.start)
+    for number, place in kept.items():
+        lines += [
+            f"%kept.{place} = getelementptr {F}, ptr %kept, i64 {place}",
+            f"store {F} {body.name[number]}, ptr %kept.{place}",
+        ]
 
 
 def module(target: Target, *functions: str) -> str:

@@ -1,16 +1,16 @@
 """Programs made ready for machines: the one list of operations that every target prints."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from math import inf
 from typing import Any, NamedTuple
 
 from armlet.codegen.expand import TRIGONOMETRY, expanded
 from armlet.codegen.fuse import Node, fused
-from armlet.graph import Count, Program, Traced
+from armlet.graph import Count, Input, Program, Traced
 from armlet.graph.count import tallied
+from armlet.graph.inputs import Shape
 
-Shape = tuple[int, ...]
 Operand = int | float
 """The number of an earlier operation, or, always a float, a constant."""
 PARTS = {"fma": ("mul", "add"), "fms": ("mul", "sub"), "fnma": ("mul", "sub")}
@@ -42,47 +42,69 @@ class Lowered:
 
     Attributes
     ----------
-    inputs : mapping of str to tuple of int
-        The arguments in order, with their shapes.
+    inputs : mapping of str to Input
+        The arguments in order, as they are given: once, or for every state.
     outputs : tuple of Output
     single : bool
         Whether the only output is returned bare.
     operations : tuple of Operation
         Each after its operands, known by its place in the list.
+    start : int
+        Where what depends on the state begins. The operations before are done once, outside a loop
+        over states, since they depend on inputs given once alone.
     """
 
     name: str
-    inputs: Mapping[str, Shape]
+    inputs: Mapping[str, Input]
     outputs: tuple[Output, ...]
     single: bool
     operations: tuple[Operation, ...]
+    start: int
 
     def count(self) -> Count:
         """How many multiplications and additions are done; a fused one is both."""
         return tallied(part for op, _ in self.operations for part in PARTS.get(op, (op,)))
 
-    def runs(self) -> Iterator[range]:
-        """The operations in order, cut where sines and cosines to be taken at once begin or end."""
-        start = 0
-        for k, (op, args) in enumerate(self.operations):
-            was, now = (x in TRIGONOMETRY for x in (self.operations[max(0, k - 1)].op, op))
-            if was != now or (now and args[0] >= start):
-                yield range(start, k)
-                start = k
-        yield range(start, len(self.operations))
+    def runs(self, first: int, last: int) -> Iterator[range]:
+        """Operations in order, cut where sines and cosines to be taken at once begin or end."""
+        for k in range(first, last):
+            (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
+            was, now = before in TRIGONOMETRY, op in TRIGONOMETRY
+            if was != now or (now and args[0] >= first):
+                yield range(first, k)
+                first = k
+        yield range(first, last)
+
+    @property
+    def kept(self) -> dict[int, int]:
+        """The operations before the start whose results are needed after it, and a place for each.
+
+        Results that are outputs are among them.
+        """
+        needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
+        needed += [y for output in self.outputs for y in output.values]
+        early = sorted({a for a in needed if isinstance(a, int) and a < self.start})
+        return {number: place for place, number in enumerate(early)}
 
     @property
     def sizes(self) -> list[int]:
         """How many entries each argument has, and then each result."""
-        shapes = [*self.inputs.values(), *(output.shape for output in self.outputs)]
-        return [prod(shape) for shape in shapes]
+        return [
+            *(x.size for x in self.inputs.values()),
+            *(len(output.values) for output in self.outputs),
+        ]
 
 
-def lowered(program: Program) -> Lowered:
-    """The operations that a machine does for a program."""
+def lowered(program: Program, once: Collection[str] = ()) -> Lowered:
+    """The operations that a machine does for a program, where some inputs are given once.
+
+    What is given once does not change the operations, only what is done before the first state.
+    """
     program.check_values()
     program = expanded(program)
-    nodes = _staged(fused(program))
+    nodes = fused(program)
+    early = _early(nodes, once)
+    nodes = _staged(nodes, early)
     place = {i: k for k, (i, _, _) in enumerate(nodes)}
 
     def operand(x: Any) -> Operand:
@@ -92,7 +114,13 @@ def lowered(program: Program) -> Lowered:
         Operation(op, args if op == "input" else tuple(map(operand, args))) for _, op, args in nodes
     )
     outputs = (Output(y.shape, tuple(map(operand, y.flat))) for y in program.outputs)
-    return Lowered(program.name, program.inputs, tuple(outputs), program.single, tuple(operations))
+    inputs = {
+        name: x._replace(rate="once" if name in once else "state")
+        for name, x in program.inputs.items()
+    }
+    return Lowered(
+        program.name, inputs, tuple(outputs), program.single, tuple(operations), len(early)
+    )
 
 
 def _number(x: Any) -> float:
@@ -103,17 +131,32 @@ def _number(x: Any) -> float:
         return inf if x > 0 else -inf
 
 
-def _staged(nodes: Sequence[Node]) -> list[Node]:
-    """The operations in stages: all that can be done, then all sines and cosines of that."""
+def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
+    """The operations that depend on inputs given once alone."""
+    early: set[int] = set()
+    for i, op, args in nodes:
+        operands = (a.index for a in args if isinstance(a, Traced))
+        if args[0] in once if op == "input" else early.issuperset(operands):
+            early.add(i)
+    return early
+
+
+def _staged(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
+    """The early operations and then the others, both in stages.
+
+    A stage is all that can be done, and then all sines and cosines of that.
+    """
     stage: dict[int, int] = {}
     first: dict[int, int] = {}
     keys = {}
     for k, (i, op, args) in enumerate(nodes):
-        before = max((stage[a.index] for a in args if isinstance(a, Traced)), default=0)
+        operands = [a.index for a in args if isinstance(a, Traced)]
+        late = i not in early
+        before = max((stage[a] for a in operands if (a not in early) == late), default=0)
         if op in TRIGONOMETRY:
-            keys[i] = before, 1, first.setdefault(args[0].index, k), TRIGONOMETRY.index(op)
+            keys[i] = late, before, 1, first.setdefault(operands[0], k), TRIGONOMETRY.index(op)
             stage[i] = before + 1
         else:
-            keys[i] = before, 0, k, 0
+            keys[i] = late, before, 0, k, 0
             stage[i] = before
     return sorted(nodes, key=lambda node: keys[node[0]])

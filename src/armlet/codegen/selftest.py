@@ -1,7 +1,6 @@
 """A test program for printed functions: random states, and reference values to meet there."""
 
 from collections.abc import Mapping
-from math import prod
 from textwrap import wrap
 from typing import Any
 
@@ -85,10 +84,8 @@ def test_words(programs: Mapping[str, Program], dtype: str) -> dict[str, str]:
 def random_states(programs: Mapping[str, Program]) -> dict[str, Array]:
     """A row a state for every argument; short numbers, the same in either type."""
     rng = np.random.default_rng(0)
-    shapes = {
-        name: shape for program in programs.values() for name, shape in program.inputs.items()
-    }
-    return {name: rng.integers(-128, 129, (STATES, *shape)) / 64 for name, shape in shapes.items()}
+    inputs = {name: x for program in programs.values() for name, x in program.inputs.items()}
+    return {name: rng.integers(-128, 129, (STATES, *x.shape)) / 64 for name, x in inputs.items()}
 
 
 def _state(name: str) -> str:
@@ -103,7 +100,7 @@ def _check(name: str, program: Program, states: Mapping[str, Array], dtype: str)
     expected = dict(zip(results, [found] if program.single else found, strict=True))
     rounding = LARGEST_ROUNDING * float(np.finfo(dtype).eps) * _largest_value(program, states)
     least = rounding / float(TOLERANCE[dtype])
-    sizes = {_state(key): prod(shape) for key, shape in program.inputs.items()}
+    sizes = {_state(key): x.size for key, x in program.inputs.items()}
     sizes |= {result: values[0].size for result, values in expected.items()}
     return CHECK.format(
         name=name,

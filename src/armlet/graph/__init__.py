@@ -2,6 +2,8 @@
 
 from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced
+from armlet.graph.inputs import Input
+from armlet.graph.loop import Loop
 from armlet.graph.program import PRINTERS, Program, traced
 from armlet.graph.simplify import ORDER, simplified
 
@@ -11,6 +13,8 @@ __all__ = [
     "PRINTERS",
     "Count",
     "Graph",
+    "Input",
+    "Loop",
     "Program",
     "Traced",
     "simplified",

@@ -9,9 +9,10 @@ import numpy as np
 
 from armlet.errors import CompileError, DataError
 from armlet.graph.graph import OPERATIONS
+from armlet.graph.inputs import Shape
 
 if TYPE_CHECKING:
-    from armlet.graph.program import Program, Shape
+    from armlet.graph.program import Program
 
 
 def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
@@ -21,7 +22,7 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
     where MX are given, they stay together as one node of their graph.
     """
     name = program.name
-    given = {key: casadi.SX.sym(key, *_axes(name, shape)) for key, shape in program.inputs.items()}
+    given = {key: casadi.SX.sym(key, *_axes(name, x.shape)) for key, x in program.inputs.items()}
 
     def meaning(op: str, *operands: Any) -> Any:
         if op == "input":
@@ -46,7 +47,7 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
             )
         matrices = [x if hasattr(x, "shape") else np.asarray(x, dtype=float) for x in args]
         for key, x in zip(given, matrices, strict=True):
-            if tuple(x.shape) not in (program.inputs[key], given[key].shape):
+            if tuple(x.shape) not in (program.inputs[key].shape, given[key].shape):
                 raise DataError(f"{key} has shape {tuple(x.shape)}: expected {given[key].shape}")
         found = recorded.call(matrices)
         return found[0] if program.single else tuple(found)
@@ -54,7 +55,7 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
     return call
 
 
-def _axes(name: str, shape: "Shape") -> tuple[int, int]:
+def _axes(name: str, shape: Shape) -> tuple[int, int]:
     """The rows and columns of an array."""
     if len(shape) > 2:
         raise CompileError(f"{name} has an array of shape {shape}: CasADi's have two axes at most")

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -14,8 +14,8 @@ from armlet.graph.casadi import matrix_function
 from armlet.graph.count import Count, counted
 from armlet.graph.differentiate import slopes
 from armlet.graph.graph import OPERATIONS, Graph, Traced, live
+from armlet.graph.inputs import Input, Shape, leading_axes, named_inputs
 
-Shape = tuple[int, ...]
 TERMS = 24
 NUMBERS = (int, float, np.integer)
 """What stands in the place of a traced scalar where nothing is left to compute."""
@@ -29,8 +29,8 @@ class Program:
     ----------
     name : str
         What it computes.
-    inputs : mapping of str to tuple of int
-        The arguments in order, each with the shape of one state's.
+    inputs : mapping of str to Input
+        The arguments in order, each with the shape of one state's and how often it changes.
     outputs : tuple of arrays
         The results, arrays of traced scalars and numbers.
     single : bool
@@ -38,7 +38,7 @@ class Program:
     """
 
     name: str
-    inputs: Mapping[str, Shape]
+    inputs: Mapping[str, Input]
     outputs: tuple[np.ndarray[Any, Any], ...]
     graph: Graph
     live: tuple[int, ...]
@@ -103,7 +103,7 @@ class Program:
                 f"{self.name} has no input {wrt!r}; its inputs are {', '.join(self.inputs)}"
             )
         graph = Graph()
-        shape = self.inputs[wrt]
+        shape = self.inputs[wrt].shape
         flat = self.replay(graph.copy)
         inputs = [graph.input(wrt, k) for k in range(math.prod(shape))]
         rows = iter(slopes(flat, inputs, mode))
@@ -144,7 +144,7 @@ class Program:
             return matrix_function(self, namespace)
 
         def call(*args: Any) -> Any:
-            given = self._arguments(args, namespace if arrays else np)
+            given, leading = self._arguments(args, namespace if arrays else np)
 
             def meaning(op: str, *operands: Any) -> Any:
                 if op == "input":
@@ -153,7 +153,8 @@ class Program:
                     return namespace.Symbol(operands[0])
                 return OPERATIONS[op](*operands)
 
-            return self._assembled(self.replay(meaning), given, namespace if arrays else None)
+            values = self.replay(meaning)
+            return self._assembled(values, given, leading, namespace if arrays else None)
 
         call.__name__ = self.name
         return call
@@ -213,54 +214,46 @@ class Program:
             raise CompileError(f"target is {target!r}: expected one of {', '.join(PRINTERS)}")
         return PRINTERS[target](self, name or self.name, dtype, fused, sines)
 
-    def _arguments(self, args: Sequence[Any], namespace: ModuleType) -> dict[str, list[Any]]:
-        """The entries of each argument, each an array over the leading axes."""
+    def _arguments(
+        self, args: Sequence[Any], namespace: ModuleType
+    ) -> tuple[dict[str, list[Any]], Shape]:
+        """The entries of each argument, each an array over the leading axes, and these axes."""
         if len(args) != len(self.inputs):
             raise DataError(
                 f"{self.name} takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), "
                 f"got {len(args)}"
             )
+        arrays = [_array(arg, namespace) for arg in args]
+        inputs = self.inputs.values()
+        leading, own = leading_axes(inputs, [tuple(array.shape) for array in arrays])
         entries: dict[str, list[Any]] = {}
-        leading: Shape | None = None
-        for arg, (name, shape) in zip(args, self.inputs.items(), strict=True):
-            array = _array(arg, namespace)
-            split = len(array.shape) - len(shape)
-            own = tuple(array.shape[:split])
-            if split < 0 or tuple(array.shape[split:]) != shape:
-                raise DataError(
-                    f"{name} has shape {tuple(array.shape)}: expected "
-                    f"(..., {', '.join(map(str, shape))})"
-                )
-            if leading is not None and own != leading:
-                raise DataError(
-                    f"{name} has leading axes {own}, {next(iter(self.inputs))} has {leading}: "
-                    "all arrays must have the same"
-                )
-            leading = own
-            flat = array.reshape((*own, math.prod(shape)))
-            every = (slice(None),) * len(own)
-            entries[name] = [flat[(*every, k)] for k in range(math.prod(shape))]
-        return entries
+        for given, array, axes in zip(inputs, arrays, own, strict=True):
+            flat = array.reshape((*axes, given.size))
+            every = (slice(None),) * len(axes)
+            entries[given.name] = [flat[(*every, k)] for k in range(given.size)]
+        return entries, leading
 
     def _assembled(
-        self, values: list[Any], given: Mapping[str, list[Any]], namespace: ModuleType | None
+        self,
+        values: list[Any],
+        given: Mapping[str, list[Any]],
+        leading: Shape,
+        namespace: ModuleType | None,
     ) -> Any:
         """The values as arrays of the outputs' shapes, after the leading axes."""
-        results = []
-        example = next((x for entries in given.values() for x in entries), None)
-        done = 0
+        parts, done = [], 0
         for output in self.outputs:
-            part = values[done : done + output.size]
+            parts.append(values[done : done + output.size])
             done += output.size
-            if namespace is None:
-                entries = np.empty(output.size, dtype=object)
-                entries[:] = part
-                results.append(entries.reshape(output.shape))
-            else:
-                zero = namespace.zeros(()) if example is None else namespace.zeros_like(example)
-                full = [y + zero if isinstance(y, NUMBERS) else y for y in part]
-                stacked = namespace.stack(full, -1) if full else namespace.zeros(0)
-                results.append(stacked.reshape((*zero.shape, *output.shape)))
+        shapes = [output.shape for output in self.outputs]
+        if namespace is None:
+            arrays = [_objects(part) for part in parts]
+        else:
+            example = sum((x for entries in given.values() for x in entries[:1]), 0)
+            zero = namespace.zeros_like(namespace.asarray(example))
+            arrays = [_stacked(namespace, zero, leading, part) for part in parts]
+            shapes = [(*leading, *shape) for shape in shapes]
+        results = [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)]
         return results[0] if self.single else tuple(results)
 
     def __repr__(self) -> str:
@@ -272,6 +265,23 @@ PRINTERS: dict[str, Callable[[Program, str, str, bool | None, str], str]] = {}
 """How a program is printed, under a name and for a dtype, by the language; `codegen` fills it."""
 
 
+def _objects(values: list[Any]) -> Any:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _stacked(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
+    """Values as the last axis of an array; what lacks the leading axes is spread by a zero."""
+    full = [y if _has_axes(y, leading) else y + zero for y in values]
+    return namespace.stack(full, -1) if full else namespace.zeros((*leading, 0))
+
+
+def _has_axes(y: Any, leading: Shape) -> bool:
+    """Whether a value is an array over the leading axes; a constant is not."""
+    return not isinstance(y, NUMBERS) and tuple(y.shape) == leading
+
+
 def _array(x: Any, namespace: ModuleType) -> Any:
     """An array of the namespace; PyTorch's own are taken as they are, with their derivatives."""
     tensor = getattr(namespace, "Tensor", None)
@@ -280,7 +290,7 @@ def _array(x: Any, namespace: ModuleType) -> Any:
 
 def program(
     name: str,
-    inputs: Mapping[str, Shape],
+    inputs: Mapping[str, Input],
     outputs: Sequence[np.ndarray[Any, Any]],
     single: bool,
 ) -> Program:
@@ -336,18 +346,21 @@ def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
     return program(old.name, old.inputs, outputs, old.single)
 
 
-def traced(name: str, function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Program:
+def traced(
+    name: str, function: Callable[..., Any], inputs: Mapping[str, Shape] | Iterable[Input]
+) -> Program:
     """The program that a function records when it is called with traced arguments.
 
-    The function takes the graph and an array an input; it returns an array or a tuple of arrays.
+    The function takes the graph and one array per input; it returns an array or a tuple of arrays.
+    Inputs that are given as shapes by name change with every state.
     """
     graph = Graph()
     args = []
-    for key, shape in inputs.items():
-        entries = np.empty(math.prod(shape), dtype=object)
-        entries[:] = [graph.input(key, k) for k in range(entries.size)]
-        args.append(entries.reshape(shape))
+    given = named_inputs(inputs)
+    for x in given.values():
+        entries = _objects([graph.input(x.name, k) for k in range(x.size)])
+        args.append(entries.reshape(x.shape))
     result = function(graph, *args)
     single = not isinstance(result, tuple)
     outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]
-    return program(name, inputs, outputs, single)
+    return program(name, given, outputs, single)

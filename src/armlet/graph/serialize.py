@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from armlet.graph.graph import Graph, Traced
+from armlet.graph.inputs import Input, named_inputs
 from armlet.graph.program import Program, program
 
 
@@ -22,7 +23,7 @@ def stored(p: Program) -> dict[str, Any]:
         number[i] = len(number)
     return {
         "name": p.name,
-        "inputs": {name: list(shape) for name, shape in p.inputs.items()},
+        "inputs": [[name, list(shape), rate] for name, shape, rate in p.inputs.values()],
         "outputs": [[list(y.shape), [plain(x) for x in y.flat]] for y in p.outputs],
         "single": p.single,
         "nodes": nodes,
@@ -44,5 +45,5 @@ def restored(data: dict[str, Any]) -> Program:
         y = np.empty(len(entries), dtype=object)
         y[:] = [scalar(x) for x in entries]
         outputs.append(y.reshape(shape))
-    inputs = {name: tuple(shape) for name, shape in data["inputs"].items()}
+    inputs = named_inputs(Input(name, tuple(shape), rate) for name, shape, rate in data["inputs"])
     return program(data["name"], inputs, outputs, data["single"])

@@ -7,9 +7,8 @@ medians count, and the quartiles are their spread.
 import ctypes
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from math import prod
 from statistics import median, quantiles
 from time import perf_counter, process_time
 from timeit import Timer
@@ -17,10 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.codegen.llvm import many_states, module, one_state
-from armlet.codegen.lower import Lowered
+from armlet.codegen.llvm import many_states, module
+from armlet.codegen.loop import counted_loop, looped
+from armlet.graph import Loop
 from armlet.runtime.engine import Code, compiled, host
-from armlet.runtime.kernel import Array, Kernel
+from armlet.runtime.kernel import Kernel
+from armlet.runtime.native import Array
 
 STATES = 256
 """How many states a native loop goes through in turn."""
@@ -112,51 +113,14 @@ def one_core() -> Iterator[None]:
 
 def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     """A compiled loop that runs the code for one state on 256 states in turn."""
-    code, target = kernel.code, kernel.target
-    built = compiled(module(target, one_state(code, target), _loop(code, target.element)), "loop")
+    loop = Loop(kernel.program, period=STATES)
     given = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
-    results = [np.empty(output.shape, kernel.dtype) for output in code.outputs]
+    results = [np.empty(output.shape, kernel.dtype) for output in loop.body.outputs]
     pointers = [array.ctypes.data for array in (*given, *results)]
-    loop = _function(built, "loop", len(pointers))
-    loop.kept = (given, results)
-    return Timed(loop, (*pointers, TURNS), TURNS)
-
-
-def _loop(code: Lowered, element: str) -> str:
-    """void @loop(ptr in…, ptr out…, i64 count)."""
-    sizes = {f"in{k}": prod(shape) for k, shape in enumerate(code.inputs.values())}
-    outputs = [f"out{k}" for k in range(len(code.outputs))]
-    lines = [f"%k = and i64 %i, {STATES - 1}"]
-    for name, size in sizes.items():
-        lines += [
-            f"%{name}.at = mul i64 %k, {size}",
-            f"%{name}.row = getelementptr {element}, ptr %{name}, i64 %{name}.at",
-        ]
-    rows = [f"ptr %{name}.row" for name in sizes] + [f"ptr %{name}" for name in outputs]
-    lines.append(f"call void @one({', '.join(rows)})")
-    return _counted_loop((*sizes, *outputs), lines)
-
-
-def _counted_loop(pointers: Iterable[str], steps: Iterable[str], after: Iterable[str] = ()) -> str:
-    """void @loop(ptr …, i64 count): steps, the first of which may be phi nodes, so many times."""
-    arguments = ", ".join([*(f"ptr %{name}" for name in pointers), "i64 %count"])
-    return "\n".join(
-        [
-            f"define void @loop({arguments}) #0 {{",
-            "entry:",
-            "br label %turn",
-            "turn:",
-            "%i = phi i64 [ 0, %entry ], [ %next, %turn ]",
-            *steps,
-            "%next = add i64 %i, 1",
-            "%last = icmp eq i64 %next, %count",
-            "br i1 %last, label %done, label %turn",
-            "done:",
-            *after,
-            "ret void",
-            "}",
-        ]
-    )
+    code = compiled(module(kernel.target, looped(loop, kernel.code, kernel.target)), "loop")
+    function = _function(code, "loop", len(pointers))
+    function.kept = (given, results)
+    return Timed(function, (*pointers, TURNS), TURNS)
 
 
 def _function(code: Code, name: str, pointers: int) -> Any:
@@ -180,13 +144,14 @@ def vector_operations(kernel: Kernel) -> tuple[float, float]:
     A fused multiply-add is one. First those of the program, then those of its sines and cosines.
     """
     code, target = kernel.code, kernel.target
-    text = module(target, one_state(code, target), many_states(code, target))
+    text = module(target, many_states(code, target))
+    width: int = target.width
     functions = dict(re.findall(r"define .*? @([\w.]+)\(.*?\{\n(.*?)\n\}", text, re.DOTALL))
 
     def registers(lines: str) -> float:
         bits = {"double": 64, "float": 32}
         found = ARITHMETIC.findall(lines)
-        return sum(int(lanes) * bits[element] / target.width for lanes, element in found)
+        return sum(int(lanes) * bits[element] / width for lanes, element in found)
 
     sines = sum(registers(functions[name]) for name in SINES.findall(functions["many"]))
     return registers(functions["many"]), sines
@@ -227,9 +192,9 @@ def _rate(
 ) -> float:
     """How many times a second a loop with these steps turns; each start is carried over."""
     carried = list(zip(kinds, starts.items(), strict=True))
-    phis = (f"{name} = phi {T} [ {x}, %entry ], [ {y}, %turn ]" for T, (name, (y, x)) in carried)
+    phis = (f"{name} = phi {T} [ {x}, %begin ], [ {y}, %turned ]" for T, (name, (y, x)) in carried)
     stores = (f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried)
-    text = _counted_loop(["out"], [*phis, *steps], stores)
+    text = counted_loop(["out"], [*phis, *steps], after=stores)
     code = compiled(module(host("float64"), text), "loop")
     out = np.zeros(16)
     call = Timed(_function(code, "loop", 1), (out.ctypes.data, TURNS), TURNS)

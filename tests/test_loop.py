@@ -1,0 +1,153 @@
+"""Loops around programs: what is carried, what changes with every step, what is recorded."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from test_kernel import same_bits
+
+import armlet
+from armlet.codegen.llvm import Target, module
+from armlet.codegen.loop import looped
+from armlet.codegen.lower import lowered
+from armlet.errors import CompileError
+from armlet.graph import Input, Loop, traced
+from armlet.runtime import Kernel
+from armlet.runtime.engine import compiled
+from armlet.scalar import sin
+
+
+def run(loop, target, arrays, steps):
+    """The outputs of a loop, those recorded with their rows."""
+    once = [x.name for x in loop.body.inputs.values() if x.rate == "once"]
+    code = compiled(module(target, looped(loop, lowered(loop.body, once), target)), "loop")
+    given = [np.ascontiguousarray(x, target.dtype) for x in arrays]
+    results = []
+    for k, output in enumerate(loop.body.outputs):
+        rows = (-(-steps // loop.recorded[k]),) if k in loop.recorded else ()
+        results.append(np.full((*rows, *output.shape), np.nan, target.dtype))
+    pointers = [x.ctypes.data for x in (*given, *results)]
+    kinds = [*[ctypes.c_void_p] * len(pointers), ctypes.c_int64]
+    ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"])(*pointers, steps)
+    return results
+
+
+every_target = pytest.mark.parametrize(
+    "target", [Target(fuses=fuses) for fuses in (True, False)], ids=["fused", "unfused"]
+)
+
+
+def test_the_logistic_map_is_that_of_python():
+    def step(graph, x, r):
+        return np.array([r[0] * x[0] * (1 - x[0])])
+
+    body = traced("logistic", step, [Input("x", (1,)), Input("r", (1,), "once")])
+    loop = Loop(body, carried={0: "x"}, recorded={0: 1})
+    (found,) = run(loop, Target(fuses=False), ([0.3], [3.9]), 1000)
+    x, r = 0.3, 3.9
+    for row in found.tolist():
+        x = r * x * (1 - x)
+        assert row == [x]
+
+
+def pendulum(graph, q, qd, tau, p):
+    """A step of semi-implicit Euler with gravity p[0], damping p[1] and step p[2]."""
+    h = p[2] * p[2] / p[2]
+    qd = qd + h * (tau - p[0] * np.array([sin(q[0])], dtype=object) - p[1] * qd)
+    return q + h * qd, qd, np.array(qd[0] * qd[0])
+
+
+PENDULUM = traced(
+    "pendulum",
+    pendulum,
+    [Input("q", (1,)), Input("qd", (1,)), Input("tau", (1,)), Input("p", (3,), "once")],
+)
+P = np.array([9.81, 0.1, 0.01])
+
+
+@every_target
+@pytest.mark.parametrize("every", [1, 3, 50, 1000])
+@pytest.mark.parametrize("steps", [1, 2, 200])
+def test_a_pendulum_swings_as_step_by_step(target, every, steps):
+    loop = Loop(PENDULUM, carried={0: "q", 1: "qd"}, recorded={0: every})
+    tau = np.random.default_rng(0).normal(size=(steps, 1))
+    rows, speed, energy = run(loop, target, ([1.2], [0.0], tau, P), steps)
+    kernel = Kernel(PENDULUM, target=target)
+    q, qd, expected = np.array([1.2]), np.zeros(1), []
+    for k in range(steps):
+        q, qd, last = kernel(q, qd, tau[k], P)
+        expected.append(q)
+    same_bits(speed, qd)
+    same_bits(energy, last)
+    same_bits(rows, np.array([*expected[every - 1 : steps - 1 : every], expected[-1]]))
+
+
+@every_target
+def test_sums_over_rows_are_carried(target):
+    def add(graph, S, a):
+        return S + np.outer(a, a)
+
+    loop = Loop(traced("sum", add, {"S": (3, 3), "a": (3,)}), carried={0: "S"})
+    a = np.random.default_rng(1).normal(size=(500, 3))
+    (found,) = run(loop, target, (np.eye(3), a), 500)
+    np.testing.assert_allclose(found, np.eye(3) + a.T @ a, rtol=1e-13)
+
+
+@every_target
+def test_values_may_change_places(target):
+    def fibonacci(graph, a, b):
+        return b, a + b
+
+    loop = Loop(traced("f", fibonacci, {"a": (), "b": ()}), {0: "a", 1: "b"}, {0: 1})
+    numbers, following = run(loop, target, (0.0, 1.0), 10)
+    assert numbers.tolist() == [1, 1, 2, 3, 5, 8, 13, 21, 34, 55]
+    assert following == 89
+
+
+def test_rows_come_again_after_a_period():
+    body = traced("f", lambda graph, S, x: S + x, {"S": (1,), "x": (1,)})
+    loop = Loop(body, {0: "S"}, {0: 1}, period=3)
+    (found,) = run(loop, Target(), ([0], [[1], [10], [100]]), 7)
+    assert found.ravel().tolist() == [1, 11, 111, 112, 122, 222, 223]
+
+
+def test_a_robot_is_simulated_in_a_loop(arms):
+    robot = arms["panda"]
+    forward = armlet.trace(robot, "forward_dynamics")
+
+    def step(graph, q, qd, tau):
+        values = forward.replay(lambda op, *args: (
+            {"q": q, "qd": qd, "tau": tau}[args[0]][args[1]] if op == "input"
+            else graph.record(op, *args)
+        ))  # fmt: skip
+        qd = qd + 1e-3 * np.array(values, dtype=object)
+        return q + 1e-3 * qd, qd
+
+    body = traced("step", step, [Input("q", (7,)), Input("qd", (7,)), Input("tau", (7,), "once")])
+    target = Kernel(body).target
+    q, qd, tau = np.random.default_rng(3).uniform(-1, 1, (3, 7))
+    found = run(Loop(body, {0: "q", 1: "qd"}), target, (q, qd, tau), 50)
+    for _ in range(50):
+        qd = qd + 1e-3 * robot.forward_dynamics(q, qd, tau)
+        q = q + 1e-3 * qd
+    np.testing.assert_allclose(found[0], q, rtol=1e-11)
+    np.testing.assert_allclose(found[1], qd, rtol=1e-10)
+
+
+# fmt: off
+WRONG = {
+    "no such output": ({"carried": {3: "q"}}, "pendulum has no output 3: expected one of 3"),
+    "no such record": ({"recorded": {-1: 1}}, "pendulum has no output -1"),
+    "no such input": ({"carried": {0: "x"}}, "pendulum has no input 'x' to carry output 0 to"),
+    "another shape": ({"carried": {0: "p"}}, r"output 0 of pendulum has shape \(1,\), and input"),
+    "one input twice": ({"carried": {0: "q", 1: "q"}}, "two outputs of pendulum are carried to on"),
+    "no steps": ({"recorded": {0: 0}}, "0 steps are given for 0: expected 1 or more"),
+    "no rows": ({"period": 0}, "0 steps are given for period"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
+def test_a_loop_that_makes_no_sense_is_refused(options, message):
+    with pytest.raises(CompileError, match=f"^{message}"):
+        Loop(PENDULUM, **options)
