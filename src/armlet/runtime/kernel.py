@@ -151,7 +151,8 @@ class Kernel:
 
     def _converted(self, name: str, x: Any) -> Array:
         try:
-            return self.backend.array(x, self.dtype.name)
+            array: Array = self.backend.array(x, self.dtype.name)
+            return array
         except (TypeError, ValueError) as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
 
