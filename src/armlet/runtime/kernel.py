@@ -151,20 +151,20 @@ class Kernel:
 
     def _converted(self, name: str, x: Any) -> Array:
         try:
-            array: Array = self.backend.array(x, self.dtype.name)
+            array: Array = self.backend.array(x, self.target.dtype)
             return array
         except (TypeError, ValueError) as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
 
     def _results(self, shapes: list[Shape], out: Any, given: list[Array]) -> list[Array]:
         if out is None:
-            return [self.backend.empty(shape, self.dtype.name) for shape in shapes]
+            return [self.backend.empty(shape, self.target.dtype) for shape in shapes]
         results = list(out) if isinstance(out, tuple | list) else [out]
         if len(results) != len(shapes):
             raise DataError(f"out has {len(results)} arrays: expected {len(shapes)}")
         for k, shape in enumerate(shapes):
             others = [*given, *results[:k]]
-            self.backend.check_out(results[k], shape, self.dtype.name, others)
+            self.backend.check_out(results[k], shape, self.target.dtype, others)
         return results
 
     def __repr__(self) -> str:
