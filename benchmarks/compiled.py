@@ -11,7 +11,7 @@ import numpy as np
 import armlet
 from armlet.cli.measure import TIMED, random_states
 from armlet.models.urdf import urdf_text
-from armlet.runtime.timing import STATES, TURNS, Timed, native_loop, spreads
+from armlet.runtime.timing import STATES, TURNS, Timed, native_loop, time_in_turns
 
 NATIVE = Path(__file__).parent / "native"
 HERE = Path(sysconfig.get_paths()["purelib"])
@@ -156,7 +156,7 @@ def native(robot, folder, sites, rounds, skipped):
             for name, functions in libraries.items()
             if quantity in functions
         }
-        times = spreads({"armlet": native_loop(kernel, states), **loops}, rounds)
+        times = time_in_turns({"armlet": native_loop(kernel, states), **loops}, rounds)
         mine = np.concatenate([np.ravel(y) for y in _outputs(kernel(*(x[0] for x in states)))])
         found["quantities"][quantity] = {name: time._asdict() for name, time in times.items()}
         for name in loops if quantity != "regressor" else ():

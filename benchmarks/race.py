@@ -26,7 +26,7 @@ import armlet
 from armlet.cli.bench import compared, described, nanoseconds, show
 from armlet.cli.measure import TIMED, first_call, machine, measured, random_states
 from armlet.cli.rivals import rivals
-from armlet.runtime.timing import Timed, spreads
+from armlet.runtime.timing import Timed, time_in_turns
 
 CHAINS = (10, 20, 40, 60)
 
@@ -98,7 +98,7 @@ def given_once(robot, rounds):
         name: Timed(partial(kernel.evaluate, out=out), (*states, *more), ROWS)
         for name, (kernel, more) in given.items()
     }
-    return {name: spread._asdict() for name, spread in spreads(calls, rounds).items()}
+    return {name: spread._asdict() for name, spread in time_in_turns(calls, rounds).items()}
 
 
 # ------------------------------------------------------------------ bars

@@ -17,7 +17,7 @@ from rich.table import Table
 
 import armlet
 from armlet.cli.measure import random_states
-from armlet.runtime.timing import Timed, native_loop, spreads
+from armlet.runtime.timing import Timed, native_loop, time_in_turns
 
 PLAIN = {
     "inverse_dynamics": "balafoutis_patel_57",
@@ -53,7 +53,7 @@ def ratios(kernels, states, rounds):
     for calls in (alone, rows):
         tries = []
         for _ in range(TRIES):
-            times = spreads(calls, rounds)
+            times = time_in_turns(calls, rounds)
             tries.append(times["cheapest"].median / times["plain"].median)
         found.append(median(tries))
     return found

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import armlet
-from armlet.robot import Drive, Frame, Pose, Row
+from armlet.robot import DHRow, Drive, Frame, Pose
 
 QUARTERS = np.pi / 2 * np.arange(-1, 3)
 
@@ -125,7 +125,7 @@ def with_scalars(robot, convert):
 
     return replace(
         robot,
-        rows=tuple(Row(*map(convert, row)) for row in robot.rows),
+        dh=tuple(DHRow(*map(convert, row)) for row in robot.dh),
         drives=tuple(Drive(*map(convert, drive)) for drive in robot.drives),
         m=tuple(map(convert, robot.m)),
         c=tuple(map(array, robot.c)),

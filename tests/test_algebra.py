@@ -29,16 +29,16 @@ from armlet.algebra import (
     inertia_of_euler,
     inertia_rate,
     invariants,
-    mirror,
     norm,
     outer,
     point_inertia,
     projection,
-    six,
     skew,
     skew_part,
+    symmetric,
     symmetric_part,
     trace_of,
+    upper_triangle,
     vect,
     vector,
     wedge,
@@ -66,7 +66,7 @@ def cases(draw, numbers, positive):
         **dict(zip("uvwab", draws(15).reshape(5, 3), strict=True)),
         "k": draw(numbers),
         "T": draws(9).reshape(3, 3),
-        "S": mirror(*draws(6)),
+        "S": symmetric(*draws(6)),
         "R": rotation(draw(positive), *draws(3)),
         "m": draws(4, positive),
     }
@@ -120,13 +120,13 @@ def body(m, u, v, w, a):
 def euler_by_entries(I):
     """4.3.13."""
     J11, J22, J33 = (I[j, j] + I[k, k] - I[i, i] for i, j, k in algebra.CYCLES)
-    return mirror(J11 / 2, -I[0, 1], -I[0, 2], J22 / 2, -I[1, 2], J33 / 2)
+    return symmetric(J11 / 2, -I[0, 1], -I[0, 2], J22 / 2, -I[1, 2], J33 / 2)
 
 
 def inertia_by_entries(J):
     """4.3.14."""
     I11, I22, I33 = (J[j, j] + J[k, k] for _, j, k in algebra.CYCLES)
-    return mirror(I11, -J[0, 1], -J[0, 2], I22, -J[1, 2], I33)
+    return symmetric(I11, -J[0, 1], -J[0, 2], I22, -J[1, 2], I33)
 
 
 def moment_by_entries(Om, J):
@@ -155,7 +155,7 @@ OPERATIONS = {
     "double dot of products": lambda u, v, a, b, **_: (
         double_dot(outer(u, v), outer(a, b)), (v @ a) * (u @ b)),
     "contraction": lambda u, v, **_: (trace_of(outer(u, v)), u @ v),
-    "mirror of six": lambda S, **_: (mirror(*six(S)), S, S.T),
+    "symmetric of upper triangle": lambda S, **_: (symmetric(*upper_triangle(S)), S, S.T),
     "R is orthogonal": lambda R, **_: (R @ R.T, R.T @ R, IDENTITY),
     "change of basis": lambda u, v, R, **_: (
         changed_basis(outer(u, v), R), outer(R @ u, R @ v)),
@@ -586,7 +586,7 @@ def cost(function):
     """Of a function of ω and ω̇ and a symbolic inertia tensor."""
 
     def run(graph, w, wd):
-        J = mirror(*map(graph.symbol, ["Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz"]))
+        J = symmetric(*map(graph.symbol, ["Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz"]))
         return function(w, wd, J)
 
     return traced("cost", run, {"w": (3,), "wd": (3,)}).count()

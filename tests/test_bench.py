@@ -8,7 +8,7 @@ from test_cli import run
 
 import armlet
 from armlet.cli.measure import TIMED
-from armlet.runtime.timing import native_loop, spreads, vector_operations
+from armlet.runtime.timing import native_loop, time_in_turns, vector_operations
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,6 @@ def test_the_native_loop_runs_the_kernel():
     kernel = armlet.compile(robot, "inverse_dynamics")
     states = list(np.random.default_rng(0).uniform(-1, 1, (3, 256, 2)))
     loop = native_loop(kernel, states)
-    assert spreads({"loop": loop}, 1)["loop"].median > 0
+    assert time_in_turns({"loop": loop}, 1)["loop"].median > 0
     _, (found,) = loop.function.kept
     np.testing.assert_array_equal(found, kernel(*(x[-1] for x in states)))

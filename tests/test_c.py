@@ -233,7 +233,7 @@ inline Dual operator-(Dual a) { return Dual(-a.x, -a.d); }
 inline Dual operator*(Dual a, Dual b) { return Dual(a.x * b.x, a.x * b.d + a.d * b.x); }
 inline Dual sin(Dual a) { return Dual(std::sin(a.x), std::cos(a.x) * a.d); }
 inline Dual cos(Dual a) { return Dual(std::cos(a.x), -std::sin(a.x) * a.d); }
-extern "C" void slope(const double q[2], double out[2])
+extern "C" void derivative(const double q[2], double out[2])
 {
     Dual x[2] = {Dual(q[0], 1), Dual(q[1], 0)}, y[2];
     bias(x, x, y);
@@ -251,12 +251,12 @@ def test_a_fused_template_takes_numbers_that_have_no_fused_multiply_add(tmp_path
     assert "multiply_add(T(-v" in text
     library = compiled(tmp_path, text + text.partition("#endif")[0] + "#endif\n" + DUAL, ".cpp")
     q = np.array([0.3, -0.7])
-    value, slope = np.empty((2, 2))
+    value, derivative = np.empty((2, 2))
     library.twice(pointer(q), pointer(value))
-    library.slope(pointer(q), pointer(slope))
+    library.derivative(pointer(q), pointer(derivative))
     np.testing.assert_allclose(value, program.function()(q, q), rtol=1e-14)
     by = [program.derivative(name).function()(q, q)[:, 0] for name in ("q", "qd")]
-    np.testing.assert_allclose(slope, sum(by), rtol=1e-13)
+    np.testing.assert_allclose(derivative, sum(by), rtol=1e-13)
 
 
 @needs("cmake")

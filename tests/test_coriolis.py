@@ -19,10 +19,10 @@ def inertia_slopes(robot, q):
     return armlet.trace(robot, "inertia_matrix").derivative("q").function(np)(q)
 
 
-def symbols(slopes):
+def symbols(derivatives):
     """Christoffel's symbols of the first kind, ½ (∂Hᵢⱼ/∂qₖ + ∂Hᵢₖ/∂qⱼ - ∂Hⱼₖ/∂qᵢ) at [i, j, k]."""
-    by = np.moveaxis(slopes, -1, 1)
-    return (slopes + slopes.swapaxes(-1, -2) - by) / 2
+    by = np.moveaxis(derivatives, -1, 1)
+    return (derivatives + derivatives.swapaxes(-1, -2) - by) / 2
 
 
 @pytest.fixture(params=[(name, seed) for name in TABLE for seed in SEEDS], ids=str)

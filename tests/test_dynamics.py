@@ -171,8 +171,8 @@ def test_the_slopes_of_inverse_dynamics_are_inertia_and_both_modes_agree(tmp_pat
     robot, _ = random_robot(tmp_path, 5, 5)
     q, qd, qdd = states(robot)
     program = armlet.trace(robot, "inverse_dynamics")
-    slopes = program.derivative("qdd").function(np)(q, qd, qdd)
-    assert deviation(slopes, value(robot, "inertia_matrix", q)) < 1e-12
+    derivatives = program.derivative("qdd").function(np)(q, qd, qdd)
+    assert deviation(derivatives, value(robot, "inertia_matrix", q)) < 1e-12
     forward, reverse = (
         program.derivative("q", mode).function(np)(q, qd, qdd) for mode in ("forward", "reverse")
     )

@@ -65,7 +65,7 @@ def off_pinocchio(robot, text, seed=0):
 
 
 def longest(robot):
-    return max(abs(x) for row in robot.rows for x in (row.b, row.a, row.d))
+    return max(abs(x) for row in robot.dh for x in (row.b, row.a, row.d))
 
 
 def reach(text):
@@ -119,14 +119,14 @@ def test_the_model_is_continuous_through_parallelism(tmp_path):
     H = value(exact, "inertia_matrix", q)
     for k in range(2, 12):
         near = loaded(tmp_path, elbow(repr(np.pi / 2 + 10.0**-k)))
-        assert near.rows[2].beta != 0
+        assert near.dh[2].beta != 0
         assert deviation(value(near, "inertia_matrix", q), H) < 3 * 10.0**-k
-    assert all(row.beta == 0 for row in exact.rows)
+    assert all(row.beta == 0 for row in exact.dh)
 
 
 @pytest.mark.parametrize("written", ["1.5707963268", "1.57079632679", "1.570796326795"])
 def test_a_quarter_turn_written_to_ten_decimals_is_one(tmp_path, written):
-    assert loaded(tmp_path, elbow(written)).rows == loaded(tmp_path, elbow(repr(np.pi / 2))).rows
+    assert loaded(tmp_path, elbow(written)).dh == loaded(tmp_path, elbow(repr(np.pi / 2))).dh
 
 
 @pytest.mark.parametrize("far", [5e3, 5e6, 1e9])
@@ -135,12 +135,12 @@ def test_a_base_far_from_the_origin_erases_nothing(tmp_path, far):
     short = ("link2", "link3", "0.004 0 0", "0 0 0", "0 0 1")
     near = chain(*ELBOW[:2], short).replace("{a}", "0")
     robot = loaded(tmp_path, near.replace('xyz="0 0 0"', f'xyz="{far} 0 0"'))
-    assert robot.rows == loaded(tmp_path, near).rows
-    assert 0.004 in [row.a for row in robot.rows]
+    assert robot.dh == loaded(tmp_path, near).dh
+    assert 0.004 in [row.a for row in robot.dh]
     branch = ("link1", "branch", f"{far} 0 0", "0 0 0", "0 0 1")
     tip = ("branch", "tip", "0.004 0 0", "0 0 0", "0 1 0")
     robot = loaded(tmp_path, chain(*ELBOW[:2], short, branch, tip).replace("{a}", "0"))
-    assert [robot.rows[i].a for i in (2, 4)] == [0.004, 0.004]
+    assert [robot.dh[i].a for i in (2, 4)] == [0.004, 0.004]
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3])
@@ -152,7 +152,7 @@ def test_the_zeros_of_a_robot_do_not_depend_on_its_size(tmp_path, size):
         path.read_text(),
     )
     other = loaded(tmp_path, scaled)
-    for row, scaled_row in zip(robot.rows, other.rows, strict=True):
+    for row, scaled_row in zip(robot.dh, other.dh, strict=True):
         for key in ("b", "a", "d"):
             assert (getattr(row, key) == 0) == (getattr(scaled_row, key) == 0)
     assert len(armlet.minimal_parameters(other)) == len(armlet.minimal_parameters(robot))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from armlet.errors import CompileError, DataError
 from armlet.graph import OPERATIONS, Count, Graph, Traced, traced
 from armlet.graph.fold import fold, negated
-from armlet.scalar import cos, sign, sin, slopes, sqrt
+from armlet.scalar import cos, derivatives, sign, sin, sqrt
 
 # ------------------------------------------------------------------ random expressions
 
@@ -316,9 +316,9 @@ def test_derivatives_are_the_limits_they_are_defined_as(tree, state, wrt):
         state = fifty(state)
         expected = [partial(tree, state, entry) for entry in entries(wrt)]
         for mode in MODES:
-            slope = program_of(tree).derivative(wrt, mode)
-            assert slope.outputs[0].shape == (1, *INPUTS[wrt])
-            assert close(replayed(slope, state), expected, 1e-13)
+            derivative = program_of(tree).derivative(wrt, mode)
+            assert derivative.outputs[0].shape == (1, *INPUTS[wrt])
+            assert close(replayed(derivative, state), expected, 1e-13)
 
 
 @settings(max_examples=80, deadline=None)
@@ -348,8 +348,8 @@ def test_derivatives_are_those_of_sympy(tree, state, mode):
     }
     for name in INPUTS:
         expected = [float(formula.diff(x).subs(numbers)) for x in symbols[name]]
-        slope = program_of(tree).derivative(name, mode)
-        assert close(replayed(slope, state), expected, 1e-9)
+        derivative = program_of(tree).derivative(name, mode)
+        assert close(replayed(derivative, state), expected, 1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -357,9 +357,9 @@ def test_derivatives_are_those_of_sympy(tree, state, mode):
 def test_slopes_are_recorded_beside_what_they_are_slopes_of(trees, state, mode):
     def run(graph, x, y):
         outputs = [value(tree, {"x": x, "y": y}) for tree in trees]
-        return slopes(outputs, [*x, *y], mode)
+        return derivatives(outputs, [*x, *y], mode)
 
-    matrix = replayed(traced("slopes", run, INPUTS), state)
+    matrix = replayed(traced("derivatives", run, INPUTS), state)
     by_input = [replayed(program_of(*trees).derivative(name, mode), state) for name in INPUTS]
     rows = [
         np.reshape(by, (len(trees), *INPUTS[name]))
@@ -372,9 +372,9 @@ def test_slopes_are_recorded_beside_what_they_are_slopes_of(trees, state, mode):
 def test_slopes_are_by_inputs_and_symbols_alone(mode):
     graph = Graph()
     x, m = graph.input("x", 0), graph.symbol("m")
-    assert slopes([m * x, 3], [x, m], mode).tolist() == [[m, x], [0, 0]]
+    assert derivatives([m * x, 3], [x, m], mode).tolist() == [[m, x], [0, 0]]
     with pytest.raises(ValueError, match="by inputs and symbols"):
-        slopes([-x * m], [-x], mode)
+        derivatives([-x * m], [-x], mode)
 
 
 def test_a_derivative_has_the_shape_of_the_output_then_of_the_input():
@@ -456,7 +456,7 @@ def test_a_constant_of_any_kind_fills_the_leading_axes():
 
 def test_derivatives_of_scalars_that_know_none_are_refused():
     with pytest.raises(TypeError, match="float scalars do not know their derivatives: trace first"):
-        slopes([1.0], [2.0], "forward")
+        derivatives([1.0], [2.0], "forward")
 
 
 # ------------------------------------------------------------------ long and dead code
@@ -474,8 +474,8 @@ def test_a_program_may_have_any_length():
     program = traced("series", run, {"x": (1,), "y": (1,)})
     assert program.count() == Count(steps, steps)
     assert program.function()([0.5], [3.0]) == pytest.approx(3 / 0.5)
-    slope = program.derivative("x")
-    assert slope.function()([0.5], [3.0]) == pytest.approx(3 / 0.5**2)
+    derivative = program.derivative("x")
+    assert derivative.function()([0.5], [3.0]) == pytest.approx(3 / 0.5**2)
 
 
 @settings(max_examples=100, deadline=None)

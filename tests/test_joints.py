@@ -46,7 +46,7 @@ def in_two(robot):
     joints, parent, rows, bodies, new = [], [], [], [], {BASE: BASE}
     for i, p in robot.base_to_tips():
         joint, at = robot.joints[i], new[p]
-        row, body = robot.rows[i], robot.bodies[i]
+        row, body = robot.dh[i], robot.bodies[i]
         if joint.kind == "cylindrical":
             joints.append(Joint(f"{joint.name}_turn", "revolute"))
             parent.append(at)
@@ -62,7 +62,7 @@ def in_two(robot):
     m, c, J = zip(*bodies, strict=True)
     frames = {name: Frame(new[body], pose) for name, (body, pose) in robot.frames.items()}
     return replace(
-        robot, joints=tuple(joints), parent=tuple(parent), rows=tuple(rows), m=m, c=c, J=J,
+        robot, joints=tuple(joints), parent=tuple(parent), dh=tuple(rows), m=m, c=c, J=J,
         frames=frames, links=tuple(f"link{i}" for i in range(len(joints))),
     )  # fmt: skip
 

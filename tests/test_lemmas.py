@@ -53,7 +53,7 @@ def in_own_axes(at, name, i):
 
 
 class Link:
-    """Link i of an arm, the slopes of what it does by joint j, and all that the lemmas say so in.
+    """Link i of an arm, derivatives of its motion by joint j, and what the lemmas say them in.
 
     What is read as an attribute is in the axes of link i.
     """
@@ -155,8 +155,8 @@ def test_lemmas_of_first_moments_and_offsets(link):
         expected = (
             cross(zdd, s) + 2 * cross(zd, sd), 2 * (cross(zd, s) + cross(z, sd)), cross(z, s)
         )  # fmt: skip
-        for wrt, slope in zip(("q", "qd", "qdd"), expected, strict=True):
-            same(R @ link.by(wrt, "a", i + 1) - link.by(wrt, "a"), slope)
+        for wrt, derivative in zip(("q", "qd", "qdd"), expected, strict=True):
+            same(R @ link.by(wrt, "a", i + 1) - link.by(wrt, "a"), derivative)
 
 
 def test_lemma_of_moments(link):

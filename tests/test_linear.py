@@ -20,7 +20,7 @@ GENERAL = (0, 9, 12, 21, 24, 33)
 """Seeds of arms whose axes are skew, so that their tools move in all ways."""
 
 
-def slopes(robot, name, state):
+def derivatives(robot, name, state):
     return armlet.trace(robot, "linearization", name).function(np)(*state)
 
 
@@ -28,7 +28,7 @@ def slopes(robot, name, state):
 @pytest.mark.parametrize("name", TABLE)
 def test_the_inertia_is_symmetric_and_positive_and_the_last_joint_feels_no_own_speed(name, seed):
     robot = random_arm(seed, 1 + seed)
-    H, V, _ = slopes(robot, name, states(robot, seed=seed))
+    H, V, _ = derivatives(robot, name, states(robot, seed=seed))
     assert np.abs(H - H.swapaxes(-1, -2)).max() < 1e-12 * np.abs(H).max()
     assert np.linalg.eigvalsh(H).min() > 0
     assert np.abs(V[:, -1, -1]).max() < 1e-12
@@ -39,7 +39,7 @@ def test_the_inertia_is_symmetric_and_positive_and_the_last_joint_feels_no_own_s
 def test_turning_about_the_plumb_line_changes_nothing(name, seed):
     robot = random_arm(seed, 5, "R")
     robot = replace(robot, g=-9.81 * robot.mounts[0].vector(Z_AXIS))
-    _, _, P = slopes(robot, name, states(robot, seed=seed))
+    _, _, P = derivatives(robot, name, states(robot, seed=seed))
     assert np.abs(P[..., 0]).max() < 1e-12 * np.abs(P).max()
 
 
@@ -57,7 +57,7 @@ def counted(arm, function, arguments):
 def test_the_slopes_take_no_more_than_is_published(n):
     """Balafoutis and Patel 1991, Tables 7.1 and 7.2 and text, beyond Algorithm 5.7."""
     general = armlet.general_arm("R" * n)
-    quarters = replace(general, rows=tuple(r._replace(alpha=math.pi / 2) for r in general.rows))
+    quarters = replace(general, dh=tuple(r._replace(alpha=math.pi / 2) for r in general.dh))
     published = {
         general: 44 * n**2 + 96 * n - 104 + 31 * n**2 + 131 * n - 140,
         quarters: 30 * n**2 + 86 * n - 80 + 24 * n**2 + 122 * n - 124,
@@ -134,8 +134,8 @@ def test_forward_slopes_come_out_by_any_recursion(tmp_path, name):
 # ---------------------------------------------------------------------- the tool's coordinates
 
 
-def along(slopes, speed):
-    return np.einsum("s...k,sk->s...", slopes, speed)
+def along(derivatives, speed):
+    return np.einsum("s...k,sk->s...", derivatives, speed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -227,7 +227,9 @@ def test_in_the_plane_they_are_the_slopes_by_the_coordinates_of_the_tool(arms):
 
     J, Jd = jacobians(q, qd)
     x = np.concatenate([position(q), J @ qd, J @ qdd + Jd @ qd])
-    Dx, Vx, Px = (slope[:, rows] for slope in value(robot, "cartesian_linearization", q, qd, qdd))
+    Dx, Vx, Px = (
+        derivative[:, rows] for derivative in value(robot, "cartesian_linearization", q, qd, qdd)
+    )
     assert deviation(np.hstack([Px, Vx, Dx]), differences(torques, x, 1e-5)) < 1e-6
 
 
@@ -236,8 +238,8 @@ def test_the_variation_of_the_tools_turning_is_more_than_the_rate_of_the_small_t
     q, qd, qdd = states(robot)
     dq, dqd = np.random.default_rng(0).normal(size=(2, 3, 6))
     J, Jd, _, _ = tool_motion(robot, q, qd, qdd)
-    slope = armlet.trace(robot, "jacobian").derivative("q").function(np)(q)
-    variation = along(along(slope, dq), qd) + along(J, dqd)
+    derivative = armlet.trace(robot, "jacobian").derivative("q").function(np)(q)
+    variation = along(along(derivative, dq), qd) + along(J, dqd)
     more = variation - along(Jd, dq) - along(J, dqd)
     turn, w = along(J, dq)[:, :3], along(J, qd)[:, :3]
     assert deviation(more[:, :3], np.cross(turn, w)) < 1e-12

@@ -218,7 +218,7 @@ def test_without_gravity_axes_through_one_point_hide_first_moments():
     rows = [(0, 0, 0, 0), (np.pi / 2, 0, 0, 0)]
     body = (1.0, (0.1, 0.2, 0.3), np.eye(3))
     arm = armlet.Robot.from_dh(rows, convention="modified", joints="RR", inertia=[body, body])
-    arm = replace(arm, rows=(arm.rows[0], arm.rows[1]._replace(d=0.3)))
+    arm = replace(arm, dh=(arm.dh[0], arm.dh[1]._replace(d=0.3)))
     assert len(armlet.minimal_parameters(arm.with_gravity((9.81, 0, 0)))) == 10
     assert len(armlet.minimal_parameters(arm)) == 8
     still = arm.with_gravity((0, 0, 0))
@@ -338,7 +338,7 @@ def test_the_set_of_gravity_may_be_symbolic(joints, alpha):
     """As SymPy expressions and as a trace, and as large as that of an arm with numbers."""
     arm = armlet.general_arm(joints)
     if alpha is not None:
-        arm = replace(arm, rows=tuple(row._replace(alpha=alpha) for row in arm.rows))
+        arm = replace(arm, dh=tuple(row._replace(alpha=alpha) for row in arm.dh))
     names = {x for group in ("geometry", "inertia", "gravity") for x in arm.constants(group)}
     rng = np.random.default_rng(0)
     numbers = arm.with_constants({name: rng.uniform(0.2, 1) for name in sorted(names)})

@@ -419,7 +419,7 @@ def test_exact_angles_stay_exact(load):
     for spelling in spellings:
         tip = f'<body {spelling}><joint axis="0 1 0"/>{BOX}</body>'
         robot = load(model(f"<body><joint/>{BOX}{tip}</body>"))
-        assert robot.rows[1].alpha in (0, np.pi)
+        assert robot.dh[1].alpha in (0, np.pi)
 
 
 def test_numbers_that_overflow_are_refused(load):

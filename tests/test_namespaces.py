@@ -152,8 +152,8 @@ def test_gradients_of_a_loss_are_those_of_the_program(arrays, robot):
     program = armlet.trace(robot, "bias")
     function, given_ = program.function(arrays.module), state(program)
     found = arrays.gradient(lambda *x: (function(*x) ** 2).sum())(*map(arrays.array, given_))
-    tau, slope = program.function()(*given_), program.derivative("q").function()(*given_)
-    assert deviation(np.asarray(found), 2 * tau @ slope) <= 1e-10
+    tau, derivative = program.function()(*given_), program.derivative("q").function()(*given_)
+    assert deviation(np.asarray(found), 2 * tau @ derivative) <= 1e-10
 
 
 def test_mapped_over_rows_it_is_the_batch(arrays, robot):
@@ -262,8 +262,8 @@ def test_casadi_symbols_give_expressions(casadi, robot, quantity, kind):
 def test_casadi_expressions_have_the_derivatives_of_the_program(casadi, robot, kind):
     program = armlet.trace(robot, "bias")
     given_, names = state(program), symbols(casadi, kind, program)
-    slope = casadi.jacobian(program.function(casadi)(*names), names[0])
-    found = dense(casadi.Function("f", names, [slope])(*given_))
+    derivative = casadi.jacobian(program.function(casadi)(*names), names[0])
+    found = dense(casadi.Function("f", names, [derivative])(*given_))
     assert deviation(found, program.derivative("q").function()(*given_)) <= 1e-11
 
 
@@ -315,9 +315,9 @@ def test_a_matrix_that_does_not_fit_is_named(casadi, robot, args, message):
 
 
 def test_more_than_two_axes_are_refused(casadi, robot):
-    slope = armlet.trace(robot, "inertia_matrix").derivative("q")
+    derivative = armlet.trace(robot, "inertia_matrix").derivative("q")
     with pytest.raises(CompileError, match=r"\(6, 6, 6\): CasADi's have two axes at most"):
-        slope.function(casadi)
+        derivative.function(casadi)
 
 
 def test_symbolic_constants_have_no_value_in_arrays(arrays, robot):

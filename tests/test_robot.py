@@ -17,7 +17,7 @@ from armlet.scalar import quarter_turns
 def test_published_tables_come_out_as_they_are(arms):
     """The Panda's modified table is canonical but for the base, which goes to the first axis."""
     quarter = np.pi / 2
-    rows = np.array([row[2:6] for row in arms["panda"].rows])
+    rows = np.array([row[2:6] for row in arms["panda"].dh])
     expected = [
         (0, 0, 0, 0),
         (-quarter, 0, 0, 0),
@@ -32,14 +32,14 @@ def test_published_tables_come_out_as_they_are(arms):
 
 def test_offsets_of_parallel_axes_are_merged_into_the_last(arms):
     """Axes 2, 3 and 4 of the UR5e are parallel, axes 2 and 3 of the PUMA are."""
-    assert [row.d for row in arms["ur5e"].rows[:4]] == [0, 0, 0, pytest.approx(0.1333)]
-    assert [row.d for row in arms["puma560"].rows[:3]] == [0, 0, pytest.approx(0.15005)]
-    assert all(row.d == 0 for row in arms["scara"].rows)
+    assert [row.d for row in arms["ur5e"].dh[:4]] == [0, 0, 0, pytest.approx(0.1333)]
+    assert [row.d for row in arms["puma560"].dh[:3]] == [0, 0, pytest.approx(0.15005)]
+    assert all(row.d == 0 for row in arms["scara"].dh)
 
 
 @pytest.mark.parametrize("name", armlet.catalogue())
 def test_every_twist_of_a_catalogue_arm_is_exact(arms, name):
-    for row in arms[name].rows:
+    for row in arms[name].dh:
         assert row.gamma == row.b == 0
         assert quarter_turns(row.alpha) is not None
         assert quarter_turns(row.theta) is not None or name == "z1"  # its elbow is bent
@@ -59,15 +59,15 @@ def test_angles_within_the_tolerance_are_exact(tmp_path):
     )
     told = r"1 angle is up to 3.7e-06 rad .* has 2 geometric constants .* instead of 1.*=1e-05"
     with pytest.warns(armlet.ModelWarning, match=told):
-        assert armlet.load(path).rows[1].alpha != np.pi / 2
-    assert armlet.load(path, tolerance=1e-5).rows[1].alpha == np.pi / 2
+        assert armlet.load(path).dh[1].alpha != np.pi / 2
+    assert armlet.load(path, tolerance=1e-5).dh[1].alpha == np.pi / 2
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_only_branches_need_the_extra_parameters(tmp_path, seed):
     robot, _ = random_robot(tmp_path, seed, 12)
     main = main_children(robot.parent)
-    for i, (p, row) in enumerate(zip(robot.parent, robot.rows, strict=True)):
+    for i, (p, row) in enumerate(zip(robot.parent, robot.dh, strict=True)):
         if main[p] == i:
             assert row.gamma == row.b == 0
 
@@ -76,7 +76,7 @@ def test_only_branches_need_the_extra_parameters(tmp_path, seed):
 def test_axes_along_coordinate_axes_give_quarter_turns_only(tmp_path, seed):
     path = tmp_path / "special.urdf"
     path.write_text(random_urdf(seed, 8, special=1.0))
-    for row in armlet.load(path).rows:
+    for row in armlet.load(path).dh:
         assert quarter_turns(row.alpha) is not None
 
 

@@ -13,7 +13,7 @@ from armlet.graph import simplified, traced
 from armlet.robot import Arrangement
 from armlet.runtime import cache
 from armlet.scalar import quarter_turns
-from armlet.tracing import tracing_of
+from armlet.tracing import request
 
 MOVING = ["inverse_dynamics", "inertia_matrix", "bias", "gravity_torque", "forward_dynamics"]
 
@@ -68,8 +68,8 @@ def test_other_frames_and_units_change_no_torque(tmp_path, seed):
 
 def test_a_unit_of_length_becomes_one():
     robot = Arrangement(unit=0.4318).of(armlet.load("puma560"))
-    assert robot.rows[2].a == 1
-    assert robot.rows[3].d == 1
+    assert robot.dh[2].a == 1
+    assert robot.dh[3].d == 1
 
 
 @pytest.mark.parametrize("name", armlet.catalogue())
@@ -83,8 +83,8 @@ def test_minimal_parameters_cost_no_accuracy(arms, name):
     with mpmath.workdps(40):
         exact = with_scalars(robot, long)
         for state in zip(*arguments(robot, "forward_dynamics", 2), strict=True):
-            known = definition.forward_dynamics(exact, *([*map(mpmath.mpf, x)] for x in state))
-            assert deviation(robot.forward_dynamics(*state), np.array(known, dtype=float)) < 1e-12
+            one_of = definition.forward_dynamics(exact, *([*map(mpmath.mpf, x)] for x in state))
+            assert deviation(robot.forward_dynamics(*state), np.array(one_of, dtype=float)) < 1e-12
 
 
 def test_the_cheapest_formulations_stand_first(arms):
@@ -94,7 +94,7 @@ def test_the_cheapest_formulations_stand_first(arms):
         for quantity in ("inverse_dynamics", "inertia_matrix", "forward_dynamics"):
             totals = {}
             for entry in armlet.formulations(quantity).values():
-                if entry.growth in ("n", "n^2", "n^3") and tracing_of(
+                if entry.growth in ("n", "n^2", "n^3") and request(
                     robot, quantity, {"inertia": "symbolic"}, True, {}
                 ).takes(entry):
                     program = armlet.trace(
@@ -123,7 +123,7 @@ def test_another_robot_is_searched_for_anew(arms):
     state = [x[0] for x in states(robot)]
     expected = definition.inverse_dynamics(heavier, *state)
     assert deviation(heavier.inverse_dynamics(*state), np.array(expected)) < 1e-12
-    ids = {repr(tracing_of(arm, "bias", {}, True, {}).identity) for arm in (robot, heavier)}
+    ids = {repr(request(arm, "bias", {}, True, {}).identity) for arm in (robot, heavier)}
     assert len(ids) == 2
 
 
@@ -149,9 +149,9 @@ def test_a_formulation_that_takes_no_lumped_inertias_is_not_rearranged(arms):
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"weigh": "gold"}, "no weight is called 'gold'"),
-        ({"weigh": "time", "constants": {"inertia": "symbolic"}}, "it takes no time"),
-        ({"formulation": "lin", "weigh": "time"}, "leave it out where a formulation is named"),
+        ({"minimize": "gold"}, "no weight is called 'gold'"),
+        ({"minimize": "time", "constants": {"inertia": "symbolic"}}, "it takes no time"),
+        ({"formulation": "lin", "minimize": "time"}, "leave it out if a formulation is named"),
     ],
 )
 def test_bad_weights_are_told(arms, asked, told):

@@ -138,21 +138,21 @@ def test_sums_and_products_share_what_they_have_in_common():
 
 def test_weights_decide_what_is_cheap():
     robot = armlet.load("puma560")
-    weighed = {
-        weigh: armlet.trace(robot, "inverse_dynamics", weigh=weigh).count()
-        for weigh in armlet.search.WEIGHTS
+    cost = {
+        minimize: armlet.trace(robot, "inverse_dynamics", minimize=minimize).count()
+        for minimize in armlet.search.WEIGHTS
     }
-    assert weighed["multiplications"].M <= weighed["operations"].M
-    assert weighed["additions"].A <= weighed["operations"].A
-    assert weighed["operations"].total == min(count.total for count in weighed.values())
+    assert cost["multiplications"].M <= cost["operations"].M
+    assert cost["additions"].A <= cost["operations"].A
+    assert cost["operations"].total == min(count.total for count in cost.values())
     with pytest.raises(armlet.ArmletError, match="no weight is called 'weight': expected one of"):
-        armlet.trace(robot, "inverse_dynamics", weigh="weight")
+        armlet.trace(robot, "inverse_dynamics", minimize="weight")
 
 
 def test_the_fastest_program_is_one_of_those_found():
     robot = armlet.load("planar3r")
     q = np.ones((3, 3))
-    found = armlet.trace(robot, "inverse_dynamics", weigh="time").function(np)(*q)
+    found = armlet.trace(robot, "inverse_dynamics", minimize="time").function(np)(*q)
     assert np.allclose(found, robot.inverse_dynamics(*q), rtol=1e-13)
 
 

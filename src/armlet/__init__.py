@@ -24,7 +24,7 @@ from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel
-from armlet.search import Found, Step
+from armlet.search import SearchResult, Step
 from armlet.version import __version__
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Formulation",
-    "Found",
     "Input",
     "Kernel",
     "MinimalParameters",
@@ -46,6 +45,7 @@ __all__ = [
     "Program",
     "Quantity",
     "Robot",
+    "SearchResult",
     "Step",
     "__version__",
     "catalogue",

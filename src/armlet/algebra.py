@@ -101,13 +101,13 @@ def invariants(T: Matrix) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     return trace_of(T), sum(minors), T[0] @ cross(T[1], T[2]), (T * T).sum()
 
 
-def mirror(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Matrix:
+def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Matrix:
     """The symmetric tensor with these six entries."""
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=object)
 
 
-def six(J: Matrix) -> list[Scalar]:
-    """The entries xx xy xz yy yz zz of a symmetric tensor: mirror(*six(J)) is J."""
+def upper_triangle(J: Matrix) -> list[Scalar]:
+    """The entries xx xy xz yy yz zz of a symmetric tensor: symmetric(*upper_triangle(J)) is J."""
     return [J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2]]
 
 
@@ -124,7 +124,7 @@ def inertia_of_euler(E: Matrix) -> Matrix:
 def point_inertia(m: Scalar, r: Vector) -> Matrix:
     """-m r̃ r̃, the inertia about the origin of a mass m at r: the parallel-axis term (4.3.9)."""
     x, y, z = r
-    return mirror(
+    return symmetric(
         m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z,
         m * (x * x + y * y),
     )  # fmt: skip

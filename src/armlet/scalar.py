@@ -67,7 +67,7 @@ DERIVATIVES: dict[type, Callable[[Sequence[Scalar], Sequence[Scalar], str], Matr
 """How scalars of a type that records how they came about are differentiated: ∂y/∂x, by a mode."""
 
 
-def slopes(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
+def derivatives(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
     """The matrix of ∂y/∂x of scalars that know how they came about, which traced ones do."""
     kind = type(x[0])
     if kind not in DERIVATIVES:

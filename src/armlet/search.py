@@ -18,10 +18,10 @@ from armlet.graph.count import M_PLUS_A
 from armlet.graph.serialize import restored, stored
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel, cache
-from armlet.runtime.engine import machine_name, working
-from armlet.runtime.timing import STATES, native_loop, spreads
+from armlet.runtime.engine import machine_name, status
+from armlet.runtime.timing import STATES, native_loop, time_in_turns
 from armlet.scalar import is_zero
-from armlet.tracing import AS_IT_IS, Tracing, known
+from armlet.tracing import AS_IT_IS, Request, one_of
 
 CONTENDERS = 2
 """How many formulations of a table are tried: the cheapest stand first."""
@@ -69,7 +69,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The cheapest program found, and how."""
 
     program: Program
@@ -80,71 +80,71 @@ class Found:
     """Whether the search came to its end; else it ran out of time."""
 
 
-def cheapest_program(tracing: Tracing, weigh: str = "operations") -> Found:
+def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
     """The cheapest program for what is asked, searched for once and then kept on disk."""
-    known(weigh, dict.fromkeys((*WEIGHTS, "time")), "weight")
-    here = machine_name() if weigh == "time" else ""
-    key = cache.key("search", SOURCES, weigh, here, repr(tracing.identity))
+    one_of(minimize, dict.fromkeys((*WEIGHTS, "time")), "weight")
+    here = machine_name() if minimize == "time" else ""
+    key = cache.key("search", SOURCES, minimize, here, repr(request.identity))
     data = cache.load(key)
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
             return _read(json.loads(data))
-    found = fastest(tracing) if weigh == "time" else lightest(tracing, weigh)
+    found = fastest(request) if minimize == "time" else lightest(request, minimize)
     data = json.dumps(_written(found)).encode()
     cache.save(key, data)
     return _read(json.loads(data))
 
 
-def lightest(tracing: Tracing, weigh: str) -> Found:
+def lightest(request: Request, minimize: str) -> SearchResult:
     """The cheapest program by a weight, of those found by it and by the number of operations."""
-    weight = WEIGHTS[weigh]
-    found = searched(tracing, weight)
+    weight = WEIGHTS[minimize]
+    found = searched(request, weight)
     if weight is M_PLUS_A:
         return found
-    return _best((found, cheapest_program(tracing)), lambda f: f.program.count().weighed(weight))
+    return _best((found, cheapest_program(request)), lambda f: f.program.count().cost(weight))
 
 
-def fastest(tracing: Tracing) -> Found:
+def fastest(request: Request) -> SearchResult:
     """Of the cheapest programs by each weight, and of what they start from, the fastest one.
 
     The kernels for one state are timed in turns on random states.
     """
-    tracing.check_values()
-    every = [cheapest_program(tracing, weigh) for weigh in WEIGHTS]
+    request.check_values()
+    every = [cheapest_program(request, minimize) for minimize in WEIGHTS]
     first = every[0].steps[0]
-    plain = tracing.program(first.name)
-    every.append(Found(plain, first.name, AS_IT_IS, (first,)))
+    plain = request.program(first.name)
+    every.append(SearchResult(plain, first.name, AS_IT_IS, (first,)))
     rng = np.random.default_rng(0)
     states = [rng.uniform(-1, 1, (STATES, *x.shape)) for x in plain.inputs.values()]
     loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
-    times = spreads(loops, ROUNDS)
+    times = time_in_turns(loops, ROUNDS)
     medians = {id(found): times[str(k)].median for k, found in enumerate(every)}
     return _best(every, lambda found: medians[id(found)])
 
 
-def _best(every: Sequence[Found], measure: Callable[[Found], float]) -> Found:
+def _best(every: Sequence[SearchResult], measure: Callable[[SearchResult], float]) -> SearchResult:
     """The one that measures least; it is complete if all are."""
     return replace(min(every, key=measure), complete=all(found.complete for found in every))
 
 
-def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
+def searched(request: Request, weight: Mapping[str, float]) -> SearchResult:
     """The cheapest program for what is asked.
 
     From the first formulation of the table in canonical frames, each of these is kept if it gains:
     origins moved back along their axes, another unit of length, another formulation in the same
     arrangement, and the passes of simplification.
     """
-    table = FORMULATIONS[tracing.quantity]
-    names = [name for name, entry in table.items() if tracing.takes(entry)][:CONTENDERS]
+    table = FORMULATIONS[request.name]
+    names = [name for name, entry in table.items() if request.takes(entry)][:CONTENDERS]
     names = names or [next(iter(table))]  # tracing says what it does not take
-    search = _Search(tracing, weight, names[0])
+    search = _Search(request, weight, names[0])
     quick = search.length <= QUICK
-    with nullcontext() if quick else working(f"searching for the cheapest {tracing.quantity}"):
-        if tracing.lumps(table[names[0]]) and search.length <= LONG:
-            for i in takewhile(search.goes_on, _movable(tracing)):
+    with nullcontext() if quick else status(f"searching for the cheapest {request.name}"):
+        if request.lumps(table[names[0]]) and search.length <= LONG:
+            for i in takewhile(search.goes_on, _movable(request)):
                 back = (*search.arrangement.back, i)
                 search.rearrange("frames", search.arrangement._replace(back=back))
-            for unit in takewhile(search.goes_on, _units(tracing)):
+            for unit in takewhile(search.goes_on, _units(request)):
                 search.rearrange("units", search.arrangement._replace(unit=unit))
         for name in takewhile(search.goes_on, names[1:]):
             search.replace(name)
@@ -154,11 +154,11 @@ def searched(tracing: Tracing, weight: Mapping[str, float]) -> Found:
 class _Search:
     """The best so far."""
 
-    def __init__(self, tracing: Tracing, weight: Mapping[str, float], name: str) -> None:
-        self.tracing, self.weight = tracing, weight
+    def __init__(self, request: Request, weight: Mapping[str, float], name: str) -> None:
+        self.request, self.weight = request, weight
         self.deadline = thread_time() + SECONDS
         self.name, self.arrangement = name, AS_IT_IS
-        self.program = tracing.program(name)
+        self.program = request.program(name)
         self.steps = [Step(name, self.program.count())]
 
     @property
@@ -175,7 +175,7 @@ class _Search:
 
     def rearrange(self, step: str, arrangement: Arrangement) -> None:
         """Take another arrangement if it is cheaper."""
-        program = self.tracing.program(self.name, arrangement)
+        program = self.request.program(self.name, arrangement)
         if self._is_cheaper(program):
             self.program, self.arrangement = program, arrangement
             self._note(step, program.count())
@@ -183,28 +183,30 @@ class _Search:
     def replace(self, name: str) -> None:
         """Take another formulation if it is cheaper and not much slower, in the arrangement found
         if it takes one."""
-        lumps = self.tracing.lumps(FORMULATIONS[self.tracing.quantity][name])
+        lumps = self.request.lumps(FORMULATIONS[self.request.name][name])
         arrangement = self.arrangement if lumps else AS_IT_IS
-        program = self.tracing.program(name, arrangement)
+        program = self.request.program(name, arrangement)
         if self._is_cheaper(program) and cycles(program) <= SLACK * cycles(self.program):
             self.program, self.name, self.arrangement = program, name, arrangement
             if not lumps:
                 self.steps = []
             self._note(name, program.count())
 
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         """The best, simplified; a short program by the passes in every order of the table."""
         program = self.program
         if self.length <= LONG:
             orders = ORDERS if self.length <= SHORT else ORDERS[:1]
             simpler = [simplified(program, self.weight, order, self.ends) for order in orders]
-            program, gains = min(simpler, key=lambda pair: pair[0].count().weighed(self.weight))
+            program, gains = min(simpler, key=lambda pair: pair[0].count().cost(self.weight))
             for name, count in gains:
                 self._note(name, count)
-        return Found(program, self.name, self.arrangement, tuple(self.steps), not self.ends())
+        return SearchResult(
+            program, self.name, self.arrangement, tuple(self.steps), not self.ends()
+        )
 
     def _is_cheaper(self, program: Program) -> bool:
-        one, other = (p.count().weighed(self.weight) for p in (program, self.program))
+        one, other = (p.count().cost(self.weight) for p in (program, self.program))
         return one < other
 
     def _note(self, name: str, count: Count) -> None:
@@ -223,20 +225,20 @@ def cycles(program: Program) -> float:
     return max(max(done.values(), default=0), program.count().total / RATE)
 
 
-def _movable(tracing: Tracing) -> list[int]:
+def _movable(request: Request) -> list[int]:
     """The bodies whose origins may be moved back along their axes."""
-    rows = tracing.robot.rows
+    rows = request.robot.dh
     return [i for i, row in enumerate(rows) if not is_zero(row.d)][:TRIALS]
 
 
-def _units(tracing: Tracing) -> list[Any]:
+def _units(request: Request) -> list[Any]:
     """The lengths that may be made the unit: what goes in and comes out must have none."""
-    robot, asked = tracing.robot, tracing.asked
-    has_lengths = "P" in robot.joint_letters or tracing.wrench or "frame" in asked.options
-    if has_lengths or tracing.kinds["geometry"] != "fixed" or robot.symbols:
+    robot, quantity = request.robot, request.quantity
+    has_lengths = "P" in robot.joint_letters or request.wrench or "frame" in quantity.options
+    if has_lengths or request.kinds["geometry"] != "fixed" or robot.symbols:
         return []
-    lengths = [x for row in robot.rows for x in (row.b, row.a, row.d)]
-    if "gravity" in asked.reads and tracing.kinds["gravity"] == "fixed":
+    lengths = [x for row in robot.dh for x in (row.b, row.a, row.d)]
+    if "gravity" in quantity.reads and request.kinds["gravity"] == "fixed":
         lengths += list(robot.g)
     sizes = dict.fromkeys(abs(x) for x in lengths if not is_zero(x))
     return [x for x in sizes if x > SHORTEST_UNIT * max(sizes)][:TRIALS]
@@ -245,7 +247,7 @@ def _units(tracing: Tracing) -> list[Any]:
 # ------------------------------------------------------------------ kept on disk
 
 
-def _written(found: Found) -> dict[str, Any]:
+def _written(found: SearchResult) -> dict[str, Any]:
     return {
         "program": stored(found.program),
         "formulation": found.formulation,
@@ -257,13 +259,13 @@ def _written(found: Found) -> dict[str, Any]:
     }
 
 
-def _read(data: dict[str, Any]) -> Found:
+def _read(data: dict[str, Any]) -> SearchResult:
     back, unit = data["arrangement"]
     steps = (
         Step(name, Count(M, A, tuple((f, times) for f, times in functions)))
         for name, M, A, functions in data["steps"]
     )
-    return Found(
+    return SearchResult(
         restored(data["program"]),
         data["formulation"],
         Arrangement(tuple(back), unit),

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.algebra import mirror, point_inertia
+from armlet.algebra import point_inertia, symmetric
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, definition
 from armlet.errors import ArmletError
 from armlet.minimal import closed_form, lumped
-from armlet.robot import BASE, HERE, JOINT_KINDS, Drive, Frame, Joint, Pose, Robot, Row
+from armlet.robot import BASE, HERE, JOINT_KINDS, DHRow, Drive, Frame, Joint, Pose, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 TOLERANCE = 1e-9
@@ -100,12 +100,12 @@ class Case(NamedTuple):
 
     name: str
     hint: str
-    robot: Callable[[int], Robot]
+    robot: Callable[[int], RobotModel]
     way: str = "plain"
 
     def values(
-        self, quantity: str, entry: Formulation, robot: Robot, seed: int
-    ) -> tuple[Robot, Sequence[Any], Any]:
+        self, quantity: str, entry: Formulation, robot: RobotModel, seed: int
+    ) -> tuple[RobotModel, Sequence[Any], Any]:
         """The robot, its state and what the formulation makes of them."""
         state = _state(quantity, robot, seed)
         if self.way == DIGITAL:
@@ -117,7 +117,7 @@ class Case(NamedTuple):
         arm = lumped(robot) if self.way == "lumped" else robot
         return robot, state, entry.function(arm, *state)
 
-    def limit(self, quantity: str, robot: Robot) -> float:
+    def limit(self, quantity: str, robot: RobotModel) -> float:
         """The largest error allowed, times the condition of H where the quantity inverts it."""
         limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
         if QUANTITIES[quantity].inverts != "inertia_matrix":
@@ -129,7 +129,7 @@ class Case(NamedTuple):
 def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
     """From the plainest to the most special, so that the first failure tells most."""
 
-    def arm(**made: Any) -> Callable[[int], Robot]:
+    def arm(**made: Any) -> Callable[[int], RobotModel]:
         return lambda seed: random_robot(seed, **made)
 
     rigid = "The formula, or how it is written, is wrong: nothing special is on this robot."
@@ -193,7 +193,9 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
 # ------------------------------------------------------------------ found and expected
 
 
-def _compared(quantity: str, values: tuple[Robot, Sequence[Any], Any]) -> tuple[Vector, Vector]:
+def _compared(
+    quantity: str, values: tuple[RobotModel, Sequence[Any], Any]
+) -> tuple[Vector, Vector]:
     """What was found and what a law of the quantity says, each in a row."""
     robot, state, found = values
     if quantity in LAWS:
@@ -201,7 +203,7 @@ def _compared(quantity: str, values: tuple[Robot, Sequence[Any], Any]) -> tuple[
     return _flat(found), _flat(getattr(definition, quantity)(robot, *state))
 
 
-def _coriolis(robot: Robot, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
+def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
     """C q̇ + g is the bias, and Ḣ - 2 C is skew."""
     q, qd = state
     step = definition.STEP * (-1 + 0j) ** 0.5
@@ -213,17 +215,17 @@ def _coriolis(robot: Robot, state: Sequence[Any], C: Matrix) -> tuple[Vector, Ve
     return _flat((bias, S)), _flat((definition.bias(robot, q, qd), -S.T))
 
 
-def _regressor(robot: Robot, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
+def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
     """Y φ' is the torques of the rigid bodies."""
     tau = definition.inverse_dynamics(robot.without_drives(), *state)
     return _flat(Y @ closed_form(robot).values), _flat(tau)
 
 
-def _gravity_regressor(robot: Robot, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
+def _gravity_regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
     return _flat(Y @ closed_form(robot).values), _flat(definition.gravity_torque(robot, *state))
 
 
-LAWS: dict[str, Callable[[Robot, Sequence[Any], Any], tuple[Vector, Vector]]] = {
+LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]]] = {
     "coriolis_matrix": _coriolis,
     "regressor": _regressor,
     "gravity_regressor": _gravity_regressor,
@@ -237,7 +239,7 @@ def _flat(result: Any) -> Vector:
     return np.concatenate([np.ravel(np.asarray(y, dtype=object)) for y in outputs])
 
 
-def _hint(case: Case, robot: Robot, wrong: Vector) -> str:
+def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
     """What a failure usually means, by the joints that are wrong where torques are."""
     if wrong.size != robot.nv:
         return case.hint
@@ -266,7 +268,7 @@ def random_robot(
     tree: bool = False,
     massless: bool = False,
     drives: bool = False,
-) -> Robot:
+) -> RobotModel:
     """A robot of random bodies on random axes, some of them at right angles or parallel.
 
     Its joints are of the kinds given, one after the other. A tree has two bodies on the base and
@@ -283,22 +285,22 @@ def random_robot(
 
     parent = [BASE, 0, 0, BASE, 2, 3][:n] if tree else [*range(BASE, n - 1)]
     rows = [
-        Row(gamma=angle(), b=length(), alpha=angle(), a=length(), d=length(), theta=angle())
+        DHRow(gamma=angle(), b=length(), alpha=angle(), a=length(), d=length(), theta=angle())
         for _ in range(n)
     ]
     letters = [joints[i % len(joints)] for i in range(n)]
     bodies = [_random_body(rng) for _ in range(n)]
     if massless:
-        bodies[0] = 0.0, np.zeros(3, dtype=object), mirror(0, 0, 0, 0, 0, 0)
+        bodies[0] = 0.0, np.zeros(3, dtype=object), symmetric(0, 0, 0, 0, 0, 0)
     m, c, J = zip(*bodies, strict=True)
     kinds = [_kind(letter) for letter in letters]
     nv = sum(JOINT_KINDS[kind].nv for kind in kinds)
     tool = Frame(n - 1, Pose(np.eye(3, dtype=int), rng.uniform(-0.3, 0.3, 3).astype(object)))
-    return Robot(
+    return RobotModel(
         name=f"random{seed}",
         joints=tuple(Joint(f"joint{i}", kind) for i, kind in enumerate(kinds)),
         parent=tuple(parent),
-        rows=tuple(rows),
+        dh=tuple(rows),
         m=m,
         c=c,
         J=J,
@@ -324,13 +326,13 @@ def _random_body(rng: np.random.Generator) -> tuple[Scalar, Vector, Matrix]:
     return float(masses.sum()), (masses @ points).astype(object), J
 
 
-def _state(quantity: str, robot: Robot, seed: int) -> list[list[float]]:
+def _state(quantity: str, robot: RobotModel, seed: int) -> list[list[float]]:
     sizes = {"q": robot.nq, "qd": robot.nv, "qdd": robot.nv, "tau": robot.nv}
     rng = np.random.default_rng(seed)
     return [rng.uniform(-2, 2, sizes[name]).tolist() for name in QUANTITIES[quantity].arguments]
 
 
-def _with_scalars(robot: Robot, convert: Callable[[Any], Scalar]) -> Robot:
+def _with_scalars(robot: RobotModel, convert: Callable[[Any], Scalar]) -> RobotModel:
     """The robot with every constant converted."""
 
     def array(x: Any) -> Any:
@@ -338,7 +340,7 @@ def _with_scalars(robot: Robot, convert: Callable[[Any], Scalar]) -> Robot:
 
     return replace(
         robot,
-        rows=tuple(Row(*map(convert, row)) for row in robot.rows),
+        dh=tuple(DHRow(*map(convert, row)) for row in robot.dh),
         drives=tuple(Drive(*map(convert, drive)) for drive in robot.drives),
         m=tuple(map(convert, robot.m)),
         c=tuple(map(array, robot.c)),

@@ -21,11 +21,11 @@ AS_IT_IS = Arrangement()
 
 
 @dataclass(frozen=True)
-class Tracing:
-    """A quantity asked of a robot, whatever the formulation."""
+class Request:
+    """A quantity of a robot to be computed, by whatever formulation."""
 
     robot: RobotModel
-    quantity: str
+    name: str
     kinds: Mapping[str, str]
     """How each group of constants enters."""
     minimal: bool
@@ -33,8 +33,9 @@ class Tracing:
     options: Mapping[str, Any]
 
     @property
-    def asked(self) -> Quantity:
-        return QUANTITIES[self.quantity]
+    def quantity(self) -> Quantity:
+        """What is to be computed."""
+        return QUANTITIES[self.name]
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -42,8 +43,8 @@ class Tracing:
         robot = self.robot
         frames = [(k, f.body, f.pose.R.tolist(), list(f.pose.r)) for k, f in robot.frames.items()]
         return (
-            robot.joint_letters, robot.parent, robot.rows, robot.phi.tolist(), robot.drives,
-            list(robot.g), frames, robot.tool, robot.base_link, self.quantity, dict(self.kinds),
+            robot.joint_letters, robot.parent, robot.dh, robot.phi.tolist(), robot.drives,
+            list(robot.g), frames, robot.tool, robot.base_link, self.name, dict(self.kinds),
             self.minimal, self.wrench, dict(self.options),
         )  # fmt: skip
 
@@ -52,7 +53,8 @@ class Tracing:
         """The arguments of the program: those of a state, and constants."""
         robot = self.robot
         inputs = [
-            Input(name, (robot.nq if name == "q" else robot.nv,)) for name in self.asked.arguments
+            Input(name, (robot.nq if name == "q" else robot.nv,))
+            for name in self.quantity.arguments
         ]
         if self.wrench:
             inputs.append(Input("wrench", (6,)))
@@ -68,8 +70,8 @@ class Tracing:
         named = [group for group, kind in self.kinds.items() if kind == "symbolic"]
         if named or self.robot.symbols:
             raise CompileError(
-                f"{self.quantity} of {self.robot.name!r} has symbolic constants, so it takes no "
-                "time: give them values, or weigh operations"
+                f"{self.name} of {self.robot.name!r} has symbolic constants, so it takes no "
+                "time: give them values, or minimize operations"
             )
 
     def takes(self, entry: Formulation) -> bool:
@@ -82,11 +84,11 @@ class Tracing:
 
     def check(self, entry: Formulation) -> None:
         """Raise if a formulation does not take the options given, or does not hold."""
-        asked = (*self.options, *(["wrench"] if self.wrench else ()))
-        for name in asked:
+        given = (*self.options, *(["wrench"] if self.wrench else ()))
+        for name in given:
             if name not in signature(entry.function).parameters:
                 raise ArmletError(
-                    f"formulation {entry.name!r} of {self.quantity} does not take {name}="
+                    f"formulation {entry.name!r} of {self.name} does not take {name}="
                 )
         for used in (entry, *self._built_on):
             used.check(self.robot)
@@ -96,13 +98,13 @@ class Tracing:
         """Raise if the inertia matrix is inverted, known in numbers, and singular."""
         robot = self.robot
         late = any(self.kinds[group] == "argument" for group in ("geometry", "inertia", "drive"))
-        if self.asked.inverts != "inertia_matrix" or late or robot.symbols:
+        if self.quantity.inverts != "inertia_matrix" or late or robot.symbols:
             return
         i = robot.once("joint_without_inertia", lambda: joint_without_inertia(robot))
         if i is not None:
             raise ModelError(
                 f"joint {robot.joints[i].name!r} of robot {robot.name!r} can move without moving "
-                f"any inertia, so that its inertia matrix has no inverse and {self.quantity} no "
+                f"any inertia, so that its inertia matrix has no inverse and {self.name} no "
                 f"value: give link {robot.links[i]!r} an inertia about the joint's axis, give the "
                 f"drive a rotor inertia, or lock the joint"
             )
@@ -114,12 +116,12 @@ class Tracing:
     def lumps(self, entry: Formulation) -> bool:
         """Whether inertias may be lumped first, and so may sit in any frame."""
         takes = all(used.minimal for used in (entry, *self._built_on))
-        return self.minimal and self.asked.minimal and takes
+        return self.minimal and self.quantity.minimal and takes
 
     def program(self, name: str, arrangement: Arrangement = AS_IT_IS) -> Program:
         """The program of a formulation, for the robot so arranged."""
-        entry = FORMULATIONS[self.quantity][
-            known(name, FORMULATIONS[self.quantity], f"formulation of {self.quantity}")
+        entry = FORMULATIONS[self.name][
+            one_of(name, FORMULATIONS[self.name], f"formulation of {self.name}")
         ]
         self.check(entry)
         inputs = self.inputs
@@ -129,12 +131,12 @@ class Tracing:
             arm = self.robot.with_constants(self._entered(graph, given))
             if self.lumps(entry):
                 arm = lumped(arrangement.of(arm))
-            state = [given[argument] for argument in self.asked.arguments]
+            state = [given[argument] for argument in self.quantity.arguments]
             held = {"wrench": given["wrench"]} if self.wrench else {}
             result = entry.function(arm, *state, **held, **self.options)
             return result if isinstance(result, tuple) else np.array(result, dtype=object)
 
-        return traced(self.quantity, run, inputs)
+        return traced(self.name, run, inputs)
 
     def _entered(self, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
         """The constants that enter a trace as something other than their number."""
@@ -152,33 +154,33 @@ class Tracing:
         return named
 
 
-def tracing_of(
+def request(
     robot: RobotModel,
-    quantity: str,
+    name: str,
     constants: Mapping[str, str],
     minimal: bool,
     options: Mapping[str, Any],
-) -> Tracing:
-    """What is asked for, if it makes sense."""
-    asked = QUANTITIES[known(quantity, QUANTITIES, "quantity")]
+) -> Request:
+    """A request for a quantity of a robot, if it makes sense."""
+    quantity = QUANTITIES[one_of(name, QUANTITIES, "quantity")]
     options = {key: value for key, value in options.items() if value not in (None, False)}
-    for name, value in options.items():
-        if name not in asked.options:
-            raise ArmletError(f"{quantity} does not take {name}=")
-        if name in FORMULATIONS:
-            known(value, FORMULATIONS[name], f"formulation of {name}")
+    for option, value in options.items():
+        if option not in quantity.options:
+            raise ArmletError(f"{name} does not take {option}=")
+        if option in FORMULATIONS:
+            one_of(value, FORMULATIONS[option], f"formulation of {option}")
     for group, kind in constants.items():
-        known(group, dict.fromkeys(GROUPS), "group of constants")
-        known(kind, dict.fromkeys(KINDS), "kind of constant")
+        one_of(group, dict.fromkeys(GROUPS), "group of constants")
+        one_of(kind, dict.fromkeys(KINDS), "kind of constant")
     kinds = {group: constants.get(group, "fixed") for group in GROUPS}
     if not robot.n:
         raise ModelError(f"robot {robot.name!r} has no moving joint: nothing to compute")
-    _check_mass(robot, quantity, asked, kinds)
+    _check_mass(robot, name, kinds)
     wrench = options.pop("wrench", False)
-    return Tracing(robot, quantity, kinds, minimal, wrench, options)
+    return Request(robot, name, kinds, minimal, wrench, options)
 
 
-def known(name: str, table: Mapping[str, Any], kind: str) -> str:
+def one_of(name: str, table: Mapping[str, Any], kind: str) -> str:
     """The name, if it is in the table."""
     if name not in table:
         raise ArmletError(
@@ -187,14 +189,12 @@ def known(name: str, table: Mapping[str, Any], kind: str) -> str:
     return name
 
 
-def _check_mass(
-    robot: RobotModel, quantity: str, asked: Quantity, kinds: Mapping[str, str]
-) -> None:
+def _check_mass(robot: RobotModel, name: str, kinds: Mapping[str, str]) -> None:
     """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
-    if "inertia" in asked.reads and kinds["inertia"] == "fixed" and not robot.symbols:
+    if "inertia" in QUANTITIES[name].reads and kinds["inertia"] == "fixed" and not robot.symbols:
         weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)
         if not weighs:
             raise ModelError(
-                f"robot {robot.name!r} has no masses, so its {quantity} is not known: give its "
+                f"robot {robot.name!r} has no masses, so its {name} is not known: give its "
                 "links an inertia"
             )

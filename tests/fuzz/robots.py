@@ -185,7 +185,7 @@ def peer_deviations(peer, answers, tool, state):
 def large_offsets(robot, tree):
     """Whether a canonical frame is farther from its parent's than the arm is long, in words."""
     size = tree.size()
-    largest = max(abs(x) for row in robot.rows for x in (row.b, row.a, row.d))
+    largest = max(abs(x) for row in robot.dh for x in (row.b, row.a, row.d))
     if largest > LARGEST_OFFSET * size + 1e-12 * extent(tree, np.zeros(robot.n)):
         yield f"an offset is {largest:.2g} m, the joints are {size:.2g} m apart in all"
 

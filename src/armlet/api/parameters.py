@@ -11,7 +11,7 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ModelError
 from armlet.minimal import MinimalParameters, by_rank, check_asked, closed_form, standard_names
 from armlet.robot import RobotModel
-from armlet.tracing import known
+from armlet.tracing import one_of
 
 
 def minimal_parameters(
@@ -60,7 +60,7 @@ def minimal_parameters(
         check_asked(of, rotors, friction)
         standard = standard_names(robot.n, rotors, friction)
         for name in zero:
-            known(name, dict.fromkeys(standard), "parameter")
+            one_of(name, dict.fromkeys(standard), "parameter")
         return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
     if robot.symbols:
         sympy = importlib.import_module("sympy")

@@ -7,8 +7,8 @@ from armlet.errors import ArmletError
 from armlet.graph import Program
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
-from armlet.search import Found, cheapest_program
-from armlet.tracing import known, tracing_of
+from armlet.search import SearchResult, cheapest_program
+from armlet.tracing import one_of, request
 
 
 def formulations(quantity: str) -> dict[str, Formulation]:
@@ -20,7 +20,7 @@ def formulations(quantity: str) -> dict[str, Formulation]:
     >>> armlet.formulations("inertia_matrix")["composite_bodies"].growth
     'n^2'
     """
-    return FORMULATIONS[known(quantity, QUANTITIES, "quantity")]
+    return FORMULATIONS[one_of(quantity, QUANTITIES, "quantity")]
 
 
 def trace(
@@ -30,7 +30,7 @@ def trace(
     *,
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
-    weigh: str = "operations",
+    minimize: str = "operations",
     **options: str | bool | None,
 ) -> Program:
     """The program that computes a quantity of a robot.
@@ -48,7 +48,7 @@ def trace(
         default), "symbolic" (by name, free to compute with) or "argument" (given at run time).
     minimal : bool
         Lump inertias first, which gives the same in fewer operations.
-    weigh : {"operations", "multiplications", "additions", "time"}
+    minimize : {"operations", "multiplications", "additions", "time"}
         What the cheapest program takes least of; the time is measured on this machine.
     **options
         What the quantity takes besides: `wrench=True` makes the tool's wrench on the world an
@@ -67,12 +67,12 @@ def trace(
     >>> armlet.trace(robot, "gravity_torque", constants={"inertia": "symbolic"}).count()
     Count(M=4, A=4, functions=(('cos', 2), ('sin', 2)))
     """
-    tracing = tracing_of(robot, quantity, constants or {}, minimal, options)
+    requested = request(robot, quantity, constants or {}, minimal, options)
     if formulation is not None:
-        if weigh != "operations":
-            raise ArmletError("weigh= is for the search: leave it out where a formulation is named")
-        return tracing.program(formulation)
-    return cheapest_program(tracing, weigh).program
+        if minimize != "operations":
+            raise ArmletError("minimize= is for the search: leave it out if a formulation is named")
+        return requested.program(formulation)
+    return cheapest_program(requested, minimize).program
 
 
 def cheapest(
@@ -81,22 +81,22 @@ def cheapest(
     *,
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
-    weigh: str = "operations",
+    minimize: str = "operations",
     **options: str | bool | None,
-) -> Found:
-    """The cheapest program found for a quantity of a robot, and how it was come by.
+) -> SearchResult:
+    """The cheapest program found for a quantity of a robot, and how it was found.
 
     Formulations, places of the frames' origins on their axes and units of length are tried; the
-    best is simplified. What was found is kept on disk.
+    best is simplified. What was found is cached.
 
     Parameters
     ----------
-    robot, quantity, constants, minimal, weigh, **options
+    robot, quantity, constants, minimal, minimize, **options
         As in `armlet.trace`.
 
     Returns
     -------
-    Found
+    SearchResult
         The program, its formulation and arrangement, and the count after each step.
 
     Examples
@@ -111,8 +111,8 @@ def cheapest(
     units             215
     constants         210
     """
-    tracing = tracing_of(robot, quantity, constants or {}, minimal, options)
-    return cheapest_program(tracing, weigh)
+    requested = request(robot, quantity, constants or {}, minimal, options)
+    return cheapest_program(requested, minimize)
 
 
 def compile(
@@ -123,14 +123,14 @@ def compile(
     dtype: str = "float64",
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
-    weigh: str = "operations",
+    minimize: str = "operations",
     **options: str | bool | None,
 ) -> Kernel:
     """A quantity of a robot as machine code.
 
     Parameters
     ----------
-    robot, quantity, formulation, constants, minimal, weigh, **options
+    robot, quantity, formulation, constants, minimal, minimize, **options
         As in `armlet.trace`; symbolic constants cannot be compiled.
     dtype : {"float64", "float32"}
 
@@ -147,6 +147,12 @@ def compile(
     (7,)
     """
     program = trace(
-        robot, quantity, formulation, constants=constants, minimal=minimal, weigh=weigh, **options
+        robot,
+        quantity,
+        formulation,
+        constants=constants,
+        minimal=minimal,
+        minimize=minimize,
+        **options,
     )
     return Kernel(program, dtype)

@@ -110,7 +110,7 @@ class Quantities(RobotModel):
         out: Triple | None = None,
         threads: int = 1,
     ) -> Triple:
-        """The slopes of the torques, a triple: by qdd (H), by qd (V) and by q (P).
+        """The derivatives of the torques, a triple: by qdd (H), by qd (V) and by q (P).
 
         Returns three arrays of shape (..., n, n): row i is of torque i.
         """
@@ -125,7 +125,7 @@ class Quantities(RobotModel):
         out: Triple | None = None,
         threads: int = 1,
     ) -> Triple:
-        """The slopes of the accelerations under torques tau, a triple: by q, by qd and by tau.
+        """The derivatives of the accelerations under torques tau, a triple: by q, by qd and by tau.
 
         Returns three arrays of shape (..., n, n): row i is of acceleration i.
         """
@@ -175,8 +175,7 @@ class Quantities(RobotModel):
         out: Triple | None = None,
         threads: int = 1,
     ) -> Triple:
-        """The slopes of the torques by a frame's acceleration, velocity and small motion: a
-        triple.
+        """Derivatives of the torques by a frame's acceleration, velocity, small motion: a triple.
 
         Returns three arrays of shape (..., n, 6), columns angular first, base axes. All joints, six
         at most, must move the frame (by default the tool). At singular postures the results are

@@ -6,7 +6,7 @@ import typer
 
 from armlet.errors import ArmletError
 from armlet.models import general_arm, load
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 
 RobotName = Annotated[
     str | None, typer.Argument(help="A catalogue name or a file.", metavar="[ROBOT]")
@@ -16,7 +16,7 @@ GeneralArm = Annotated[
 ]
 
 
-def asked_arm(robot: RobotName, general: GeneralArm) -> Robot:
+def asked_arm(robot: RobotName, general: GeneralArm) -> RobotModel:
     """A robot by name or file, or the general arm."""
     if robot is not None and general is None:
         return load(robot)

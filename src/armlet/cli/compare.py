@@ -19,7 +19,7 @@ from armlet.errors import ArmletError, ModelError, visible
 from armlet.graph import Count
 from armlet.models import load
 from armlet.models.file import check_writable, shown_path, write
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 
 ROWS = 4096
 REPEATS = 5
@@ -84,7 +84,7 @@ def compare(
         console.print(f"wrote {shown_path(html)}", soft_wrap=True)
 
 
-def _run(arm: Robot, quantity: str, name: str | None) -> Run:
+def _run(arm: RobotModel, quantity: str, name: str | None) -> Run:
     """A formulation as it is written, or the cheapest program found."""
     rigid = arm if quantity == "friction_torque" else arm.without_drives()
     counted = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
@@ -110,7 +110,7 @@ def _scale(runs: list[Run]) -> int:
     return max(1, min(max(totals), 4 * min(totals)))
 
 
-def _table(arm: Robot, quantity: str, runs: list[Run]) -> Table:
+def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
     title = f"{arm.name}: {quantity}"
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     table.add_column("formulation", no_wrap=True)
@@ -167,7 +167,7 @@ def escape(text: str) -> str:
     return markup.escape(visible(text))
 
 
-def _page(arm: Robot, quantity: str, runs: list[Run], refused: list[str]) -> str:
+def _page(arm: RobotModel, quantity: str, runs: list[Run], refused: list[str]) -> str:
     """A page of its own, with no reference to anything outside."""
     whole = _scale(runs)
     rows = "".join(

@@ -14,8 +14,8 @@ from armlet.cli.terminal import Terminal, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError, quoted
 from armlet.graph import Count
-from armlet.robot import Robot
-from armlet.search import Found
+from armlet.robot import RobotModel
+from armlet.search import SearchResult
 
 WHAT = {
     "factors": "a b + a c = a (b + c)",
@@ -41,7 +41,7 @@ def count(
     drives: Annotated[
         bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
     ] = False,
-    weigh: Annotated[
+    minimize: Annotated[
         str,
         typer.Option(
             help="What the cheapest program takes least of: operations, "
@@ -82,12 +82,12 @@ def count(
     names = quantity or _moving(drives)
     pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
     rows: list[dict[str, Any]] = []
-    found: dict[str, Found] = {}
+    found: dict[str, SearchResult] = {}
     for name, entry in track(pairs, "counting", transient=True, console=console, disable=as_json):
         asked = arm if name == "friction_torque" else rigid
         try:
             if entry is None:
-                found[name] = cheapest(asked, name, constants=constants, weigh=weigh)
+                found[name] = cheapest(asked, name, constants=constants, minimize=minimize)
                 continue
             every, fewest = (
                 trace(asked, name, entry, constants=constants, minimal=minimal).count()
@@ -111,7 +111,7 @@ def count(
         console.print(_steps(name, arm, found[name]))
 
 
-def _table(title: str, rows: list[dict[str, Any]], found: dict[str, Found]) -> Table:
+def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Table:
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     table.add_column("quantity", no_wrap=True)
     table.add_column("formulation", no_wrap=True)
@@ -135,7 +135,7 @@ def _table(title: str, rows: list[dict[str, Any]], found: dict[str, Found]) -> T
     return table
 
 
-def _steps(quantity: str, arm: Robot, best: Found) -> Table:
+def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
     """What was done to get the cheapest program, and what it gained."""
     table = Table(
         title=f"the cheapest {quantity}", title_justify="left", box=None, header_style="bold",
@@ -154,7 +154,7 @@ def _steps(quantity: str, arm: Robot, best: Found) -> Table:
     return table
 
 
-def _what(step: str, arm: Robot, best: Found) -> str:
+def _what(step: str, arm: RobotModel, best: SearchResult) -> str:
     if step == "frames":
         moved = ", ".join(arm.joint_names[i] for i in best.arrangement.back)
         return f"origins moved back along the axes of {moved}"
@@ -164,7 +164,7 @@ def _what(step: str, arm: Robot, best: Found) -> str:
     return WHAT.get(step, "as it is written, in canonical frames" if first else "its formulation")
 
 
-def _plain(quantity: str, best: Found) -> dict[str, Any]:
+def _plain(quantity: str, best: SearchResult) -> dict[str, Any]:
     steps = [{"step": s.name, "M": s.count.M, "A": s.count.A} for s in best.steps]
     count = best.program.count()
     return {

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from armlet.dynamics import QUANTITIES, definition
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 
 
-def random_states(robot: Robot, quantity: str, count: int) -> list[Any]:
+def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
     """Arrays for the arguments of a quantity, always the same ones."""
     rng = np.random.default_rng(0)
     return [rng.uniform(-2, 2, (count, robot.n)) for _ in QUANTITIES[quantity].arguments]
 
 
-def deviation(robot: Robot, quantity: str, states: Sequence[Any], found: Any) -> float | None:
+def deviation(robot: RobotModel, quantity: str, states: Sequence[Any], found: Any) -> float | None:
     """The largest difference from the definition, relative to the largest entry of the output.
 
     None for a quantity that has no definition of its own.

@@ -14,7 +14,7 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.models import load
 from armlet.models.file import check_folder, shown_path, write
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 
 
 def generate(
@@ -71,7 +71,7 @@ def _once(wanted: Sequence[str]) -> list[tuple[str, str | None]]:
     return [(quantity, formulation or None) for quantity, formulation in pairs]
 
 
-def _function(arm: Robot, quantity: str, formulation: str | None, minimal: bool) -> Function:
+def _function(arm: RobotModel, quantity: str, formulation: str | None, minimal: bool) -> Function:
     entries = formulations(quantity)
     if formulation is None:
         found = cheapest(arm, quantity, minimal=minimal)

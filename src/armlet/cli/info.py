@@ -11,7 +11,7 @@ from rich.text import Text
 
 from armlet.cli.terminal import Terminal, styled
 from armlet.models import load
-from armlet.robot import PHI, Robot
+from armlet.robot import PHI, RobotModel
 
 ANGLES = ("gamma", "alpha", "beta", "theta")
 
@@ -41,7 +41,7 @@ def info(
     console.print(f"frames: {', '.join(arm.frames)}")
 
 
-def _data(arm: Robot) -> dict[str, Any]:
+def _data(arm: RobotModel) -> dict[str, Any]:
     return {
         "name": arm.name,
         "source": arm.source,
@@ -76,7 +76,7 @@ def _number(value: float) -> Text:
     return styled(("·", "dim") if value == 0 else f"{value:.6g}")
 
 
-def _frames(arm: Robot) -> Table:
+def _frames(arm: RobotModel) -> Table:
     """Canonical rows, angles in degrees; columns that are mostly zero only where they are not."""
     rows = arm.dh_table()
     keys = [
@@ -100,7 +100,7 @@ def _range(joint: Any) -> Text:
     return styled(f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}")
 
 
-def _bodies(arm: Robot) -> Table:
+def _bodies(arm: RobotModel) -> Table:
     """Mass and centre of mass in the frames of the file."""
     table = _table("bodies (kg, m; file frames)", ["link"], ["mass", "x", "y", "z"])
     for i, link in enumerate(arm.links):
@@ -110,7 +110,7 @@ def _bodies(arm: Robot) -> Table:
     return table
 
 
-def _drives(arm: Robot) -> Table | None:
+def _drives(arm: RobotModel) -> Table | None:
     if not any(any(drive) for drive in arm.drives):
         return None
     columns = ["rotor inertia", "viscous", "Coulomb", "offset"]

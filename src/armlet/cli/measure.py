@@ -16,7 +16,7 @@ import numpy as np
 from armlet.api import compile, trace
 from armlet.cli.rivals import Rival
 from armlet.dynamics import QUANTITIES
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.engine import host as target
 from armlet.runtime.timing import (
@@ -25,7 +25,7 @@ from armlet.runtime.timing import (
     clock,
     fused_rate,
     native_loop,
-    spreads,
+    time_in_turns,
     vector_operations,
 )
 
@@ -81,7 +81,7 @@ def _versions() -> dict[str, str]:
 
 
 def measured(
-    arm: Robot, quantity: str, rounds: int, host: dict[str, Any], rivals: list[Rival]
+    arm: RobotModel, quantity: str, rounds: int, host: dict[str, Any], rivals: list[Rival]
 ) -> dict[str, Any]:
     """All times of one quantity in seconds a state, those of rivals beside them."""
     kernels = {dtype: compile(arm, quantity, dtype=dtype) for dtype in DTYPES}
@@ -95,14 +95,14 @@ def measured(
         if quantity in rival.calls:
             call = rival.calls[quantity]
             calls[rival.name] = Timed(call.func, (*call.args, *one))
-    call_times = spreads(calls, rounds)
+    call_times = time_in_turns(calls, rounds)
     alone = native_loop(kernels["float64"], states)
     mine = calls["armlet"].function(*one)
     return {
         "operations": {"M": count.M, "A": count.A, "functions": dict(count.functions)},
         "first": first_call(arm, quantity, min(3, rounds)),
         "call": call_times.pop("armlet")._asdict(),
-        "kernel": spreads({"": alone}, rounds)[""]._asdict(),
+        "kernel": time_in_turns({"": alone}, rounds)[""]._asdict(),
         "batch": batches(kernels, quantity, states, rounds, rivals, host),
         "rivals": {
             name: spread._asdict() | {"difference": difference(calls[name], mine)}
@@ -126,7 +126,7 @@ def rows(kernel: Kernel) -> int:
     return int(min(ROWS, max(1, MEMORY // (8 * entries))))
 
 
-def first_call(arm: Robot, quantity: str, rounds: int) -> dict[str, float]:
+def first_call(arm: RobotModel, quantity: str, rounds: int) -> dict[str, float]:
     """Seconds to trace, to compile for one state, and to compile for rows."""
     state = random_states(quantity, arm.n, 1)
     times = []
@@ -207,8 +207,8 @@ def threaded(
         for y in out if isinstance(out, tuple) else (out,):
             y.fill(0)
 
-    one = spreads(calls(1) | {"writing": Timed(written, (), count)}, rounds)
-    two = spreads(calls(2) | {"one": calls(1)["armlet"]}, rounds, threads=2)
+    one = time_in_turns(calls(1) | {"writing": Timed(written, (), count)}, rounds)
+    two = time_in_turns(calls(2) | {"one": calls(1)["armlet"]}, rounds, threads=2)
     writing, alone = one.pop("writing"), two.pop("one")
     undisturbed = alone.median < BUSY * one["armlet"].median
     return {
@@ -231,7 +231,7 @@ def difference(call: Timed, mine: Any) -> float | None:
     """
     theirs = call.function(*call.arguments)
     if isinstance(theirs, tuple):
-        theirs = theirs[::-1]  # Pinocchio's slopes are by q, qd and qdd
+        theirs = theirs[::-1]  # Pinocchio's derivatives are by q, qd and qdd
     mine, theirs = np.array(mine), np.array(theirs)
     if mine.shape != theirs.shape:
         return None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.models.urdf import urdf_text
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 
 Array = np.ndarray[Any, Any]
 
@@ -24,7 +24,7 @@ class Rival(NamedTuple):
     batches: dict[str, Callable[..., None]]
 
 
-def rivals(robot: Robot) -> tuple[list[Rival], list[str]]:
+def rivals(robot: RobotModel) -> tuple[list[Rival], list[str]]:
     """Those that are installed and take the robot, and why the others are left out."""
     found, skipped = [], []
     for name, make in {"Pinocchio": pinocchio, "MuJoCo": mujoco}.items():
@@ -35,7 +35,7 @@ def rivals(robot: Robot) -> tuple[list[Rival], list[str]]:
     return found, skipped
 
 
-def pinocchio(robot: Robot) -> Rival:
+def pinocchio(robot: RobotModel) -> Rival:
     """Pinocchio's Python calls, and its batches in C++."""
     pin = import_module("pinocchio")
     model = pin.buildModelFromXML(urdf_text(robot))
@@ -66,7 +66,7 @@ def pinocchio(robot: Robot) -> Rival:
     return Rival("Pinocchio", calls, batches)
 
 
-def mujoco(robot: Robot) -> Rival:
+def mujoco(robot: RobotModel) -> Rival:
     """MuJoCo's stages, the fewest that give the quantity; limits and contacts off."""
     mj = import_module("mujoco")
     model = mj.MjModel.from_xml_string(urdf_text(robot))

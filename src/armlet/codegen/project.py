@@ -11,7 +11,7 @@ from armlet.codegen.languages import DTYPES, Printer, printer_for
 from armlet.codegen.lower import Lowered, lowered
 from armlet.codegen.selftest import TEST, test_words
 from armlet.graph import Program
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.version import __version__
 
 MARK = "Written by armlet"
@@ -165,7 +165,7 @@ class Form(Template):
 
 
 def project(
-    robot: Robot,
+    robot: RobotModel,
     functions: Sequence[Function],
     target: str = "c",
     dtype: str = "float64",
@@ -211,7 +211,7 @@ def _code(named: Mapping[str, Function], printer: Printer) -> dict[str, str]:
     }
 
 
-def _page(robot: Robot, named: Mapping[str, Function]) -> dict[str, str]:
+def _page(robot: RobotModel, named: Mapping[str, Function]) -> dict[str, str]:
     """What is said of the robot and of its functions."""
     rows = []
     for name, f in named.items():

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from armlet.algebra import cross, solved
-from armlet.robot import BASE, Pose, Robot
+from armlet.robot import BASE, Pose, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, cos_sin, namespace, sign
 
 State = Sequence[Scalar] | Vector
@@ -26,11 +26,11 @@ def homogeneous(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
     return T
 
 
-def poses(robot: Robot, q: State) -> list[Matrix]:
+def poses(robot: RobotModel, q: State) -> list[Matrix]:
     """The 4x4 pose of each body in the base; of the base itself, last, the identity."""
     T = [homogeneous(0, 0, 0)] * (robot.n + 1)
     for i, p in enumerate(robot.parent):
-        row = robot.rows[i]
+        row = robot.dh[i]
         turned, slid = (0, q[i]) if robot.joints[i].kind == "prismatic" else (q[i], 0)
         T[i] = (
             T[p]
@@ -44,7 +44,7 @@ def poses(robot: Robot, q: State) -> list[Matrix]:
 
 
 def motion(
-    robot: Robot, q: State, qd: State, qdd: State, base_acceleration: State
+    robot: RobotModel, q: State, qd: State, qdd: State, base_acceleration: State
 ) -> tuple[list[Matrix], list[Vector], list[Vector], list[Vector], list[Vector]]:
     """ω, ω̇, v and v̇ of each body's origin."""
     T = poses(robot, q)
@@ -65,21 +65,21 @@ def motion(
     return T, w, wd, v, vd
 
 
-def bodies(robot: Robot, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Vector, Matrix]]:
+def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Vector, Matrix]]:
     """First moment and inertia of each body about its own origin, in base axes."""
     for i in range(robot.n):
         R = T[i][:3, :3]
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
 
 
-def ancestors(robot: Robot, i: int) -> Iterator[int]:
+def ancestors(robot: RobotModel, i: int) -> Iterator[int]:
     while i != BASE:
         yield i
         i = robot.parent[i]
 
 
 def inverse_dynamics(
-    robot: Robot, q: State, qd: State, qdd: State, wrench: Vector | None = None
+    robot: RobotModel, q: State, qd: State, qdd: State, wrench: Vector | None = None
 ) -> Vector:
     """d'Alembert: each joint bears, along its axis, the inertial forces of all it carries."""
     T, w, wd, _, vd = motion(robot, q, qd, qdd, -robot.g)
@@ -98,7 +98,7 @@ def inverse_dynamics(
     return np.array(tau)
 
 
-def inertia_matrix(robot: Robot, q: State) -> Matrix:
+def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
     """The matrix of the kinetic energy: column by column, unit speeds of one joint."""
     n = robot.n
     still = [0] * n
@@ -114,44 +114,46 @@ def inertia_matrix(robot: Robot, q: State) -> Matrix:
     return H
 
 
-def bias(robot: Robot, q: State, qd: State) -> Vector:
+def bias(robot: RobotModel, q: State, qd: State) -> Vector:
     return inverse_dynamics(robot, q, qd, [0] * robot.n)
 
 
-def gravity_torque(robot: Robot, q: State) -> Vector:
+def gravity_torque(robot: RobotModel, q: State) -> Vector:
     return inverse_dynamics(robot, q, [0] * robot.n, [0] * robot.n)
 
 
-def forward_dynamics(robot: Robot, q: State, qd: State, tau: State) -> Vector:
+def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vector:
     return solved(inertia_matrix(robot, q), np.array(tau, dtype=object) - bias(robot, q, qd))
 
 
-def linearization(robot: Robot, q: State, qd: State, qdd: State) -> tuple[Matrix, Matrix, Matrix]:
+def linearization(
+    robot: RobotModel, q: State, qd: State, qdd: State
+) -> tuple[Matrix, Matrix, Matrix]:
     """By complex steps: the imaginary part of τ(x + i h) is h ∂τ/∂x to all digits."""
     state = [list(q), list(qd), list(qdd)]
 
-    def slope(part: int, k: int) -> Vector:
+    def derivative(part: int, k: int) -> Vector:
         step = STEP * namespace(q[0]).sqrt(-1 + 0j)
         moved = [list(x) for x in state]
         moved[part][k] = moved[part][k] + step
         return np.array([tau.imag / STEP for tau in inverse_dynamics(robot, *moved)])
 
     P, V, H = (
-        np.array([slope(part, k) for k in range(robot.n)], dtype=object).T for part in range(3)
+        np.array([derivative(part, k) for k in range(robot.n)], dtype=object).T for part in range(3)
     )
     return H, V, P
 
 
 def forward_linearization(
-    robot: Robot, q: State, qd: State, tau: State
+    robot: RobotModel, q: State, qd: State, tau: State
 ) -> tuple[Matrix, Matrix, Matrix]:
     """What keeps the torques while q or q̇ moves, or makes them move by one."""
     H, V, P = linearization(robot, q, qd, forward_dynamics(robot, q, qd, tau))
     return solved(H, -P), solved(H, -V), solved(H, np.eye(robot.n, dtype=int))
 
 
-def state_space(robot: Robot, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
-    """The slopes of (q̇, q̈) by (q, q̇) and by τ."""
+def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
+    """The derivatives of (q̇, q̈) by (q, q̇) and by τ."""
     n = robot.n
     A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
     A[:n, n:] = np.eye(n, dtype=int)
@@ -159,7 +161,7 @@ def state_space(robot: Robot, q: State, qd: State, tau: State) -> tuple[Matrix, 
     return A, B
 
 
-def friction_torque(robot: Robot, qd: State) -> Vector:
+def friction_torque(robot: RobotModel, qd: State) -> Vector:
     return np.array(
         [
             d.viscous * x + d.coulomb * sign(x) + d.offset
@@ -168,7 +170,7 @@ def friction_torque(robot: Robot, qd: State) -> Vector:
     )
 
 
-def base_in_file(robot: Robot) -> Matrix:
+def base_in_file(robot: RobotModel) -> Matrix:
     """The 4x4 pose of the canonical base in the file's."""
     return frame_matrix(robot.frames[robot.base_link].pose.inverse())
 
@@ -179,12 +181,12 @@ def frame_matrix(pose: Pose) -> Matrix:
     return T
 
 
-def forward_kinematics(robot: Robot, q: State, frame: str | None = None) -> Matrix:
+def forward_kinematics(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     body, pose = robot.frame(frame)
     return base_in_file(robot) @ poses(robot, q)[body] @ frame_matrix(pose)
 
 
-def jacobian(robot: Robot, q: State, frame: str | None = None) -> Matrix:
+def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     """Column by column: what the frame does at unit speed of one joint."""
     T, R_file = poses(robot, q), base_in_file(robot)[:3, :3]
     body, pose = robot.frame(frame)
@@ -198,7 +200,7 @@ def jacobian(robot: Robot, q: State, frame: str | None = None) -> Matrix:
     return Jq
 
 
-def energy(robot: Robot, q: State, qd: State) -> tuple[Scalar, Scalar]:
+def energy(robot: RobotModel, q: State, qd: State) -> tuple[Scalar, Scalar]:
     T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
     origin = robot.frames[robot.base_link].pose.r
     kinetic: Scalar = sum(

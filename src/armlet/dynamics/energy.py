@@ -6,7 +6,7 @@ from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, full_sets
-from armlet.robot import BASE, Displacement, Robot, with_base
+from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
@@ -17,7 +17,7 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
     name="velocities",
     walks_twists=True,
 )
-def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
+def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Kinetic and potential energy; the potential is zero with all mass at the base's origin.
 
         T = ½ Σ vᵢ · (mᵢ vᵢ + 2 ωᵢ × cᵢ) + ωᵢ · Jᵢ ωᵢ + (rotor inertia) q̇ᵢ²
@@ -35,7 +35,7 @@ def energy(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
 
 
 def velocities(
-    robot: Robot, X: list[Displacement], qd: Vector
+    robot: RobotModel, X: list[Displacement], qd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
     """ω of each body and v of its frame's origin, in its axes; of the base, last, zero.
 
@@ -55,7 +55,7 @@ def velocities(
     return w, v
 
 
-def potential_energy(robot: Robot, q: Vector) -> Scalar:
+def potential_energy(robot: RobotModel, q: Vector) -> Scalar:
     """- g · (first moment of the whole arm about the base's origin)."""
     X = robot.displacements(q)
     m_hat, c_hat = with_base(robot.m), with_base(robot.c)
@@ -74,7 +74,7 @@ def potential_energy(robot: Robot, q: Vector) -> Scalar:
     minimal=False,
 )
 def energy_regressor(
-    robot: Robot, q: Vector, qd: Vector, parameters: str = "minimal", rotors: bool = False
+    robot: RobotModel, q: Vector, qd: Vector, parameters: str = "minimal", rotors: bool = False
 ) -> Matrix:
     """Y(q, q̇) of two rows with (T, U) = Y φ: column k is the energy of a body of the one φₖ.
 
@@ -87,8 +87,8 @@ def energy_regressor(
     of `robot.phi` in a row, this is `energy`.
 
     Minimal parameters φ' = Λ φ are as good for T, and for U up to a constant. For φ and Λ⁻ φ' make
-    the same torques in all states; so they have the same H, the slope of the torques by q̈, and
-    T = ½ q̇ᵀ H q̇; and the same torques at rest, the slope of U by q. That is so whichever rules
+    the same torques in all states; so they have the same H, the derivative of the torques by q̈, and
+    T = ½ q̇ᵀ H q̇; and the same torques at rest, the derivative of U by q. That is so whichever rules
     made the set.
 
     The constant is the potential of what arrives at the base, and nothing else. A mass on the axis
@@ -113,7 +113,7 @@ def energy_regressor(
     return np.array([[total(phi, energies) for phi in sets] for energies in (T, U)], dtype=object)
 
 
-def weights(robot: Robot, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
+def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
     """g in the axes of each frame, and g · (o - o₀) of its origin o, o₀ that of the file's base."""
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.n + [robot.g]

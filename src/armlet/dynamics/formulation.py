@@ -9,7 +9,7 @@ import numpy as np
 
 from armlet.dynamics.quantities import QUANTITIES
 from armlet.errors import ArmletError, ModelError
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -43,7 +43,7 @@ class Formulation:
     rank: int = UNRANKED
     """Its place in the table of its quantity; the first is the default."""
 
-    def check(self, robot: Robot) -> None:
+    def check(self, robot: RobotModel) -> None:
         """Raise if the formulation does not hold for the robot."""
         if self.topology == "serial" and not robot.is_serial:
             raise ModelError(
@@ -156,7 +156,7 @@ def with_rotors(quantity: str, function: Function) -> Function:
         return function
 
     @wraps(function)
-    def complete(robot: Robot, *state: Any, **options: Any) -> Any:
+    def complete(robot: RobotModel, *state: Any, **options: Any) -> Any:
         rotors = robot.rotor_inertia
         if all(map(is_zero, rotors)):
             return function(robot, *state, **options)
@@ -180,10 +180,10 @@ def inertia_of_rotors(rotors: Sequence[Scalar], H: Matrix, q: Vector) -> Matrix:
 
 
 def slopes_of_rotors(
-    rotors: Sequence[Scalar], slopes: tuple[Matrix, Matrix, Matrix], q: Vector, *rates: Vector
+    rotors: Sequence[Scalar], derivatives: tuple[Matrix, Matrix, Matrix], q: Vector, *rates: Vector
 ) -> tuple[Matrix, Matrix, Matrix]:
     """H, V and P, of which H has the rotors."""
-    H, V, P = slopes
+    H, V, P = derivatives
     return inertia_of_rotors(rotors, H, q), V, P
 
 

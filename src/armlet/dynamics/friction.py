@@ -1,7 +1,7 @@
 """Friction in the drives."""
 
 from armlet.dynamics.formulation import formulation
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector, sign
 
 
@@ -12,7 +12,7 @@ from armlet.scalar import Scalar, Vector, sign
     name="drives",
     walks_twists=True,
 )
-def friction_torque(robot: Robot, qd: Vector) -> list[Scalar]:
+def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
 
     It is what the drive spends on friction, to be added to the inverse dynamics.

@@ -14,11 +14,11 @@ On an arm without such runs `ParallelAxes` is the list of its displacements, and
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
-from armlet.algebra import ZERO, cross, mirror, vector
-from armlet.robot import BASE, Displacement, Robot, Screw, Twist, axial_turn
+from armlet.algebra import ZERO, cross, symmetric, vector
+from armlet.robot import BASE, Displacement, RobotModel, Screw, Twist, axial_turn
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, quarter_turns
 
-NOTHING = mirror(0, 0, 0, 0, 0, 0)
+NOTHING = symmetric(0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _sums(a: CarriedWrench | CarriedBody, b: CarriedWrench | CarriedBody) -> Ite
 class ParallelAxes:
     """How each body of a robot sits in its parent, and in the body that its run starts on."""
 
-    robot: Robot
+    robot: RobotModel
     X: list[Displacement]
     start: list[int]
     """The first body of the run that each body belongs to."""
@@ -96,7 +96,7 @@ class ParallelAxes:
         """A body fixed on body i, as one fixed on its parent."""
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
         if self.continues(i):
-            J_along = mirror(0, 0, 0, 0, 0, J[2, 2])
+            J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
             ahead = self.robot.mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
             return CarriedBody(*self.X[i].body(m, c, J_along), ahead)
         m, c, J = self._joint(i).body(m, c, J)
@@ -132,7 +132,7 @@ class ParallelAxes:
         return rate
 
 
-def parallel_axes(robot: Robot, q: Vector) -> ParallelAxes:
+def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
     """The displacements of a robot with its runs of parallel axes; a body in none is its own."""
     start: list[int] = []
     turn: list[Screw] = []
@@ -153,12 +153,12 @@ def parallel_axes(robot: Robot, q: Vector) -> ParallelAxes:
     return ParallelAxes(robot, robot.displacements(q), start, turn, is_opposite)
 
 
-def _angle(robot: Robot, i: int, q: Vector) -> tuple[Scalar, Scalar]:
+def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     """The angle of joint i, and apart from it a constant that is an exact number of quarter turns.
 
     So the angle of a run is a sum of angles whose sines are already computed.
     """
-    theta = robot.rows[i].theta
+    theta = robot.dh[i].theta
     if not robot.turns[i]:
         return 0, theta
     turned = q[robot.q_of[i]][0]
@@ -172,7 +172,7 @@ def _parallel(mount: Displacement) -> int:
     return 1 if not turns else -1 if is_half else 0
 
 
-def _is_near_base(robot: Robot, i: int) -> bool:
+def _is_near_base(robot: RobotModel, i: int) -> bool:
     """Whether body i sits on the base, or on a body that does."""
     p = robot.parent[i]
     return p == BASE or robot.parent[p] == BASE

@@ -47,11 +47,11 @@ QUANTITIES = {
         inverts="inertia_matrix",
     ),
     "linearization": Quantity(
-        "The slopes of the torques, a triple: by qdd (H), by qd (V) and by q (P).",
+        "The derivatives of the torques, a triple: by qdd (H), by qd (V) and by q (P).",
         ("q", "qd", "qdd"), minimal=True, options=("inverse_dynamics",),
     ),
     "forward_linearization": Quantity(
-        "The slopes of the accelerations under torques tau, a triple: by q, by qd and by tau.",
+        "The derivatives of the accelerations under torques tau, a triple: by q, by qd and by tau.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix",
     ),
@@ -66,7 +66,7 @@ QUANTITIES = {
         inverts="jacobian",
     ),
     "cartesian_linearization": Quantity(
-        "The slopes of the torques by a frame's acceleration, velocity and small motion: a triple.",
+        "Derivatives of the torques by a frame's acceleration, velocity, small motion: a triple.",
         ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
         inverts="jacobian",
     ),

@@ -9,7 +9,7 @@ import numpy as np
 from armlet.algebra import CYCLES, Z_AXIS, ZERO, cross, point_inertia, skew, vector
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
 from armlet.minimal.lumping import augmented
-from armlet.robot import BASE, Body, Displacement, Robot, Twist, with_base
+from armlet.robot import BASE, Body, Displacement, RobotModel, Twist, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 Pair = tuple[Vector, Vector]
@@ -17,7 +17,7 @@ Pair = tuple[Vector, Vector]
 # ------------------------------------------------------------------ outwards: how bodies move
 
 
-def joint_motion(robot: Robot, i: int, rate: Vector) -> Twist:
+def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
     """The twist of joint i at given rates of all joints: the sum of its unit twists, each so fast.
 
     Of velocities it is what the joint adds to the motion of its body, in the body's axes.
@@ -29,7 +29,7 @@ def joint_motion(robot: Robot, i: int, rate: Vector) -> Twist:
 
 
 def angular_motion(
-    robot: Robot, X: list[Displacement], qd: Vector, qdd: Vector
+    robot: RobotModel, X: list[Displacement], qd: Vector, qdd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
     """Angular velocity and acceleration of each body, in its own axes; of the base, last, zero.
 
@@ -54,7 +54,7 @@ def centripetal(w: Vector, r: Vector) -> Vector:
     return cross(w, cross(w, r))
 
 
-def sliding(robot: Robot, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
+def sliding(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
     """What joint i adds to the acceleration of its body's origin: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
@@ -114,7 +114,7 @@ def turning(w: Vector, wd: Vector, around: Scalar | None = None) -> Turning:
 AT_REST = turning(ZERO, ZERO)
 
 
-def turnings(robot: Robot, X: ParallelAxes, qd: Vector, qdd: Vector) -> list[Turning]:
+def turnings(robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector) -> list[Turning]:
     """How each body turns; the base, last, is at rest.
 
     With w the angular half of the joint's unit twist and r the rate at which body i turns about z
@@ -143,7 +143,7 @@ def _is_quarter(mount: Displacement) -> bool:
 
 
 def accelerations(
-    robot: Robot, X: ParallelAxes, turns: list[Turning], qd: Vector, qdd: Vector
+    robot: RobotModel, X: ParallelAxes, turns: list[Turning], qd: Vector, qdd: Vector
 ) -> list[Vector]:
     """The acceleration a of each body's origin, gravity in it as that of the base, last: -g.
 
@@ -164,7 +164,7 @@ def accelerations(
 
 
 def carried_wrenches(
-    robot: Robot, X: ParallelAxes, wrenches: Sequence[CarriedWrench]
+    robot: RobotModel, X: ParallelAxes, wrenches: Sequence[CarriedWrench]
 ) -> list[CarriedWrench]:
     """The wrench that each body takes with all that it carries: (f, t)ₚ += ᵖXᵢ (f, t)ᵢ."""
     total = [*wrenches, CarriedWrench(ZERO, ZERO)]
@@ -173,14 +173,14 @@ def carried_wrenches(
     return total[:BASE]
 
 
-def along_joints(robot: Robot, wrenches: Sequence[CarriedWrench]) -> list[Scalar]:
+def along_joints(robot: RobotModel, wrenches: Sequence[CarriedWrench]) -> list[Scalar]:
     """The joint torques w · t + v · f, given the wrench that each body carries."""
     along = (wrench.along(twists) for twists, wrench in zip(robot.twists, wrenches, strict=True))
     return [*chain.from_iterable(along)]
 
 
 def joint_torques(
-    robot: Robot, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
+    robot: RobotModel, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
 ) -> list[Scalar]:
     """Joint torques τ, given the force f and the moment t about its origin that each body needs.
 
@@ -196,7 +196,7 @@ def joint_torques(
     return along_joints(robot, [*map(CarriedWrench, f[:BASE], t[:BASE])])
 
 
-def tool_wrenches(robot: Robot, wrench: Vector | None) -> list[CarriedWrench]:
+def tool_wrenches(robot: RobotModel, wrench: Vector | None) -> list[CarriedWrench]:
     """The wrench that the tool exerts on the world, on the body it is on, and none on the others.
 
     It is given as (moment, force), in the tool's frame.
@@ -209,7 +209,7 @@ def tool_wrenches(robot: Robot, wrench: Vector | None) -> list[CarriedWrench]:
     return wrenches[:BASE]
 
 
-def augmented_bodies(robot: Robot) -> list[Body]:
+def augmented_bodies(robot: RobotModel) -> list[Body]:
     """Mass, first moment and inertia of each body with the masses beyond its revolute joints.
 
     Those are lumped at the origins of these joints, where they do not depend on q; a body on a
@@ -218,20 +218,20 @@ def augmented_bodies(robot: Robot) -> list[Body]:
     return augmented(robot).bodies
 
 
-def centres(robot: Robot) -> list[Vector]:
+def centres(robot: RobotModel) -> list[Vector]:
     """The centre of mass of each body, in its frame; of one without mass or moment, the origin."""
     return [
         ZERO if all(map(is_zero, (m, *c))) else c / m for m, c in zip(robot.m, robot.c, strict=True)
     ]
 
 
-def central_inertias(robot: Robot) -> list[Matrix]:
+def central_inertias(robot: RobotModel) -> list[Matrix]:
     """The inertia of each body about its centre of mass, in its axes."""
     com = centres(robot)
     return [robot.J[i] - point_inertia(robot.m[i], com[i]) for i in range(robot.nb)]
 
 
-def composite_masses(robot: Robot) -> list[Scalar]:
+def composite_masses(robot: RobotModel) -> list[Scalar]:
     """m̂, the mass of each body and of all it carries."""
     m_hat = with_base(robot.m)
     for i, p in robot.tips_to_base():
@@ -240,7 +240,7 @@ def composite_masses(robot: Robot) -> list[Scalar]:
 
 
 def composites(
-    robot: Robot, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
+    robot: RobotModel, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
 ) -> tuple[list[Vector], list[Matrix]]:
     """ĉ and Ĵ of composite bodies, made of bodies c and J; mass m[i] goes over joint i."""
     X = robot.displacements(q)
@@ -252,7 +252,7 @@ def composites(
 
 
 def columns(
-    robot: Robot, X: Sequence[Displacement], twists: Sequence[Pair], wrenches: Sequence[Pair]
+    robot: RobotModel, X: Sequence[Displacement], twists: Sequence[Pair], wrenches: Sequence[Pair]
 ) -> Matrix:
     """H from the wrench (f, t) that a unit acceleration of each joint alone takes of its body.
 

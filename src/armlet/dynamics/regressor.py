@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from armlet.algebra import ZERO, cross, mirror, vector
+from armlet.algebra import ZERO, cross, symmetric, vector
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import parallel_axes
 from armlet.dynamics.recursions import accelerations, turnings
 from armlet.errors import ArmletError
 from armlet.minimal import closed_form, standard_names
-from armlet.robot import Displacement, Robot
+from armlet.robot import Displacement, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
 
 PARAMETERS = ("minimal", "standard")
@@ -26,7 +26,7 @@ Wrench = tuple[Vector, Vector]
     minimal=False,
 )
 def regressor(
-    robot: Robot,
+    robot: RobotModel,
     q: Vector,
     qd: Vector,
     qdd: Vector,
@@ -63,7 +63,7 @@ def regressor(
     name="unit_bodies",
     minimal=False,
 )
-def gravity_regressor(robot: Robot, q: Vector, parameters: str = "minimal") -> Matrix:
+def gravity_regressor(robot: RobotModel, q: Vector, parameters: str = "minimal") -> Matrix:
     """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters.
 
     At rest it shows fewer of them: its columns are independent for the parameters of gravity
@@ -74,7 +74,7 @@ def gravity_regressor(robot: Robot, q: Vector, parameters: str = "minimal") -> M
 
 
 def full_sets(
-    robot: Robot,
+    robot: RobotModel,
     parameters: str,
     names: Sequence[str],
     rotors: bool = False,
@@ -91,7 +91,7 @@ def full_sets(
 
 
 def torques_of(
-    robot: Robot,
+    robot: RobotModel,
     q: Vector,
     qd: Vector,
     qdd: Vector,
@@ -116,7 +116,7 @@ def torques_of(
     return np.array(columns, dtype=object).reshape(-1, n).T
 
 
-def wrenches(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:
+def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:
     """The force and the moment that a unit of each of the ten parameters of each body needs."""
     X = parallel_axes(robot, q)
     turns = turnings(robot, X, qd, qdd)
@@ -124,7 +124,7 @@ def wrenches(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wren
     units = np.eye(6, dtype=int).tolist()
     return [
         [
-            *((ZERO, turns[i].moment(mirror(*unit))) for unit in units),
+            *((ZERO, turns[i].moment(symmetric(*unit))) for unit in units),
             *((turns[i].Omega[:, k], cross(vector(*units[k][:3]), a[i])) for k in range(3)),
             (a[i], ZERO),
         ]
@@ -145,7 +145,7 @@ def any_of(row: Sequence[Scalar]) -> bool:
     return not all(map(is_zero, row))
 
 
-def column(robot: Robot, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:
+def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:
     """What wrenches on bodies of one path ask of the joints."""
     asked: list[Scalar] = [0] * robot.n
     i = max(wrench)

@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.dynamics.recursions import composite_masses, composites
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix
 
 ROUNDING = 1e-13
@@ -13,7 +13,7 @@ WORST_CONDITION = 1e7
 """Beyond this condition number of a Jacobian its inverse, squared, has no right digit left."""
 
 
-def joint_without_inertia(robot: Robot) -> int | None:
+def joint_without_inertia(robot: RobotModel) -> int | None:
     """The outermost joint that can move without moving any inertia, if there is one.
 
     Its pivot of H, eliminated from the tips inwards at a random posture, is zero: those after it

@@ -34,7 +34,7 @@ class Count:
         """M + A, by which counts are compared."""
         return self.M + self.A
 
-    def weighed(self, weight: Mapping[str, float]) -> float:
+    def cost(self, weight: Mapping[str, float]) -> float:
         """The sum of all operations, each by its weight; what has none counts nothing."""
         others = sum(times * weight.get(name, 0) for name, times in self.functions)
         return self.M * weight["mul"] + self.A * weight["add"] + others

@@ -28,7 +28,7 @@ Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
 """A traced scalar, its operands and its partial derivatives by them."""
 
 
-def slopes(
+def derivatives(
     outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward"
 ) -> np.ndarray[Any, Any]:
     """The matrix of ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
@@ -45,7 +45,7 @@ def slopes(
     return matrix
 
 
-DERIVATIVES[Traced] = slopes
+DERIVATIVES[Traced] = derivatives
 
 
 def _moving(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Traced]) -> list[Node]:
@@ -64,14 +64,14 @@ def _moving(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Traced]) -> l
 def _forward(
     outputs: Sequence[Any], inputs: Sequence[Traced], moving: list[Node]
 ) -> list[dict[int, Any]]:
-    """For each output its slopes by the inputs, as far as they are not zero."""
+    """For each output its derivatives by the inputs, as far as they are not zero."""
     found: dict[int, dict[int, Any]] = {x.index: {x.index: 1} for x in inputs}
     for y, args, partials in moving:
         total = found[y.index] = {}
         for a, partial in zip(args, partials, strict=True):
             if isinstance(a, Traced):
-                for k, slope in found.get(a.index, {}).items():
-                    total[k] = total.get(k, 0) + partial * slope
+                for k, derivative in found.get(a.index, {}).items():
+                    total[k] = total.get(k, 0) + partial * derivative
     return [found.get(y.index, {}) if isinstance(y, Traced) else {} for y in outputs]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from armlet.errors import CompileError, DataError
 from armlet.graph.casadi import matrix_function
 from armlet.graph.count import Count, counted
-from armlet.graph.differentiate import slopes
+from armlet.graph.differentiate import derivatives
 from armlet.graph.graph import OPERATIONS, Graph, Traced, live
 from armlet.graph.inputs import Input, Shape, leading_axes, named_inputs
 
@@ -106,7 +106,7 @@ class Program:
         shape = self.inputs[wrt].shape
         flat = self.replay(graph.copy)
         inputs = [graph.input(wrt, k) for k in range(math.prod(shape))]
-        rows = iter(slopes(flat, inputs, mode))
+        rows = iter(derivatives(flat, inputs, mode))
         outputs = [
             np.array([next(rows) for _ in output.flat], dtype=object).reshape(*output.shape, *shape)
             for output in self.outputs

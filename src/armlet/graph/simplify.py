@@ -52,13 +52,13 @@ def simplified(
     steps["sharing"] = shared
     gains: Gains = []
     before = float("inf")
-    while (weighed := program.count().weighed(weight)) < (1 - WORTHWHILE) * before:
-        before = weighed
+    while (cost := program.count().cost(weight)) < (1 - WORTHWHILE) * before:
+        before = cost
         for name in order:
             if enough():
                 break
             after = steps[name](program)
-            if after.count().weighed(weight) < program.count().weighed(weight):
+            if after.count().cost(weight) < program.count().cost(weight):
                 program = after
                 gains.append((name, program.count()))
     return (eager(program) if gains else program), gains

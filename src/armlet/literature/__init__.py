@@ -10,13 +10,13 @@ from math import pi
 from pathlib import Path
 from typing import Any
 
-from armlet.algebra import mirror
+from armlet.algebra import symmetric
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS
 from armlet.errors import ModelError
 from armlet.graph import Count, Graph, Program, traced
 from armlet.models import general_arm
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Total:
         difference = self.counted(n).total - self.printed(n).total
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
 
-    def arm(self, n: int) -> Robot:
+    def arm(self, n: int) -> RobotModel:
         letters = "".join("P" if i == self.slides else "R" for i in range(1, n + 1))
         arm = general_arm(letters)
         if self.twists == "quarter":
-            arm = replace(arm, rows=tuple(row._replace(alpha=pi / 2) for row in arm.rows))
+            arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
         return arm
 
     def _count(self, name: str, n: int) -> Count:
@@ -89,7 +89,7 @@ def _counted(total: Total, n: int) -> Count:
 
 
 def _program(
-    quantity: str, name: str, arm: Robot, given: str, minimal: bool, options: str
+    quantity: str, name: str, arm: RobotModel, given: str, minimal: bool, options: str
 ) -> Program:
     """The program of a formulation, whole or with something on hand."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in options.split())
@@ -98,14 +98,16 @@ def _program(
         return trace(arm, quantity, name, minimal=minimal, **chosen)
     n, function = arm.n, on_hand[given]
 
-    def with_symbols(graph: Graph) -> Robot:
+    def with_symbols(graph: Graph) -> RobotModel:
         return arm.with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
 
     match given:
         case "composite bodies":
             return traced(
                 quantity,
-                lambda graph, q, c, J: function(with_symbols(graph), q, c, [mirror(*x) for x in J]),
+                lambda graph, q, c, J: function(
+                    with_symbols(graph), q, c, [symmetric(*x) for x in J]
+                ),
                 {"q": (n,), "c_hat": (n, 3), "J_hat": (n, 6)},
             )
         case "bias":

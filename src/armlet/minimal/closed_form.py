@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.algebra import ZERO, mirror, six, vector
+from armlet.algebra import ZERO, symmetric, upper_triangle, vector
 from armlet.errors import ArmletError, ModelError
-from armlet.minimal.lumping import NOTHING, Rule, added, gathered, khalil_gautier, symmetric
+from armlet.minimal.lumping import NOTHING, Rule, added, axially_symmetric, gathered, khalil_gautier
+from armlet.minimal.observability import JointContext, along_z, joint_contexts, vanishes
 from armlet.minimal.parameters import MinimalParameters, as_array, is_number, standard_names
-from armlet.minimal.places import Place, along_z, places, vanishes
-from armlet.robot import BASE, PHI, JointKind, Robot
+from armlet.robot import BASE, PHI, JointKind, RobotModel
 from armlet.robot.displacement import Body
 from armlet.scalar import Matrix, Scalar
 
@@ -18,7 +18,7 @@ NOISE = 1e-14
 """Below this a factor is what rounding left of zero."""
 
 Terms = Mapping[str, Scalar]
-Shows = Callable[[str, Place], Iterator["Shown"]]
+Shows = Callable[[str, JointContext], Iterator["Shown"]]
 
 
 class Shown(NamedTuple):
@@ -63,23 +63,23 @@ def terms_of(x: Any) -> Iterable[tuple[int, Scalar]]:
     return x.terms.items() if isinstance(x, Combination) else ()
 
 
-def lin(joint: JointKind, place: Place, body: Body) -> Body:
+def lin(joint: JointKind, context: JointContext, body: Body) -> Body:
     """What goes over to the parent: of a prismatic joint, all of it (Lin 1994, section 3)."""
-    return body if joint.slides else symmetric(body)
+    return body if joint.slides else axially_symmetric(body)
 
 
-def khalil_gautier_at_rest(joint: JointKind, place: Place, body: Body) -> Body:
+def khalil_gautier_at_rest(joint: JointKind, context: JointContext, body: Body) -> Body:
     """What goes over to the parent: of a prismatic joint, all but a mass that shows.
 
     Gravity does not tell a first moment on the slide from one on what carries it.
     """
-    m, c, J = lin(joint, place, body)
-    stays = any(name == "m" for name, *_ in shown_at_rest(joint.letter, place))
+    m, c, J = lin(joint, context, body)
+    stays = any(name == "m" for name, *_ in shown_at_rest(joint.letter, context))
     return 0 if stays else m, c, J
 
 
 def closed_form(
-    robot: Robot,
+    robot: RobotModel,
     rotors: bool = False,
     friction: bool = False,
     kind: str = "lin",
@@ -108,8 +108,8 @@ def closed_form(
     neither weight nor another joint tells from it; elsewhere it is a parameter of its own.
     Friction adds three a joint.
 
-    The torques against gravity alone (Theorem 4) are the slopes of the potential, to which body i
-    adds -g · (first moment), with gravity g in frame i; so they show
+    The torques against gravity alone (Theorem 4) are the derivatives of the potential, to which
+    body i adds -g · (first moment), with gravity g in frame i; so they show
 
         joint i turns    kx, ky   if g is not along z for every q
         joint i slides   m̂        if g is not across z for every q
@@ -133,29 +133,31 @@ def closed_form(
     return robot.once(key, lambda: _derived(robot, rotors, friction, kind, of))
 
 
-def _derived(robot: Robot, rotors: bool, friction: bool, kind: str, of: str) -> MinimalParameters:
+def _derived(
+    robot: RobotModel, rotors: bool, friction: bool, kind: str, of: str
+) -> MinimalParameters:
     """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
-    place = places(robot, friction)
+    context = joint_contexts(robot, friction)
     at_zero = robot.displacements([0] * robot.nq)
 
     def over(i: int, body: Body) -> Body:
         """What goes over of a body on frame i, in the parent's frame."""
-        return at_zero[i].body(*goes_over[kind](robot.joints[i].motion, place[i], body))
+        return at_zero[i].body(*goes_over[kind](robot.joints[i].motion, context[i], body))
 
-    bodies = constant_parts(robot, place, over, rotors)
+    bodies = constant_parts(robot, context, over, rotors)
     standard = standard_names(robot.n, rotors, friction)
     names, rows, columns = [], [], []
     for i, p in robot.base_to_tips():
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
-        for name, reads, alone in shows(robot.joint_letters[i], place[i]):
+        for name, reads, alone in shows(robot.joint_letters[i], context[i]):
             row = cleaned(sum((k * entries[x] for x, k in reads.items()), Combination({})))
             unit = [alone.get(x, 0) for x in PHI]
             goes = [-x for x in entries_of(over(i, body_of(unit)))] if p != BASE else []
             rows.append(row)
             columns.append(placed(i, unit) | placed(p, goes))
             names.append(f"{name}{i + 1}{'*' if len(row.terms) > 1 else ''}")
-    for row in drive_rows(robot, place, rotors, friction):
+    for row in drive_rows(robot, context, rotors, friction):
         own = max(row.terms)
         rows.append(row)
         columns.append({own: 1})
@@ -177,7 +179,7 @@ def check_asked(of: str, rotors: bool, friction: bool) -> None:
 
 
 def constant_parts(
-    robot: Robot, place: list[Place], over: Callable[[int, Body], Body], rotors: bool
+    robot: RobotModel, context: list[JointContext], over: Callable[[int, Body], Body], rotors: bool
 ) -> list[Body]:
     """m̂, k and U of every composite body, each entry a combination of standard parameters.
 
@@ -193,16 +195,16 @@ def constant_parts(
     at_zero = robot.displacements([0] * robot.nq)
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
-        if rotors and place[i].stands_in and robot.joints[i].letter == "R":
-            add(i, (0, ZERO, mirror(0, 0, 0, 0, 0, rotor)))
-        elif rotors and place[i].stands_in:
+        if rotors and context[i].stands_in and robot.joints[i].letter == "R":
+            add(i, (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
+        elif rotors and context[i].stands_in:
             add(i, (rotor, ZERO, NOTHING))
             add(p, at_zero[i].body(-rotor, ZERO, NOTHING))
     return gathered(robot, over, bodies)
 
 
 def drive_rows(
-    robot: Robot, place: list[Place], rotors: bool, friction: bool
+    robot: RobotModel, context: list[JointContext], rotors: bool, friction: bool
 ) -> Iterator[Combination]:
     """The parameters of the drives that stand for themselves.
 
@@ -210,13 +212,13 @@ def drive_rows(
     """
     n, start = robot.n, 10 * robot.n
     if rotors:
-        yield from (Combination({start + i: 1}) for i in range(n) if not place[i].stands_in)
+        yield from (Combination({start + i: 1}) for i in range(n) if not context[i].stands_in)
     if friction:
         start += n if rotors else 0
         yield from (Combination({start + k: 1}) for k in range(2 * n))
         for i in range(n):
-            weighs = rotors and place[i].stands_in and robot.joints[i].letter == "P"
-            weight = {10 * n + i: place[i].g[2]} if weighs else {}
+            weighs = rotors and context[i].stands_in and robot.joints[i].letter == "P"
+            weight = {10 * n + i: context[i].g[2]} if weighs else {}
             yield cleaned(Combination({start + 2 * n + i: 1} | weight))
 
 
@@ -225,39 +227,39 @@ def placed(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
     return {10 * i + k: x for k, x in enumerate(entries)}
 
 
-def shown(letter: str, place: Place) -> Iterator[Shown]:
+def shown(letter: str, context: JointContext) -> Iterator[Shown]:
     """The parameters of body i that the torques show."""
     if letter == "P":
         yield one("m")
-        if place.spatial:
+        if context.spatial:
             yield from map(one, ("cx", "cy", "cz"))
-        elif place.u is not None and not along_z(place.u):
-            x, y, z = place.u
+        elif context.u is not None and not along_z(context.u):
+            x, y, z = context.u
             across = 1 - z * z
             k1, k2 = (-y, x, 0), (-z * x, -z * y, across)
             for name, k in (("kappa1_", k1), ("kappa2_", k2)):
                 reads = dict(zip(("cx", "cy", "cz"), k, strict=True))
                 yield Shown(name, reads, {key: value / across for key, value in reads.items()})
-    elif not place.spatial:
+    elif not context.spatial:
         yield one("Jzz")
-        if not (place.upright and place.coaxial):
+        if not (context.upright and context.coaxial):
             yield from map(one, ("cx", "cy"))
     else:
         yield Shown("Jxx", {"Jxx": 1, "Jyy": -1}, {"Jxx": 1})
         yield one("Jxy")
-        if vanishes(place.g, 0.0) and place.centre is not None:
-            yield Shown("Jxz", {"Jxz": 1, "cx": place.centre[2]}, {"Jxz": 1})
-            yield Shown("Jyz", {"Jyz": 1, "cy": place.centre[2]}, {"Jyz": 1})
+        if vanishes(context.g, 0.0) and context.centre is not None:
+            yield Shown("Jxz", {"Jxz": 1, "cx": context.centre[2]}, {"Jxz": 1})
+            yield Shown("Jyz", {"Jyz": 1, "cy": context.centre[2]}, {"Jyz": 1})
             yield one("Jzz")
         else:
             yield from map(one, ("Jxz", "Jyz", "Jzz", "cx", "cy"))
 
 
-def shown_at_rest(letter: str, place: Place) -> Iterator[Shown]:
+def shown_at_rest(letter: str, context: JointContext) -> Iterator[Shown]:
     """The parameters of body i that torques against gravity show."""
-    if letter == "P" and not vanishes([v[2] for v in place.pulls], place.weight):
+    if letter == "P" and not vanishes([v[2] for v in context.pulls], context.weight):
         yield one("m")
-    elif letter == "R" and not all(along_z(v, place.weight) for v in place.pulls):
+    elif letter == "R" and not all(along_z(v, context.weight) for v in context.pulls):
         yield from map(one, ("cx", "cy"))
 
 
@@ -268,12 +270,12 @@ def one(name: str) -> Shown:
 
 def body_of(entries: list[Any]) -> Body:
     """Mass, first moment and inertia of ten entries in the order of PHI."""
-    return entries[9], vector(*entries[6:9]), mirror(*entries[:6])
+    return entries[9], vector(*entries[6:9]), symmetric(*entries[:6])
 
 
 def entries_of(body: Body) -> list[Any]:
     m, c, J = body
-    return [*six(J), *c, m]
+    return [*upper_triangle(J), *c, m]
 
 
 def cleaned(x: Combination) -> Combination:

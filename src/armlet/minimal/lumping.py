@@ -3,25 +3,25 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from armlet.algebra import ZERO, mirror, vector
-from armlet.minimal.places import Place, along_z, places
-from armlet.robot import JointKind, Robot
+from armlet.algebra import ZERO, symmetric, vector
+from armlet.minimal.observability import JointContext, along_z, joint_contexts
+from armlet.robot import JointKind, RobotModel
 from armlet.robot.displacement import Body
 
-NOTHING = mirror(0, 0, 0, 0, 0, 0)
+NOTHING = symmetric(0, 0, 0, 0, 0, 0)
 Over = Callable[[int, Body], Body]
 """What of the body on joint i goes over to the parent."""
-Rule = Callable[[JointKind, Place, Body], Body]
+Rule = Callable[[JointKind, JointContext, Body], Body]
 """What of the body on a joint goes over to the parent, in its own frame."""
 
 
-def symmetric(body: Body) -> Body:
+def axially_symmetric(body: Body) -> Body:
     """The part of a body that is symmetric about the z axis: turning it changes nothing."""
     m, c, J = body
-    return m, vector(0, 0, c[2]), mirror(J[1, 1], 0, 0, J[1, 1], 0, 0)
+    return m, vector(0, 0, c[2]), symmetric(J[1, 1], 0, 0, J[1, 1], 0, 0)
 
 
-def khalil_gautier(joint: JointKind, place: Place, body: Body) -> Body:
+def khalil_gautier(joint: JointKind, context: JointContext, body: Body) -> Body:
     """What of a body its joint moves without a trace in the torques (Gautier and Khalil 1990).
 
     A revolute joint cannot tell a body that is symmetric about its axis from one fixed on the
@@ -31,9 +31,9 @@ def khalil_gautier(joint: JointKind, place: Place, body: Body) -> Body:
     """
     if joint.slides:
         _, c, J = body
-        is_straight = not place.spatial and along_z(place.u)
+        is_straight = not context.spatial and along_z(context.u)
         body = 0, c if is_straight else ZERO, J
-    return symmetric(body) if joint.turns else body
+    return axially_symmetric(body) if joint.turns else body
 
 
 def mass_at_origin(joint: JointKind, body: Body) -> Body:
@@ -41,7 +41,7 @@ def mass_at_origin(joint: JointKind, body: Body) -> Body:
     return (0 if joint.slides else body[0]), ZERO, NOTHING
 
 
-def gathered(robot: Robot, over: Over, bodies: Sequence[Body]) -> list[Body]:
+def gathered(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
     """Every body with what those on it hand over, in its frame; what it hands over is still in."""
     total = [*bodies, (0, ZERO, NOTHING)]
     for i, p in robot.tips_to_base():
@@ -59,7 +59,7 @@ def less(a: Body, b: Body) -> Body:
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-def handed_over(robot: Robot, part: Over) -> Robot:
+def handed_over(robot: RobotModel, part: Over) -> RobotModel:
     """The robot with a part of each body, in its own frame, lumped into its parent at q = 0.
 
     What arrives at the base is dropped.
@@ -70,7 +70,7 @@ def handed_over(robot: Robot, part: Over) -> Robot:
     return replace(robot, m=m, c=c, J=J)
 
 
-def lumped(robot: Robot) -> Robot:
+def lumped(robot: RobotModel) -> RobotModel:
     """The robot with what its joints do not show lumped into the parents: `khalil_gautier`.
 
     It leaves seven parameters of a body on a revolute joint,
@@ -80,12 +80,12 @@ def lumped(robot: Robot) -> Robot:
     and of one on a prismatic joint m and c, or m alone. Torques stay the same; energies and
     reactions do not.
     """
-    place = places(robot)
+    context = joint_contexts(robot)
     return handed_over(
-        robot, lambda i, body: khalil_gautier(robot.joints[i].motion, place[i], body)
+        robot, lambda i, body: khalil_gautier(robot.joints[i].motion, context[i], body)
     )
 
 
-def augmented(robot: Robot) -> Robot:
+def augmented(robot: RobotModel) -> RobotModel:
     """The robot with the mass beyond each revolute joint lumped at the joint's origin."""
     return handed_over(robot, lambda i, body: mass_at_origin(robot.joints[i].motion, body))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet.errors import DataError
-from armlet.robot import PHI, Drive, Robot
+from armlet.robot import PHI, Drive, RobotModel
 from armlet.scalar import Scalar, is_zero, namespace
 
 Writer = Callable[[Any], str]
@@ -27,7 +27,7 @@ def standard_names(n: int, rotors: bool = False, friction: bool = False) -> tupl
     )
 
 
-def standard_values(robot: Robot, names: Sequence[str]) -> NDArray[Any]:
+def standard_values(robot: RobotModel, names: Sequence[str]) -> NDArray[Any]:
     """The values of standard parameters of a robot, in the order of their names."""
     known = robot.constants("inertia") | {
         f"{key}{i + 1}": value
@@ -62,7 +62,7 @@ class MinimalParameters:
     'cx1 + m2'
     """
 
-    robot: Robot
+    robot: RobotModel
     kind: str
     """Whose set it is: "lin", "khalil_gautier", or "rank" for one found numerically."""
     names: tuple[str, ...]

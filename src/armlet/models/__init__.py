@@ -20,7 +20,7 @@ from armlet.models.rounding import warn_of_rounded_angles
 from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
-from armlet.robot import TOLERANCE, Description, Link, Robot, assembled, described
+from armlet.robot import TOLERANCE, Description, Link, RobotModel, assembled, described
 from armlet.robot.check import check
 from armlet.robot.parts import MAX_SIZE
 from armlet.scalar import Vector
@@ -36,7 +36,7 @@ def load(
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
-) -> Robot:
+) -> RobotModel:
     """The robot of the catalogue or of a file; `armlet.load` has the arguments."""
     _check_tolerance(tolerance)
     lock = _checked_lock(lock)
@@ -143,7 +143,7 @@ def from_dh(
     gravity: Sequence[float] = EARTH,
     inertia: Sequence[tuple[float, Sequence[float], Any]] | None = None,
     name: str = "arm",
-) -> Robot:
+) -> RobotModel:
     """A serial arm from DH parameters; `armlet.Robot.from_dh` has the arguments."""
     check_convention(convention, "from_dh")
     if not isinstance(name, str):
@@ -203,12 +203,12 @@ def _dh_link(name: str, body: Any, subject: str) -> Link:
         ) from None
 
 
-def lock(robot: Robot, values: Mapping[str, float]) -> Robot:
+def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
     """The robot with some joints fixed, each at a value; their bodies merge into those before."""
     return assembled(described(robot), _checked_lock(values))
 
 
-def subchain(robot: Robot, tip: str) -> Robot:
+def subchain(robot: RobotModel, tip: str) -> RobotModel:
     """The serial arm from the base to a frame, which becomes its tool, without other branches."""
     kept = set(robot.path(robot.frame(tip).body))
     whole = described(robot)
@@ -219,7 +219,7 @@ def subchain(robot: Robot, tip: str) -> Robot:
     return assembled(Description(robot.name, links, joints, whole.gravity, tip, robot.source))
 
 
-def to_urdf(robot: Robot, path: str | Path) -> None:
+def to_urdf(robot: RobotModel, path: str | Path) -> None:
     """Write the robot as URDF, in the frames of the file it came from.
 
     URDF holds no gravity: a robot under another than (0, 0, -9.81) needs it given again on loading.
@@ -227,7 +227,7 @@ def to_urdf(robot: Robot, path: str | Path) -> None:
     write(Path(path), urdf_text(robot))
 
 
-def to_toml(robot: Robot, path: str | Path) -> None:
+def to_toml(robot: RobotModel, path: str | Path) -> None:
     """Write the robot in armlet's own format, in the frames of the file it came from."""
     write(Path(path), toml_text(robot))
 

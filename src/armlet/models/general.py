@@ -2,31 +2,31 @@
 
 from armlet.algebra import vector
 from armlet.errors import ModelError, quoted
-from armlet.robot import BASE, PHI, Drive, Frame, Joint, Robot, Row
+from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, RobotModel
 from armlet.robot.pose import HERE
 from armlet.robot.robot import bodies_of
 from armlet.scalar import Symbol
 
 
-def general_arm(joints: str) -> Robot:
+def general_arm(joints: str) -> RobotModel:
     """The general serial manipulator of the papers: every constant a symbol."""
     if not isinstance(joints, str) or not joints or set(joints) - {"R", "P"}:
         raise ModelError(f"joints is {quoted(joints)}: expected letters R and P, such as 'RRPRRR'")
     n = len(joints)
 
-    def row(i: int, letter: str) -> Row:
+    def row(i: int, letter: str) -> DHRow:
         alpha, a, d, theta = (Symbol(f"{key}{i}") for key in ("alpha", "a", "d", "theta"))
-        return Row(0, 0, alpha, a, *((0, theta) if letter == "P" else (d, 0)))
+        return DHRow(0, 0, alpha, a, *((0, theta) if letter == "P" else (d, 0)))
 
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]
-    return Robot(
+    return RobotModel(
         name=f"general {joints}",
         joints=tuple(
             Joint(f"joint{i}", "prismatic" if letter == "P" else "revolute")
             for i, letter in numbered
         ),
         parent=tuple(range(-1, n - 1)),
-        rows=tuple(row(i, letter) for i, letter in numbered),
+        dh=tuple(row(i, letter) for i, letter in numbered),
         drives=(Drive(),) * n,
         g=vector(0, 0, Symbol("gz")),
         links=tuple(f"link{i}" for i, _ in numbered),

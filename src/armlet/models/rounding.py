@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from math import ceil, log10
 
 from armlet.errors import ModelWarning
-from armlet.robot import Description, Robot, assembled
+from armlet.robot import Description, RobotModel, assembled
 from armlet.scalar import QUARTER, quarter_turns
 
 NEAR = 1e-5
@@ -17,10 +17,10 @@ SAME = 1e-13
 
 
 def warn_of_rounded_angles(
-    robot: Robot, description: Description, lock: Mapping[str, float]
+    robot: RobotModel, description: Description, lock: Mapping[str, float]
 ) -> None:
     """Say so if angles look rounded, what that costs, and how to take them for exact."""
-    angles = [x for row in robot.rows for x in (row.gamma, row.alpha, row.beta, row.theta)]
+    angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:
         return

@@ -10,11 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from armlet.algebra import mirror, six
+from armlet.algebra import symmetric, upper_triangle
 from armlet.errors import ModelError, quoted, shown
 from armlet.models.dh import check_angles, check_convention, checked_row, dh_connection
 from armlet.models.file import contents
-from armlet.robot import Connection, Description, Drive, Limits, Link, Pose, Robot, described, pose
+from armlet.robot import (
+    Connection,
+    Description,
+    Drive,
+    Limits,
+    Link,
+    Pose,
+    RobotModel,
+    described,
+    pose,
+)
 from armlet.robot.description import Mesh
 from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
@@ -247,7 +257,7 @@ def _link(body: Table, unit: float) -> Link:
         name=body.text("name"),
         mass=body.number("mass", 0.0),
         com=body.numbers("com", 3, (0.0, 0.0, 0.0)),
-        inertia=mirror(*body.numbers("inertia", 6, (0.0,) * 6)).astype(float),
+        inertia=symmetric(*body.numbers("inertia", 6, (0.0,) * 6)).astype(float),
         meshes=_meshes(body, unit),
         as_published=body.flag("as_published"),
         where=body.where,
@@ -266,7 +276,7 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
 # ---------------------------------------------------------------------------------- writing
 
 
-def toml_text(robot: Robot) -> str:
+def toml_text(robot: RobotModel) -> str:
     """The robot in armlet's own format: the file's frames, by pose and axis, in radians."""
     description = described(robot)
     links = {link.name: link for link in description.links}
@@ -292,7 +302,7 @@ def _body_lines(joint: Connection, link: Link) -> list[str]:
     if np.any(joint.point):
         lines.append(f"point = {_list(joint.point)}")
     lines += [f"mass = {_number(link.mass)}", f"com = {_list(link.com)}"]
-    lines += [f"inertia = {_list(six(link.inertia))}"]
+    lines += [f"inertia = {_list(upper_triangle(link.inertia))}"]
     for key, values, default in (
         ("limits", joint.limits, Limits()), ("drive", joint.drive, Drive()),
     ):  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from armlet.algebra import mirror, six
+from armlet.algebra import symmetric, upper_triangle
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.xml import Element, numbers, read_xml
 from armlet.robot import (
@@ -20,7 +20,7 @@ from armlet.robot import (
     Limits,
     Link,
     Pose,
-    Robot,
+    RobotModel,
     described,
     pose,
 )
@@ -102,7 +102,7 @@ def _link(element: Element) -> Link:
     mass = inertial.need("mass", subject).number("value")
     tensor = inertial.need("inertia", subject)
     at = _origin(inertial.first("origin"))
-    I = mirror(*(tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
+    I = symmetric(*(tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
     return Link(name, mass, at.r, at.R @ I.astype(float) @ at.R.T, meshes, element.where)
 
 
@@ -218,7 +218,7 @@ def _value(element: Element, *tags: str) -> float | None:
 # ---------------------------------------------------------------------------------- writing
 
 
-def urdf_text(robot: Robot) -> str:
+def urdf_text(robot: RobotModel) -> str:
     """The robot as URDF: the file's links and frames, merged bodies as one."""
     description = _on_axes(described(robot))
     _check_characters(description)
@@ -292,7 +292,9 @@ def _origin_line(indent: str, at: Pose) -> str:
 def _link_lines(link: Link) -> list[str]:
     inside = []
     if link.mass or np.any(link.inertia):
-        entries = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), six(link.inertia), strict=True)
+        entries = zip(
+            ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), upper_triangle(link.inertia), strict=True
+        )
         tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
         inside += [
             "    <inertial>",

@@ -4,12 +4,9 @@ from armlet.robot.arrangement import Arrangement
 from armlet.robot.description import Connection, Description, Link, assembled, described
 from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
 from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
-from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Limits, Row, with_base
+from armlet.robot.parts import BASE, PHI, DHRow, Drive, Frame, Joint, Limits, with_base
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel
-
-Robot = RobotModel
-"""The name that formulations and loaders use for it."""
 
 __all__ = [
     "BASE",
@@ -20,6 +17,7 @@ __all__ = [
     "Arrangement",
     "Body",
     "Connection",
+    "DHRow",
     "Description",
     "Displacement",
     "Drive",
@@ -29,9 +27,7 @@ __all__ = [
     "Limits",
     "Link",
     "Pose",
-    "Robot",
     "RobotModel",
-    "Row",
     "Screw",
     "Twist",
     "assembled",

@@ -37,7 +37,7 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
 
     The offset goes over to the bodies that they carry, as their b.
     """
-    rows = list(robot.rows)
+    rows = list(robot.dh)
     m, c, J, frames = list(robot.m), list(robot.c), list(robot.J), dict(robot.frames)
     for i in bodies:
         d = rows[i].d
@@ -50,7 +50,7 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
             if body == i:
                 r = np.array([*pose.r[:2], pose.r[2] + d], dtype=object)
                 frames[name] = Frame(i, pose._replace(r=r))
-    return replace(robot, rows=tuple(rows), m=tuple(m), c=tuple(c), J=tuple(J), frames=frames)
+    return replace(robot, dh=tuple(rows), m=tuple(m), c=tuple(c), J=tuple(J), frames=frames)
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
@@ -66,9 +66,9 @@ def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
 
     return replace(
         robot,
-        rows=tuple(
+        dh=tuple(
             row._replace(b=measured(row.b), a=measured(row.a), d=measured(row.d))
-            for row in robot.rows
+            for row in robot.dh
         ),
         m=tuple(m * unit * unit for m in robot.m),
         c=tuple(c * unit for c in robot.c),

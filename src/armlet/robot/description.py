@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from armlet.algebra import mirror, point_inertia, six, vector
+from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Drive, Frame, Joint, Limits
@@ -120,10 +120,10 @@ def assembled(
         name=description.name,
         joints=tuple(Joint(j.name, j.kind, j.limits) for j in moving),
         parent=tuple(mount.parent for mount in mounts),
-        rows=tuple(rows),
+        dh=tuple(rows),
         m=tuple(float(x) for x in m[:n]),
         c=tuple(vector(*x.tolist()) for x in c[:n]),
-        J=tuple(mirror(*map(float, six(x))) for x in J[:n]),
+        J=tuple(symmetric(*map(float, upper_triangle(x))) for x in J[:n]),
         drives=tuple(j.drive for j in moving),
         g=vector(*g.tolist()),
         links=tuple(j.child for j in moving),

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.robot.parts import BASE, Row
+from armlet.robot.parts import BASE, DHRow
 from armlet.robot.pose import HERE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 
@@ -86,7 +86,7 @@ class Chooser:
         for i in reversed(range(len(mounts))):
             self._anchor(i)
         self.own: dict[int, Pose] = {}
-        self.rows: dict[int, Row] = {}
+        self.dh: dict[int, DHRow] = {}
         first = self.main.get(BASE, 0)
         for i in sorted(range(len(mounts)), key=lambda i: i != first):
             self._place(i)
@@ -193,7 +193,7 @@ class Chooser:
         e_tilted = c_b * e + s_b * (s_a * y - c_a * z_p)
         x = self._outward(i, Line(z, origin), e_tilted)
         self.own[i] = Pose(np.column_stack([x, np.cross(z, x), z]), origin)
-        self.rows[i] = Row(
+        self.dh[i] = DHRow(
             gamma=self._angle_about(z_p, x_p, e),
             b=self._length((start - o_p) @ z_p, scale),
             alpha=alpha,
@@ -213,7 +213,7 @@ class Chooser:
         x = self._outward(i, Line(line.axis, origin), base_y if along_x else base_x)
         self.own[i] = Pose(np.column_stack([x, np.cross(line.axis, x), line.axis]), origin)
         self.own[BASE] = mount.pose @ self.own[i]
-        self.rows[i] = Row(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        self.dh[i] = DHRow(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def _angle(self, angle: float) -> float:
         return round_angle(angle, self.tolerance)
@@ -227,7 +227,7 @@ class Chooser:
         return float(x) if abs(x) > self.tolerance * scale else 0.0
 
 
-def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[Row], list[Pose]]:
+def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], list[Pose]]:
     """The row of each body, and the pose of each canonical frame in the file's, the base's last.
 
     Parents come before their children.
@@ -236,7 +236,7 @@ def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[Row], lis
         return [], [HERE]
     chosen = Chooser(mounts, tolerance)
     n = len(mounts)
-    return [chosen.rows[i] for i in range(n)], [chosen.own[i] for i in (*range(n), BASE)]
+    return [chosen.dh[i] for i in range(n)], [chosen.own[i] for i in (*range(n), BASE)]
 
 
 def main_children(parent: Sequence[int]) -> dict[int, int]:

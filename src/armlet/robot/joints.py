@@ -9,7 +9,7 @@ from armlet.robot.displacement import Screw, axial_turn
 from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 if TYPE_CHECKING:
-    from armlet.robot.parts import Row
+    from armlet.robot.parts import DHRow
 
 
 class Twist(NamedTuple):
@@ -35,7 +35,7 @@ class JointKind(NamedTuple):
     letter: str
     nq: int
     """How many positions it has."""
-    screws: Callable[["Row", Sequence[Scalar]], tuple[Screw, ...]]
+    screws: Callable[["DHRow", Sequence[Scalar]], tuple[Screw, ...]]
     """Its displacement, after the mount: a product of screws of the row's theta and d, and of q."""
     twists: tuple[Twist, ...]
     """A unit twist for each of its velocities, constant in the body's axes."""

@@ -25,7 +25,7 @@ MAX_SIZE = 1e50
 """Larger numbers are no lengths, masses or accelerations, and their products overflow."""
 
 
-class Row(NamedTuple):
+class DHRow(NamedTuple):
     """Where a body sits in its parent when its joint is at zero.
 
     A turn gamma about and slide b along the parent's z, a turn alpha about and slide a along the

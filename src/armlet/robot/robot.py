@@ -9,11 +9,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.algebra import mirror, point_inertia, six, vector
+from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.robot.arrays import checked, hashable, read_only
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
-from armlet.robot.parts import BASE, PHI, Drive, Frame, Joint, Row
+from armlet.robot.parts import BASE, PHI, DHRow, Drive, Frame, Joint
 from armlet.robot.pose import Pose
 from armlet.robot.tree import Tree
 from armlet.scalar import (
@@ -41,7 +41,7 @@ class RobotModel(Tree):
     name: str
     joints: tuple[Joint, ...]
     parent: tuple[int, ...]
-    rows: tuple[Row, ...]
+    dh: tuple[DHRow, ...]
     m: tuple[Scalar, ...]
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
@@ -86,7 +86,7 @@ class RobotModel(Tree):
     @cached_property
     def phi(self) -> NDArray[Any]:
         """The inertial parameters, one row per body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
-        rows = [[*six(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
+        rows = [[*upper_triangle(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
         return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.nb, 10))
 
@@ -107,7 +107,7 @@ class RobotModel(Tree):
         return [
             Displacement((*mount, *joint.motion.screws(row, q[at])))
             for mount, joint, row, at in zip(
-                self.mounts, self.joints, self.rows, self.q_of, strict=True
+                self.mounts, self.joints, self.dh, self.q_of, strict=True
             )
         ]
 
@@ -120,7 +120,7 @@ class RobotModel(Tree):
                 Screw(0, *cos_sin(row.alpha), row.a),
                 Screw(1, *cos_sin(row.beta), 0),
             )
-            for row in self.rows
+            for row in self.dh
         )
 
     def frame(self, name: str | None = None) -> Frame:
@@ -146,7 +146,7 @@ class RobotModel(Tree):
             case "geometry":
                 named = {
                     f"{key}{i + 1}": value
-                    for i, row in enumerate(self.rows)
+                    for i, row in enumerate(self.dh)
                     for key, value in row._asdict().items()
                     if quarter_turns(value) is None or (key in ("b", "a", "d") and value != 0)
                 }
@@ -187,7 +187,7 @@ class RobotModel(Tree):
         ]
         return replace(
             self,
-            rows=tuple(renewed(row, i) for i, row in enumerate(self.rows)),
+            dh=tuple(renewed(row, i) for i, row in enumerate(self.dh)),
             drives=tuple(renewed(drive, i) for i, drive in enumerate(self.drives)),
             g=vector(*(named.get(k, v) for k, v in zip(("gx", "gy", "gz"), self.g, strict=True))),
             **bodies_of(phi),
@@ -240,7 +240,7 @@ class RobotModel(Tree):
         wanted = "3x3 or the six entries xx xy xz yy yz zz"
         given = np.zeros(6) if inertia is None else inertia
         I = checked(given, "the payload's inertia", wanted, (3, 3), (6,))
-        I = mirror(*I) if I.shape == (6,) else I
+        I = symmetric(*I) if I.shape == (6,) else I
         at_com = checked(com, "the payload's com", "three coordinates", (3,))
         added = checked(mass, "the payload's mass", "one number", ()).item()
         if isinstance(added, int | float) and added < 0:
@@ -264,7 +264,7 @@ class RobotModel(Tree):
                 "parent": self.base_link if p == BASE else self.links[p],
                 **row._asdict(),
             }
-            for joint, p, row in zip(self.joints, self.parent, self.rows, strict=True)
+            for joint, p, row in zip(self.joints, self.parent, self.dh, strict=True)
         ]
 
     # ------------------------------------------------------------------ plain data
@@ -310,5 +310,5 @@ def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
     return {
         "m": tuple(row[9] for row in phi),
         "c": tuple(vector(*row[6:9]) for row in phi),
-        "J": tuple(mirror(*row[:6]) for row in phi),
+        "J": tuple(symmetric(*row[:6]) for row in phi),
     }

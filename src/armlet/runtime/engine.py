@@ -168,7 +168,7 @@ def compiled(text: str, *functions: str) -> Code:
     found = in_llvm(_cached, key, functions)
     if found is None:
         quick = lines < LONG
-        with nullcontext() if quick else working(f"compiling {lines} lines for this machine"):
+        with nullcontext() if quick else status(f"compiling {lines} lines for this machine"):
             found = in_llvm(_built, key, text, functions)
     code: Code = found
     return code
@@ -214,7 +214,7 @@ def _loaded(built: bytes, functions: Sequence[str]) -> Code:
     return code
 
 
-def working(what: str) -> AbstractContextManager[Any]:
+def status(what: str) -> AbstractContextManager[Any]:
     """A line on the terminal while something long is done."""
     if not sys.stderr.isatty():
         return nullcontext()

@@ -54,7 +54,7 @@ class Timed(NamedTuple):
         return Timer(call, timer=clock, globals={"f": self.function, **given})
 
 
-def spreads(calls: Mapping[str, Timed], rounds: int, threads: int = 1) -> dict[str, Spread]:
+def time_in_turns(calls: Mapping[str, Timed], rounds: int, threads: int = 1) -> dict[str, Spread]:
     """The seconds a state of each call, all timed in turns.
 
     One thread is timed by the processor time that it takes, on one core, so that other processes
@@ -198,4 +198,4 @@ def _rate(
     code = compiled(module(host("float64"), text), "loop")
     out = np.zeros(16)
     call = Timed(_function(code, "loop", 1), (out.ctypes.data, TURNS), TURNS)
-    return 1 / spreads({"loop": call}, rounds)["loop"].median
+    return 1 / time_in_turns({"loop": call}, rounds)["loop"].median

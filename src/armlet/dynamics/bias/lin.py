@@ -6,11 +6,11 @@ from armlet.algebra import ZERO, cross, skew
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin import BaseReferred, base_referred
 from armlet.dynamics.inertia.lin import lin as inertia_matrix
-from armlet.robot import BASE, Robot
+from armlet.robot import BASE, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-def with_inertia(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
+def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
     """H and b together: the published count of b is what it takes beyond H."""
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
@@ -22,7 +22,7 @@ def with_inertia(robot: Robot, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
     minimal=False,
     given={"inertia matrix": with_inertia},
 )
-def lin(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
+def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Bias torques b(q, q̇), by composite bodies about a reference common to all.
 
     With d of `couplings`, and in the frame of body j the gravity g, the force e that goes with a
@@ -59,8 +59,8 @@ def lin(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
     return b
 
 
-def coefficients(robot: Robot, q: Vector) -> Matrix:
-    """Dₘₖⱼ, the slopes in bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity): Christoffel's symbols of the first kind.
+def coefficients(robot: RobotModel, q: Vector) -> Matrix:
+    """Dₘₖⱼ, the factors in bₘ = Σ Dₘₖⱼ q̇ₖ q̇ⱼ + (gravity): Christoffel's symbols of the first kind.
 
     With w of joint k in the frame that d is in, and k before j or j itself (45), (47):
 
@@ -83,7 +83,7 @@ def coefficients(robot: Robot, q: Vector) -> Matrix:
     return D
 
 
-def couplings(robot: Robot, known: BaseReferred) -> list[dict[int, Vector]]:
+def couplings(robot: RobotModel, known: BaseReferred) -> list[dict[int, Vector]]:
     """dₘⱼ in the frame of body j, under [j][m], for the joints m before j.
 
     With the twist (w, v) of a joint about the reference, a turning one's (z, -ŝ) and a sliding
@@ -102,7 +102,7 @@ def couplings(robot: Robot, known: BaseReferred) -> list[dict[int, Vector]]:
     return d
 
 
-def twist(robot: Robot, known: BaseReferred, j: int, m: int) -> tuple[Vector, Vector]:
+def twist(robot: RobotModel, known: BaseReferred, j: int, m: int) -> tuple[Vector, Vector]:
     """The unit twist of joint m about the reference, in the frame of body j."""
     z = known.z[j][m]
     return robot.turns[m] * z, robot.slides[m] * z - known.s_hat[j][m]

@@ -3,7 +3,7 @@ accelerate, or does not move. The zeros are exact, so nothing is computed with t
 
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inverse.newton_euler import newton_euler
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
@@ -15,7 +15,7 @@ from armlet.scalar import Scalar, Vector
     rank=1,
     walks_twists=True,
 )
-def bias(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
+def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Coriolis, centrifugal and gravity torques b(q, q̇): what q̈ = 0 takes."""
     return newton_euler(robot, q, qd, [0] * robot.nv)
 
@@ -28,6 +28,6 @@ def bias(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
     rank=1,
     walks_twists=True,
 )
-def gravity_torque(robot: Robot, q: Vector) -> list[Scalar]:
+def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
     """Gravity torques g(q): what holds the arm still."""
     return newton_euler(robot, q, [0] * robot.nv, [0] * robot.nv)

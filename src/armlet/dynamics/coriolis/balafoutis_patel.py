@@ -2,7 +2,7 @@
 
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71 as linearization
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -12,7 +12,7 @@ from armlet.scalar import Matrix, Vector
     growth="n^2",
     rank=1,
 )
-def balafoutis_patel_71(robot: Robot, q: Vector, qd: Vector) -> Matrix:
+def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """Christoffel's C(q, q̇), with C q̇ + g(q) the bias, as half of V = ∂τ/∂q̇.
 
     The bias is quadratic in q̇, bᵢ = Σ cᵢⱼₖ q̇ⱼ q̇ₖ + gᵢ with cᵢⱼₖ = cᵢₖⱼ Christoffel's symbols of

@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.dynamics.bias.lin import coefficients
 from armlet.dynamics.formulation import formulation
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -15,7 +15,7 @@ from armlet.scalar import Matrix, Vector
     minimal=False,
     rank=2,
 )
-def christoffel(robot: Robot, q: Vector, qd: Vector) -> Matrix:
+def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """C(q, q̇) with Cᵢⱼ = Σ Dᵢₖⱼ q̇ₖ, D Christoffel's symbols of the first kind.
 
         Dᵢₖⱼ = ½ (∂Hᵢⱼ/∂qₖ + ∂Hᵢₖ/∂qⱼ - ∂Hₖⱼ/∂qᵢ)

@@ -5,7 +5,7 @@ import numpy as np
 from armlet.algebra import IDENTITY, ZERO, cross, skew
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import central_inertias, centres
-from armlet.robot import Robot, with_base
+from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 NONE = 0 * IDENTITY
@@ -17,7 +17,7 @@ NONE = 0 * IDENTITY
     growth="n^2",
     minimal=False,
 )
-def saha(robot: Robot, q: Vector, qd: Vector) -> Matrix:
+def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """C(q, q̇) = Nᵀ (M Ṅ + Ṁ N), N the twists of all bodies at unit speeds of the joints.
 
     All is in base axes. Twists (angular, linear) and wrenches (moment, force) are about the centre
@@ -66,7 +66,7 @@ def saha(robot: Robot, q: Vector, qd: Vector) -> Matrix:
 
 
 def moving_bodies(
-    robot: Robot, q: Vector, qd: Vector
+    robot: RobotModel, q: Vector, qd: Vector
 ) -> tuple[list[Vector], list[Vector], list[Vector], list[Vector], list[Matrix], list[Matrix]]:
     """Centre of mass, ω, its velocity v, p, M and Ṁ of each body, in base axes."""
     X = robot.displacements(q)

@@ -7,7 +7,7 @@ from armlet.dynamics.bias.newton_euler import bias
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.angeles_ma import complement
 from armlet.dynamics.recursions import central_inertias
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 
 
@@ -17,7 +17,7 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
     growth="n^3",
     minimal=False,
 )
-def angeles_ma(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by two least-squares solutions, with the bias b by Newton and Euler.
 
     With H = PᵀP the equations of motion are Pᵀ x = τ - b, of which the shortest x is wanted, and
@@ -50,7 +50,7 @@ def angeles_ma(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]
     return qdd
 
 
-def weighted_complement(robot: Robot, q: Vector) -> Matrix:
+def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
     """P = N T, with NᵀN = M the masses and central inertias, off-line, of the bodies.
 
     The inertia is I = L D Lᵀ, L unit upper triangular, so √D Lᵀ is its part of N; an axis without

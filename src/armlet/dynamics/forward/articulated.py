@@ -10,7 +10,7 @@ import numpy as np
 
 from armlet.algebra import ZERO, outer
 from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
-from armlet.robot import Displacement, Robot, Screw, with_base
+from armlet.robot import Displacement, RobotModel, Screw, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 NOTHING = np.zeros(6, dtype=object)
@@ -18,7 +18,7 @@ NOTHING.setflags(write=False)
 
 
 def accelerations(
-    robot: Robot, q: Vector, tau: Vector, wrenches: Sequence[Vector], zeta: Sequence[Vector]
+    robot: RobotModel, q: Vector, tau: Vector, wrenches: Sequence[Vector], zeta: Sequence[Vector]
 ) -> list[Scalar]:
     """Joint accelerations q̈ under torques τ, with wrenches η on the bodies to overcome.
 
@@ -53,7 +53,7 @@ def accelerations(
 
 
 def articulated_bodies(
-    robot: Robot, X: Sequence[Displacement]
+    robot: RobotModel, X: Sequence[Displacement]
 ) -> tuple[list[Scalar], list[Vector], list[Matrix]]:
     """What joint i, of unit twist s, finds of its articulated body, and what it leaves: m̂, ψ, M̂ⁱ.
 
@@ -79,12 +79,12 @@ def articulated_bodies(
         held = rotor / m_hat[i]
         psi[i] = (1 - s) * psi_hat / m_hat[i] + s * (1 - held)
         along = outer(s, psi_hat) + outer((1 - s) * psi_hat, s)
-        left[i] = symmetric(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
+        left[i] = mirrored(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
         M_hat[p] = M_hat[p] + inertia_in_parent(X[i], left[i])
     return m_hat, psi, left
 
 
-def symmetric(T: Matrix) -> Matrix:
+def mirrored(T: Matrix) -> Matrix:
     """The symmetric tensor with the upper triangle of T."""
     n = range(len(T))
     return np.array([[T[min(i, j), max(i, j)] for j in n] for i in n], dtype=object)

@@ -5,11 +5,11 @@ import numpy as np
 from armlet.algebra import solved
 from armlet.dynamics.formulation import FORMULATIONS, formulation
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-def from_inertia_matrix(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
+def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     """The q̈ with H q̈ = φ, H by composite bodies."""
     return list(solved(composite_bodies(robot, q), phi))
 
@@ -23,7 +23,7 @@ def from_inertia_matrix(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
     walks_twists=True,
 )
 def composite(
-    robot: Robot,
+    robot: RobotModel,
     q: Vector,
     qd: Vector,
     tau: Vector,

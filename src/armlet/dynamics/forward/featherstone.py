@@ -7,7 +7,7 @@ from armlet.dynamics.formulation import formulation
 from armlet.dynamics.forward.articulated import accelerations
 from armlet.dynamics.forward.saha import from_factors
 from armlet.dynamics.recursions import augmented_bodies
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -18,7 +18,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     given={"bias": from_factors},
     rank=2,
 )
-def featherstone(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by articulated bodies, speeds and gravity included.
 
     The speeds ω and what they and gravity alone make of the acceleration of the origins, a, with

@@ -5,7 +5,7 @@ import numpy as np
 from armlet.dynamics.bias.newton_euler import bias
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.rodriguez_kreutz import filtered
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
@@ -14,7 +14,7 @@ from armlet.scalar import Scalar, Vector
     source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), on trees",
     growth="n",
 )
-def rodriguez_kreutz(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors, with b by Newton and Euler.
 
         H⁻¹ = (1 - h ψ K)ᵀ D̂⁻¹ (1 - h ψ K)

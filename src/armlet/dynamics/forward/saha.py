@@ -5,11 +5,11 @@ import numpy as np
 from armlet.dynamics.bias.newton_euler import bias
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.forward.articulated import NOTHING, accelerations
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-def from_factors(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
+def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     """The q̈ with H q̈ = φ, by the factors of H that elimination from the tips inwards leaves.
 
     H = U D Uᵀ, where D holds the inertias m̂ᵢ that the joints find of their articulated bodies and
@@ -33,6 +33,6 @@ def from_factors(robot: Robot, q: Vector, phi: Vector) -> list[Scalar]:
     growth="n",
     given={"bias": from_factors},
 )
-def saha(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), with the bias b by Newton and Euler."""
     return from_factors(robot, q, np.array(tau, dtype=object) - bias(robot, q, qd))

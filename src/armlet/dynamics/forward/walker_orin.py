@@ -8,7 +8,7 @@ from armlet.algebra import ZERO
 from armlet.dynamics.bias.newton_euler import bias
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inverse.newton_euler import newton_euler
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 TINY = 1e-300
@@ -21,7 +21,7 @@ TINY = 1e-300
     growth="n^2 (iterative)",
     walks_twists=True,
 )
-def walker_orin_cg(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ with H q̈ = τ - b, by conjugate gradients in n steps.
 
     H is not formed: H p is inverse dynamics without speed and gravity, at the accelerations p.

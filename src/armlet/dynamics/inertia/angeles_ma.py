@@ -5,7 +5,7 @@ import numpy as np
 from armlet.algebra import cross
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import Pair, central_inertias, centres
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -15,7 +15,7 @@ from armlet.scalar import Matrix, Vector
     growth="n^3",
     minimal=False,
 )
-def angeles_ma(robot: Robot, q: Vector) -> Matrix:
+def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by the natural orthogonal complement.
 
     The twists (ωₖ, velocity of the centre of mass) of all bodies, each in its own axes, are linear
@@ -38,7 +38,7 @@ def angeles_ma(robot: Robot, q: Vector) -> Matrix:
     return H
 
 
-def complement(robot: Robot, q: Vector) -> list[dict[int, Pair]]:
+def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
     """The blocks of T: by body, and by joint that carries it, the twist that unit speed gives.
 
     Turning with ω and its origin moving with v, the body's centre moves with v + ω × com; the

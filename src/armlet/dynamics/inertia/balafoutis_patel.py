@@ -3,7 +3,7 @@
 from armlet.algebra import cross
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import augmented_bodies, columns
-from armlet.robot import Robot, with_base
+from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 
@@ -12,7 +12,7 @@ from armlet.scalar import Matrix, Vector
     source="Balafoutis and Patel 1991, Algorithm 6.2, corrected for sliding joints, on trees",
     growth="n^2",
 )
-def balafoutis_patel_62(robot: Robot, q: Vector) -> Matrix:
+def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
     The augmented link i is body i with the masses beyond its turning joints lumped at their

@@ -5,7 +5,7 @@ import numpy as np
 from armlet.algebra import ZERO
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import NOTHING, CarriedBody, parallel_axes
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -16,7 +16,7 @@ from armlet.scalar import Matrix, Vector
     rank=1,
     walks_twists=True,
 )
-def composite_bodies(robot: Robot, q: Vector) -> Matrix:
+def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies.
 
     Body i and all it carries, frozen together, have mass m̂ᵢ and, about the origin of frame i and

@@ -4,7 +4,7 @@ from armlet.algebra import ZERO
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import from_parents
 from armlet.dynamics.recursions import composite_masses
-from armlet.robot import Robot, with_base
+from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 
@@ -13,7 +13,7 @@ from armlet.scalar import Matrix, Vector
     source="Kawasaki, Murata and Kanzaki 1996, as in Lin and Fang 1999, (B1)-(B11), on trees",
     growth="n^2",
 )
-def kawasaki(robot: Robot, q: Vector) -> Matrix:
+def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), from first moments about the parents' origins.
 
     Composite body i has the first moment hᵢ about the origin of its parent p, in the parent's axes,

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.algebra import ZERO, cross, euler, mirror, outer, six, vector
+from armlet.algebra import ZERO, cross, euler, outer, symmetric, upper_triangle, vector
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import central_inertias, centres, composite_masses
-from armlet.robot import BASE, Robot, with_base
+from armlet.robot import BASE, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -42,7 +42,7 @@ class BaseReferred(NamedTuple):
     growth="n^2",
     minimal=False,
 )
-def lin(robot: Robot, q: Vector) -> Matrix:
+def lin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about the base's origin.
 
     A unit acceleration of joint j alone asks of composite body j the force e and, about a reference
@@ -64,7 +64,7 @@ def lin(robot: Robot, q: Vector) -> Matrix:
     return H
 
 
-def base_referred(robot: Robot, q: Vector) -> BaseReferred:
+def base_referred(robot: RobotModel, q: Vector) -> BaseReferred:
     """The quantities that Lin's formulations share, each in the frame of its body.
 
     Outwards from the parent p to j, with r the step between their origins and com the centre of
@@ -103,7 +103,7 @@ def base_referred(robot: Robot, q: Vector) -> BaseReferred:
         z[j][j], s_hat[j][j] = w + v, cross(w, s[j])
         p_j = s[j] + com[j]
         p_hat[j] = robot.m[j] * p_j
-        J_bar[j] = J_bar[j] - mirror(*six(outer(p_hat[j], p_j)))
+        J_bar[j] = J_bar[j] - symmetric(*upper_triangle(outer(p_hat[j], p_j)))
     for i, p in robot.tips_to_base():
         _, _, turned = X[i].body(0, ZERO, J_bar[i])
         p_hat[p], J_bar[p] = p_hat[p] + X[i].vector(p_hat[i]), J_bar[p] + turned

@@ -19,10 +19,10 @@ import numpy as np
 from armlet.algebra import IDENTITY, ZERO, cross, vector
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import Pair, columns, composite_masses, composites
-from armlet.robot import Displacement, Robot, with_base
+from armlet.robot import Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
-Given = Callable[[Robot, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
+Given = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
 """A formulation with ĉ and Ĵ of the composite bodies on hand."""
 
 
@@ -31,7 +31,7 @@ def from_composites(source: str, **declared: Any) -> Callable[[Given], Given]:
 
     def register(given: Given) -> Given:
         @wraps(given)
-        def whole(robot: Robot, q: Vector) -> Matrix:
+        def whole(robot: RobotModel, q: Vector) -> Matrix:
             m_hat = composite_masses(robot)
             return given(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
 
@@ -43,7 +43,9 @@ def from_composites(source: str, **declared: Any) -> Callable[[Given], Given]:
 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
-def lin_fang_1(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+def lin_fang_1(
+    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
+) -> Matrix:
     """H(q) given composite bodies, in the frames of the joints that bear them.
 
     Force and moment of column i go from frame to frame towards the base, from j to its parent p:
@@ -57,7 +59,9 @@ def lin_fang_1(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
 
 
 @from_composites("Lin and Fang 1999, Formulation 2, (20), on trees")
-def lin_fang_2(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+def lin_fang_2(
+    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
+) -> Matrix:
     """H(q) given composite bodies, in the frame of the body that is accelerated.
 
     The axis (w, v) of joint j and its origin r, carried outwards to frame i, give
@@ -87,7 +91,9 @@ def lin_fang_2(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
 
 
 @from_composites("Lin and Fang 1999, Formulation 3, (21), on trees; Renaud 1984")
-def lin_fang_3(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+def lin_fang_3(
+    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
+) -> Matrix:
     """H(q) given composite bodies, by how each joint moves the accelerated body's origin.
 
     A unit speed of joint j turns frame i by w and moves its origin by v. With s from the parent's
@@ -112,7 +118,9 @@ def lin_fang_3(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
 @from_composites(
     "Lin and Fang 1999, Formulation 4, Table IV; Fijany and Bejczy 1990", topology="serial"
 )
-def lin_fang_4(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+def lin_fang_4(
+    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
+) -> Matrix:
     """H(q) of a serial arm given composite bodies, in the frame n of the last body.
 
     With the turns ⁿRᵢ and the steps s to each origin from its parent's, all in frame n, nothing is
@@ -140,7 +148,9 @@ def lin_fang_4(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
 
 
 @from_composites("Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11)", topology="serial")
-def lin_fang_5(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> Matrix:
+def lin_fang_5(
+    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
+) -> Matrix:
     """H(q) of a serial arm given composite bodies, from first moments about the parents' origins.
 
     What composite body i adds to that of its parent p is hᵢ = ĉₚ - cₚ, and in the axes of the
@@ -157,7 +167,7 @@ def lin_fang_5(robot: Robot, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence
 
 
 def from_parents(
-    robot: Robot,
+    robot: RobotModel,
     X: Sequence[Displacement],
     h: Sequence[Vector],
     c_p: Sequence[Vector],
@@ -188,12 +198,12 @@ def from_parents(
     return H
 
 
-def empty(robot: Robot) -> Matrix:
+def empty(robot: RobotModel) -> Matrix:
     """H to be filled."""
     return np.zeros((robot.n, robot.n), dtype=object)
 
 
-def wrenches(robot: Robot, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
+def wrenches(robot: RobotModel, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
     """The force and moment (f, t) that a unit acceleration of each joint alone asks (7), (8)."""
     m_hat = composite_masses(robot)
     return [

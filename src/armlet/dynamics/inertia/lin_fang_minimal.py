@@ -19,12 +19,12 @@ and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and 
 
 from typing import NamedTuple
 
-from armlet.algebra import Z_AXIS, ZERO, cross, six
+from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import Given, lin_fang_1, lin_fang_2
-from armlet.minimal.lumping import NOTHING, gathered, less, symmetric
-from armlet.minimal.places import places
-from armlet.robot import Body, Displacement, Robot, Screw, Twist
+from armlet.minimal.lumping import NOTHING, axially_symmetric, gathered, less
+from armlet.minimal.observability import joint_contexts
+from armlet.robot import Body, Displacement, RobotModel, Screw, Twist
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -34,7 +34,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     growth="n^2",
     rank=2,
 )
-def lin_fang_1_minimal(robot: Robot, q: Vector) -> Matrix:
+def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frames of the joints that bear the composite bodies.
 
     Lin and Fang 1999, Table VII with Formulation 1: (7)-(11) from s on, (29)-(31) before.
@@ -47,7 +47,7 @@ def lin_fang_1_minimal(robot: Robot, q: Vector) -> Matrix:
     source="Lin and Fang 1999, Table VII with Formulation 2, (20) and (32), on trees",
     growth="n^2",
 )
-def lin_fang_2_minimal(robot: Robot, q: Vector) -> Matrix:
+def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frame of the body that is accelerated.
 
     Lin and Fang 1999, Table VII with Formulation 2: (20) from s on, (32) before.
@@ -55,7 +55,7 @@ def lin_fang_2_minimal(robot: Robot, q: Vector) -> Matrix:
     return from_minimal(lin_fang_2, robot, q)
 
 
-def from_minimal(given: Given, robot: Robot, q: Vector) -> Matrix:
+def from_minimal(given: Given, robot: RobotModel, q: Vector) -> Matrix:
     """H by a formulation given ĉ and Ĵ, with what the minimal parameters tell of them.
 
     From s on they tell all that shows. Before s all joints that turn do so along u, so of the
@@ -93,7 +93,7 @@ class Composites(NamedTuple):
     """The moment u · t that a unit acceleration of a joint i before s asks."""
 
 
-def composites(robot: Robot, q: Vector) -> Composites:
+def composites(robot: RobotModel, q: Vector) -> Composites:
     """ĉ and Ĵ, or u · t, of the composite bodies, from the tips to the base (Table VII).
 
     Before s, V stands for u · V u. With u = (0, 0, ±1) of a turning joint (29):
@@ -177,7 +177,7 @@ def across(u: Vector, r: Vector) -> Vector:
 def inertia_about(u: Vector, J: Matrix) -> Scalar:
     """u · J u, (55)."""
     x, y, z = u
-    xx, xy, xz, yy, yz, zz = six(J)
+    xx, xy, xz, yy, yz, zz = upper_triangle(J)
     squares = x * x * xx + y * y * yy + z * z * zz
     return squares + 2 * x * y * xy + 2 * x * z * xz + 2 * y * z * yz
 
@@ -185,7 +185,7 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
 # ------------------------------------------------------------------ off-line
 
 
-def minimal_bodies(robot: Robot) -> list[Body]:
+def minimal_bodies(robot: RobotModel) -> list[Body]:
     """The constants m̂, k and U of each composite body, as far as its joint shows them (C1)-(C3).
 
     A turning joint does not show the part that is symmetric about its axis, which goes over to the
@@ -193,20 +193,21 @@ def minimal_bodies(robot: Robot) -> list[Body]:
     all goes over, from where the slide is zero, and m̂ and k show in the slide.
     """
     still = robot.displacements(
-        [-row.d if slides else 0 for row, slides in zip(robot.rows, robot.slides, strict=True)]
+        [-row.d if slides else 0 for row, slides in zip(robot.dh, robot.slides, strict=True)]
     )
 
     def over(i: int, body: Body) -> Body:
-        return still[i].body(*(body if robot.slides[i] else symmetric(body)))
+        return still[i].body(*(body if robot.slides[i] else axially_symmetric(body)))
 
     return [
-        (*body[:2], NOTHING) if robot.slides[i] else less(body, symmetric(body))
+        (*body[:2], NOTHING) if robot.slides[i] else less(body, axially_symmetric(body))
         for i, body in enumerate(gathered(robot, over, robot.bodies))
     ]
 
 
-def first_axes(robot: Robot) -> list[Vector | None]:
+def first_axes(robot: RobotModel) -> list[Vector | None]:
     """u, the axis of r in each frame before s; zero before r, None from s on."""
     return [
-        None if place.spatial else ZERO if place.u is None else place.u for place in places(robot)
+        None if context.spatial else ZERO if context.u is None else context.u
+        for context in joint_contexts(robot)
     ]

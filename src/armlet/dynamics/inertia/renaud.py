@@ -4,7 +4,7 @@ from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import lin_fang_3
 from armlet.dynamics.recursions import composite_masses, composites
 from armlet.minimal.lumping import gathered, mass_at_origin
-from armlet.robot import Body, Robot
+from armlet.robot import Body, RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -13,7 +13,7 @@ from armlet.scalar import Matrix, Vector
     source="Renaud 1984; Lin 1991, (A5)-(A9), Fig. A1, on trees",
     growth="n^2",
 )
-def renaud(robot: Robot, q: Vector) -> Matrix:
+def renaud(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
     The mass m̂ᵢ beyond a turning joint i is lumped in the parent p, off-line, at the end of s from

@@ -6,7 +6,7 @@ import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, outer, skew
 from armlet.dynamics.formulation import formulation
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -16,7 +16,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     growth="n^3",
     own_rotors=True,
 )
-def rodriguez_kreutz(robot: Robot, q: Vector) -> Matrix:
+def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), as the product of its operator factors.
 
     With the unit twists h, carriers φ, gains G and inertias D̂ of the Kalman filter,
@@ -50,7 +50,7 @@ class Filter(NamedTuple):
     D_hat: Vector
 
 
-def filtered(robot: Robot, q: Vector) -> Filter:
+def filtered(robot: RobotModel, q: Vector) -> Filter:
     """The spatial Kalman filter of an arm, from its tips to its base.
 
     A twist is (ω, v) and a wrench (moment, force), at the origin of a body and in base axes; h is

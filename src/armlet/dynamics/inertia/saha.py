@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from armlet.algebra import ZERO, cross
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import central_inertias, centres, columns
-from armlet.robot import Displacement, Robot, Screw, with_base
+from armlet.robot import Displacement, RobotModel, Screw, with_base
 from armlet.scalar import Matrix, Vector
 
 
@@ -15,7 +15,7 @@ from armlet.scalar import Matrix, Vector
     growth="n^2",
     minimal=False,
 )
-def saha(robot: Robot, q: Vector) -> Matrix:
+def saha(robot: RobotModel, q: Vector) -> Matrix:
     """Generalised inertia matrix H(q), by the decoupled natural orthogonal complement.
 
     Twists are of the centres of mass, in body axes: joint i gives its body pᵢ = (w, w × com + v),
@@ -42,7 +42,7 @@ def saha(robot: Robot, q: Vector) -> Matrix:
     return columns(robot, B, twists, wrenches)
 
 
-def between_centres(robot: Robot, q: Vector, com: Sequence[Vector]) -> list[Displacement]:
+def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list[Displacement]:
     """How each body's centre of mass sits at its parent's, in the axes of the bodies."""
     at = [*com, ZERO]
     return [

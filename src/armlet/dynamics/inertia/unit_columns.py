@@ -7,7 +7,7 @@ import numpy as np
 from armlet.algebra import ZERO
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inverse.newton_euler import newton_euler
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -17,7 +17,7 @@ from armlet.scalar import Matrix, Vector
     growth="n^2",
     walks_twists=True,
 )
-def unit_columns(robot: Robot, q: Vector) -> Matrix:
+def unit_columns(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by inverse dynamics with unit accelerations.
 
     Without speed and gravity the torques are τ = H q̈, so column i of H is what q̈ᵢ = 1 alone

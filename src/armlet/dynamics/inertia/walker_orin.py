@@ -3,7 +3,7 @@
 from armlet.algebra import ZERO, cross, point_inertia
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import central_inertias, centres, columns
-from armlet.robot import Robot, with_base
+from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector, is_zero
 
 Pair = tuple[Vector, Vector]
@@ -15,7 +15,7 @@ Pair = tuple[Vector, Vector]
     growth="n^2",
     minimal=False,
 )
-def walker_orin(robot: Robot, q: Vector) -> Matrix:
+def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about their centres of mass.
 
     Body i and all it carries, frozen together, have mass m̂ᵢ, centre of mass R̂ᵢ from the origin of

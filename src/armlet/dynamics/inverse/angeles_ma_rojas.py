@@ -9,7 +9,7 @@ from armlet.dynamics.recursions import (
     joint_torques,
     sliding,
 )
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
@@ -20,7 +20,7 @@ from armlet.scalar import Scalar, Vector
     minimal=False,
     walks_twists=True,
 )
-def angeles_ma_rojas(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by Kane's equations.
 
     A unit speed of joint i gives all it carries the partial velocities w (angular) and

@@ -15,7 +15,7 @@ from armlet.dynamics.recursions import (
     joint_torques,
     sliding,
 )
-from armlet.robot import Robot, with_base
+from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
@@ -26,7 +26,7 @@ from armlet.scalar import Scalar, Vector
     minimal=False,
     walks_twists=True,
 )
-def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations about the centres of mass.
 
     As `luh_walker_paul`, with the angular acceleration tensor Ω = ω̇~ + ω̃ ω̃ and Euler's equation
@@ -58,7 +58,7 @@ def balafoutis_patel_56(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> lis
     growth="n",
     rank=2,
 )
-def balafoutis_patel_57(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.
 
     Every body gets the mass m̂ of each child and of all that the child carries, lumped at the

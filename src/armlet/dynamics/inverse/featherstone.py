@@ -5,7 +5,7 @@ import numpy as np
 from armlet.algebra import ZERO, cross
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import joint_torques
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -14,7 +14,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     source="Featherstone 1987; Balafoutis and Patel 1991, Algorithm 5.4",
     growth="n",
 )
-def featherstone(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
 
     A motion is a pair (angular, linear) and a force a pair (force, moment), about the origin and
@@ -49,7 +49,7 @@ def spatial_cross(V: Matrix, S: Matrix) -> Matrix:
     return np.array([cross(w, x), cross(v, x) + cross(w, y)])
 
 
-def momentum(robot: Robot, i: int, V: Matrix) -> Matrix:
+def momentum(robot: RobotModel, i: int, V: Matrix) -> Matrix:
     """I (ω, v) = (m v + ω × c, J ω + c × v) of body i."""
     w, v = V
     m, c, J = robot.m[i], robot.c[i], robot.J[i]

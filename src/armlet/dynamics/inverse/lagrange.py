@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.algebra import ZERO, double_dot, euler, outer, skew
 from armlet.dynamics.formulation import formulation
-from armlet.robot import BASE, Displacement, Robot, with_base
+from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -14,7 +14,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     growth="n^4",
     topology="serial",
 )
-def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), in closed form with 4x4 matrices.
 
     With W the pose of a body in the base and E its `pseudo_inertia`, whose last column is (c, m):
@@ -54,7 +54,7 @@ def uicker_kahn(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1",
     growth="n",
 )
-def hollerbach_4x4(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
 
     With W the pose of a body in the base, A in its parent, E its `pseudo_inertia`, whose last
@@ -86,7 +86,7 @@ def hollerbach_4x4(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2",
     growth="n",
 )
-def hollerbach_3x3(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
 
     With W the axes of a body in the base's, R and r its axes and origin in its parent p, and E the
@@ -133,7 +133,7 @@ def hollerbach_3x3(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
 
 
 def pose_rates(
-    robot: Robot, A: list[Matrix], Q: list[Matrix], qd: Vector, qdd: Vector
+    robot: RobotModel, A: list[Matrix], Q: list[Matrix], qd: Vector, qdd: Vector
 ) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
     """The pose W of each body in the base and its two derivatives by time; of the base, last.
 
@@ -162,11 +162,11 @@ def homogeneous(X: Displacement) -> Matrix:
 
 
 def twist_matrix(w: Vector, v: Vector) -> Matrix:
-    """[w̃ v; 0 0], the slope of a pose by a joint with unit twist (w, v), seen in the body."""
+    """[w̃ v; 0 0], the derivative of a pose by a joint with unit twist (w, v), seen in the body."""
     return bordered(skew(w), v, ZERO, 0)
 
 
-def pseudo_inertia(robot: Robot, i: int) -> Matrix:
+def pseudo_inertia(robot: RobotModel, i: int) -> Matrix:
     """∫ (r, 1) (r, 1)ᵀ dm of body i: the Euler tensor of its inertia, bordered by (c, m)."""
     return bordered(euler(robot.J[i]), robot.c[i], robot.c[i], robot.m[i])
 

@@ -10,7 +10,7 @@ from armlet.dynamics.recursions import (
     joint_torques,
     sliding,
 )
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
@@ -21,7 +21,7 @@ from armlet.scalar import Scalar, Vector
     minimal=False,
     walks_twists=True,
 )
-def luh_walker_paul(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
 
     Outwards, with ω and ω̇ of `angular_motion`, a the acceleration of the origin (of the base's,

@@ -11,7 +11,7 @@ from armlet.dynamics.recursions import (
     tool_wrenches,
     turnings,
 )
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
@@ -23,7 +23,7 @@ from armlet.scalar import Scalar, Vector
     walks_twists=True,
 )
 def newton_euler(
-    robot: Robot, q: Vector, qd: Vector, qdd: Vector, wrench: Vector | None = None
+    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, wrench: Vector | None = None
 ) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by augmented bodies and the angular acceleration tensor.
 

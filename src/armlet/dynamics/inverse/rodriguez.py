@@ -1,9 +1,9 @@
 """Inverse dynamics by Newton and Euler, as a boundary value problem in the base's axes."""
 
-from armlet.algebra import IDENTITY, ZERO, changed_basis, cross, mirror, six
+from armlet.algebra import IDENTITY, ZERO, changed_basis, cross, symmetric, upper_triangle
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import centripetal
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -12,7 +12,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     source="Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5",
     growth="n",
 )
-def rodriguez(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial recursions in the axes of the base.
 
     Motions are pairs (angular, linear) and forces (moment, force), about the bodies' origins, all
@@ -47,7 +47,7 @@ def rodriguez(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
         wd_0[i] = wd_0[p] + cross(w_0[p], w_axis * qd[i]) + w_axis * qdd[i]
         a_0[i] = a_0[p] + cross(wd_0[p], r) + centripetal(w_0[p], r)
         a_0[i] = a_0[i] + cross(w_0[p], v_axis * (2 * qd[i])) + v_axis * qdd[i]
-        c, J = R_0[i] @ robot.c[i], mirror(*six(changed_basis(robot.J[i], R_0[i])))
+        c, J = R_0[i] @ robot.c[i], symmetric(*upper_triangle(changed_basis(robot.J[i], R_0[i])))
         f_0[i] = robot.m[i] * a_0[i] + cross(wd_0[i], c) + centripetal(w_0[i], c)
         t_0[i] = J @ wd_0[i] + cross(c, a_0[i]) + cross(w_0[i], J @ w_0[i])
 

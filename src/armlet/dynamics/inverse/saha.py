@@ -3,7 +3,7 @@
 from armlet.algebra import ZERO, cross, euler_moment
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import central_inertias, centres, centripetal
-from armlet.robot import Robot, with_base
+from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
@@ -13,7 +13,7 @@ from armlet.scalar import Scalar, Vector
     growth="n",
     minimal=False,
 )
-def saha(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 
     Twists (angular, linear) and wrenches (moment, force) are about the centre of mass, reached

@@ -3,7 +3,7 @@
 from armlet.algebra import Z_AXIS, ZERO, cross, euler
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import composite_masses, composites
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
@@ -14,7 +14,7 @@ from armlet.scalar import Scalar, Vector
     joints="R",
     topology="serial",
 )
-def vukobratovic(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈) of turning joints, by the coefficients of Lagrange's equations.
 
         τᵢ  = Σⱼ dᵢⱼ q̈ⱼ + Σⱼₖ cⱼₖ(i) q̇ⱼ q̇ₖ + Gᵢ

@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.algebra import cross
 from armlet.dynamics.formulation import formulation
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -15,7 +15,7 @@ from armlet.scalar import Matrix, Vector
     name="two_axes",
     walks_twists=True,
 )
-def forward_kinematics(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
+def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base: a homogeneous matrix, four by four.
 
     From the frame inwards, its x and y axes and its origin are carried over body by body; z is
@@ -41,7 +41,7 @@ def forward_kinematics(robot: Robot, q: Vector, frame: str | None = None) -> Mat
     name="geometric",
     walks_twists=True,
 )
-def jacobian(robot: Robot, q: Vector, frame: str | None = None) -> Matrix:
+def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
 
     With R the axes of the joint's body in the base and s the frame's origin in the body's frame,

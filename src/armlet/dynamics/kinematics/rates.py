@@ -4,12 +4,12 @@ import numpy as np
 
 from armlet.algebra import angular_acceleration_tensor, cross
 from armlet.dynamics.recursions import angular_motion, sliding
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
 def jacobian_rates(
-    robot: Robot, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
+    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The geometric Jacobian Jq of a frame with its first and second rates along q, q̇, q̈.
 

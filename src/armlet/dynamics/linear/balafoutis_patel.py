@@ -1,8 +1,8 @@
 """Linearised models by Balafoutis and Patel: Algorithm 7.1 and the closed forms behind it.
 
-Both slope the wrench (f, t) that moves composite body i, about its origin and in its axes, by its
-own joint, with twist (w, v), its rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v + a × w, and the
-composite's m̂, ĉ, Ĵ, ċ and L (U, E, U̇ and L in the book):
+Both differentiate the wrench (f, t) that moves composite body i, about its origin and in its axes,
+by its own joint, with twist (w, v), its rates ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v + a × w, and
+the composite's m̂, ĉ, Ĵ, ċ and L (U, E, U̇ and L in the book):
 
     by q̈ᵢ:  m̂ v + w × ĉ                            Ĵ w + ĉ × v
     by q̇ᵢ:  m̂ v' + w' × ĉ + w × c'                  Ĵ w' + ĉ × v' - L' w
@@ -22,7 +22,7 @@ from armlet.dynamics.formulation import formulation
 from armlet.dynamics.linear.composites import Composite, composites
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
 from armlet.dynamics.recursions import accelerations, turnings
-from armlet.robot import Displacement, Robot
+from armlet.robot import Displacement, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 Triple = tuple[Matrix, Matrix, Matrix]
@@ -61,8 +61,8 @@ class Axis(NamedTuple):
         return Axis(w, v, w_prime / 2, w_prime, v_prime, wdd, vdd)
 
 
-class Slopes(NamedTuple):
-    """The slopes of the wrench of a composite body by its own joint, and what its row needs."""
+class Derivatives(NamedTuple):
+    """Derivatives of a composite body's wrench by its own joint, and what its row needs."""
 
     by_qdd: Wrench
     by_qd: Wrench
@@ -77,18 +77,18 @@ class State(NamedTuple):
     X: ParallelAxes
     bodies: list[Composite]
     axes: list[Axis]
-    slopes: list[Slopes]
+    derivatives: list[Derivatives]
     s_prime: list[Vector]
     """s' = 2 ṡ, the rate at which the origin leaves the parent's, in the parent's axes."""
 
 
 def with_torques(
-    triple: Callable[[Robot, State], Triple],
+    triple: Callable[[RobotModel, State], Triple],
 ) -> Callable[..., tuple[Vector, Matrix, Matrix, Matrix]]:
     """The function that gives τ too: the published counts are on top of Algorithm 5.7."""
 
     def together(
-        robot: Robot, q: Vector, qd: Vector, qdd: Vector
+        robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
     ) -> tuple[Vector, Matrix, Matrix, Matrix]:
         state = start(robot, q, qd, qdd)
         tau = [
@@ -99,8 +99,8 @@ def with_torques(
     return together
 
 
-def start(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> State:
-    """The composite bodies, the axes with their rates, and the slopes by each body's own joint."""
+def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
+    """The composite bodies, the axes with their rates, and the derivatives by each own joint."""
     X = parallel_axes(robot, q)
     turns = turnings(robot, X, qd, qdd)
     a = accelerations(robot, X, turns, qd, qdd)
@@ -112,13 +112,13 @@ def start(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> State:
         w2, vdd = 2 * w_i, Omega @ v + cross(a[i], w)
         axes.append(Axis(w, v, cross(w_i, w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
         s_prime.append(cross(2 * turns[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
-    return State(X, bodies, axes, [*map(slopes, axes, bodies)], s_prime)
+    return State(X, bodies, axes, [*map(derivatives, axes, bodies)], s_prime)
 
 
-def slopes(axis: Axis, body: Composite) -> Slopes:
+def derivatives(axis: Axis, body: Composite) -> Derivatives:
     m, c, J, c_prime, L_prime, f, t = body
     w, v, wd, w_prime, v_prime, wdd, vdd = axis
-    return Slopes(
+    return Derivatives(
         (m * v + cross(w, c), J @ w + cross(c, v)),
         (
             m * v_prime + cross(w_prime, c) + cross(w, c_prime),
@@ -132,22 +132,24 @@ def slopes(axis: Axis, body: Composite) -> Slopes:
     )
 
 
-def diagonals(robot: Robot, state: State) -> Triple:
+def diagonals(robot: RobotModel, state: State) -> Triple:
     """H, V and P with their diagonals filled in."""
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for i, (axis, own) in enumerate(zip(state.axes, state.slopes, strict=True)):
+    for i, (axis, own) in enumerate(zip(state.axes, state.derivatives, strict=True)):
         H[i, i], V[i, i], P[i, i] = axis.moves(*own.by_qdd, own.C_prime)
     return H, V, P
 
 
-def by_recursion(robot: Robot, state: State) -> Triple:
+def by_recursion(robot: RobotModel, state: State) -> Triple:
     X, axes = state.X, state.axes
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for i, own in enumerate(state.slopes):
+    for i, own in enumerate(state.derivatives):
         by_qdd, C_prime = own.by_qdd, own.C_prime
         by_qd, by_q = CarriedWrench(*own.by_qd), CarriedWrench(*own.by_q)
         for j in robot.path_to_base(i):
-            V[j, i], P[j, i] = (axes[j].along(slope.f, slope.t) for slope in (by_qd, by_q))
+            V[j, i], P[j, i] = (
+                axes[j].along(derivative.f, derivative.t) for derivative in (by_qd, by_q)
+            )
             H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C_prime)
             H[j, i] = H[i, j]
             by_qdd, by_qd, by_q = X[j].wrench(*by_qdd), X.wrench(j, by_qd), X.wrench(j, by_q)
@@ -155,14 +157,14 @@ def by_recursion(robot: Robot, state: State) -> Triple:
     return H, V, P
 
 
-def by_entries(robot: Robot, state: State) -> Triple:
+def by_entries(robot: RobotModel, state: State) -> Triple:
     H, V, P = diagonals(robot, state)
     for j in range(robot.n):
         seen = {j: state.axes[j]}
         for i, p in robot.base_to_tips():
             if p in seen:
                 axis = seen[i] = seen[p].outward(state.X[i], state.s_prime[i])
-                by_qdd, by_qd, by_q, C_prime = state.slopes[i]
+                by_qdd, by_qd, by_q, C_prime = state.derivatives[i]
                 H[i, j], V[i, j], P[i, j] = axis.moves(*by_qdd, C_prime)
                 H[j, i], V[j, i], P[j, i] = H[i, j], axis.along(*by_qd), axis.along(*by_q)
     return H, V, P
@@ -175,14 +177,14 @@ def by_entries(robot: Robot, state: State) -> Triple:
     given={"inverse dynamics": with_torques(by_recursion)},
     rank=1,
 )
-def balafoutis_patel_71(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Triple:
+def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
 
-    Body i's slopes are carried towards the base, body by body: as wrenches all three, and
+    Body i's derivatives are carried towards the base, body by body: as wrenches all three, and
     C' = L'ᵀ w + v × c' by C' -= s' × f, where f is that by q̈ᵢ. At joint j with twist (w, v) they
     give column i above the diagonal and, by the wrench by q̈ᵢ and by C', row i before it (7.3.19):
 
-        Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the slopes by q̈ᵢ, q̇ᵢ, qᵢ
+        Hⱼᵢ, Vⱼᵢ, Pⱼᵢ = w · t + v · f of the derivatives by q̈ᵢ, q̇ᵢ, qᵢ
         Vᵢⱼ = w' · t + v' · f - C' · w
         Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
     """
@@ -196,11 +198,11 @@ def balafoutis_patel_71(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Tri
     given={"inverse dynamics": with_torques(by_entries)},
     rank=2,
 )
-def closed_forms(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Triple:
+def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """The same without a recursion, entry by entry: (7.3.2)-(7.3.4) of Balafoutis and Patel 1991.
 
     The twist of joint j and its rates are seen from the origin of body i, further out by s, in
-    its axes, where the slopes of body i make the entries ij and ji:
+    its axes, where the derivatives of body i make the entries ij and ji:
 
         v + w × s,  v' + w' × s + w × s',  v̈ + ẅ × s + ẇ × s'
     """

@@ -13,7 +13,7 @@ from armlet.dynamics.bias.newton_euler import gravity_torque
 from armlet.dynamics.formulation import FORMULATIONS, formulation
 from armlet.dynamics.kinematics.rates import jacobian_rates
 from armlet.errors import ModelError
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
@@ -25,7 +25,7 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
     topology="serial",
 )
 def cartesian_model(
-    robot: Robot,
+    robot: RobotModel,
     q: Vector,
     qd: Vector,
     frame: str | None = None,
@@ -59,7 +59,7 @@ def cartesian_model(
     topology="serial",
 )
 def cartesian_linearization(
-    robot: Robot,
+    robot: RobotModel,
     q: Vector,
     qd: Vector,
     qdd: Vector,
@@ -83,7 +83,7 @@ def cartesian_linearization(
     return Dx, Vx, (P - Vx @ Jd - Dx @ Jdd) @ inverse
 
 
-def check(robot: Robot, frame: str | None) -> None:
+def check(robot: RobotModel, frame: str | None) -> None:
     """Raise if the motion of a frame does not tell that of the joints."""
     body, _ = robot.frame(frame)
     moving = len(robot.path(body))

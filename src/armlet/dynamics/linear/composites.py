@@ -7,7 +7,7 @@ import numpy as np
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
 from armlet.dynamics.parallel_axes import ParallelAxes
 from armlet.dynamics.recursions import Turning, augmented_bodies
-from armlet.robot import BASE, Displacement, Robot, Screw, with_base
+from armlet.robot import BASE, Displacement, RobotModel, Screw, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
@@ -36,7 +36,7 @@ class Composite(NamedTuple):
 
 
 def composites(
-    robot: Robot, X: ParallelAxes, qd: Vector, turns: list[Turning], a: list[Vector]
+    robot: RobotModel, X: ParallelAxes, qd: Vector, turns: list[Turning], a: list[Vector]
 ) -> list[Composite]:
     """The composite bodies and their rates, by recursion from the tips.
 

@@ -5,18 +5,18 @@ import numpy as np
 from armlet.algebra import solved
 from armlet.dynamics.formulation import FORMULATIONS, formulation
 from armlet.errors import ArmletError
-from armlet.robot import Robot
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
 @formulation(
     "forward_linearization",
-    source="by the slopes of the torques",
+    source="by the derivatives of the torques",
     growth="n^3",
     name="implicit",
 )
 def forward_linearization(
-    robot: Robot,
+    robot: RobotModel,
     q: Vector,
     qd: Vector,
     tau: Vector,
@@ -37,8 +37,8 @@ def forward_linearization(
         )
     qdd = FORMULATIONS["forward_dynamics"][forward_dynamics].function(robot, q, qd, tau)
     H, V, P = slopes_of_torques.function(robot, q, qd, qdd)
-    slopes = solved(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
-    return slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :]
+    derivatives = solved(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
+    return derivatives[:, :n], derivatives[:, n : 2 * n], derivatives[:, 2 * n :]
 
 
 @formulation(
@@ -48,7 +48,7 @@ def forward_linearization(
     name="implicit",
 )
 def state_space(
-    robot: Robot,
+    robot: RobotModel,
     q: Vector,
     qd: Vector,
     tau: Vector,

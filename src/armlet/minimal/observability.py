@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from armlet.algebra import X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
 from armlet.minimal.parameters import is_number
-from armlet.robot import BASE, Robot
+from armlet.robot import BASE, RobotModel
 from armlet.scalar import Scalar, Vector
 
 TOLERANCE = 1e-12
@@ -13,7 +13,7 @@ TOLERANCE = 1e-12
 gravity in accelerations; no symbol does."""
 
 
-class Place(NamedTuple):
+class JointContext(NamedTuple):
     """How joint i stands to those between it and the base, in frame i with all joints at zero.
 
     r is the first joint on the way that turns and s the first after r that turns about another
@@ -48,13 +48,13 @@ class Place(NamedTuple):
     """The size of gravity, beside which its components may count as zero."""
 
 
-def places(robot: Robot, friction: bool = False) -> list[Place]:
+def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
     """The place of every joint; with friction, a constant force may be its offset."""
     at_zero = robot.displacements([0] * robot.nq)
-    reach = size(x for row in robot.rows for x in (row.b, row.a, row.d))
+    reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
-    on_base = Place(robot.g, (robot.g,), reach=reach, weight=weight)
-    found: list[Place] = []
+    on_base = JointContext(robot.g, (robot.g,), reach=reach, weight=weight)
+    found: list[JointContext] = []
     for i, p in robot.base_to_tips():
         inward = at_zero[i].inverse()
         before = found[p] if p != BASE else on_base
@@ -75,7 +75,7 @@ def places(robot: Robot, friction: bool = False) -> list[Place]:
     return found
 
 
-def slid(seen: Place, friction: bool) -> Place:
+def slid(seen: JointContext, friction: bool) -> JointContext:
     """A joint that slides."""
     straight = not seen.spatial and (seen.u is None or along_z(seen.u))
     alone = all(vanishes([axis[2]]) for axis in seen.slides)
@@ -87,7 +87,7 @@ def slid(seen: Place, friction: bool) -> Place:
     )
 
 
-def turned(seen: Place) -> Place:
+def turned(seen: JointContext) -> JointContext:
     """A joint that turns."""
     seen = seen._replace(pulls=swept(seen.pulls, seen.weight))
     if seen.u is None:
