@@ -1,5 +1,6 @@
 """Formulations, and the table of them that a decorator beside each function fills."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -41,7 +42,18 @@ class Formulation:
     """The same function with something already computed, keyed by what that is: some published
     counts are of that. Of the rigid bodies alone: no rotors."""
     rank: int = UNRANKED
-    """Its place in the table of its quantity; the first is the default."""
+    """Its place in the table of its quantity, which decides between equal counts."""
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it comes with armlet; the search for the cheapest program leaves others out."""
+        return self.function.__module__.partition(".")[0] == "armlet"
+
+    @property
+    def power(self) -> int:
+        """The power of n in its growth."""
+        found = re.match(r"n\^(\d+)", self.growth)
+        return int(found[1]) if found else 1
 
     def check(self, robot: RobotModel) -> None:
         """Raise if the formulation does not hold for the robot."""

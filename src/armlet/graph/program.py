@@ -346,6 +346,15 @@ def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
     return program(old.name, old.inputs, outputs, old.single)
 
 
+def compact(old: Program) -> Program:
+    """The same program in a graph of its own, which has nothing else: nodes count from zero."""
+    graph = Graph()
+    value: dict[int, Any] = {}
+    for i, op, args in old.nodes:
+        value[i] = graph.node(op, tuple(renewed(value, a) for a in args))
+    return rebuilt(old, value)
+
+
 def traced(
     name: str, function: Callable[..., Any], inputs: Mapping[str, Shape] | Iterable[Input]
 ) -> Program:

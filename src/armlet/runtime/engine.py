@@ -5,11 +5,10 @@ import ctypes
 import functools
 import os
 import signal
-import sys
 from _thread import RLock, interrupt_main, start_new_thread
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NamedTuple
 from weakref import ref
@@ -22,6 +21,7 @@ from armlet import version
 from armlet.codegen.entry import DATA, DESCRIPTOR, DIMENSIONS, FLAGS, RANK, READY, TYPE
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
+from armlet.progress import status
 from armlet.runtime import cache
 from armlet.runtime.threads import Workers
 
@@ -167,8 +167,7 @@ def compiled(text: str, *functions: str) -> Code:
     lines = text.count("\n")
     found = in_llvm(_cached, key, functions)
     if found is None:
-        quick = lines < LONG
-        with nullcontext() if quick else status(f"compiling {lines} lines for this machine"):
+        with status(f"compiling {lines} lines for this machine", quick=lines < LONG):
             found = in_llvm(_built, key, text, functions)
     code: Code = found
     return code
@@ -212,15 +211,6 @@ def _loaded(built: bytes, functions: Sequence[str]) -> Code:
     code = Code.of(addresses)
     ENGINES[ref(code, RELEASED.append)] = engine
     return code
-
-
-def status(what: str) -> AbstractContextManager[Any]:
-    """A line on the terminal while something long is done."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(what)
 
 
 def _parsed(text: str, target: Any) -> Any:
