@@ -6,8 +6,8 @@
 
 From Python, Pinocchio and MuJoCo are called as `armlet bench --peers` does. Natively, Pinocchio's
 headers are compiled here with clang and its CasADi output with gcc, which takes two minutes and is
-cached in --build; that needs Eigen (pip install cmeel-eigen) and CasADi (pip install casadi), here or
-in the site-packages given by --site. Rivals that are not installed are skipped and listed.
+cached in --build; that needs Eigen (pip install cmeel-eigen) and CasADi (pip install casadi), here
+or in the site-packages given by --site. Rivals that are not installed are skipped and listed.
 """
 
 import argparse
