@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from armlet.api.programs import trace
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ModelError
-from armlet.minimal import MinimalParameters, by_rank, check_asked, closed_form, standard_names
+from armlet.minimal import MinimalParameters, by_rank, check_options, closed_form, standard_names
 from armlet.robot import RobotModel
 from armlet.tracing import one_of
 
@@ -57,7 +57,7 @@ def minimal_parameters(
     if kind == "rank" or zero:
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
-        check_asked(of, rotors, friction)
+        check_options(of, rotors, friction)
         standard = standard_names(robot.n, rotors, friction)
         for name in zero:
             one_of(name, dict.fromkeys(standard), "parameter")

@@ -35,7 +35,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     rank=2,
 )
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
-    """H(q) from minimal parameters, in the frames of the joints that bear the composite bodies.
+    """H(q) from minimal parameters, in the frames of the joints that carry the composite bodies.
 
     Lin and Fang 1999, Table VII with Formulation 1: (7)-(11) from s on, (29)-(31) before.
     """
@@ -90,7 +90,7 @@ class Composites(NamedTuple):
     J_hat: list[Matrix]
     """Inertias, as far as a turning joint shows them; before s zero."""
     t_r: dict[int, Scalar]
-    """The moment u · t that a unit acceleration of a joint i before s asks."""
+    """The moment u · t for a unit acceleration of a joint i before s."""
 
 
 def composites(robot: RobotModel, q: Vector) -> Composites:
