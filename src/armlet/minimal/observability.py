@@ -41,7 +41,7 @@ class JointContext(NamedTuple):
     slides: tuple[Vector, ...] = ()
     """The axes of the joints before that slide."""
     stands_in: bool = False
-    """Whether Jzz (or m of a sliding joint) does what a rotor does, and nothing else."""
+    """Whether Jzz (or m of a prismatic joint) does what a rotor does, and nothing else."""
     reach: float = 1.0
     """The size of the arm, beside which lengths may count as zero."""
     weight: float = 1.0
