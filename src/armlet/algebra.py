@@ -91,7 +91,7 @@ def projection(e: Vector) -> Matrix:
 
 
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
-    """R T Rᵀ, the tensor T seen in axes that R leads to."""
+    """R T Rᵀ, the tensor T in rotated axes."""
     return R @ T @ R.T
 
 
@@ -131,7 +131,7 @@ def point_inertia(m: Scalar, r: Vector) -> Matrix:
 
 
 def inertia_rate(w: Vector, J: Matrix) -> Matrix:
-    """J̇ = ω̃ J - J ω̃ of a body that turns with ω, seen in fixed axes (4.3.16)."""
+    """J̇ = ω̃ J - J ω̃ of a body with angular velocity ω, in fixed axes (4.3.16)."""
     return commutator(skew(w), J)
 
 
@@ -143,7 +143,7 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
     """The moment J ω̇ + ω × J ω, by entries of Ω: the dual of Ω E - (Ω E)ᵀ, E = euler(J) (4.3.42).
 
-    It takes 15M 15A where the entries of Ω are on hand, and less where entries of J are zero.
+    It takes 15M 15A if the entries of Ω are already computed, and less if entries of J are zero.
     """
     Omega = angular_acceleration_tensor(w, wd)
     return vector(

@@ -62,12 +62,12 @@ def generate(
 
 
 def _once(wanted: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Quantities and formulations; a quantity has one function, so it is asked for once."""
+    """Quantities and their formulations; each quantity may be given once."""
     pairs = [text.partition(":")[::2] for text in wanted]
     names = [quantity for quantity, _ in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise ArmletError(f"{name} is asked for {names.count(name)} times: expected once")
+            raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
     return [(quantity, formulation or None) for quantity, formulation in pairs]
 
 
@@ -84,7 +84,7 @@ def _function(arm: RobotModel, quantity: str, formulation: str | None, minimal: 
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files or, if one of them is somebody else's, none."""
+    """Write all files, or none if one would replace a file that armlet did not write."""
     paths = {folder / name: text for name, text in files.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
