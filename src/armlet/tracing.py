@@ -1,4 +1,4 @@
-"""From a robot to a program: what is asked for is checked, and traced by a formulation."""
+"""From a robot to a program: a request is checked, and traced by a formulation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
