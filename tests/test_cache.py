@@ -18,7 +18,7 @@ import pytest
 import armlet
 from armlet.runtime import Kernel, cache, engine
 
-ROWS = np.random.default_rng(0).uniform(-3, 3, (3, 20, 7))
+ROWS = np.random.default_rng(0).uniform(-3, 3, (3, 40, 7))
 
 
 @pytest.fixture

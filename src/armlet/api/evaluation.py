@@ -2,8 +2,8 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from armlet.dynamics.singular import is_singular
 from armlet.errors import DataWarning, ModelError
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
+from armlet.runtime.calls import dispatcher_call
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -35,10 +36,10 @@ def evaluated(
         arrays = (*arrays, asked["wrench"])
         asked["wrench"] = True
     kernel = kernel_of(robot, name, **asked)
-    if out is None and threads == 1 and _is_one_state(arrays[0]):
-        if not asked and name not in vars(robot):
-            _shorten(robot, method, kernel)
-        result: Result = kernel.call(*arrays)
+    result: Result
+    if threads == 1 and not kernel.takes_long(arrays):
+        _shorten(robot, method, kernel, asked)
+        result = kernel.call(*arrays, out=out)
     else:
         result = kernel.evaluate(*arrays, out=out, threads=threads)
     return result
@@ -58,39 +59,46 @@ def kernel_of(robot: RobotModel, quantity: str, **options: Any) -> Kernel:
     return robot.once(("kernel", quantity, *sorted(options.items())), compiled)
 
 
-def _is_one_state(q: ArrayLike) -> bool:
-    """Whether compiled code may take it as it is; lists and batches have to be looked at."""
-    return isinstance(q, np.ndarray) and q.ndim == 1
-
-
 # ------------------------------------------------------------------ the shortest way
 
-
-class Fallback(partial[Any]):
-    """A method bound to its robot, behind a compiled entry that does not take all arguments."""
-
-    def __getattr__(self, name: str) -> Any:
-        """The robot's attribute, since CPython pickles an entry as getattr(fallback, its name)."""
-        return getattr(self.args[0], name)
+CHOOSING = ("wrench", "frame")
+"""The options that a compiled entry looks at, to call the kernel for it."""
 
 
-def _shorten(robot: RobotModel, method: Callable[..., Any], kernel: Kernel) -> None:
+def _shorten(
+    robot: RobotModel, method: Callable[..., Any], kernel: Kernel, asked: Mapping[str, Any]
+) -> None:
     """Put the compiled entry of a kernel in the method's place on this robot.
 
-    Later calls then go straight to machine code. This is the one place that writes to a robot
-    after it was made: what a call returns stays the same, and pickles and copies leave it out. A
-    method that a subclass has overridden keeps its place, and so does one that checks results.
+    Later calls then go straight to machine code: of the kernel without options, or of those that
+    were used before with a frame or a wrench, which the entry chooses from. This is the one place
+    that writes to a robot after it was made: what a call returns stays the same, and pickles and
+    copies leave it out. A method that a subclass has overridden keeps its place, and so does one
+    that checks results.
     """
-    name = method.__name__
-    if getattr(type(robot), name, None) is not method or QUANTITIES[name].inverts == "jacobian":
+    name, key = method.__name__, next(iter(asked.values()), None)
+    entries = robot.once(("entries", name), dict)
+    if key in entries:
         return
-    signature = inspect.signature(method)
-    _, *parameters = (
-        x.replace(annotation=inspect.Parameter.empty) for x in signature.parameters.values()
-    )
-    plain = inspect.Signature(parameters)
-    about = f"{name}{plain}\n--\n\n{inspect.getdoc(method)}"
-    vars(robot).setdefault(name, kernel.entry(Fallback(method, robot), about))
+    quantity = QUANTITIES[name]
+    option = next((x for x in CHOOSING if x in quantity.options), "")
+    overridden = getattr(type(robot), name, None) is not method
+    if overridden or quantity.inverts == "jacobian" or not {*asked} <= {option}:
+        return
+    bound = MethodType(method, robot)
+    about = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
+    if not asked:
+        vars(robot)[name] = kernel.entry(bound, name, about, option, entries)
+    elif name not in vars(robot):
+        arguments = quantity.arguments
+        vars(robot)[name] = dispatcher_call(name, bound, arguments, option, entries, about)
+    entries[key] = kernel.call
+
+
+def _signature(method: Callable[..., Any]) -> inspect.Signature:
+    """The arguments of a method without their types, which CPython has no place for."""
+    _, *parameters = inspect.signature(method).parameters.values()
+    return inspect.Signature([x.replace(annotation=inspect.Parameter.empty) for x in parameters])
 
 
 # ------------------------------------------------------------------ singular postures

@@ -14,11 +14,22 @@ class Compiled(Protocol):
     def run(self, arrays: Sequence[Any], results: Sequence[Any], count: int, threads: int) -> None:
         """Compute so many states, a row each; inputs given once have no rows."""
 
-    def entry(self, otherwise: Callable[..., Any], about: str) -> Callable[..., Any]:
-        """A function that computes one state as fast as can be, and else asks another.
+    def entry(
+        self,
+        otherwise: Callable[..., Any],
+        name: str,
+        about: str = "",
+        option: str = "",
+        others: dict[Any, Any] | None = None,
+    ) -> Callable[..., Any]:
+        """A function that computes a few states as fast as can be, and else asks another.
 
-        What it is about is its docstring. A backend without such a way returns the other.
+        What it is about is its docstring; the option, an argument after the inputs, chooses one of
+        the other functions. A backend without such a way returns the one to ask.
         """
+
+    def connect(self, kernel: Any, otherwise: Callable[..., Any]) -> None:
+        """Make that function what calling a kernel does, if the backend has a way."""
 
 
 class Backend(Protocol):
