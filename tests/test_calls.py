@@ -279,6 +279,46 @@ def test_a_method_first_called_with_a_frame_is_compiled_for_it_alone(robot, link
     same(robot.jacobian(q, link), (first,))
 
 
+def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypatch):
+    robot, n = copy.copy(robot), robot.n
+    q, qd, qdd = np.random.default_rng(2).normal(size=(3, 40, n))
+    kernel, w, out = armlet.compile(robot, "inverse_dynamics"), np.arange(6.0), np.empty(n)
+    pair = armlet.compile(robot, "energy")
+    one, named = (q[0], qd[0], qdd[0]), {"q": q[0], "qd": qd[0], "qdd": qdd[0]}
+    calls = [
+        lambda f: f(*one), lambda f: f(*one, out=out), lambda f: f(**named),
+        lambda f: f(q[0], qd[0], qdd=qdd[0]), lambda f: f(**named, out=(out,)),
+        lambda f: f(*(x.tolist() for x in one)), lambda f: f(*(x[::-1] for x in one)),
+        lambda f: f(*map(np.float32, one)), lambda f: f([0] * n, (1.5,) * n, qdd[0]),
+        lambda f: f(q[:10], qd[:10], qdd[:10]), lambda f: f(q, qd, qdd),
+        lambda f: f(q[:10], qd[:10], qdd=qdd[:10], out=np.empty((10, n))),
+    ]  # fmt: skip
+    chosen = [
+        lambda: robot.inverse_dynamics(*one, w), lambda: robot.inverse_dynamics(*one, wrench=w),
+        lambda: robot.inverse_dynamics(**named, wrench=w, out=out),
+        lambda: robot.jacobian(q[0], link), lambda: robot.jacobian(q[:3], frame=link),
+        lambda: robot.jacobian(q[0].tolist(), frame=link, out=np.empty((6, n))),
+        lambda: pair(q[0], qd[0], out=(np.empty(()), np.empty(()))),
+        lambda: pair(q[:4], qd[:4], out=[np.empty(4), np.empty(4)]),
+    ]  # fmt: skip
+
+    def run():
+        found = [call(f) for f in (robot.inverse_dynamics, kernel, kernel.call) for call in calls]
+        return [np.copy(y) for found in (found, [call() for call in chosen]) for y in found]
+
+    expected = [run() for _ in range(2)][-1]
+
+    def python(*args, **named):
+        raise AssertionError("called through Python")
+
+    monkeypatch.setattr(armlet.api.quantities, "evaluated", python)
+    monkeypatch.setattr(Kernel, "takes_long", python)
+    with pytest.raises(AssertionError):
+        kernel(q.astype(int), qd, qdd)
+    for ours, theirs in zip(run(), expected, strict=True):
+        same(ours, (theirs,))
+
+
 # fmt: off
 MISCALLS = {
     "unknown frame": (lambda r, q: r.jacobian(q, "nowhere"), ArmletError, "nowhere"),

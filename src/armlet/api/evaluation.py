@@ -77,7 +77,7 @@ def _shorten(
     that checks results.
     """
     name, key = method.__name__, next(iter(asked.values()), None)
-    entries = robot.once(("entries", name), dict)
+    entries: dict[Any, Any] = robot.once(("entries", name), dict)
     if key in entries:
         return
     quantity = QUANTITIES[name]

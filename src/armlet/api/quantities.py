@@ -24,8 +24,8 @@ class Quantities(RobotModel):
         How many threads share the states of a batch.
 
     A quantity is compiled when it is first called, which takes a moment; the code is cached on
-    disk. From the first call with one state on, the method is compiled code itself: one that was
-    looked up before, `f = robot.bias`, goes the longer way through Python.
+    disk. From the first call with one state or a small batch on, the method is compiled code
+    itself: one that was looked up before, `f = robot.bias`, goes through Python.
     """
 
     def inverse_dynamics(

@@ -1,8 +1,12 @@
-"""LLVM functions that put the arguments of a call in order, and find another kernel for an option.
+"""The first half of an entry: put the arguments in order, or find another kernel for an option.
 
-They are printed beside every kernel, as those of `objects.py`; `%self` is the tuple that is
-described there.
+The functions are printed beside every kernel, as those of `objects.py`; `%self` is the tuple that
+is described there.
 """
+
+from collections.abc import Iterable
+
+from armlet.codegen.objects import printed
 
 ARRANGED = """
 ; Whether the only keyword is out=, which need not be put in order.
@@ -177,3 +181,62 @@ call void @Py_DecRef(ptr %function)
 ret ptr %answer
 }
 """
+
+SLOW = (
+    "slow:",
+    "%python = call ptr @PyTuple_GetItem(ptr %self, i64 FALLBACK)",
+    "%answer = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %count, ptr %keywords)",
+    "ret ptr %answer",
+    "}",
+)
+"""The end of an entry: the Python function takes what it does not."""
+
+
+def arrangement(inputs: int, then: str, memory: Iterable[str]) -> list[str]:
+    """Find the arguments: in order as they come, or by name; another kernel may have to take them.
+
+    Goes on with the inputs at %slots and the arrays to write to in %out.
+    """
+    return [
+        "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
+        "start:",
+        f"%own = alloca [{inputs + 2} x ptr]",
+        *memory,
+        f"%counted = icmp eq i64 %count, {inputs}",
+        "%plain = icmp eq ptr %keywords, null",
+        "%usual = and i1 %counted, %plain",
+        f"br i1 %usual, label %{then}, label %unusual",
+        "unusual:",
+        "%is_out = call i1 @only_out(ptr %self, ptr %keywords)",
+        "%just_out = and i1 %counted, %is_out",
+        "br i1 %just_out, label %out_given, label %arrange",
+        "out_given:",
+        f"%just_out.at = getelementptr ptr, ptr %args, i64 {inputs}",
+        "%just_out.value = load ptr, ptr %just_out.at",
+        "%just_out.none = icmp eq ptr %just_out.value, @armlet_none",
+        "%just_out.given = select i1 %just_out.none, ptr null, ptr %just_out.value",
+        f"br label %{then}",
+        "arrange:",
+        "%arranged = call i1 @arranged(ptr %self, ptr %args, i64 %count, ptr %keywords, "
+        f"i64 {inputs}, ptr %own)",
+        "br i1 %arranged, label %optional, label %slow",
+        "optional:",
+        f"%own.out.at = getelementptr ptr, ptr %own, i64 {inputs}",
+        "%own.out = load ptr, ptr %own.out.at",
+        "%option.at = getelementptr ptr, ptr %own.out.at, i64 1",
+        "%option = load ptr, ptr %option.at",
+        "%no_option = icmp eq ptr %option, null",
+        f"br i1 %no_option, label %{then}, label %other",
+        "other:",
+        "%chosen = call ptr @chosen(ptr %self, ptr %option)",
+        "%none_chosen = icmp eq ptr %chosen, null",
+        "br i1 %none_chosen, label %slow, label %pass_on",
+        "pass_on:",
+        f"%passed_on = call ptr @passed_on(ptr %self, ptr %chosen, ptr %own, i64 {inputs})",
+        "ret ptr %passed_on",
+    ]
+
+
+def dispatcher(inputs: int) -> str:
+    """The text of an @entry without a kernel, which calls others by the option given."""
+    return printed([ARRANGED, CHOSEN, *arrangement(inputs, "slow", ()), *SLOW], "float64")

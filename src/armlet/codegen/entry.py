@@ -7,10 +7,10 @@ where they are, vectors in lists or in other arrays are copied. Anything else, b
 it, goes to the Python function that `%self` begins with. `%self` is a tuple, laid out by PLACES.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 
-from armlet.codegen.arguments import ARRANGED, CHOSEN
+from armlet.codegen.arguments import ARRANGED, CHOSEN, SLOW, arrangement
 from armlet.codegen.lower import Lowered
 from armlet.codegen.objects import (
     APART,
@@ -42,33 +42,27 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
     inputs = [x.shape for x in code.inputs.values()]
     outputs = [output.shape for output in code.outputs]
     lines = [
-        *_arrangement(len(inputs), "states", _memory(inputs, outputs)),
-        *_states(inputs, outputs, most_rows(code)),
+        *arrangement(len(inputs), "states", _memory(inputs, outputs)),
+        *_plain(inputs),
+        *_several(inputs, outputs, most_rows(code)),
         *(line for k, shape in enumerate(inputs) for line in _read(k, shape)),
-        f"input{len(inputs)}:",
+        *_found(inputs, outputs, {"float64": 8, "float32": 4}[dtype]),
         *_results(len(inputs), len(outputs)),
         *_run(inputs, outputs, lanes),
         *_packed(len(outputs), code.single),
         *SLOW,
     ]
+    shapes = [
+        f"@shape{k} = private constant [{max(1, len(shape))} x i64] "
+        f"[{', '.join(f'i64 {size}' for size in shape) or 'i64 0'}]"
+        for k, shape in enumerate(outputs)
+    ]
     functions = (FITS, ROWS, APART, ITEM, CONVERTED, RESULT, ARRANGED, CHOSEN)
-    return printed([*functions, MANY, *lines, VECTORCALL], dtype)
-
-
-def dispatcher(inputs: int) -> str:
-    """The text of an @entry without a kernel, which calls others by the option given."""
-    return printed([ARRANGED, CHOSEN, *_arrangement(inputs, "slow", ()), *SLOW], "float64")
+    return printed([*functions, MANY, *shapes, *lines, VECTORCALL], dtype)
 
 
 MANY = "@many_states = global ptr null"
 """Where the code for rows of states is, once it is compiled."""
-SLOW = (
-    "slow:",
-    "%python = call ptr @PyTuple_GetItem(ptr %self, i64 FALLBACK)",
-    "%answer = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %count, ptr %keywords)",
-    "ret ptr %answer",
-    "}",
-)
 VECTORCALL = """
 ; The same for an object that keeps the tuple; the garbage collector takes it from dead ones.
 define ptr @vectorcall(ptr %callable, ptr %args, i64 %flagged, ptr %keywords) {
@@ -88,51 +82,6 @@ ret ptr null
 """
 
 
-def _arrangement(inputs: int, then: str, memory: Iterable[str]) -> list[str]:
-    """Find the arguments: in order as they come, or by name; another kernel may have to take them.
-
-    Goes on with the inputs at %slots and the arrays to write to in %out.
-    """
-    return [
-        "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
-        "start:",
-        f"%own = alloca [{inputs + 2} x ptr]",
-        *memory,
-        f"%counted = icmp eq i64 %count, {inputs}",
-        "%plain = icmp eq ptr %keywords, null",
-        "%usual = and i1 %counted, %plain",
-        f"br i1 %usual, label %{then}, label %unusual",
-        "unusual:",
-        "%is_out = call i1 @only_out(ptr %self, ptr %keywords)",
-        "%just_out = and i1 %counted, %is_out",
-        "br i1 %just_out, label %out_given, label %arrange",
-        "out_given:",
-        f"%just_out.at = getelementptr ptr, ptr %args, i64 {inputs}",
-        "%just_out.value = load ptr, ptr %just_out.at",
-        "%just_out.none = icmp eq ptr %just_out.value, @armlet_none",
-        "%just_out.given = select i1 %just_out.none, ptr null, ptr %just_out.value",
-        f"br label %{then}",
-        "arrange:",
-        "%arranged = call i1 @arranged(ptr %self, ptr %args, i64 %count, ptr %keywords, "
-        f"i64 {inputs}, ptr %own)",
-        "br i1 %arranged, label %optional, label %slow",
-        "optional:",
-        f"%own.out.at = getelementptr ptr, ptr %own, i64 {inputs}",
-        "%own.out = load ptr, ptr %own.out.at",
-        "%option.at = getelementptr ptr, ptr %own.out.at, i64 1",
-        "%option = load ptr, ptr %option.at",
-        "%no_option = icmp eq ptr %option, null",
-        f"br i1 %no_option, label %{then}, label %other",
-        "other:",
-        "%chosen = call ptr @chosen(ptr %self, ptr %option)",
-        "%none_chosen = icmp eq ptr %chosen, null",
-        "br i1 %none_chosen, label %slow, label %pass_on",
-        "pass_on:",
-        f"%passed_on = call ptr @passed_on(ptr %self, ptr %chosen, ptr %own, i64 {inputs})",
-        "ret ptr %passed_on",
-    ]
-
-
 def _memory(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[str]:
     """Memory for the shape of every array, rows in front, and for copies of vectors."""
     lines = [
@@ -145,42 +94,111 @@ def _memory(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[str]:
     ]
 
 
-def _states(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> list[str]:
-    """Find how many states there are, one or some rows, and from that every array's shape."""
-    rank = len(inputs[0]) if inputs else 0
+def _plain(inputs: Sequence[Shape]) -> list[str]:
+    """Look whether every input is a contiguous array of one state, which most calls are made with.
+
+    That is what `@fits` says for each of them, in fewer instructions.
+    """
     lines = [
         "states:",
         "%slots = phi ptr [ %args, %start ], [ %args, %out_given ], [ %own, %optional ]",
         "%out = phi ptr [ null, %start ], [ %just_out.given, %out_given ], [ %own.out, %optional ]",
-        "%many = load ptr, ptr @many_states",
-        *(["%first = load ptr, ptr %slots"] if inputs else []),
-        f"%rows = call i64 @rows_of(ptr %first, i32 {rank})" if inputs else "%rows = add i64 -1, 0",
-        "%batch = icmp sge i64 %rows, 0",
-        "%axes = zext i1 %batch to i32",
-        "%unused = select i1 %batch, i64 0, i64 1",
-        "%count.states = select i1 %batch, i64 %rows, i64 1",
+        "br label %plain0",
+    ]
+    for k, shape in enumerate(inputs):
+        p = f"%p{k}"
+        lines += [
+            f"plain{k}:",
+            f"{p}.slot = getelementptr ptr, ptr %slots, i64 {k}",
+            f"{p} = load ptr, ptr {p}.slot",
+            f"{p}.type = field type of {p}",
+            f"{p}.is_array = icmp eq ptr {p}.type, @armlet_array_type",
+            f"br i1 {p}.is_array, label %array{k}, label %several",
+            f"array{k}:",
+            f"{p}.rank = field rank of {p}",
+            f"{p}.descriptor = field descriptor of {p}",
+            f"{p}.flags = field flags of {p}",
+            f"{p}.ranked = icmp eq i32 {p}.rank, {len(shape)}",
+            f"{p}.typed = icmp eq ptr {p}.descriptor, @armlet_dtype",
+            f"{p}.has = and i32 {p}.flags, {READABLE}",
+            f"{p}.flagged = icmp eq i32 {p}.has, {READABLE}",
+            f"{p}.both = and i1 {p}.ranked, {p}.typed",
+            f"{p}.all = and i1 {p}.both, {p}.flagged",
+            f"br i1 {p}.all, label %sizes{k}, label %several",
+            f"sizes{k}:",
+            f"{p}.sizes = field dimensions of {p}",
+        ]
+        right = "true"
+        for d, size in enumerate(shape):
+            lines += [
+                f"{p}.size{d}.at = getelementptr i64, ptr {p}.sizes, i64 {d}",
+                f"{p}.size{d} = load i64, ptr {p}.size{d}.at",
+                f"{p}.same{d} = icmp eq i64 {p}.size{d}, {size}",
+                f"{p}.right{d} = and i1 {right}, {p}.same{d}",
+            ]
+            right = f"{p}.right{d}"
+        lines += [
+            f"{p}.data = field data of {p}",
+            f"br i1 {right}, label %plain{k + 1}, label %several",
+        ]
+    return [*lines, f"plain{len(inputs)}:", "br label %found"]
+
+
+def _several(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> list[str]:
+    """Find how many states there are, one or some rows, and from that every array's shape."""
+    lines = ["several:", "%first = load ptr, ptr %slots" if inputs else "%first = add i64 0, 0"]
+    rank = len(inputs[0]) if inputs else 0
+    lines += [
+        f"%s.rows = call i64 @rows_of(ptr %first, i32 {rank})"
+        if inputs
+        else "%s.rows = add i64 -1, 0",
+        "%s.batch = icmp sge i64 %s.rows, 0",
+        "%axes = zext i1 %s.batch to i32",
+        "%unused = select i1 %s.batch, i64 0, i64 1",
+        "%s.count = select i1 %s.batch, i64 %s.rows, i64 1",
     ]
     for name, shape in _named(inputs, outputs):
-        for d, size in enumerate(("%rows", *shape)):
+        for d, size in enumerate(("%s.rows", *shape)):
             lines += [
-                f"%{name}.axis{d} = getelementptr i64, ptr %{name}.axes, i64 {d}",
-                f"store i64 {size}, ptr %{name}.axis{d}",
+                f"%s.{name}.axis{d} = getelementptr i64, ptr %{name}.axes, i64 {d}",
+                f"store i64 {size}, ptr %s.{name}.axis{d}",
             ]
         lines += [
-            f"%{name}.shape = getelementptr i64, ptr %{name}.axes, i64 %unused",
-            f"%{name}.rank = add i32 %axes, {len(shape)}",
-            f"%{name}.entries = mul i64 %count.states, {prod(shape)}",
-            f"%{name}.bytes = mul i64 %{name}.entries, @BYTES",
+            f"%s.{name}.shape = getelementptr i64, ptr %{name}.axes, i64 %unused",
+            f"%s.{name}.rank = add i32 %axes, {len(shape)}",
+            f"%s.{name}.entries = mul i64 %s.count, {prod(shape)}",
+            f"%s.{name}.bytes = mul i64 %s.{name}.entries, @BYTES",
         ]
     return [
         *lines,
-        f"%too_many = icmp sgt i64 %rows, {most}",
-        f"%not_few = icmp sge i64 %rows, {FEW}",
-        "%no_many = icmp eq ptr %many, null",
+        f"%too_many = icmp sgt i64 %s.rows, {most}",
+        f"%not_few = icmp sge i64 %s.rows, {FEW}",
+        "%s.many = load ptr, ptr @many_states",
+        "%no_many = icmp eq ptr %s.many, null",
         "%not_yet = and i1 %not_few, %no_many",
         "%elsewhere = or i1 %too_many, %not_yet",
         "br i1 %elsewhere, label %slow, label %input0",
     ]
+
+
+def _found(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> list[str]:
+    """Go on in one way, however the inputs were found."""
+    last = len(inputs)
+    lines = [f"input{last}:", "br label %found", "found:"]
+
+    def either(kind: str, name: str, plain: str) -> None:
+        lines.append(f"%{name} = phi {kind} [ {plain}, %plain{last} ], [ %s.{name}, %input{last} ]")
+
+    either("i1", "batch", "false")
+    either("i64", "rows", "-1")
+    for k, shape in enumerate(inputs):
+        either("ptr", f"a{k}.data", f"%p{k}.data")
+        either("i64", f"a{k}.bytes", str(size * prod(shape)))
+    for k, shape in enumerate(outputs):
+        either("ptr", f"r{k}.shape", f"@shape{k}")
+        either("i32", f"r{k}.rank", f"{len(shape)}")
+        either("i64", f"r{k}.bytes", str(size * prod(shape)))
+    return lines
 
 
 def _named(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tuple[str, Shape]]:
@@ -193,7 +211,7 @@ def _named(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tuple[str,
 
 def _read(k: int, shape: Shape) -> list[str]:
     """Find where an input's numbers are: in its array, or in a copy of one state's vector."""
-    a, then = f"%a{k}", f"input{k + 1}"
+    a = f"%s.a{k}"
     lines = [
         f"input{k}:",
         f"{a}.slot = getelementptr ptr, ptr %slots, i64 {k}",
@@ -207,12 +225,12 @@ def _read(k: int, shape: Shape) -> list[str]:
     if len(shape) == 1:
         lines += [
             f"odd{k}:",
-            f"br i1 %batch, label %slow, label %copy{k}",
+            f"br i1 %s.batch, label %slow, label %copy{k}",
             f"copy{k}:",
-            f"{a}.copied = call i1 @converted(ptr {a}, i64 {shape[0]}, ptr {a}.copy)",
+            f"{a}.copied = call i1 @converted(ptr {a}, i64 {shape[0]}, ptr %a{k}.copy)",
             f"br i1 {a}.copied, label %read{k}, label %slow",
             f"read{k}:",
-            f"{a}.data = phi ptr [ {a}.own, %direct{k} ], [ {a}.copy, %copy{k} ]",
+            f"{a}.data = phi ptr [ {a}.own, %direct{k} ], [ %a{k}.copy, %copy{k} ]",
         ]
     else:
         lines += [
@@ -221,7 +239,7 @@ def _read(k: int, shape: Shape) -> list[str]:
             f"read{k}:",
             f"{a}.data = phi ptr [ {a}.own, %direct{k} ]",
         ]
-    return [*lines, f"br label %{then}"]
+    return [*lines, f"br label %input{k + 1}"]
 
 
 def _results(inputs: int, outputs: int) -> list[str]:
@@ -270,27 +288,30 @@ def _results(inputs: int, outputs: int) -> list[str]:
 
 
 def _run(inputs: Sequence[Shape], outputs: Sequence[Shape], lanes: int) -> list[str]:
-    """Run the kernel: on rows of states at once, or on one state after the other."""
-    arrays = _named(inputs, outputs)
-    last = len(outputs)
-    lines = ["run:"]
-    lines += [
-        f"%r{k} = phi ptr [ %g{k}, %take{last} ], [ %m{k}, %make{last} ]" for k in range(last)
-    ]
-    lines += [f"%r{k}.data = field data of %r{k}" for k in range(last)]
+    """Run the kernel: on one state, on rows of states at once, or on one row after the other."""
+    arrays, last = _named(inputs, outputs), len(outputs)
     pointers = [f"ptr %{name}.data" for name, _ in arrays]
-    lines += [
+    lines = [
+        "run:",
+        *(f"%r{k} = phi ptr [ %g{k}, %take{last} ], [ %m{k}, %make{last} ]" for k in range(last)),
+        *(f"%r{k}.data = field data of %r{k}" for k in range(last)),
+        "br i1 %batch, label %rows_of_states, label %one_state",
+        "one_state:",
+        f"call void @one({', '.join(pointers)})",
+        "br label %done",
+        "rows_of_states:",
+        "%many = load ptr, ptr @many_states",
         f"%enough = icmp sge i64 %rows, {lanes}",
         "%known = icmp ne ptr %many, null",
         "%at_once = and i1 %enough, %known",
-        "br i1 %at_once, label %rows_at_once, label %row",
-        "rows_at_once:",
+        "br i1 %at_once, label %all_rows, label %row",
+        "all_rows:",
         f"call void %many({', '.join([*pointers, 'i64 0', 'i64 %rows'])})",
         "br label %done",
         "row:",
-        "%i = phi i64 [ 0, %run ], [ %i.next, %this ]",
+        "%i = phi i64 [ 0, %rows_of_states ], [ %i.next, %this ]",
         "%i.next = add i64 %i, 1",
-        "%i.more = icmp slt i64 %i, %count.states",
+        "%i.more = icmp slt i64 %i, %rows",
         "br i1 %i.more, label %this, label %done",
         "this:",
     ]

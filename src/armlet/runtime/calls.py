@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from armlet.codegen.entry import dispatcher
+from armlet.codegen.arguments import dispatcher
 from armlet.codegen.objects import ARRAY, OWNED, SLOT, SPARES
 from armlet.runtime.engine import Code, compiled
 

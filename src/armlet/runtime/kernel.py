@@ -115,11 +115,14 @@ class Kernel:
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
         """Whether arrays have more rows than a compiled entry takes."""
-        q = arrays[0] if arrays and self.program.inputs else None
-        if not isinstance(q, np.ndarray):
-            return False
-        size = next(iter(self.program.inputs.values())).size
-        return q.size > most_rows(self.code) * max(1, size)
+        q = arrays[0] if arrays else None
+        return isinstance(q, np.ndarray) and q.size > self._most_entries
+
+    @made_once
+    def _most_entries(self) -> int:
+        """How many entries the first input has in the longest batch that is not long."""
+        size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)
+        return most_rows(self.code) * max(1, size)
 
     def _compiled(self, once: frozenset[str] = frozenset()) -> Compiled:
         """The program for inputs of which some are given once, compiled when it is run."""

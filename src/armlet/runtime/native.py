@@ -79,7 +79,7 @@ class NativeCode:
         """
         if not reads_arrays():
             return otherwise
-        callee = self._callee(otherwise, option, others or {})
+        callee = self._callee(otherwise, option, {} if others is None else others)
         return fast_call(self._one, name, callee, about)
 
     def connect(self, kernel: Any, otherwise: Callable[..., Any]) -> None:
