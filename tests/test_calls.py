@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import weakref
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import armlet
 from armlet.codegen.entry import FEW
 from armlet.errors import ArmletError, DataError
 from armlet.runtime import Kernel
-from armlet.runtime.calls import vectorcalled
+from armlet.runtime.calls import Callee, fast_call, vectorcalled
 
 # fmt: off
 QUANTITIES = {
@@ -446,6 +447,21 @@ def test_results_of_threads_are_their_own(robot):
     finally:
         sys.setswitchinterval(before)
     assert not wrong
+
+
+def test_several_results_come_in_the_class_that_the_entry_holds(robot):
+    class Pair(namedtuple("Pair", "kinetic potential")):
+        __slots__ = ()
+
+    kernel, q = armlet.compile(robot, "energy"), np.ones(robot.n)
+    code = kernel._compiled()._one
+    callee = Callee.of(kernel.evaluate, ["q", "qd"], 2, "", {}, code, Pair)
+    function = fast_call(code, "energy", callee, "")
+    for arrays in ((q, q), (np.ones((3, robot.n)),) * 2):
+        found = function(*arrays)
+        assert type(found) is Pair
+        same((found.kinetic, found.potential), kernel.evaluate(*arrays))
+        assert gc.is_tracked(found)
 
 
 # ------------------------------------------------------------------ batches

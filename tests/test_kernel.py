@@ -42,7 +42,7 @@ from armlet.codegen.llvm import (
 from armlet.codegen.lower import lowered
 from armlet.errors import ArmletError, CompileError, DataError, ModelError
 from armlet.graph import OPERATIONS, traced
-from armlet.runtime import Kernel, engine, native
+from armlet.runtime import Kernel, calls, engine, native
 from armlet.runtime.engine import host
 from armlet.scalar import cos, sign, sin, sqrt
 
@@ -1025,6 +1025,9 @@ def test_out_of_memory_gives_back_what_was_made(monkeypatch, fails):
         return None
 
     fake = NEW_ARRAY(new)
+    calls.share("float64")
+    shared = calls.SHARED_CODE["float64"][-1].addresses
+    monkeypatch.setattr(calls, "SHARED_CODE", {})
     llvm.add_symbol("armlet_new_array", ctypes.cast(fake, ctypes.c_void_p).value)
     try:
         program = traced("f", lambda graph, x: (x + 1, 2 * x, x), {"x": (3,)})
@@ -1033,6 +1036,7 @@ def test_out_of_memory_gives_back_what_was_made(monkeypatch, fails):
             kernel.call(np.zeros(3))
     finally:
         llvm.add_symbol("armlet_new_array", ctypes.cast(real, ctypes.c_void_p).value)
+        engine.add_symbols(shared)
     x, double = np.zeros((2, 3)), np.dtype(np.float64)
     before = sys.getrefcount(double)
     for _ in range(10):

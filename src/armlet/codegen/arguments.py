@@ -1,16 +1,15 @@
 """The first half of an entry: put the arguments in order, or find another kernel for an option.
 
-The functions are printed beside every kernel, as those of `objects.py`; `%self` is the tuple that
-is described there.
+The functions are shared, as those of `objects.py`; `%self` is the tuple that is described there.
 """
 
 from collections.abc import Iterable
 
-from armlet.codegen.objects import printed
+from armlet.codegen.objects import SHARED, declared, printed
 
 ARRANGED = """
 ; Whether the only keyword is out=, which need not be put in order.
-define internal i1 @only_out(ptr %self, ptr %keywords) {
+define i1 @only_out(ptr %self, ptr %keywords) {
 start:
 %none = icmp eq ptr %keywords, null
 br i1 %none, label %no, label %some
@@ -31,7 +30,7 @@ ret i1 false
 ; Put arguments in the order of the names: the inputs, the results to write to, the option. False if
 ; one is missing, given twice or unknown. What is left out or None is null, but for inputs. Names of
 ; keywords are compared as objects, since those that stand in code are the same objects.
-define internal i1 @arranged(
+define i1 @arranged(
     ptr %self, ptr %args, i64 %count, ptr %keywords, i64 %inputs, ptr %to
 ) {
 start:
@@ -138,7 +137,7 @@ ret i1 false
 CHOSEN = """
 ; The function for an option: for one given by name that of its name, for an array that under True.
 ; Null if there is none yet.
-define internal ptr @chosen(ptr %self, ptr %option) {
+define ptr @chosen(ptr %self, ptr %option) {
 start:
 %others = call ptr @PyTuple_GetItem(ptr %self, i64 OTHERS)
 %type = field type of %option
@@ -156,7 +155,7 @@ ret ptr null
 
 ; What that function returns for the arguments in order, with the option among them if it is an
 ; array; the arguments end with a free place.
-define internal ptr @passed_on(ptr %self, ptr %function, ptr %args, i64 %inputs) {
+define ptr @passed_on(ptr %self, ptr %function, ptr %args, i64 %inputs) {
 start:
 %out.at = getelementptr ptr, ptr %args, i64 %inputs
 %out = load ptr, ptr %out.at
@@ -239,4 +238,4 @@ def arrangement(inputs: int, then: str, memory: Iterable[str]) -> list[str]:
 
 def dispatcher(inputs: int) -> str:
     """The text of an @entry without a kernel, which calls others by the option given."""
-    return printed([ARRANGED, CHOSEN, *arrangement(inputs, "slow", ()), *SLOW], "float64")
+    return printed([*declared(SHARED), *arrangement(inputs, "slow", ()), *SLOW], "float64")

@@ -20,8 +20,11 @@ from armlet.codegen.objects import (
     READABLE,
     RESULT,
     ROWS,
+    SEVERAL,
+    SHARED,
     SPARES,
     WRITEABLE,
+    declared,
     printed,
 )
 from armlet.graph.inputs import Shape
@@ -57,8 +60,12 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
         f"[{', '.join(f'i64 {size}' for size in shape) or 'i64 0'}]"
         for k, shape in enumerate(outputs)
     ]
-    functions = (FITS, ROWS, APART, ITEM, CONVERTED, RESULT, ARRANGED, CHOSEN)
-    return printed([*functions, MANY, *shapes, *lines, VECTORCALL], dtype)
+    return printed([*declared(SHARED), MANY, *shapes, *lines, VECTORCALL], dtype)
+
+
+def shared(dtype: str) -> str:
+    """The text of the functions that the entries of all kernels of a dtype call."""
+    return printed((FITS, ROWS, APART, ITEM, CONVERTED, RESULT, SEVERAL, ARRANGED, CHOSEN), dtype)
 
 
 MANY = "@many_states = global ptr null"
@@ -325,11 +332,11 @@ def _run(inputs: Sequence[Shape], outputs: Sequence[Shape], lanes: int) -> list[
 
 
 def _packed(outputs: int, single: bool) -> list[str]:
-    """Return the results: the single one bare, else a tuple, or what the program makes of one."""
+    """Return the results: the single one bare, else in a tuple."""
     if single:
         return ["ret ptr %r0"]
     return [
-        f"%tuple = call ptr @PyTuple_New(i64 {outputs})",
+        f"%tuple = call ptr @several(ptr %self, i64 {outputs})",
         "%tuple.failed = icmp eq ptr %tuple, null",
         f"br i1 %tuple.failed, label %failed{outputs}, label %pack",
         *_failed(outputs, "r"),

@@ -1,11 +1,11 @@
-"""LLVM functions that look at Python's objects, printed beside every kernel.
+"""LLVM functions that look at Python's objects, which all kernels of a dtype share.
 
 They read NumPy's arrays where they lie in memory and leave the rest to functions of CPython. The
 lines `%x = field NAME of %a` are short for the two that LLVM needs.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 ARRAY = {
     "references": "i32", "type": "ptr", "data": "ptr", "rank": "i32", "dimensions": "ptr",
@@ -17,11 +17,12 @@ ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
 SPARES = 2
 """How many results are kept for reuse, so that one is free while a variable holds the other."""
 
-PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_ARRAYS", "OUT_NAME")
+PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_ARRAYS", "OUT_NAME", "RESULTS")
 """What the tuple that an entry has as self holds, in this order.
 
 The Python function for all that the entry does not take; the names of its arguments in the order of
-`@arranged`; the functions by the option given; results to be used again; the tuple ("out",).
+`@arranged`; the functions by the option given; results to be used again; the tuple ("out",); the
+class that several results are returned in, a tuple or a subclass without attributes of its own.
 """
 SLOT = 16
 """Where an object that is called itself keeps that tuple."""
@@ -49,12 +50,28 @@ SYMBOLS = {
     "PyTuple_New": "ptr (i64)",
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
     "PyTuple_Size": "i64 (ptr)",
+    "PyType_GenericAlloc": "ptr (ptr, i64)",
 }  # fmt: skip
 """What the functions use of CPython and NumPy, found by name when the code is loaded."""
 
+SHARED = {
+    "fits": "i1 (ptr, i32, i32, ptr)",
+    "rows_of": "i64 (ptr, i32)",
+    "apart": "i1 (ptr, i64, ptr, i64)",
+    "item": "ptr (ptr, i64, i64)",
+    "converted": "i1 (ptr, i64, ptr)",
+    "result": "ptr (ptr, i64, i32, ptr, i1)",
+    "several": "ptr (ptr, i64)",
+    "only_out": "i1 (ptr, ptr)",
+    "arranged": "i1 (ptr, ptr, i64, ptr, i64, ptr)",
+    "chosen": "ptr (ptr, ptr)",
+    "passed_on": "ptr (ptr, ptr, ptr, i64)",
+}
+"""The functions of this file and of `arguments.py`, compiled once for each dtype."""
+
 FITS = """
 ; Whether an object is an array of the kernel's dtype, with these flags and of this shape.
-define internal i1 @fits(ptr %a, i32 %flags, i32 %rank, ptr %shape) {
+define i1 @fits(ptr %a, i32 %flags, i32 %rank, ptr %shape) {
 start:
 %type = field type of %a
 %is_array = icmp eq ptr %type, @armlet_array_type
@@ -92,7 +109,7 @@ ret i1 false
 
 ROWS = """
 ; How many rows an array has that has one axis more than a state's, and -1 for anything else.
-define internal i64 @rows_of(ptr %a, i32 %rank) {
+define i64 @rows_of(ptr %a, i32 %rank) {
 start:
 %type = field type of %a
 %is_array = icmp eq ptr %type, @armlet_array_type
@@ -113,7 +130,7 @@ ret i64 -1
 
 APART = """
 ; Whether two pieces of memory of so many bytes do not overlap.
-define internal i1 @apart(ptr %a, i64 %a.bytes, ptr %b, i64 %b.bytes) {
+define i1 @apart(ptr %a, i64 %a.bytes, ptr %b, i64 %b.bytes) {
 %a.end = getelementptr i8, ptr %a, i64 %a.bytes
 %b.end = getelementptr i8, ptr %b, i64 %b.bytes
 %before = icmp ule ptr %a.end, %b
@@ -125,7 +142,7 @@ ret i1 %apart
 
 ITEM = """
 ; One of the arrays given as results: in a tuple or list of so many, or the only one by itself.
-define internal ptr @item(ptr %out, i64 %k, i64 %count) {
+define ptr @item(ptr %out, i64 %k, i64 %count) {
 start:
 %type = field type of %out
 %is_list = icmp eq ptr %type, @armlet_list
@@ -153,7 +170,7 @@ ret ptr null
 
 CONVERTED = """
 ; Copy numbers from a list, a tuple or an array of other strides or precision; whether it was one.
-define internal i1 @converted(ptr %a, i64 %size, ptr %to) {
+define i1 @converted(ptr %a, i64 %size, ptr %to) {
 start:
 %type = field type of %a
 %is_array = icmp eq ptr %type, @armlet_array_type
@@ -254,7 +271,7 @@ ret i1 false
 RESULT = """
 ; A new reference to an array to write to: a spare one if there is one, else one made now. A spare
 ; array is one that was returned before and that nobody but the list of them refers to any more.
-define internal ptr @result(ptr %self, i64 %first, i32 %rank, ptr %shape, i1 %batch) {
+define ptr @result(ptr %self, i64 %first, i32 %rank, ptr %shape, i1 %batch) {
 start:
 %spares = call ptr @PyTuple_GetItem(ptr %self, i64 SPARE_ARRAYS)
 %end = add i64 %first, SPARES
@@ -301,19 +318,43 @@ ret ptr %new
 """  # noqa: E501
 
 
+SEVERAL = """
+; A new tuple to put several results in, of the class that they are returned in.
+define ptr @several(ptr %self, i64 %count) {
+start:
+%class = call ptr @PyTuple_GetItem(ptr %self, i64 RESULTS)
+%plain = icmp eq ptr %class, @armlet_tuple
+br i1 %plain, label %tuple, label %named
+tuple:
+%new = call ptr @PyTuple_New(i64 %count)
+ret ptr %new
+named:
+%new.named = call ptr @PyType_GenericAlloc(ptr %class, i64 %count)
+ret ptr %new.named
+}
+"""
+
+
 def printed(parts: Sequence[str], dtype: str) -> str:
     """A text with the declarations it needs, its short forms written out."""
-    text = "\n".join([f"%array = type {{ {', '.join(ARRAY.values())} }}", *_declared(), *parts])
+    array = f"%array = type {{ {', '.join(ARRAY.values())} }}"
+    text = "\n".join([array, *declared(SYMBOLS), *parts])
     for short, long in {
         "@armlet_dtype": f"@armlet_{dtype}",
         "@narrow": {"float64": "bitcast", "float32": "fptrunc"}[dtype],
         "@F": {"float64": "double", "float32": "float"}[dtype],
         "@BYTES": {"float64": "8", "float32": "4"}[dtype],
+        **{f"@{name}": f"@{shared_name(name, dtype)}" for name in SHARED},
         **{name: str(place) for place, name in enumerate(PLACES)},
         **{"SLOT": str(SLOT), "SPARES": str(SPARES), "OWNED": str(OWNED), "ALIGNED": str(ALIGNED)},
     }.items():
         text = re.sub(rf"{re.escape(short)}\b", long, text)
     return FIELD.sub(_read_field, text)
+
+
+def shared_name(name: str, dtype: str) -> str:
+    """What a shared function is called for a dtype."""
+    return f"armlet_{name}_{dtype}"
 
 
 FIELD = re.compile(r"(%[\w.]+) = field (\w+) of (%[\w.]+)")
@@ -328,9 +369,10 @@ def _read_field(found: re.Match[str]) -> str:
     )
 
 
-def _declared() -> list[str]:
+def declared(symbols: Mapping[str, str]) -> list[str]:
+    """Lines that say what functions and objects elsewhere are."""
     lines = []
-    for name, kind in SYMBOLS.items():
+    for name, kind in symbols.items():
         if kind.startswith("global"):
             lines.append(f"@{name} = external {kind}")
         else:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from armlet.codegen.arguments import dispatcher
-from armlet.codegen.objects import ARRAY, OWNED, SLOT, SPARES
-from armlet.runtime.engine import Code, compiled
+from armlet.codegen.entry import shared
+from armlet.codegen.objects import ARRAY, OWNED, SHARED, SLOT, SPARES, shared_name
+from armlet.runtime.engine import Code, add_symbols, compiled
 
 C = TypeVar("C", bound=type)
 KINDS: dict[str, Any] = {"i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
@@ -64,11 +65,13 @@ class Callee(tuple[Any, ...]):
         option: str,
         others: dict[Any, Any],
         code: Code,
+        results: type[tuple[Any, ...]] = tuple,
     ) -> "Callee":
         """All that an entry needs, with the code, which lives as long."""
         names = (*inputs, "out", *([option] if option else []))
         interned = tuple(map(sys.intern, names))
-        return cls((fallback, interned, others, [None] * (SPARES * outputs), ("out",), code))
+        spares = [None] * (SPARES * outputs)
+        return cls((fallback, interned, others, spares, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The robot or kernel, since CPython pickles an entry as getattr(self, its name)."""
@@ -77,6 +80,19 @@ class Callee(tuple[Any, ...]):
 
 def _itself(x: Any) -> Any:
     return x
+
+
+SHARED_CODE: dict[str, list[Code]] = {}
+"""The code that the entries of all kernels of a dtype call, which is never freed."""
+
+
+def share(dtype: str) -> None:
+    """Have that code where the entries look for it."""
+    if not SHARED_CODE.get(dtype):
+        names = [shared_name(name, dtype) for name in SHARED]
+        code = compiled(shared(dtype), *names)
+        SHARED_CODE.setdefault(dtype, []).append(code)
+        add_symbols(code.addresses)
 
 
 class MethodDefinition(ctypes.Structure):
@@ -114,6 +130,7 @@ def dispatcher_call(
     """A compiled function that calls one of others by the option given, and else the fallback."""
     if not reads_arrays():
         return fallback
+    share("float64")
     code = compiled(dispatcher(len(inputs)), "entry")
     return fast_call(code, name, Callee.of(fallback, inputs, 0, option, others, code), about)
 

@@ -138,7 +138,16 @@ def start() -> None:
     """Make LLVM know this machine, and where NumPy and CPython are."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    for name, address in _symbols().items():
+    _add_symbols(_symbols())
+
+
+def add_symbols(addresses: Mapping[str, int]) -> None:
+    """Make code that is loaded from now on find functions at these addresses by name."""
+    in_llvm(_add_symbols, addresses)
+
+
+def _add_symbols(addresses: Mapping[str, int]) -> None:
+    for name, address in addresses.items():
         llvm.add_symbol(name, address)
 
 

@@ -11,7 +11,7 @@ from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.codegen.lower import Lowered
 from armlet.errors import DataError
 from armlet.graph.inputs import Shape
-from armlet.runtime.calls import Callee, address, connect, fast_call, join, reads_arrays
+from armlet.runtime.calls import Callee, address, connect, fast_call, join, reads_arrays, share
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.once import made_once
 from armlet.runtime.threads import parallel_for
@@ -123,6 +123,7 @@ class NativeCode:
     @made_once
     def _one(self) -> Code:
         """The code for one state."""
+        share(self.target.dtype)
         text = module(self.target, one_state(self.code, self.target))
         text += entry(self.code, self.target.dtype, self.target.lanes)
         code = compiled(text, "entry", "vectorcall", "one", "many_states")
