@@ -35,12 +35,11 @@ def evaluated(
     if "wrench" in asked:
         arrays = (*arrays, asked["wrench"])
         asked["wrench"] = True
-    kernel = kernel_of(robot, name, **asked)
     result: Result
-    if threads == 1 and not kernel.takes_long(arrays):
-        _shorten(robot, method, kernel, asked)
-        result = kernel.call(*arrays, out=out)
+    if threads == 1:
+        result = _call(robot, method, arrays, asked)(*arrays, out=out)
     else:
+        kernel = kernel_of(robot, name, **asked)
         result = kernel.evaluate(*arrays, out=out, threads=threads)
     return result
 
@@ -65,32 +64,60 @@ CHOOSING = ("wrench", "frame")
 """The options that a compiled entry looks at, to call the kernel for it."""
 
 
+def _call(
+    robot: RobotModel,
+    method: Callable[..., Any],
+    arrays: Sequence[ArrayLike],
+    asked: Mapping[str, Any],
+) -> Callable[..., Any]:
+    """The compiled function for the options given.
+
+    From now on it, or one that chooses it, is in the method's place on this robot, if the arrays
+    are not so many that compiled code for one state would not be needed.
+    """
+    name = method.__name__
+    option = next((x for x in CHOOSING if x in QUANTITIES[name].options), "")
+    entries: dict[Any, Any] = robot.once(("entries", name), dict)
+    key = asked.get(option)
+    chooses = asked.keys() <= {option}
+    if chooses and key in entries:
+        found: Callable[..., Any] = entries[key]
+        return found
+    kernel = kernel_of(robot, name, **asked)
+    if kernel.takes_long(arrays):
+        return kernel.evaluate
+    if chooses and _is_replaceable(robot, method):
+        _shorten(robot, method, kernel, option, key, entries)
+    return kernel.call
+
+
+def _is_replaceable(robot: RobotModel, method: Callable[..., Any]) -> bool:
+    """Whether a method only evaluates: it is not overridden, and does not look at results."""
+    name = method.__name__
+    return getattr(type(robot), name, None) is method and QUANTITIES[name].inverts != "jacobian"
+
+
 def _shorten(
-    robot: RobotModel, method: Callable[..., Any], kernel: Kernel, asked: Mapping[str, Any]
+    robot: RobotModel,
+    method: Callable[..., Any],
+    kernel: Kernel,
+    option: str,
+    key: Any,
+    entries: dict[Any, Any],
 ) -> None:
     """Put the compiled entry of a kernel in the method's place on this robot.
 
     Later calls then go straight to machine code: of the kernel without options, or of those that
     were used before with a frame or a wrench, which the entry chooses from. This is the one place
     that writes to a robot after it was made: what a call returns stays the same, and pickles and
-    copies leave it out. A method that a subclass has overridden keeps its place, and so does one
-    that checks results.
+    copies leave it out.
     """
-    name, key = method.__name__, next(iter(asked.values()), None)
-    entries: dict[Any, Any] = robot.once(("entries", name), dict)
-    if key in entries:
-        return
-    quantity = QUANTITIES[name]
-    option = next((x for x in CHOOSING if x in quantity.options), "")
-    overridden = getattr(type(robot), name, None) is not method
-    if overridden or quantity.inverts == "jacobian" or not {*asked} <= {option}:
-        return
-    bound = MethodType(method, robot)
+    name, bound = method.__name__, MethodType(method, robot)
     about = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
-    if not asked:
+    if key is None:
         vars(robot)[name] = kernel.entry(bound, name, about, option, entries)
     elif name not in vars(robot):
-        arguments = quantity.arguments
+        arguments = QUANTITIES[name].arguments
         vars(robot)[name] = dispatcher_call(name, bound, arguments, option, entries, about)
     entries[key] = kernel.call
 

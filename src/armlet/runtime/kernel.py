@@ -1,7 +1,6 @@
 """A kernel: a program compiled for this machine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -169,11 +168,13 @@ class Kernel:
         if named:
             arrays = self._in_order(arrays, named)
         if threads == 1 and not self.takes_long(arrays):
-            with suppress(TypeError, ValueError):
+            try:
                 arrays = tuple([self.backend.array(x, self.target.dtype) for x in arrays])
-                results = self._strict_call(*arrays, out=out)
-                if results is not NotImplemented:
-                    return results
+            except (TypeError, ValueError):
+                return self.evaluate(*arrays, out=out)
+            results = self._strict_call(*arrays, out=out)
+            if results is not NotImplemented:
+                return results
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:

@@ -34,7 +34,7 @@ class Native:
 
     def array(self, x: Any, dtype: str) -> Array:
         """x as a contiguous array; other numbers are converted."""
-        array = np.asarray(x)
+        array = x if isinstance(x, np.ndarray) else np.asarray(x)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"its dtype is {array.dtype}")
         array = np.asarray(array, dtype, order="C")
