@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import armlet
-from armlet.codegen.entry import FEW
+from armlet.codegen.entry import COPIED, FEW
 from armlet.errors import ArmletError, DataError
+from armlet.graph import traced
 from armlet.runtime import Kernel
 from armlet.runtime.calls import Callee, fast_call, vectorcalled
 
@@ -293,6 +294,7 @@ def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypat
         lambda f: f(*map(np.float32, one)), lambda f: f([0] * n, (1.5,) * n, qdd[0]),
         lambda f: f(q[:10], qd[:10], qdd[:10]), lambda f: f(q, qd, qdd),
         lambda f: f(q[:10], qd[:10], qdd=qdd[:10], out=np.empty((10, n))),
+        lambda f: f(q[:10, ::-1], qd[10:0:-1], np.float32(qdd[:10])),
     ]  # fmt: skip
     chosen = [
         lambda: robot.inverse_dynamics(*one, w), lambda: robot.inverse_dynamics(*one, wrench=w),
@@ -478,6 +480,17 @@ def test_rows_have_the_same_bits_however_many(robot, dtype):
         same(kernel(q[:count], qd[:count]), (alone[:count],))
         same(kernel(q[:count], qd[:count], out=np.empty_like(alone[:count])), (alone[:count],))
     assert "_many" in vars(kernel._compiled())
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 33, COPIED - 1, COPIED, COPIED + 1, 5000])
+def test_vectors_of_every_length_are_taken_in_every_form(size):
+    kernel = Kernel(traced("twice", lambda graph, x: 2 * x[:3], {"x": (size,)}))
+    x = np.random.default_rng(6).normal(size=(40, size))
+    for where in (3, slice(0, 1), slice(0, 2), slice(0, 5), slice(0, 33), slice(0, 40)):
+        for form in (np.asarray, lambda x: np.repeat(x, 2, axis=-1)[..., ::2], np.float32):
+            given = form(x[where])
+            same(kernel(given), (kernel.evaluate(given),))
+    same(kernel(x[0].tolist()), (kernel.evaluate(x[0]),))
 
 
 def test_constants_given_once_or_for_every_state(robot):

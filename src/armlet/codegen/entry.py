@@ -3,18 +3,19 @@
 CPython calls `@entry` with its arguments in place (METH_FASTCALL | METH_KEYWORDS); `@vectorcall` is
 the same for an object that is called itself. The entry takes one state or a small batch, by place
 or by name, with or without arrays to write to: contiguous arrays of the kernel's dtype are read
-where they are, vectors in lists or in other arrays are copied. Anything else, bad arguments among
-it, goes to the Python function that `%self` begins with. `%self` is a tuple, laid out by PLACES.
+where they are, short vectors in lists or in other arrays are copied. Anything else, bad arguments
+among it, goes to the Python function that `%self` begins with. `%self` is a tuple, laid out by
+PLACES.
 """
 
 from collections.abc import Sequence
 from math import prod
 
 from armlet.codegen.arguments import ARRANGED, CHOSEN, SLOW, arrangement
+from armlet.codegen.conversion import CONVERTED
 from armlet.codegen.lower import Lowered
 from armlet.codegen.objects import (
     APART,
-    CONVERTED,
     FITS,
     ITEM,
     READABLE,
@@ -31,6 +32,8 @@ from armlet.graph.inputs import Shape
 
 FEW = 32
 """How many rows are computed one by one where the code for rows of states is not there yet."""
+COPIED = 1024
+"""How many entries of an input are copied at most where it is not read in place."""
 BATCH = 2**18
 """How many operations are done without looking for Ctrl-C or letting other threads run."""
 
@@ -90,14 +93,14 @@ ret ptr null
 
 
 def _memory(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[str]:
-    """Memory for the shape of every array, rows in front, and for copies of vectors."""
+    """Memory for the shape of every array, rows in front, and for copies of a few vectors."""
     lines = [
         f"%{name}.axes = alloca [{1 + len(shape)} x i64]" for name, shape in _named(inputs, outputs)
     ]
     return lines + [
-        f"%{name}.copy = alloca [{shape[0]} x @F]"
+        f"%{name}.copy = alloca [{_rows_copied(shape) * shape[0]} x @F]"
         for name, shape in _named(inputs, ())
-        if len(shape) == 1
+        if _rows_copied(shape)
     ]
 
 
@@ -216,32 +219,41 @@ def _named(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tuple[str,
     ]
 
 
+def _rows_copied(shape: Shape) -> int:
+    """How many states' vectors are copied at most: none of what is not a vector, or a long one."""
+    if len(shape) != 1 or shape[0] > COPIED:
+        return 0
+    return min(FEW, COPIED // max(1, shape[0]))
+
+
 def _read(k: int, shape: Shape) -> list[str]:
-    """Find where an input's numbers are: in its array, or in a copy of one state's vector."""
-    a = f"%s.a{k}"
+    """Find where an input's numbers are: in its array, or in a copy of a few states' vectors."""
+    a, most = f"%s.a{k}", _rows_copied(shape)
     lines = [
         f"input{k}:",
         f"{a}.slot = getelementptr ptr, ptr %slots, i64 {k}",
         f"{a} = load ptr, ptr {a}.slot",
         f"{a}.fits = call i1 @fits(ptr {a}, i32 {READABLE}, i32 {a}.rank, ptr {a}.shape)",
-        f"br i1 {a}.fits, label %direct{k}, label %{'odd' if len(shape) == 1 else 'refused'}{k}",
+        f"br i1 {a}.fits, label %direct{k}, label %odd{k}",
         f"direct{k}:",
         f"{a}.own = field data of {a}",
         f"br label %read{k}",
     ]
-    if len(shape) == 1:
+    if most:
         lines += [
             f"odd{k}:",
-            f"br i1 %s.batch, label %slow, label %copy{k}",
+            f"{a}.long = icmp sgt i64 %s.rows, {most}",
+            f"br i1 {a}.long, label %slow, label %copy{k}",
             f"copy{k}:",
-            f"{a}.copied = call i1 @converted(ptr {a}, i64 {shape[0]}, ptr %a{k}.copy)",
+            f"{a}.copied = call i1 @converted(ptr {a}, i64 %s.rows, i64 {shape[0]}, "
+            f"ptr %a{k}.copy)",
             f"br i1 {a}.copied, label %read{k}, label %slow",
             f"read{k}:",
             f"{a}.data = phi ptr [ {a}.own, %direct{k} ], [ %a{k}.copy, %copy{k} ]",
         ]
     else:
         lines += [
-            f"refused{k}:",
+            f"odd{k}:",
             "br label %slow",
             f"read{k}:",
             f"{a}.data = phi ptr [ {a}.own, %direct{k} ]",

@@ -59,7 +59,7 @@ SHARED = {
     "rows_of": "i64 (ptr, i32)",
     "apart": "i1 (ptr, i64, ptr, i64)",
     "item": "ptr (ptr, i64, i64)",
-    "converted": "i1 (ptr, i64, ptr)",
+    "converted": "i1 (ptr, i64, i64, ptr)",
     "result": "ptr (ptr, i64, i32, ptr, i1)",
     "several": "ptr (ptr, i64)",
     "only_out": "i1 (ptr, ptr)",
@@ -67,7 +67,7 @@ SHARED = {
     "chosen": "ptr (ptr, ptr)",
     "passed_on": "ptr (ptr, ptr, ptr, i64)",
 }
-"""The functions of this file and of `arguments.py`, compiled once for each dtype."""
+"""The functions of this file, `arguments.py` and `conversion.py`, compiled once for each dtype."""
 
 FITS = """
 ; Whether an object is an array of the kernel's dtype, with these flags and of this shape.
@@ -165,106 +165,6 @@ itself:
 ret ptr %out
 no:
 ret ptr null
-}
-"""
-
-CONVERTED = """
-; Copy numbers from a list, a tuple or an array of other strides or precision; whether it was one.
-define i1 @converted(ptr %a, i64 %size, ptr %to) {
-start:
-%type = field type of %a
-%is_array = icmp eq ptr %type, @armlet_array_type
-br i1 %is_array, label %array, label %sequence
-sequence:
-%is_list = icmp eq ptr %type, @armlet_list
-%is_tuple = icmp eq ptr %type, @armlet_tuple
-%known = or i1 %is_list, %is_tuple
-br i1 %known, label %counted, label %no
-counted:
-%size.of = select i1 %is_list, ptr @PyList_Size, ptr @PyTuple_Size
-%get = select i1 %is_list, ptr @PyList_GetItem, ptr @PyTuple_GetItem
-%found.size = call i64 %size.of(ptr %a)
-%right = icmp eq i64 %found.size, %size
-br i1 %right, label %item, label %no
-item:
-%k = phi i64 [ 0, %counted ], [ %k.next, %item.store ]
-%k.next = add i64 %k, 1
-%k.last = icmp eq i64 %k, %size
-br i1 %k.last, label %yes, label %number
-number:
-%x = call ptr %get(ptr %a, i64 %k)
-%x.type = field type of %x
-%is_float = icmp eq ptr %x.type, @armlet_float
-br i1 %is_float, label %float, label %maybe_int
-float:
-%x.float = call double @PyFloat_AsDouble(ptr %x)
-br label %item.store
-maybe_int:
-%is_int = icmp eq ptr %x.type, @armlet_int
-br i1 %is_int, label %int, label %no
-int:
-%x.int = call i64 @PyLong_AsLongLong(ptr %x)
-%x.int.float = sitofp i64 %x.int to double
-%error = call ptr @PyErr_Occurred()
-%fine = icmp eq ptr %error, null
-br i1 %fine, label %item.store, label %too_large
-too_large:
-call void @PyErr_Clear()
-br label %no
-item.store:
-%x.value = phi double [ %x.float, %float ], [ %x.int.float, %int ]
-%x.to = getelementptr @F, ptr %to, i64 %k
-%x.stored = @narrow double %x.value to @F
-store @F %x.stored, ptr %x.to
-br label %item
-
-array:
-%rank = field rank of %a
-%flags = field flags of %a
-%descriptor = field descriptor of %a
-%a.data = field data of %a
-%a.shape = field dimensions of %a
-%a.strides = field strides of %a
-%is_vector = icmp eq i32 %rank, 1
-%aligned.bit = and i32 %flags, ALIGNED
-%aligned = icmp ne i32 %aligned.bit, 0
-%is_double = icmp eq ptr %descriptor, @armlet_float64
-%is_single = icmp eq ptr %descriptor, @armlet_float32
-%is_real = or i1 %is_double, %is_single
-%vector = and i1 %is_vector, %aligned
-%readable = and i1 %vector, %is_real
-br i1 %readable, label %length, label %no
-length:
-%a.size = load i64, ptr %a.shape
-%a.stride = load i64, ptr %a.strides
-%long = icmp eq i64 %a.size, %size
-br i1 %long, label %entry, label %no
-entry:
-%i = phi i64 [ 0, %length ], [ %i.next, %entry.store ]
-%i.next = add i64 %i, 1
-%i.last = icmp eq i64 %i, %size
-br i1 %i.last, label %yes, label %load
-load:
-%i.offset = mul i64 %i, %a.stride
-%i.at = getelementptr i8, ptr %a.data, i64 %i.offset
-br i1 %is_double, label %double, label %single
-double:
-%y.double = load double, ptr %i.at
-br label %entry.store
-single:
-%y.single = load float, ptr %i.at
-%y.wide = fpext float %y.single to double
-br label %entry.store
-entry.store:
-%y = phi double [ %y.double, %double ], [ %y.wide, %single ]
-%y.to = getelementptr @F, ptr %to, i64 %i
-%y.stored = @narrow double %y to @F
-store @F %y.stored, ptr %y.to
-br label %entry
-yes:
-ret i1 true
-no:
-ret i1 false
 }
 """
 
