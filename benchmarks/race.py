@@ -1,6 +1,7 @@
 """The race: armlet's kernels on the Panda beside Pinocchio, CasADi and MuJoCo, in one run.
 
     python benchmarks/race.py                  the tables, and which bars are met
+    python benchmarks/race.py --calls          the forms of a call from Python alone, in seconds
     python benchmarks/race.py --readme         the table of the README
     python benchmarks/race.py --json FILE      all of it as data
 
@@ -12,6 +13,7 @@ or in the site-packages given by --site. Rivals that are not installed are skipp
 
 import argparse
 import json
+import os
 import platform
 import sys
 from functools import partial
@@ -55,6 +57,23 @@ FIRST_LONG, THREADED, SHARE = 20.0, 1.7, 0.6
 GIVEN_ONCE = 1.3
 """Rows with inertias given once at run time over rows with fixed ones, at most."""
 ROWS = 100_000
+FORMS = {
+    "inverse_dynamics: method": 0.11,
+    "inverse_dynamics: kernel": 0.11,
+    "inverse_dynamics: method, out=": 0.12,
+    "inverse_dynamics: kernel, out=": 0.12,
+    "inverse_dynamics: method, keywords": 0.25,
+    "inverse_dynamics: kernel, keywords": 0.25,
+    "inverse_dynamics: a wrench": 0.25,
+    "inverse_dynamics: wrench=": 0.25,
+    "jacobian: a named frame": 0.3,
+    "jacobian: frame=": 0.3,
+}
+"""armlet's time for a form of call over Pinocchio's plain call, at most."""
+TEN_ROWS = 1.5e-6
+"""Seconds for a call with ten rows, at most."""
+SINGLES = 1.7
+"""float64 rows over float32 rows, at least."""
 
 
 # ------------------------------------------------------------------ compile times
@@ -101,6 +120,84 @@ def given_once(robot, rounds):
     return {name: spread._asdict() for name, spread in time_in_turns(calls, rounds).items()}
 
 
+# ------------------------------------------------------------------ forms of a call
+
+
+def forms(robot, rounds):
+    """Seconds of every form of call from Python, and of Pinocchio's calls, all in turns."""
+    rng = np.random.default_rng(0)
+    q, qd, qdd = random_states("inverse_dynamics", robot.n, 10)
+    one = tuple(np.ascontiguousarray(x[0]) for x in (q, qd, qdd))
+    named = dict(zip(("q", "qd", "qdd"), one, strict=True))
+    wrench, out, link = rng.normal(size=6), np.empty(robot.n), robot.links[3]
+    kernel = armlet.compile(robot, "inverse_dynamics")
+    kernel(*one)
+    for given in ((), (wrench,)):
+        robot.inverse_dynamics(*one, *given)
+    robot.jacobian(one[0], link)
+    torque, jacobian = robot.inverse_dynamics, robot.jacobian
+    strided = tuple(np.repeat(x, 2)[::2] for x in one)
+    calls = {
+        **_pinocchio(robot, one, link),
+        "inverse_dynamics: method": Timed(torque, one),
+        "inverse_dynamics: kernel": Timed(kernel, one),
+        "inverse_dynamics: method, out=": Timed(torque, one, named={"out": out}),
+        "inverse_dynamics: kernel, out=": Timed(kernel, one, named={"out": out}),
+        "inverse_dynamics: method, keywords": Timed(torque, (), named=named),
+        "inverse_dynamics: kernel, keywords": Timed(kernel, (), named=named),
+        "inverse_dynamics: a wrench": Timed(torque, (*one, wrench)),
+        "inverse_dynamics: wrench=": Timed(torque, one, named={"wrench": wrench}),
+        "inverse_dynamics: lists": Timed(torque, tuple(x.tolist() for x in one)),
+        "inverse_dynamics: strided": Timed(torque, strided),
+        "inverse_dynamics: float32 arrays": Timed(torque, tuple(map(np.float32, one))),
+        "inverse_dynamics: int arrays": Timed(torque, tuple(x.astype(int) for x in one)),
+        "inverse_dynamics: ten rows": Timed(torque, (q, qd, qdd)),
+        "inverse_dynamics: ten strided rows": Timed(
+            torque, tuple(np.repeat(x, 2, axis=1)[:, ::2] for x in (q, qd, qdd))
+        ),
+        "jacobian: a named frame": Timed(jacobian, (one[0], link)),
+        "jacobian: frame=": Timed(jacobian, one[:1], named={"frame": link}),
+    }
+    return {name: spread._asdict() for name, spread in time_in_turns(calls, rounds).items()}
+
+
+def _pinocchio(robot, one, link):
+    """Pinocchio's plain calls, one for each quantity whose forms are timed."""
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return {}
+    torque = rivals(robot)[0][0].calls["inverse_dynamics"]
+    model, data = torque.args
+    frame = model.getFrameId(link)
+    given = (model, data, one[0], frame, pin.LOCAL_WORLD_ALIGNED)
+    theirs = np.roll(pin.computeFrameJacobian(*given), 3, axis=0)  # its linear rows come first
+    np.testing.assert_allclose(robot.jacobian(one[0], link), theirs, atol=1e-12)
+    return {
+        "inverse_dynamics: Pinocchio": Timed(torque.func, (*torque.args, *one)),
+        "jacobian: Pinocchio": Timed(pin.computeFrameJacobian, given),
+    }
+
+
+def forms_table(times):
+    table = Table(title="\nforms of a call, nanoseconds", box=None, title_justify="left")
+    for column in ("call", "ns", "over Pinocchio", "at most", ""):
+        table.add_column(column, justify="left" if column == "call" else "right")
+    for name, spread in times.items():
+        ratio, bar = _over_pinocchio(times, name), FORMS.get(name)
+        met = "" if bar is None or ratio is None else "met" if ratio <= bar else "[red]missed[/]"
+        if name == "inverse_dynamics: ten rows":
+            bar, met = TEN_ROWS * 1e9, "met" if spread["median"] <= TEN_ROWS else "[red]missed[/]"
+        cells = ("" if x is None else f"{x:.4g}" if x > 10 else f"{x:.3f}" for x in (ratio, bar))
+        table.add_row(name, nanoseconds(spread), *cells, met)
+    return table
+
+
+def _over_pinocchio(times, name):
+    theirs = times.get(f"{name.split(':')[0]}: Pinocchio")
+    return None if theirs is None else _ratio(times[name], theirs)
+
+
 # ------------------------------------------------------------------ bars
 
 
@@ -137,6 +234,15 @@ def bars(data):
         at_least(f"{name}, rows, share of the arithmetic bound", SHARE, batch["share"])
         if name in FIRST:
             at_most(f"{name}, first call, s", FIRST[name], _first(found["first"]))
+    for name, bar in FORMS.items():
+        ratio = _over_pinocchio(data["forms"], name)
+        if ratio is not None:
+            at_most(f"{name}, over Pinocchio", bar, ratio)
+    ten = data["forms"]["inverse_dynamics: ten rows"]["median"]
+    at_most("inverse_dynamics: ten rows, µs", TEN_ROWS * 1e6, ten * 1e6)
+    wide = data["quantities"]["inverse_dynamics"]["batch"]
+    singles = _ratio(wide["float64"]["1"], wide["float32"]["1"])
+    at_least("inverse_dynamics, float64 rows over float32 rows", SINGLES, singles)
     inertias = data["inertias"]
     at_most(
         "inverse_dynamics, rows, inertias given once over fixed",
@@ -200,6 +306,8 @@ def show_all(data, console):
     table.add_row(*map(nanoseconds, data["inertias"].values()))
     console.print(table)
 
+    console.print(forms_table(data["forms"]))
+
     table = Table(title="\nbars", box=None, title_justify="left")
     for column in ("what", "bar", "found", ""):
         table.add_column(column, justify="left" if column == "what" else "right")
@@ -247,6 +355,7 @@ def readme(data):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", action="store_true", help="time the forms of a call alone")
     parser.add_argument("--readme", action="store_true", help="print the table of the README")
     parser.add_argument("--json", type=Path, help="write all to this file")
     parser.add_argument("--site", type=Path, action="append", default=[], help="more packages")
@@ -257,6 +366,10 @@ def main():
     asked = parser.parse_args()
     console = Console(file=sys.stderr if asked.readme else sys.stdout, width=110)
     robot = armlet.load("panda").without_drives()
+    if asked.calls:
+        console.print(forms_table(forms(robot, asked.rounds)))
+        console.print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", style="dim")
+        return
     found, skipped = rivals(robot)
     host = machine(asked.rounds)
     data = {"robot": robot.name, "joints": robot.n, "machine": host}
@@ -264,6 +377,7 @@ def main():
         robot, asked.build.resolve(), [HERE, *asked.site], asked.rounds, skipped
     )
     data["quantities"] = {name: measured(robot, name, asked.rounds, host, found) for name in TIMED}
+    data["forms"] = forms(robot, asked.rounds)
     data["inertias"] = given_once(robot, asked.rounds)
     data["chains"] = growth()
     data["skipped"] = skipped

@@ -2,8 +2,8 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from armlet.dynamics.singular import is_singular
 from armlet.errors import DataWarning, ModelError
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
+from armlet.runtime.calls import dispatcher_call
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -34,12 +35,11 @@ def evaluated(
     if "wrench" in asked:
         arrays = (*arrays, asked["wrench"])
         asked["wrench"] = True
-    kernel = kernel_of(robot, name, **asked)
-    if out is None and threads == 1 and _is_one_state(arrays[0]):
-        if not asked and name not in vars(robot):
-            _shorten(robot, method, kernel)
-        result: Result = kernel.call(*arrays)
+    result: Result
+    if threads == 1:
+        result = _call(robot, method, arrays, asked)(*arrays, out=out)
     else:
+        kernel = kernel_of(robot, name, **asked)
         result = kernel.evaluate(*arrays, out=out, threads=threads)
     return result
 
@@ -58,39 +58,74 @@ def kernel_of(robot: RobotModel, quantity: str, **options: Any) -> Kernel:
     return robot.once(("kernel", quantity, *sorted(options.items())), compiled)
 
 
-def _is_one_state(q: ArrayLike) -> bool:
-    """Whether compiled code can read q directly; lists and batches are converted first."""
-    return isinstance(q, np.ndarray) and q.ndim == 1
+# ------------------------------------------------------------------ the shortest way
+
+CHOOSING = ("wrench", "frame")
+"""The options that a compiled entry looks at, to call the kernel for it."""
 
 
-# ------------------------------------------------------------------ the fast path
+def _call(
+    robot: RobotModel,
+    method: Callable[..., Any],
+    arrays: Sequence[ArrayLike],
+    asked: Mapping[str, Any],
+) -> Callable[..., Any]:
+    """The compiled function for the options given.
 
-
-class Fallback(partial[Any]):
-    """A method bound to its robot, for the arguments that its compiled entry does not handle."""
-
-    def __getattr__(self, name: str) -> Any:
-        """The robot's attribute, since CPython pickles an entry as getattr(fallback, its name)."""
-        return getattr(self.args[0], name)
-
-
-def _shorten(robot: RobotModel, method: Callable[..., Any], kernel: Kernel) -> None:
-    """Replace a method of this robot by the compiled entry of its kernel.
-
-    Later calls then run machine code directly. This is the only place that writes to an existing
-    robot: results stay the same, and pickles and copies leave the entry out. A method that a
-    subclass has overridden is not replaced, nor is one that checks its results.
+    From now on it, or one that chooses it, is in the method's place on this robot, if the arrays
+    are not so many that compiled code for one state would not be needed.
     """
     name = method.__name__
-    if getattr(type(robot), name, None) is not method or QUANTITIES[name].inverts == "jacobian":
-        return
-    signature = inspect.signature(method)
-    _, *parameters = (
-        x.replace(annotation=inspect.Parameter.empty) for x in signature.parameters.values()
-    )
-    plain = inspect.Signature(parameters)
-    about = f"{name}{plain}\n--\n\n{inspect.getdoc(method)}"
-    vars(robot).setdefault(name, kernel.entry(Fallback(method, robot), about))
+    option = next((x for x in CHOOSING if x in QUANTITIES[name].options), "")
+    entries: dict[Any, Any] = robot.once(("entries", name), dict)
+    key = asked.get(option)
+    chooses = asked.keys() <= {option}
+    if chooses and key in entries:
+        found: Callable[..., Any] = entries[key]
+        return found
+    kernel = kernel_of(robot, name, **asked)
+    if kernel.takes_long(arrays):
+        return kernel.evaluate
+    if chooses and _is_replaceable(robot, method):
+        _shorten(robot, method, kernel, option, key, entries)
+    return kernel.call
+
+
+def _is_replaceable(robot: RobotModel, method: Callable[..., Any]) -> bool:
+    """Whether a method only evaluates: it is not overridden, and does not look at results."""
+    name = method.__name__
+    return getattr(type(robot), name, None) is method and QUANTITIES[name].inverts != "jacobian"
+
+
+def _shorten(
+    robot: RobotModel,
+    method: Callable[..., Any],
+    kernel: Kernel,
+    option: str,
+    key: Any,
+    entries: dict[Any, Any],
+) -> None:
+    """Put the compiled entry of a kernel in the method's place on this robot.
+
+    Later calls then go straight to machine code: of the kernel without options, or of those that
+    were used before with a frame or a wrench, which the entry chooses from. This is the one place
+    that writes to a robot after it was made: what a call returns stays the same, and pickles and
+    copies leave it out.
+    """
+    name, bound = method.__name__, MethodType(method, robot)
+    about = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
+    if key is None:
+        vars(robot)[name] = kernel.entry(bound, name, about, option, entries)
+    elif name not in vars(robot):
+        arguments = QUANTITIES[name].arguments
+        vars(robot)[name] = dispatcher_call(name, bound, arguments, option, entries, about)
+    entries[key] = kernel.call
+
+
+def _signature(method: Callable[..., Any]) -> inspect.Signature:
+    """The arguments of a method without their types, which CPython has no place for."""
+    _, *parameters = inspect.signature(method).parameters.values()
+    return inspect.Signature([x.replace(annotation=inspect.Parameter.empty) for x in parameters])
 
 
 # ------------------------------------------------------------------ singular postures

@@ -23,8 +23,8 @@ class Quantities(RobotModel):
         Number of threads that share the states of a batch.
 
     A quantity is compiled when it is first called, which takes a moment; the code is cached on
-    disk. After the first call with one state, the method itself is compiled code; a method that was
-    looked up before, as in `f = robot.bias`, still goes through Python.
+    disk. From the first call with one state or a small batch on, the method is compiled code
+    itself: one that was looked up before, `f = robot.bias`, goes through Python.
     """
 
     def inverse_dynamics(

@@ -127,17 +127,17 @@ def rows(kernel: Kernel) -> int:
 
 
 def first_call(arm: RobotModel, quantity: str, rounds: int) -> dict[str, float]:
-    """Seconds to trace, to compile for one state, and to compile for batches."""
-    state = random_states(quantity, arm.n, 1)
+    """Seconds to trace, to compile for one state, and to compile for rows."""
+    states = random_states(quantity, arm.n, max(target("float64").lanes, 2))
     times = []
     with without_cache():
         for _ in range(rounds):
             marks = [time.process_time()]
             kernel = Kernel(trace(arm, quantity))
             marks.append(time.process_time())
-            kernel(*(x[0] for x in state))
+            kernel(*(x[0] for x in states))
             marks.append(time.process_time())
-            kernel(*state)
+            kernel.evaluate(*states)
             marks.append(time.process_time())
             times.append(np.diff(marks))
     return dict(zip(("trace", "one", "rows"), np.median(times, axis=0).tolist(), strict=True))

@@ -1,159 +1,367 @@
 """The entry point from Python to machine code, compiled with the kernel.
 
-CPython calls `@entry` with its fast-call convention (METH_FASTCALL | METH_KEYWORDS). If the
-arguments are contiguous arrays of the kernel's dtype and of one state's shape, it reads them in
-place, allocates the result and runs `@one`; all other calls go to the Python function stored as
-self.
+CPython calls `@entry` with its arguments in place (METH_FASTCALL | METH_KEYWORDS); `@vectorcall` is
+the same for an object that is called itself. The entry takes one state or a small batch, by place
+or by name, with or without arrays to write to: contiguous arrays of the kernel's dtype are read
+where they are, short vectors in lists or in other arrays are copied. Anything else, bad arguments
+among it, goes to the Python function that `%self` begins with. `%self` is a tuple, laid out by
+PLACES.
 """
 
 from collections.abc import Sequence
+from math import prod
 
+from armlet.codegen.arguments import ARRANGED, CHOSEN, SLOW, arrangement
+from armlet.codegen.conversion import CONVERTED
 from armlet.codegen.lower import Lowered
+from armlet.codegen.objects import (
+    APART,
+    FITS,
+    ITEM,
+    READABLE,
+    RESULT,
+    ROWS,
+    SEVERAL,
+    SHARED,
+    SPARES,
+    WRITEABLE,
+    declared,
+    printed,
+)
+from armlet.graph.inputs import Shape
 
-TYPE, DATA, RANK, DIMENSIONS, DESCRIPTOR, FLAGS = 8, 16, 24, 32, 56, 64
-"""Offsets in NumPy's array object, the same since NumPy 1.7."""
-READY = 0x101
-"""C-contiguous and aligned."""
-
-SYMBOLS = {
-    "armlet_array_type": "global i8",
-    "armlet_dtype": "global i8",
-    "armlet_new_array": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
-    "Py_IncRef": "void (ptr)",
-    "Py_DecRef": "void (ptr)",
-    "PyTuple_New": "ptr (i64)",
-    "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
-    "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
-}
-"""The symbols of CPython and NumPy that the entry uses, resolved when the code is loaded."""
+FEW = 32
+"""How many rows are computed one by one where the code for rows of states is not there yet."""
+COPIED = 1024
+"""How many entries of an input are copied at most where it is not read in place."""
+BATCH = 2**18
+"""How many operations are done without looking for Ctrl-C or letting other threads run."""
 
 
-def entry(code: Lowered, dtype: str) -> str:
-    """The text of @entry, to stand after the kernel's own."""
-    shapes = [x.shape for x in code.inputs.values()]
+def most_rows(code: Lowered) -> int:
+    """How many rows an entry takes at most."""
+    return max(1, BATCH // max(1, len(code.operations)))
+
+
+def entry(code: Lowered, dtype: str, lanes: int) -> str:
+    """The text of @entry and @vectorcall, to stand after the kernel's own."""
+    inputs = [x.shape for x in code.inputs.values()]
     outputs = [output.shape for output in code.outputs]
-    lines = [*_declarations(), *_dimensions(outputs)]
-    lines += [
-        "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
-        "start:",
-        f"%counted = icmp eq i64 %count, {len(shapes)}",
-        "%plain = icmp eq ptr %keywords, null",
-        "%usual = and i1 %counted, %plain",
-        "br i1 %usual, label %check0, label %slow",
+    lines = [
+        *arrangement(len(inputs), "states", _memory(inputs, outputs)),
+        *_plain(inputs),
+        *_several(inputs, outputs, most_rows(code)),
+        *(line for k, shape in enumerate(inputs) for line in _read(k, shape)),
+        *_found(inputs, outputs, {"float64": 8, "float32": 4}[dtype]),
+        *_results(len(inputs), len(outputs)),
+        *_run(inputs, outputs, lanes),
+        *_packed(len(outputs), code.single),
+        *SLOW,
     ]
-    for k, shape in enumerate(shapes):
-        lines += _checked(k, shape)
-    lines += [f"check{len(shapes)}:", *_called(len(shapes), outputs, code.single)]
-    lines += [
-        "slow:",
-        "%answer = call ptr @PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %keywords)",
-        "ret ptr %answer",
-        "}",
+    shapes = [
+        f"@shape{k} = private constant [{max(1, len(shape))} x i64] "
+        f"[{', '.join(f'i64 {size}' for size in shape) or 'i64 0'}]"
+        for k, shape in enumerate(outputs)
     ]
-    return "\n".join(lines).replace("@armlet_dtype", f"@armlet_{dtype}")
+    return printed([*declared(SHARED), MANY, *shapes, *lines, VECTORCALL], dtype)
 
 
-def _declarations() -> list[str]:
-    lines = []
-    for name, kind in SYMBOLS.items():
-        if kind.startswith("global"):
-            lines.append(f"@{name} = external {kind}")
-        else:
-            result, arguments = kind.split(" ", 1)
-            lines.append(f"declare {result} @{name}{arguments}")
+def shared(dtype: str) -> str:
+    """The text of the functions that the entries of all kernels of a dtype call."""
+    return printed((FITS, ROWS, APART, ITEM, CONVERTED, RESULT, SEVERAL, ARRANGED, CHOSEN), dtype)
+
+
+MANY = "@many_states = global ptr null"
+"""Where the code for rows of states is, once it is compiled."""
+VECTORCALL = """
+; The same for an object that keeps the tuple; the garbage collector takes it from dead ones.
+define ptr @vectorcall(ptr %callable, ptr %args, i64 %flagged, ptr %keywords) {
+start:
+%self.at = getelementptr i8, ptr %callable, i64 SLOT
+%self = load ptr, ptr %self.at
+%dead = icmp eq ptr %self, null
+br i1 %dead, label %refuse, label %call
+call:
+%count = and i64 %flagged, 9223372036854775807
+%answer = tail call ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords)
+ret ptr %answer
+refuse:
+call void @PyErr_SetNone(ptr @armlet_dead)
+ret ptr null
+}
+"""
+
+
+def _memory(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[str]:
+    """Memory for the shape of every array, rows in front, and for copies of a few vectors."""
+    lines = [
+        f"%{name}.axes = alloca [{1 + len(shape)} x i64]" for name, shape in _named(inputs, outputs)
+    ]
+    return lines + [
+        f"%{name}.copy = alloca [{_rows_copied(shape) * shape[0]} x @F]"
+        for name, shape in _named(inputs, ())
+        if _rows_copied(shape)
+    ]
+
+
+def _plain(inputs: Sequence[Shape]) -> list[str]:
+    """Look whether every input is a contiguous array of one state, which most calls are made with.
+
+    That is what `@fits` says for each of them, in fewer instructions.
+    """
+    lines = [
+        "states:",
+        "%slots = phi ptr [ %args, %start ], [ %args, %out_given ], [ %own, %optional ]",
+        "%out = phi ptr [ null, %start ], [ %just_out.given, %out_given ], [ %own.out, %optional ]",
+        "br label %plain0",
+    ]
+    for k, shape in enumerate(inputs):
+        p = f"%p{k}"
+        lines += [
+            f"plain{k}:",
+            f"{p}.slot = getelementptr ptr, ptr %slots, i64 {k}",
+            f"{p} = load ptr, ptr {p}.slot",
+            f"{p}.type = field type of {p}",
+            f"{p}.is_array = icmp eq ptr {p}.type, @armlet_array_type",
+            f"br i1 {p}.is_array, label %array{k}, label %several",
+            f"array{k}:",
+            f"{p}.rank = field rank of {p}",
+            f"{p}.descriptor = field descriptor of {p}",
+            f"{p}.flags = field flags of {p}",
+            f"{p}.ranked = icmp eq i32 {p}.rank, {len(shape)}",
+            f"{p}.typed = icmp eq ptr {p}.descriptor, @armlet_dtype",
+            f"{p}.has = and i32 {p}.flags, {READABLE}",
+            f"{p}.flagged = icmp eq i32 {p}.has, {READABLE}",
+            f"{p}.both = and i1 {p}.ranked, {p}.typed",
+            f"{p}.all = and i1 {p}.both, {p}.flagged",
+            f"br i1 {p}.all, label %sizes{k}, label %several",
+            f"sizes{k}:",
+            f"{p}.sizes = field dimensions of {p}",
+        ]
+        right = "true"
+        for d, size in enumerate(shape):
+            lines += [
+                f"{p}.size{d}.at = getelementptr i64, ptr {p}.sizes, i64 {d}",
+                f"{p}.size{d} = load i64, ptr {p}.size{d}.at",
+                f"{p}.same{d} = icmp eq i64 {p}.size{d}, {size}",
+                f"{p}.right{d} = and i1 {right}, {p}.same{d}",
+            ]
+            right = f"{p}.right{d}"
+        lines += [
+            f"{p}.data = field data of {p}",
+            f"br i1 {right}, label %plain{k + 1}, label %several",
+        ]
+    return [*lines, f"plain{len(inputs)}:", "br label %found"]
+
+
+def _several(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> list[str]:
+    """Find how many states there are, one or some rows, and from that every array's shape."""
+    lines = ["several:", "%first = load ptr, ptr %slots" if inputs else "%first = add i64 0, 0"]
+    rank = len(inputs[0]) if inputs else 0
+    lines += [
+        f"%s.rows = call i64 @rows_of(ptr %first, i32 {rank})"
+        if inputs
+        else "%s.rows = add i64 -1, 0",
+        "%s.batch = icmp sge i64 %s.rows, 0",
+        "%axes = zext i1 %s.batch to i32",
+        "%unused = select i1 %s.batch, i64 0, i64 1",
+        "%s.count = select i1 %s.batch, i64 %s.rows, i64 1",
+    ]
+    for name, shape in _named(inputs, outputs):
+        for d, size in enumerate(("%s.rows", *shape)):
+            lines += [
+                f"%s.{name}.axis{d} = getelementptr i64, ptr %{name}.axes, i64 {d}",
+                f"store i64 {size}, ptr %s.{name}.axis{d}",
+            ]
+        lines += [
+            f"%s.{name}.shape = getelementptr i64, ptr %{name}.axes, i64 %unused",
+            f"%s.{name}.rank = add i32 %axes, {len(shape)}",
+            f"%s.{name}.entries = mul i64 %s.count, {prod(shape)}",
+            f"%s.{name}.bytes = mul i64 %s.{name}.entries, @BYTES",
+        ]
+    return [
+        *lines,
+        f"%too_many = icmp sgt i64 %s.rows, {most}",
+        f"%not_few = icmp sge i64 %s.rows, {FEW}",
+        "%s.many = load ptr, ptr @many_states",
+        "%no_many = icmp eq ptr %s.many, null",
+        "%not_yet = and i1 %not_few, %no_many",
+        "%elsewhere = or i1 %too_many, %not_yet",
+        "br i1 %elsewhere, label %slow, label %input0",
+    ]
+
+
+def _found(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> list[str]:
+    """Go on in one way, however the inputs were found."""
+    last = len(inputs)
+    lines = [f"input{last}:", "br label %found", "found:"]
+
+    def either(kind: str, name: str, plain: str) -> None:
+        lines.append(f"%{name} = phi {kind} [ {plain}, %plain{last} ], [ %s.{name}, %input{last} ]")
+
+    either("i1", "batch", "false")
+    either("i64", "rows", "-1")
+    for k, shape in enumerate(inputs):
+        either("ptr", f"a{k}.data", f"%p{k}.data")
+        either("i64", f"a{k}.bytes", str(size * prod(shape)))
+    for k, shape in enumerate(outputs):
+        either("ptr", f"r{k}.shape", f"@shape{k}")
+        either("i32", f"r{k}.rank", f"{len(shape)}")
+        either("i64", f"r{k}.bytes", str(size * prod(shape)))
     return lines
 
 
-def _dimensions(outputs: Sequence[tuple[int, ...]]) -> list[str]:
+def _named(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tuple[str, Shape]]:
+    """The names of arrays in the text, with the shapes that they have in one state."""
     return [
-        f"@shape{k} = private constant [{max(1, len(shape))} x i64] "
-        f"[{', '.join(f'i64 {d}' for d in shape) or 'i64 0'}]"
-        for k, shape in enumerate(outputs)
+        *((f"a{k}", shape) for k, shape in enumerate(inputs)),
+        *((f"r{k}", shape) for k, shape in enumerate(outputs)),
     ]
 
 
-def _field(out: str, array: str, offset: int, kind: str) -> list[str]:
-    return [
-        f"{out}.at = getelementptr i8, ptr {array}, i64 {offset}",
-        f"{out} = load {kind}, ptr {out}.at",
-    ]
+def _rows_copied(shape: Shape) -> int:
+    """How many states' vectors are copied at most: none of what is not a vector, or a long one."""
+    if len(shape) != 1 or shape[0] > COPIED:
+        return 0
+    return min(FEW, COPIED // max(1, shape[0]))
 
 
-def _checked(k: int, shape: tuple[int, ...]) -> list[str]:
-    """Check that argument k is a contiguous array of dtype and shape, else take the slow path."""
-    a = f"%a{k}"
+def _read(k: int, shape: Shape) -> list[str]:
+    """Find where an input's numbers are: in its array, or in a copy of a few states' vectors."""
+    a, most = f"%s.a{k}", _rows_copied(shape)
     lines = [
-        f"check{k}:",
-        f"{a}.slot = getelementptr ptr, ptr %args, i64 {k}",
+        f"input{k}:",
+        f"{a}.slot = getelementptr ptr, ptr %slots, i64 {k}",
         f"{a} = load ptr, ptr {a}.slot",
-        *_field(f"{a}.type", a, TYPE, "ptr"),
-        f"{a}.is_array = icmp eq ptr {a}.type, @armlet_array_type",
-        f"br i1 {a}.is_array, label %array{k}, label %slow",
-        f"array{k}:",
-        *_field(f"{a}.rank", a, RANK, "i32"),
-        *_field(f"{a}.descriptor", a, DESCRIPTOR, "ptr"),
-        *_field(f"{a}.flags", a, FLAGS, "i32"),
-        f"{a}.ranked = icmp eq i32 {a}.rank, {len(shape)}",
-        f"{a}.is_float = icmp eq ptr {a}.descriptor, @armlet_dtype",
-        f"{a}.ready = and i32 {a}.flags, {READY}",
-        f"{a}.is_ready = icmp eq i32 {a}.ready, {READY}",
-        f"{a}.both = and i1 {a}.ranked, {a}.is_float",
-        f"{a}.fits = and i1 {a}.both, {a}.is_ready",
-        f"br i1 {a}.fits, label %sized{k}, label %slow",
-        f"sized{k}:",
-        *_field(f"{a}.dims", a, DIMENSIONS, "ptr"),
+        f"{a}.fits = call i1 @fits(ptr {a}, i32 {READABLE}, i32 {a}.rank, ptr {a}.shape)",
+        f"br i1 {a}.fits, label %direct{k}, label %odd{k}",
+        f"direct{k}:",
+        f"{a}.own = field data of {a}",
+        f"br label %read{k}",
     ]
-    right = "true"
-    for d, size in enumerate(shape):
+    if most:
         lines += [
-            f"{a}.d{d}.at = getelementptr i64, ptr {a}.dims, i64 {d}",
-            f"{a}.d{d} = load i64, ptr {a}.d{d}.at",
-            f"{a}.d{d}.same = icmp eq i64 {a}.d{d}, {size}",
-            f"{a}.d{d}.all = and i1 {right}, {a}.d{d}.same",
+            f"odd{k}:",
+            f"{a}.long = icmp sgt i64 %s.rows, {most}",
+            f"br i1 {a}.long, label %slow, label %copy{k}",
+            f"copy{k}:",
+            f"{a}.copied = call i1 @converted(ptr {a}, i64 %s.rows, i64 {shape[0]}, "
+            f"ptr %a{k}.copy)",
+            f"br i1 {a}.copied, label %read{k}, label %slow",
+            f"read{k}:",
+            f"{a}.data = phi ptr [ {a}.own, %direct{k} ], [ %a{k}.copy, %copy{k} ]",
         ]
-        right = f"{a}.d{d}.all"
-    lines += _field(f"{a}.data", a, DATA, "ptr")
-    return [*lines, f"br i1 {right}, label %check{k + 1}, label %slow"]
+    else:
+        lines += [
+            f"odd{k}:",
+            "br label %slow",
+            f"read{k}:",
+            f"{a}.data = phi ptr [ {a}.own, %direct{k} ]",
+        ]
+    return [*lines, f"br label %input{k + 1}"]
 
 
-def _called(inputs: int, outputs: Sequence[tuple[int, ...]], single: bool) -> list[str]:
-    """Make the results, run the kernel, and return them: the single one bare, else a tuple."""
-    lines: list[str] = []
-    for k, shape in enumerate(outputs):
-        r = f"%r{k}"
+def _results(inputs: int, outputs: int) -> list[str]:
+    """Take the arrays given as results, if they can be written to, or make new ones."""
+    lines = ["%make = icmp eq ptr %out, null", "br i1 %make, label %make0, label %take0"]
+    for k in range(outputs):
+        g = f"%g{k}"
         lines += [
-            "call void @Py_IncRef(ptr @armlet_dtype)",
-            f"{r} = call ptr @armlet_new_array(ptr @armlet_array_type, ptr @armlet_dtype, "
-            f"i32 {len(shape)}, ptr @shape{k}, ptr null, ptr null, i32 0, ptr null)",
-            f"{r}.made = icmp ne ptr {r}, null",
-            f"br i1 {r}.made, label %made{k}, label %failed{k}",
-            *_failed(k),
-            f"made{k}:",
-            *_field(f"{r}.data", r, DATA, "ptr"),
+            f"take{k}:",
+            f"{g} = call ptr @item(ptr %out, i64 {k}, i64 {outputs})",
+            f"{g}.none = icmp eq ptr {g}, null",
+            f"br i1 {g}.none, label %slow, label %given{k}",
+            f"given{k}:",
+            f"{g}.fits = call i1 @fits(ptr {g}, i32 {WRITEABLE}, i32 %r{k}.rank, ptr %r{k}.shape)",
+            f"br i1 {g}.fits, label %fit{k}, label %slow",
+            f"fit{k}:",
+            f"{g}.data = field data of {g}",
         ]
-    data = [f"ptr %a{k}.data" for k in range(inputs)] + [
-        f"ptr %r{k}.data" for k in range(len(outputs))
+        others = [(f"%a{j}.data", f"%a{j}.bytes") for j in range(inputs)]
+        others += [(f"%g{j}.data", f"%r{j}.bytes") for j in range(k)]
+        free = "true"
+        for j, (data, bytes_) in enumerate(others):
+            lines += [
+                f"{g}.apart{j} = call i1 @apart(ptr {g}.data, i64 %r{k}.bytes, "
+                f"ptr {data}, i64 {bytes_})",
+                f"{g}.free{j} = and i1 {free}, {g}.apart{j}",
+            ]
+            free = f"{g}.free{j}"
+        lines.append(f"br i1 {free}, label %take{k + 1}, label %slow")
+    lines += [
+        f"take{outputs}:",
+        *(f"call void @Py_IncRef(ptr %g{k})" for k in range(outputs)),
+        "br label %run",
     ]
-    lines.append(f"call void @one({', '.join(data)})")
+    for k in range(outputs):
+        m = f"%m{k}"
+        lines += [
+            f"make{k}:",
+            f"{m} = call ptr @result(ptr %self, i64 {SPARES * k}, i32 %r{k}.rank, "
+            f"ptr %r{k}.shape, i1 %batch)",
+            f"{m}.failed = icmp eq ptr {m}, null",
+            f"br i1 {m}.failed, label %failed{k}, label %make{k + 1}",
+            *_failed(k, "m"),
+        ]
+    return [*lines, f"make{outputs}:", "br label %run"]
+
+
+def _run(inputs: Sequence[Shape], outputs: Sequence[Shape], lanes: int) -> list[str]:
+    """Run the kernel: on one state, on rows of states at once, or on one row after the other."""
+    arrays, last = _named(inputs, outputs), len(outputs)
+    pointers = [f"ptr %{name}.data" for name, _ in arrays]
+    lines = [
+        "run:",
+        *(f"%r{k} = phi ptr [ %g{k}, %take{last} ], [ %m{k}, %make{last} ]" for k in range(last)),
+        *(f"%r{k}.data = field data of %r{k}" for k in range(last)),
+        "br i1 %batch, label %rows_of_states, label %one_state",
+        "one_state:",
+        f"call void @one({', '.join(pointers)})",
+        "br label %done",
+        "rows_of_states:",
+        "%many = load ptr, ptr @many_states",
+        f"%enough = icmp sge i64 %rows, {lanes}",
+        "%known = icmp ne ptr %many, null",
+        "%at_once = and i1 %enough, %known",
+        "br i1 %at_once, label %all_rows, label %row",
+        "all_rows:",
+        f"call void %many({', '.join([*pointers, 'i64 0', 'i64 %rows'])})",
+        "br label %done",
+        "row:",
+        "%i = phi i64 [ 0, %rows_of_states ], [ %i.next, %this ]",
+        "%i.next = add i64 %i, 1",
+        "%i.more = icmp slt i64 %i, %rows",
+        "br i1 %i.more, label %this, label %done",
+        "this:",
+    ]
+    for name, shape in arrays:
+        lines += [
+            f"%{name}.first = mul i64 %i, {prod(shape)}",
+            f"%{name}.here = getelementptr @F, ptr %{name}.data, i64 %{name}.first",
+        ]
+    here = ", ".join(f"ptr %{name}.here" for name, _ in arrays)
+    return [*lines, f"call void @one({here})", "br label %row", "done:"]
+
+
+def _packed(outputs: int, single: bool) -> list[str]:
+    """Return the results: the single one bare, else in a tuple."""
     if single:
-        return [*lines, "ret ptr %r0"]
-    size = len(outputs)
+        return ["ret ptr %r0"]
     return [
-        *lines,
-        f"%tuple = call ptr @PyTuple_New(i64 {size})",
-        "%tuple.made = icmp ne ptr %tuple, null",
-        f"br i1 %tuple.made, label %made{size}, label %failed{size}",
-        *_failed(size),
-        f"made{size}:",
+        f"%tuple = call ptr @several(ptr %self, i64 {outputs})",
+        "%tuple.failed = icmp eq ptr %tuple, null",
+        f"br i1 %tuple.failed, label %failed{outputs}, label %pack",
+        *_failed(outputs, "r"),
+        "pack:",
         *(
             f"%set{k} = call i32 @PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %r{k})"
-            for k in range(size)
+            for k in range(outputs)
         ),
         "ret ptr %tuple",
     ]
 
 
-def _failed(made: int) -> list[str]:
+def _failed(made: int, name: str) -> list[str]:
     """Out of memory: give back the results made so far and let the exception pass."""
-    freed = [f"call void @Py_DecRef(ptr %r{k})" for k in range(made)]
+    freed = [f"call void @Py_DecRef(ptr %{name}{k})" for k in range(made)]
     return [f"failed{made}:", *freed, "ret ptr null"]

@@ -14,11 +14,22 @@ class Compiled(Protocol):
     def run(self, arrays: Sequence[Any], results: Sequence[Any], count: int, threads: int) -> None:
         """Compute `count` states, one row each; inputs given once have no rows."""
 
-    def entry(self, otherwise: Callable[..., Any], about: str) -> Callable[..., Any]:
-        """A fast function for one state that calls `otherwise` for all other arguments.
+    def entry(
+        self,
+        otherwise: Callable[..., Any],
+        name: str,
+        about: str = "",
+        option: str = "",
+        others: dict[Any, Any] | None = None,
+    ) -> Callable[..., Any]:
+        """A function that computes a few states as fast as can be, and else asks another.
 
-        `about` is its docstring. A backend without a fast path returns `otherwise`.
+        What it is about is its docstring; the option, an argument after the inputs, chooses one of
+        the other functions. A backend without such a way returns the one to ask.
         """
+
+    def connect(self, kernel: Any, otherwise: Callable[..., Any]) -> None:
+        """Make that function what calling a kernel does, if the backend has a way."""
 
 
 class Backend(Protocol):

@@ -18,7 +18,6 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from armlet import version
-from armlet.codegen.entry import DATA, DESCRIPTOR, DIMENSIONS, FLAGS, RANK, READY, TYPE
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
 from armlet.progress import status
@@ -91,8 +90,11 @@ class Code(np.ndarray[Any, Any]):
 
     @classmethod
     def of(cls, addresses: Mapping[str, int], *kept: Any) -> "Code":
-        """The code with functions at these addresses, and what must live as long as it."""
-        code = cls(1 + len(kept), dtype=object)
+        """The code with functions at these addresses, and what must live as long as it.
+
+        One place is left for what comes later.
+        """
+        code = cls(2 + len(kept), dtype=object)
         for k, thing in enumerate((addresses, *kept)):
             code[k] = thing
         return code
@@ -136,7 +138,16 @@ def start() -> None:
     """Make LLVM know this machine, and where NumPy and CPython are."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    for name, address in _symbols().items():
+    _add_symbols(_symbols())
+
+
+def add_symbols(addresses: Mapping[str, int]) -> None:
+    """Make code that is loaded from now on find functions at these addresses by name."""
+    in_llvm(_add_symbols, addresses)
+
+
+def _add_symbols(addresses: Mapping[str, int]) -> None:
+    for name, address in addresses.items():
         llvm.add_symbol(name, address)
 
 
@@ -204,7 +215,7 @@ def _loaded(built: bytes, functions: Sequence[str]) -> Code:
     if not file:
         raise CompileError("LLVM cannot read its own object file")
     engine.add_object_file(file)
-    addresses = {name: engine.get_function_address(name) for name in functions}
+    addresses = {name: engine.get_global_value_address(name) for name in functions}
     for name, address in addresses.items():
         if not address:
             raise CompileError(f"the machine code has no function {name!r}")
@@ -230,55 +241,8 @@ def _versions() -> tuple[str, str]:
     return version.__version__, str(llvmlite.__version__)
 
 
-class MethodDefinition(ctypes.Structure):
-    """CPython's PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-FASTCALL_KEYWORDS = 0x0080 | 0x0002
-
-
-def fast_call(
-    code: Code, name: str, otherwise: Callable[..., Any], about: str
-) -> Callable[..., Any]:
-    """The compiled entry as a built-in function of CPython, which keeps the code alive."""
-    definition = MethodDefinition(
-        name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, about.encode()
-    )
-    kept = Code.of(code.addresses, code, definition)
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype = ctypes.py_object
-    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function: Callable[..., Any] = new(ctypes.addressof(definition), otherwise, kept)
-    return function
-
-
-@functools.cache
-def reads_arrays() -> bool:
-    """Whether arrays of this Python and NumPy have the memory layout that the entry assumes."""
-    array = np.zeros((2, 3))
-
-    def found(offset: int, kind: Any = ctypes.c_size_t) -> Any:
-        return kind.from_address(id(array) + offset).value
-
-    return (
-        found(TYPE) == id(np.ndarray)
-        and found(DATA) == array.ctypes.data
-        and found(RANK, ctypes.c_int32) == array.ndim
-        and found(DESCRIPTOR) == id(np.dtype(np.float64))
-        and found(FLAGS, ctypes.c_int32) & READY == READY
-        and tuple((ctypes.c_int64 * 2).from_address(found(DIMENSIONS))) == array.shape
-    )
-
-
 def _symbols() -> dict[str, int]:
-    """Where NumPy keeps what the fast call needs."""
+    """Where NumPy and Python keep what compiled entries need."""
     core = "numpy._core" if hasattr(np, "_core") else "numpy.core"
     capsule = import_module(f"{core}._multiarray_umath")._ARRAY_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -290,4 +254,12 @@ def _symbols() -> dict[str, int]:
         "armlet_array_type": int(table[ARRAY_TYPE] or 0),
         "armlet_float64": id(np.dtype(np.float64)),
         "armlet_float32": id(np.dtype(np.float32)),
+        "armlet_str": id(str),
+        "armlet_list": id(list),
+        "armlet_tuple": id(tuple),
+        "armlet_float": id(float),
+        "armlet_int": id(int),
+        "armlet_none": id(None),
+        "armlet_true": id(True),
+        "armlet_dead": id(ReferenceError),
     }

@@ -1,18 +1,20 @@
 """A kernel: a program compiled for this machine."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armlet.codegen.entry import most_rows
 from armlet.codegen.llvm import Target
 from armlet.codegen.lower import Lowered, lowered
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
 from armlet.graph.inputs import Shape, leading_axes
 from armlet.runtime.backends import BACKENDS, Compiled
+from armlet.runtime.calls import vectorcalled
 from armlet.runtime.once import made_once
 
 Array = np.ndarray[Any, Any]
@@ -20,6 +22,7 @@ Array = np.ndarray[Any, Any]
 DTYPES = ("float64", "float32")
 
 
+@vectorcalled
 class Kernel:
     """A program as machine code, called with arrays of one state or a batch.
 
@@ -45,6 +48,8 @@ class Kernel:
     >>> kernel(np.zeros((1000, 2)), threads=2).shape
     (1000, 2)
     """
+
+    __slots__ = ("__dict__", "__weakref__", "callee")
 
     def __init__(
         self,
@@ -80,15 +85,43 @@ class Kernel:
 
     @made_once
     def call(self) -> Callable[..., Any]:
-        """The compiled entry point: the same as calling the kernel, without Python in between."""
-        return self.entry(self.evaluate)
+        """The compiled way in: what calling the kernel does, as a function."""
+        return self.entry(self._converted_call)
 
-    def entry(self, otherwise: Callable[..., Any], about: str = "") -> Callable[..., Any]:
-        """A compiled function for one state that calls `otherwise` for all other arguments.
+    @made_once
+    def _strict_call(self) -> Callable[..., Any]:
+        """The same for converted arrays: NotImplemented where the other would convert them."""
+        return self.entry(self._refuse)
 
-        `about` is its docstring, which may begin with a signature in CPython's format.
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        return NotImplemented
+
+    def entry(
+        self,
+        otherwise: Callable[..., Any],
+        name: str = "call",
+        about: str = "",
+        option: str = "",
+        others: dict[Any, Any] | None = None,
+    ) -> Callable[..., Any]:
+        """A compiled function that runs the kernel on a few states, and else asks another.
+
+        What it is about is its docstring, which may begin with its signature as CPython has it. An
+        option, an argument after the inputs, makes it call one of the others: the one under the
+        name given, or under True if what is given is an array, which then is passed on as well.
         """
-        return self._compiled().entry(otherwise, about)
+        return self._compiled().entry(otherwise, name, about, option, others)
+
+    def takes_long(self, arrays: Sequence[Any]) -> bool:
+        """Whether arrays have more rows than a compiled entry takes."""
+        q = arrays[0] if arrays else None
+        return isinstance(q, np.ndarray) and q.size > self._most_entries
+
+    @made_once
+    def _most_entries(self) -> int:
+        """How many entries the first input has in the longest batch that is not long."""
+        size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)
+        return most_rows(self.code) * max(1, size)
 
     def _compiled(self, once: frozenset[str] = frozenset()) -> Compiled:
         """The program for inputs of which some are given once, compiled when it is run."""
@@ -98,7 +131,11 @@ class Kernel:
         return self._by_rates[once]
 
     def __call__(
-        self, *arrays: ArrayLike, out: Array | Sequence[Array] | None = None, threads: int = 1
+        self,
+        *arrays: ArrayLike,
+        out: Array | Sequence[Array] | None = None,
+        threads: int = 1,
+        **named: ArrayLike,
     ) -> Array | Any:
         """The results for one state or many.
 
@@ -110,7 +147,9 @@ class Kernel:
         out : array or tuple of arrays, optional
             Where to write: of the kernel's dtype, contiguous, writeable, not overlapping inputs.
         threads : int
-            Number of threads that share the rows, at most one per core.
+            How many threads share the rows, at most one per core.
+        **named : array_like
+            Inputs by name, after those in order.
 
         Returns
         -------
@@ -118,12 +157,28 @@ class Kernel:
             One array per output of the program, of the kernel's dtype, after the leading axes;
             the array alone where there is one output.
         """
-        if out is None and threads == 1:
-            return self.call(*arrays)
+        if threads == 1 and not self.takes_long(arrays) and type(self) is Kernel:
+            self._compiled().connect(self, self._converted_call)  # calls come here no more
+        return self._converted_call(*arrays, out=out, threads=threads, **named)
+
+    def _converted_call(
+        self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any
+    ) -> Array | Any:
+        """Fallback of the compiled entry, which it tries once more with converted arrays."""
+        if named:
+            arrays = self._in_order(arrays, named)
+        if threads == 1 and not self.takes_long(arrays):
+            try:
+                arrays = tuple([self.backend.array(x, self.target.dtype) for x in arrays])
+            except (TypeError, ValueError):
+                return self.evaluate(*arrays, out=out)
+            results = self._strict_call(*arrays, out=out)
+            if results is not NotImplemented:
+                return results
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """Fallback for batches, other array types and invalid input."""
+        """What calling the kernel does, in Python: long batches, and arguments to be refused."""
         if not isinstance(threads, int | np.integer) or threads < 1:
             raise DataError(f"threads is {threads!r}: expected a whole number, 1 or more")
         given, leading, once = self._inputs(arrays)
@@ -131,6 +186,20 @@ class Kernel:
         results = self._results(shapes, out, given)
         self._compiled(once).run(given, results, prod(leading), int(threads))
         return results[0] if self.program.single else tuple(results)
+
+    def _in_order(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The inputs in order, the last of them given by name."""
+        names = list(self.program.inputs)
+        known, called = names[: len(arrays)], self.program.name
+        for name in named:
+            if name not in names:
+                raise TypeError(f"{called} got an unexpected keyword argument {name!r}")
+            if name in known:
+                raise TypeError(f"{called} got multiple values for argument {name!r}")
+        missing = [name for name in names[len(arrays) :] if name not in named]
+        if missing:
+            raise TypeError(f"{called} missing argument {missing[0]!r}")
+        return (*arrays, *(named[name] for name in names[len(arrays) :]))
 
     def _inputs(self, arrays: Sequence[Any]) -> tuple[list[Array], Shape, frozenset[str]]:
         """The arrays as the backend's, the axes before those of one state, and what has none."""

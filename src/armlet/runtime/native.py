@@ -11,7 +11,8 @@ from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.codegen.lower import Lowered
 from armlet.errors import DataError
 from armlet.graph.inputs import Shape
-from armlet.runtime.engine import Code, compiled, fast_call, host, reads_arrays
+from armlet.runtime.calls import Callee, address, connect, fast_call, join, reads_arrays, share
+from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.once import made_once
 from armlet.runtime.threads import parallel_for
 
@@ -33,10 +34,11 @@ class Native:
 
     def array(self, x: Any, dtype: str) -> Array:
         """x as a contiguous array; other numbers are converted."""
-        array = np.asarray(x)
+        array = x if isinstance(x, np.ndarray) else np.asarray(x)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"its dtype is {array.dtype}")
-        return np.require(array, np.dtype(dtype), ["C", "A"])
+        array = np.asarray(array, dtype, order="C")
+        return array if array.flags.aligned else array.copy()
 
     def empty(self, shape: Shape, dtype: str) -> Array:
         """An array to write to."""
@@ -61,14 +63,33 @@ class NativeCode:
     def __init__(self, code: Lowered, target: Target) -> None:
         self.code, self.target = code, target
 
-    def entry(self, otherwise: Callable[..., Any], about: str) -> Callable[..., Any]:
-        """A compiled function for one state that calls `otherwise` for all other arguments.
+    def entry(
+        self,
+        otherwise: Callable[..., Any],
+        name: str,
+        about: str = "",
+        option: str = "",
+        others: dict[Any, Any] | None = None,
+    ) -> Callable[..., Any]:
+        """A compiled function that runs on a few states, and else asks another.
 
-        Its docstring may begin with a signature in CPython's format.
+        Its docstring may begin with its signature as CPython has it. The option, which may come
+        after the inputs or by its name, chooses one of the others: that of its name, or, if it is
+        an array, the one under True.
         """
         if not reads_arrays():
             return otherwise
-        return fast_call(self._one, self.code.name, otherwise, about)
+        callee = self._callee(otherwise, option, {} if others is None else others)
+        return fast_call(self._one, name, callee, about)
+
+    def connect(self, kernel: Any, otherwise: Callable[..., Any]) -> None:
+        """Make that function what calling a kernel does."""
+        if reads_arrays():
+            connect(kernel, self._callee(otherwise, "", {}), self._one)
+
+    def _callee(self, otherwise: Callable[..., Any], option: str, others: dict[Any, Any]) -> Callee:
+        count = len(self.code.outputs)
+        return Callee.of(otherwise, [*self.code.inputs], count, option, others, self._one)
 
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
@@ -79,7 +100,7 @@ class NativeCode:
             self._run_few(arrays, results, count)
             return
         many, code = self._many
-        pointers = [array.__array_interface__["data"][0] for array in (*arrays, *results)]
+        pointers = [address(array) for array in (*arrays, *results)]
 
         def rows(start: int, stop: int, _kept: Any = (arrays, results, code)) -> None:
             many(*pointers, min(start, stop - lanes), stop)
@@ -87,30 +108,36 @@ class NativeCode:
         parallel_for(rows, count, self._block, threads, grain=lanes)
 
     def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
-        """The same for fewer rows than one vector has, filled up with copies of the first."""
-        if not count:
-            return
-        lanes = self.target.lanes
-        full = [
-            array if x.rate == "once" else _filled(array.reshape(count, *x.shape), lanes)
-            for x, array in zip(self.code.inputs.values(), arrays, strict=True)
-        ]
-        rows = [np.empty((lanes, *output.shape), self.target.dtype) for output in self.code.outputs]
-        self.run(full, rows, lanes, 1)
-        for result, found in zip(results, rows, strict=True):
-            result.reshape(count, *found.shape[1:])[...] = found[:count]
+        """The same for fewer rows than one vector has, one by one."""
+        code = self._one
+        one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(self.code.sizes))(
+            code.addresses["one"]
+        )
+        every = [*(x.rate == "state" for x in self.code.inputs.values()), *(True for _ in results)]
+        size = np.dtype(self.target.dtype).itemsize
+        steps = [n * size * row for n, row in zip(self.code.sizes, every, strict=True)]
+        pointers = [address(array) for array in (*arrays, *results)]
+        for row in range(count):
+            one(*(start + row * step for start, step in zip(pointers, steps, strict=True)))
 
     @made_once
     def _one(self) -> Code:
         """The code for one state."""
+        share(self.target.dtype)
         text = module(self.target, one_state(self.code, self.target))
-        return compiled(text + entry(self.code, self.target.dtype), "entry")
+        text += entry(self.code, self.target.dtype, self.target.lanes)
+        code = compiled(text, "entry", "vectorcall", "one", "many_states")
+        if "_many" in vars(self):
+            join(code, self._many[1])
+        return code
 
     @made_once
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
         code = compiled(module(self.target, many_states(self.code, self.target)), "many")
         kinds = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
+        if "_one" in vars(self):
+            join(self._one, code)
         return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["many"]), code
 
     @made_once
@@ -118,11 +145,3 @@ class NativeCode:
         """How many rows are computed in a few milliseconds, whole vectors of them."""
         fits = BLOCK // max(1, len(self.code.operations))
         return max(1, fits // self.target.lanes) * self.target.lanes
-
-
-def _filled(rows: Array, lanes: int) -> Array:
-    """So many rows: those of an array, and its first again."""
-    full = np.empty((lanes, *rows.shape[1:]), rows.dtype)
-    full[: len(rows)] = rows
-    full[len(rows) :] = rows[0]
-    return full

@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from statistics import median, quantiles
 from time import perf_counter, process_time
 from timeit import Timer
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,11 +47,14 @@ class Timed(NamedTuple):
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     states: int = 1
+    named: Mapping[str, Any] = MappingProxyType({})
 
     def timer(self, clock: Callable[[], float]) -> Timer:
-        names = [f"x{k}" for k in range(len(self.arguments))]
-        given = dict(zip(names, self.arguments, strict=True))
-        call = f"f({', '.join(names)})"
+        names = [f"x{k}" for k in range(len(self.arguments) + len(self.named))]
+        given = dict(zip(names, (*self.arguments, *self.named.values()), strict=True))
+        before = [""] * len(self.arguments) + [f"{name}=" for name in self.named]
+        words = (key + name for key, name in zip(before, names, strict=True))
+        call = f"f({', '.join(words)})"
         return Timer(call, timer=clock, globals={"f": self.function, **given})
 
 
