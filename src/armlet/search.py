@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
@@ -85,12 +86,17 @@ def cheapest_program(request: Request, minimize: str = "operations") -> SearchRe
     one_of(minimize, dict.fromkeys((*WEIGHTS, "time")), "weight")
     here = machine_name() if minimize == "time" else ""
     key = cache.key("search", SOURCES, minimize, here, repr(request.identity))
+    find = partial(fastest, request) if minimize == "time" else partial(lightest, request, minimize)
+    return cached(key, find)
+
+
+def cached(key: str, find: Callable[[], SearchResult]) -> SearchResult:
+    """What was found, searched for once and then kept on disk under a key."""
     data = cache.load(key)
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
             return _read(json.loads(data))
-    found = fastest(request) if minimize == "time" else lightest(request, minimize)
-    data = json.dumps(_written(found)).encode()
+    data = json.dumps(_written(find())).encode()
     cache.save(key, data)
     return _read(json.loads(data))
 
@@ -144,7 +150,7 @@ def searched(request: Request, weight: Mapping[str, float]) -> SearchResult:
             for i in takewhile(search.goes_on, _movable(request)):
                 back = (*search.arrangement.back, i)
                 search.rearrange("frames", search.arrangement._replace(back=back))
-            for unit in takewhile(search.goes_on, _units(request)):
+            for unit in takewhile(search.goes_on, possible_units(request)):
                 search.rearrange("units", search.arrangement._replace(unit=unit))
         for name in takewhile(search.goes_on, names[1:]):
             search.replace(name)
@@ -231,7 +237,7 @@ def _movable(request: Request) -> list[int]:
     return [i for i, row in enumerate(rows) if not is_zero(row.d)][:TRIALS]
 
 
-def _units(request: Request) -> list[Any]:
+def possible_units(request: Request) -> list[Any]:
     """The lengths that may be made the unit: what goes in and comes out must have none."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot.joint_letters or request.wrench or "frame" in quantity.options

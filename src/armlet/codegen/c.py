@@ -5,7 +5,7 @@ before it writes, so that a result may take the place of an argument.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import prod
 from textwrap import indent, wrap
@@ -46,14 +46,20 @@ def plain(text: str) -> str:
 def named(program: Program | Lowered) -> tuple[list[str], list[str]]:
     """The arguments and the results of a program as identifiers, all different."""
     count = len(program.outputs)
-    results = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    arguments: list[str] = []
-    for name in program.inputs:
+    plain = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
+    results = _different(program.names or plain)
+    return _different(program.inputs, results), results
+
+
+def _different(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
+    """Names as identifiers, of which none is another's, nor that of a variable of the body."""
+    words: list[str] = []
+    for name in names:
         word = identifier(name)
-        while word in (*results, *arguments) or re.fullmatch(r"v\d+", word):
+        while word in (*others, *words) or re.fullmatch(r"v\d+", word):
             word += "_"
-        arguments.append(word)
-    return arguments, results
+        words.append(word)
+    return words
 
 
 def body(code: Lowered, printer: Printer) -> list[str]:

@@ -3,7 +3,7 @@
 CPython calls `@entry` with its arguments in place (METH_FASTCALL | METH_KEYWORDS). If they are
 what the kernel takes, contiguous arrays of its dtype and of one state's shape, it reads them where
 they are, makes the result and runs `@one`; anything else goes to the Python function that it holds
-as self.
+as self. Where results have names, self is a pair: that function, and the class of named tuples.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,9 @@ SYMBOLS = {
     "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)",
     "PyTuple_New": "ptr (i64)",
+    "PyTuple_GetItem": "ptr (ptr, i64)",
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+    "PyType_GenericAlloc": "ptr (ptr, i64)",
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
 }
 """What the entry uses of CPython and NumPy, found by name when the code is loaded."""
@@ -43,10 +45,14 @@ def entry(code: Lowered, dtype: str) -> str:
     ]
     for k, shape in enumerate(shapes):
         lines += _checked(k, shape)
-    lines += [f"check{len(shapes)}:", *_called(len(shapes), outputs, code.single)]
+    has_names = not code.single and code.names is not None
+    lines += [f"check{len(shapes)}:", *_called(len(shapes), outputs, code.single, has_names)]
+    other = "%other" if has_names else "%self"
     lines += [
         "slow:",
-        "%answer = call ptr @PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %keywords)",
+        *(["%other = call ptr @PyTuple_GetItem(ptr %self, i64 0)"] if has_names else []),
+        f"%answer = call ptr @PyObject_Vectorcall(ptr {other}, ptr %args, i64 %count, "
+        "ptr %keywords)",
         "ret ptr %answer",
         "}",
     ]
@@ -116,7 +122,9 @@ def _checked(k: int, shape: tuple[int, ...]) -> list[str]:
     return [*lines, f"br i1 {right}, label %check{k + 1}, label %slow"]
 
 
-def _called(inputs: int, outputs: Sequence[tuple[int, ...]], single: bool) -> list[str]:
+def _called(
+    inputs: int, outputs: Sequence[tuple[int, ...]], single: bool, has_names: bool
+) -> list[str]:
     """Make the results, run the kernel, and return them: the single one bare, else a tuple."""
     lines: list[str] = []
     for k, shape in enumerate(outputs):
@@ -138,9 +146,15 @@ def _called(inputs: int, outputs: Sequence[tuple[int, ...]], single: bool) -> li
     if single:
         return [*lines, "ret ptr %r0"]
     size = len(outputs)
+    made = [f"%tuple = call ptr @PyTuple_New(i64 {size})"]
+    if has_names:
+        made = [
+            "%class = call ptr @PyTuple_GetItem(ptr %self, i64 1)",
+            f"%tuple = call ptr @PyType_GenericAlloc(ptr %class, i64 {size})",
+        ]
     return [
         *lines,
-        f"%tuple = call ptr @PyTuple_New(i64 {size})",
+        *made,
         "%tuple.made = icmp ne ptr %tuple, null",
         f"br i1 %tuple.made, label %made{size}, label %failed{size}",
         *_failed(size),

@@ -18,6 +18,8 @@ class Quantity:
     """What else may be given: the wrench on the tool, the name of a frame or of a formulation."""
     inverts: str = ""
     """The quantity whose inverse it takes, and which may be singular."""
+    results: tuple[str, ...] = ()
+    """What its results are called, if it has several."""
 
 
 QUANTITIES = {
@@ -49,26 +51,31 @@ QUANTITIES = {
     "linearization": Quantity(
         "The derivatives of the torques, a triple: by qdd (H), by qd (V) and by q (P).",
         ("q", "qd", "qdd"), minimal=True, options=("inverse_dynamics",),
+        results=("by_qdd", "by_qd", "by_q"),
     ),
     "forward_linearization": Quantity(
         "The derivatives of the accelerations under torques tau, a triple: by q, by qd and by tau.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix",
+        results=("by_q", "by_qd", "by_tau"),
     ),
     "state_space": Quantity(
         "A and B of the linearised motion, dx/dt = A x + B dtau, where x is (dq, dqd): a pair.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix",
+        results=("A", "B"),
     ),
     "cartesian_model": Quantity(
         "D, C and G of the wrench on a frame that moves the arm, D a + C + G at acceleration a.",
         ("q", "qd"), minimal=True, options=("frame", "inertia_matrix", "bias"),
         inverts="jacobian",
+        results=("D", "C", "G"),
     ),
     "cartesian_linearization": Quantity(
         "Derivatives of the torques by a frame's acceleration, velocity, small motion: a triple.",
         ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
         inverts="jacobian",
+        results=("by_acceleration", "by_velocity", "by_motion"),
     ),
     "friction_torque": Quantity(
         "Viscous, Coulomb and constant friction of the drives.", ("qd",), ("drive",)
@@ -81,7 +88,9 @@ QUANTITIES = {
         "The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.",
         ("q",), ("geometry",), options=("frame",),
     ),
-    "energy": Quantity("Kinetic and potential energy, a pair.", ("q", "qd")),
+    "energy": Quantity(
+        "Kinetic and potential energy, a pair.", ("q", "qd"), results=("kinetic", "potential")
+    ),
     "regressor": Quantity(
         "The matrix Y(q, qd, qdd) with torques Y phi, phi the minimal parameters (or all).",
         ("q", "qd", "qdd"), ("geometry", "gravity"),

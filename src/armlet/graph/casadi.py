@@ -10,6 +10,7 @@ import numpy as np
 from armlet.errors import CompileError, DataError
 from armlet.graph.graph import OPERATIONS
 from armlet.graph.inputs import Shape
+from armlet.graph.results import collected
 
 if TYPE_CHECKING:
     from armlet.graph.program import Program
@@ -50,7 +51,7 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
             if tuple(x.shape) not in (program.inputs[key].shape, given[key].shape):
                 raise DataError(f"{key} has shape {tuple(x.shape)}: expected {given[key].shape}")
         found = recorded.call(matrices)
-        return found[0] if program.single else tuple(found)
+        return collected(found, program.single, program.names)
 
     return call
 

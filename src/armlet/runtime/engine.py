@@ -254,10 +254,12 @@ class MethodDefinition(ctypes.Structure):
 FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-def fast_call(
-    code: Code, name: str, otherwise: Callable[..., Any], about: str
-) -> Callable[..., Any]:
-    """The entry in compiled code as a function of Python's own kind, which keeps the code."""
+def fast_call(code: Code, name: str, held: Any, about: str) -> Callable[..., Any]:
+    """The entry in compiled code as a function of Python's own kind, which keeps the code.
+
+    What it holds is the function that it asks where it cannot compute, or a pair of that and the
+    class of its results.
+    """
     definition = MethodDefinition(
         name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, about.encode()
     )
@@ -265,7 +267,7 @@ def fast_call(
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function: Callable[..., Any] = new(ctypes.addressof(definition), otherwise, kept)
+    function: Callable[..., Any] = new(ctypes.addressof(definition), held, kept)
     return function
 
 

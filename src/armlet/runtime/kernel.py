@@ -12,6 +12,7 @@ from armlet.codegen.lower import Lowered, lowered
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
 from armlet.graph.inputs import Shape, leading_axes
+from armlet.graph.results import collected
 from armlet.runtime.backends import BACKENDS, Compiled
 from armlet.runtime.once import made_once
 
@@ -130,7 +131,7 @@ class Kernel:
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
         results = self._results(shapes, out, given)
         self._compiled(once).run(given, results, prod(leading), int(threads))
-        return results[0] if self.program.single else tuple(results)
+        return collected(results, self.program.single, self.program.names)
 
     def _inputs(self, arrays: Sequence[Any]) -> tuple[list[Array], Shape, frozenset[str]]:
         """The arrays as the backend's, the axes before those of one state, and what has none."""

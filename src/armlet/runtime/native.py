@@ -11,6 +11,7 @@ from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.codegen.lower import Lowered
 from armlet.errors import DataError
 from armlet.graph.inputs import Shape
+from armlet.graph.results import result_type
 from armlet.runtime.engine import Code, compiled, fast_call, host, reads_arrays
 from armlet.runtime.once import made_once
 from armlet.runtime.threads import parallel_for
@@ -68,7 +69,9 @@ class NativeCode:
         """
         if not reads_arrays():
             return otherwise
-        return fast_call(self._one, self.code.name, otherwise, about)
+        names = None if self.code.single else self.code.names
+        held = otherwise if names is None else (otherwise, result_type(names))
+        return fast_call(self._one, self.code.name, held, about)
 
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
