@@ -10,8 +10,8 @@ import armlet
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
     "version", "errors", "scalar", "algebra", "robot", "models", "minimal", "dynamics", "graph",
-    "codegen", "runtime", "tracing", "search", "compose", "simulation", "identification", "report",
-    "api", "testing", "literature", "cli",
+    "math", "codegen", "runtime", "tracing", "search", "compose", "simulation", "identification",
+    "report", "api", "testing", "literature", "cli",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}
 

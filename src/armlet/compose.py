@@ -16,10 +16,11 @@ import numpy as np
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, listed
-from armlet.graph import Input, Program, simplified
-from armlet.graph.calls import Recording
+from armlet.graph import Graph, Input, Program, simplified
+from armlet.graph.calls import Recording, inlined
+from armlet.graph.inputs import leading_axes
 from armlet.graph.program import objects, program
-from armlet.graph.results import Names, check_names
+from armlet.graph.results import Names, check_names, collected
 from armlet.graph.serialize import stored
 from armlet.robot import Arrangement, RobotModel
 from armlet.runtime import cache
@@ -160,6 +161,33 @@ def _result(
     return SearchResult(found, formulations, next(arranged, AS_IT_IS), tuple(steps), complete)
 
 
+# ------------------------------------------------------------------ calls
+
+
+def recorded(graph: Graph, one: Request, arrays: Sequence[Array]) -> Any:
+    """The results of a quantity of traced arrays, an array or a tuple of arrays.
+
+    In a recording they are left to be computed later, in whatever way is cheapest by then; in any
+    other graph they are those of the cheapest program. Leading axes are gone through one by one.
+    """
+    found = cheapest_program(one).program
+    leading, _ = leading_axes(one.inputs, [array.shape for array in arrays])
+    every = []
+    for k in np.ndindex(*leading):
+        given = [array[k] if array.ndim > len(x.shape) else array
+                 for x, array in zip(one.inputs, arrays, strict=True)]  # fmt: skip
+        if isinstance(graph, Recording):
+            every.append(graph.call(one, found, given))
+        else:
+            flat = iter(inlined(found, graph, [x.ravel().tolist() for x in given]))
+            every.append([objects([next(flat) for _ in y.flat], y.shape) for y in found.outputs])
+    results = [
+        objects([x for results in every for x in results[i].flat], (*leading, *y.shape))
+        for i, y in enumerate(found.outputs)
+    ]
+    return collected(results, found.single, found.names)
+
+
 # ------------------------------------------------------------------ quantities of one robot
 
 
@@ -184,7 +212,8 @@ def several(
     outputs: dict[str, Array] = {}
     for label, one in asked.items():
         given = [args[x.name] for x in one.inputs]
-        results = recording.call(one, cheapest_program(one).program, given)
+        results = recorded(recording, one, given)
+        results = results if isinstance(results, tuple) else (results,)
         suffixes = [f"_{result}" for result in one.quantity.results] or [""]
         outputs |= {f"{label}{x}": y for x, y in zip(suffixes, results, strict=True)}
     check_names(tuple(outputs))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet.api.kinds import KINDS, kind_of
 from armlet.api.programs import compile
 from armlet.dynamics import QUANTITIES
 from armlet.dynamics.singular import is_singular
@@ -34,6 +35,9 @@ def evaluated(
     if "wrench" in asked:
         arrays = (*arrays, asked["wrench"])
         asked["wrench"] = True
+    if (kind := kind_of(arrays)) in KINDS:
+        others: Result = KINDS[kind](robot, name, arrays, asked)
+        return others
     kernel = kernel_of(robot, name, **asked)
     if out is None and threads == 1 and _is_one_state(arrays[0]):
         if not asked and name not in vars(robot):
@@ -99,7 +103,12 @@ def _shorten(robot: RobotModel, method: Callable[..., Any], kernel: Kernel) -> N
 def blanked(
     robot: RobotModel, name: str, q: ArrayLike, frame: str | None, results: Result
 ) -> Result:
-    """Results whose entries at singular postures, where they would be arbitrary, are nan."""
+    """Results whose entries at singular postures, where they would be arbitrary, are nan.
+
+    Expressions have no posture yet, and stay as they are.
+    """
+    if kind_of((q,)) in KINDS:
+        return results
     options = {} if frame is None else {"frame": frame}
     singular = is_singular(kernel_of(robot, "jacobian", **options).evaluate(q))
     if not singular.any():
