@@ -31,6 +31,11 @@ QUANTITIES = {
         "The joint-space inertia matrix M(q), rotor inertias on its diagonal.",
         ("q",), ("geometry", "inertia", "drive"), minimal=True,
     ),
+    "inverse_inertia_matrix": Quantity(
+        "The inverse of the joint-space inertia matrix, rotor inertias taken into account.",
+        ("q",), ("geometry", "inertia", "drive"), minimal=True, options=("inertia_matrix",),
+        inverts="inertia_matrix",
+    ),
     "bias": Quantity(
         "Coriolis, centrifugal and gravity torques b(q, qd).",
         ("q", "qd"), ("geometry", "inertia", "gravity"), minimal=True,
@@ -87,6 +92,37 @@ QUANTITIES = {
     "jacobian": Quantity(
         "The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.",
         ("q",), ("geometry",), options=("frame",),
+    ),
+    "poses": Quantity(
+        "The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.",
+        ("q",), ("geometry",), options=("frames",),
+    ),
+    "frame_velocity": Quantity(
+        "The velocity of a frame (by default the tool): angular first, base axes.",
+        ("q", "qd"), ("geometry",), options=("frame",),
+    ),
+    "frame_acceleration": Quantity(
+        "The acceleration of a frame (by default the tool): angular first, base axes.",
+        ("q", "qd", "qdd"), ("geometry",), options=("frame",),
+    ),
+    "frame_acceleration_bias": Quantity(
+        "The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.",
+        ("q", "qd"), ("geometry",), options=("frame",),
+    ),
+    "jacobian_rate": Quantity(
+        "How fast the Jacobian of a frame (by default the tool) changes: angular rows first.",
+        ("q", "qd"), ("geometry",), options=("frame",),
+    ),
+    "centre_of_mass": Quantity(
+        "The centre of mass of all moving bodies, in the base.", ("q",), ("geometry", "inertia"),
+    ),
+    "centre_of_mass_jacobian": Quantity(
+        "The Jacobian of the centre of mass: its velocity is this times qd, in base axes.",
+        ("q",), ("geometry", "inertia"),
+    ),
+    "momentum": Quantity(
+        "Angular momentum about the base's origin and linear momentum of all bodies, base axes.",
+        ("q", "qd"), ("geometry", "inertia"),
     ),
     "energy": Quantity(
         "Kinetic and potential energy, a pair.", ("q", "qd"), results=("kinetic", "potential")
