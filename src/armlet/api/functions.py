@@ -40,7 +40,8 @@ def program(*robots: RobotModel, **shapes: Shape) -> "Callable[[Callable[..., An
         The first says what shapes q, qd, qdd and tau have where they are not given.
     **shapes : int, tuple of int or Input
         The shape of each other argument for one state: `target=3`, `gains=(2, 6)`, `dt=()`. An
-        `armlet.Input(name, shape, "once")` is given once for all states of a call.
+        `armlet.Input(name, shape, "once")` is given once for all states of a call. Arguments with
+        a default that are not named keep it.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def program(*robots: RobotModel, **shapes: Shape) -> "Callable[[Callable[..., An
     ...     X, Jq = robot.forward_kinematics(q), robot.jacobian(q)[3:]
     ...     return robot.gravity_torque(q) + Jq.T @ (400 * (target - X[:3, 3]) - 40 * Jq @ qd)
     >>> reach.count()
-    Count(M=19, A=15, functions=(('cos', 2), ('sin', 2)))
+    Count(M=18, A=15, functions=(('cos', 3), ('sin', 3)))
     >>> reach(np.zeros(2), np.zeros(2), np.array([2.0, 0.1, 0.0])).round(3).tolist()
     [99.62, 44.905]
     >>> reach.derivative("target").outputs[0].shape
@@ -105,11 +106,26 @@ class Function:
         *arrays: ArrayLike,
         out: NDArray[np.float64] | Sequence[NDArray[np.float64]] | None = None,
         threads: int = 1,
+        **named: ArrayLike,
     ) -> Results:
-        """The results for one state or many, as `Kernel` gives them."""
+        """The results for one state or many, as `Kernel` gives them; arguments may be named."""
+        if named:
+            arrays = self._ordered(arrays, named)
         if out is None and threads == 1:
             return self._call(*arrays)  # type: ignore[no-any-return]
         return self._evaluate(*arrays, out=out, threads=threads)  # type: ignore[no-any-return]
+
+    def _ordered(
+        self, arrays: tuple[ArrayLike, ...], named: Mapping[str, ArrayLike]
+    ) -> tuple[ArrayLike, ...]:
+        """All arguments in their order, of which some are given by name."""
+        rest = [*self.inputs][len(arrays) :]
+        if set(rest) != set(named):
+            raise DataError(
+                f"{self!r} is given {len(arrays)} arrays and {', '.join(named)} by name: expected "
+                f"{', '.join(rest) or 'no more'}"
+            )
+        return (*arrays, *(named[name] for name in rest))
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1) -> Any:
         """Batches, other kinds of array, invalid input."""
@@ -139,13 +155,12 @@ class Function:
     def _composition(self) -> Composition:
         """What the function records when it is called with traced arrays."""
         recording = Recording()
-        args = []
-        for x in self.inputs.values():
-            entries = [recording.input(x.name, k) for k in range(x.size)]
-            args.append(as_traced(objects(entries, x.shape)) if x.shape else entries[0])
-        outputs, single, names = self._outputs(self._function(*args))
-        name = vars(self)["__name__"]
-        return Composition(name, self.inputs, recording, outputs, single, names)
+        args = {}
+        for name, x in self.inputs.items():
+            entries = [recording.input(name, k) for k in range(x.size)]
+            args[name] = as_traced(objects(entries, x.shape)) if x.shape else entries[0]
+        outputs, single, names = self._outputs(self._function(**args))
+        return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
 
     def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:
         """The results as arrays, whether there is a bare one, and their names if they have any."""
@@ -200,8 +215,15 @@ def _inputs(
                 f"{name} has no argument {given!r}: expected one of {', '.join(parameters)}"
             )
     inputs = {}
-    for argument in parameters:
+    for argument, parameter in parameters.items():
+        if argument in ("out", "threads"):
+            raise CompileError(
+                f"{name} has an argument {argument!r}, which means something else in a call: "
+                "choose another name"
+            )
         if argument not in shapes and argument not in known:
+            if parameter.default is not parameter.empty:
+                continue
             raise CompileError(
                 f"the shape of argument {argument!r} of {name} is not given: expected "
                 f"armlet.program(..., {argument}=3) or the like"

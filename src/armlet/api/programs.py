@@ -55,7 +55,8 @@ def trace(
     minimal : bool
         Lump inertias first, which gives the same in fewer operations.
     minimize : {"operations", "multiplications", "additions", "time"}
-        What the cheapest program takes least of; the time is measured on this machine.
+        What the cheapest program takes least of; the time, of one quantity, is measured on this
+        machine.
     **options
         What the quantity takes besides: `wrench=True` makes the tool's wrench on the world an
         argument too, `frame="…"` names the frame that kinematics are asked of (by default the

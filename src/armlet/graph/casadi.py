@@ -39,7 +39,8 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
         for i, j in np.ndindex(*result.shape):
             result[i, j] = next(values)
         results.append(result)
-    recorded = casadi.Function(re.sub(r"\W+", "_", name), [*given.values()], results)
+    word = re.sub(r"[\W_]+", "_", f"armlet {name}").strip("_")
+    recorded = casadi.Function(word, [*given.values()], results)
 
     def call(*args: Any) -> Any:
         if len(args) != len(given):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from armlet import scalar
+from armlet.errors import CompileError
 from armlet.graph.branch import branched
 from armlet.graph.fold import COMMUTATIVE, fold
 
@@ -87,7 +88,12 @@ class Graph:
         key = (op, args)
         found = self.known.get(key)
         if found is None:
-            operands = (a for a in args if isinstance(a, Traced))
+            operands = [a for a in args if isinstance(a, Traced)]
+            if any(a.graph is not self for a in operands):
+                raise CompileError(
+                    "a traced value is used outside the function that it is an argument of: give "
+                    "it to the other function as an argument"
+                )
             found = self.known[key] = Traced(self, len(self.nodes))
             self.nodes.append(key)
             self.scalars.append(found)
