@@ -21,13 +21,13 @@ DEFINITIONS = (
     "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
     "-DBOOST_FUSION_INVOKE_MAX_ARITY=12",
 )
-"""What Pinocchio's CMake file asks of those who include it."""
+"""The definitions that Pinocchio's CMake file requires."""
 FAST = ("-O3", "-march=native", "-DNDEBUG", "-fPIC", "-shared")
 CLANG, CASADI = "Pinocchio, clang", "Pinocchio, CasADi, C"
 
 
 class Missing(Exception):
-    """What a rival needs is not here."""
+    """Something that a rival needs is not installed."""
 
 
 def pinocchio_model(robot):
@@ -136,7 +136,7 @@ def _version(compiler):
 
 
 def native(robot, folder, sites, rounds, skipped):
-    """Seconds a state in native loops, armlet's code for one state in turns with its rivals'."""
+    """Seconds per state in native loops: armlet's code for one state and its rivals', in turns."""
     folder.mkdir(parents=True, exist_ok=True)
     libraries, versions = {}, {}
     for name, make in ((CLANG, with_clang), (CASADI, with_casadi)):

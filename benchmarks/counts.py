@@ -1,4 +1,4 @@
-"""Operation counts of the catalogue and the general arm, beside the best symbolic tool and print.
+"""Operation counts of the catalogue and the general arm, compared with OpenSYMORO and the papers.
 
 python benchmarks/counts.py             the table of the README
 python benchmarks/counts.py --golden    rewrite tests/golden/counts.json and published.json
@@ -16,7 +16,7 @@ PUBLISHED = GOLDEN.with_name("published.json")
 GENERAL = ("RRRR", "RRRRRR", "RRPRRR", "RRRRRRRR")
 QUANTITIES = tuple(name for name in armlet.QUANTITIES if name != "friction_torque")
 SEARCHED = ("inverse_dynamics", "inertia_matrix", "bias", "forward_dynamics")
-"""The quantities whose cheapest program is held in the golden file."""
+"""The quantities whose cheapest program is in the golden file."""
 
 OPENSYMORO = {
     "puma560": ((345, 296), (301, 240), (247, 163)),
@@ -30,7 +30,7 @@ parameters: OpenSYMORO's customised models, symbolic inertias."""
 
 
 def count(robot, quantity, formulation, minimal=True):
-    """M and A with symbolic inertias and without drives; no formulation is the cheapest program."""
+    """M and A with symbolic inertias and without drives; by default of the cheapest program."""
     program = armlet.trace(
         robot.without_drives(),
         quantity,

@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py
 
-Counts on the general arm of n turning joints, all parameters symbolic, n = 2..16 (up to 8 where
+Counts on the general arm of n revolute joints, all parameters symbolic, n = 2..16 (up to 8 where
 they grow with the fourth power), and the polynomial that goes through all of them from some n on.
 """
 

@@ -6,8 +6,8 @@
 
 From Python, Pinocchio and MuJoCo are called as `armlet bench --peers` does. Natively, Pinocchio's
 headers are compiled here with clang and its CasADi output with gcc, which takes two minutes and is
-kept in --build; that needs Eigen (pip install cmeel-eigen) and CasADi (pip install casadi), here or
-in the site-packages given by --site. What is missing is left out and said.
+cached in --build; that needs Eigen (pip install cmeel-eigen) and CasADi (pip install casadi), here
+or in the site-packages given by --site. Rivals that are not installed are skipped and listed.
 """
 
 import argparse
@@ -61,7 +61,7 @@ ROWS = 100_000
 
 
 def chain(n):
-    """A serial arm of n turning joints with general frames and bodies."""
+    """A serial arm of n revolute joints with general frames and bodies."""
     rng = np.random.default_rng(n)
     rows = rng.uniform(-1, 1, (n, 4))
     bodies = [
@@ -85,7 +85,7 @@ def growth():
 
 
 def given_once(robot, rounds):
-    """Seconds a state in rows of inverse dynamics, by how the inertias are given."""
+    """Seconds per state in batches of inverse dynamics, by how the inertias are given."""
     quantity = "inverse_dynamics"
     fixed = armlet.compile(robot, quantity)
     late = armlet.compile(robot, quantity, constants={"inertia": "argument"})
@@ -105,7 +105,7 @@ def given_once(robot, rounds):
 
 
 def bars(data):
-    """What was asked, what was found, and whether it is met."""
+    """Each bar, the value measured, and whether the bar is met."""
     rows = []
 
     def at_most(what, bar, found):
@@ -147,7 +147,7 @@ def bars(data):
     short, long = (chains[str(n)] for n in (CHAINS[0], CHAINS[-1]))
     at_most(f"inverse dynamics of {CHAINS[-1]} joints, first call, s", FIRST_LONG, _first(long))
     per = [_first(x) / x["operations"] for x in (short, long)]
-    at_most("its seconds an operation, over those of 10 joints", 1.5, per[1] / per[0])
+    at_most("its seconds per operation, over those of 10 joints", 1.5, per[1] / per[0])
     return rows
 
 
@@ -166,7 +166,7 @@ def show_all(data, console):
     show(data, console)
     for name, version in data["native"]["versions"].items():
         console.print(f"{name}: {version}", style="dim", highlight=False)
-    table = Table(title="\nnative loops: nanoseconds a state", box=None, title_justify="left")
+    table = Table(title="\nnative loops: nanoseconds per state", box=None, title_justify="left")
     table.add_column("quantity")
     for column in ("armlet", CLANG, "ratio", CASADI, "ratio", "off"):
         table.add_column(column, justify="right")
@@ -182,7 +182,7 @@ def show_all(data, console):
     console.print(table)
 
     table = Table(title="\nfirst call of inverse dynamics, chains", box=None, title_justify="left")
-    for column in ("joints", "M + A", "trace, s", "compile, s", "rows, s", "µs an operation"):
+    for column in ("joints", "M + A", "trace, s", "compile, s", "rows, s", "µs per operation"):
         table.add_column(column, justify="right")
     for n, x in data["chains"].items():
         each = f"{_first(x) / x['operations'] * 1e6:.0f}"
@@ -191,7 +191,7 @@ def show_all(data, console):
     console.print(table)
 
     table = Table(
-        title="\nrows of inverse dynamics, by how inertias are given: nanoseconds a state",
+        title="\nrows of inverse dynamics, by how inertias are given: nanoseconds per state",
         box=None,
         title_justify="left",
     )
@@ -210,9 +210,9 @@ def show_all(data, console):
 
 
 def readme(data):
-    """The table of the README: nanoseconds a state, in brackets how many times faster."""
+    """The table of the README: nanoseconds per state, in brackets how many times faster."""
     head = (
-        "quantity", "armlet, a call from Python", "Pinocchio", "armlet, code alone",
+        "quantity", "armlet, one call from Python", "Pinocchio", "armlet, code alone",
         "Pinocchio, clang", "Pinocchio → CasADi → C", "armlet, 100,000 rows", "`…InParallel`",
     )  # fmt: skip
     lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))]
@@ -239,8 +239,8 @@ def readme(data):
         lines.append(" | ".join(cells))
     told = [*described(data), *data["native"]["versions"].values()]
     about = (
-        "Nanoseconds a state, Panda, medians; in brackets how many times faster armlet is. Printed "
-        f"by `python benchmarks/race.py --readme` on {'; '.join(told)}."
+        "Nanoseconds per state, Panda, medians; in brackets how many times faster armlet is. "
+        f"Printed by `python benchmarks/race.py --readme` on {'; '.join(told)}."
     )
     return "\n".join([about, "", *(f"| {line} |" for line in lines)])
 

@@ -1,4 +1,4 @@
-"""Operations saved beside time saved, on every arm of the catalogue.
+"""Operations saved compared with time saved, on every arm of the catalogue.
 
 python benchmarks/savings.py [--rounds N] [ARM …]
 
@@ -27,9 +27,9 @@ PLAIN = {
     "forward_dynamics": "composite",
     "linearization": "balafoutis_patel_71",
 }
-"""What the cheapest is held against: formulations as written, most without sums of angles."""
+"""What the cheapest is compared with: formulations as written, most without sums of angles."""
 TRIES = 3
-"""The median of so many ratios counts: what disturbs the machine lasts longer than a round."""
+"""How many ratios the median is taken of: disturbances of the machine outlast one round."""
 ROWS = 1024
 """Few enough to stay in a core's own cache: it is the arithmetic that is compared."""
 

@@ -1,6 +1,6 @@
-"""Pages made while the documentation is built: one a formulation, one of the literature's totals.
+"""Pages generated when the documentation is built: one per formulation, one for published totals.
 
-What they say is read from the library: docstrings, sources and counts.
+Their content is read from the library: docstrings, sources and counts.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from armlet.literature.growth import counts, fitted, written
 
 SIZES = range(3, 9)
 FIT = {"n^4": range(3, 9)}
-"""The numbers of joints that a formula is verified on; 3 to 12 but for the fourth power."""
+"""The numbers of joints that a formula is verified on; 3 to 12 except for the fourth power."""
 
 
 def on_files(files, config):
@@ -64,18 +64,18 @@ def _page(quantity, entry, table):
     ]
     where = f"It is the cheapest here for n = {', '.join(map(str, best))}." if best else ""
     taken = "trees" if entry.topology == "tree" else "serial arms"
-    joints = " and ".join({"R": "turning", "P": "sliding"}[letter] for letter in entry.joints)
+    joints = " and ".join({"R": "revolute", "P": "prismatic"}[letter] for letter in entry.joints)
     return f"""# {entry.name}
 
 {QUANTITIES[quantity].about}
 
-Source: {entry.source}. Holds for {taken} with {joints} joints; grows as {entry.growth}.
+Source: {entry.source}. Applies to {taken} with {joints} joints; grows as {entry.growth}.
 
 {inspect.getdoc(entry.function)}
 
 ## Operations
 
-On the general arm of n turning joints, all parameters symbolic, for n >= {max(start, other)}
+On the general arm of n revolute joints, all parameters symbolic, for n >= {max(start, other)}
 (verified up to n = {max(found)}):
 
     M = {M}
@@ -85,8 +85,8 @@ On the general arm of n turning joints, all parameters symbolic, for n >= {max(s
 |---|{"---|" * len(SIZES)}
 {_row("M + A", found)}
 
-{where} What is computed from constants alone is off-line and not counted; sines and cosines are
-listed apart.
+{where} Operations on constants alone are done off-line and not counted; sines and cosines are
+listed separately.
 
 ## The function
 
@@ -112,7 +112,7 @@ def _index(quantity, table):
 
 {QUANTITIES[quantity].about}
 
-M + A on the general arm of n turning joints, all parameters:
+M + A on the general arm of n revolute joints, all parameters:
 
 | n | {" | ".join(map(str, SIZES))} |
 |---|{"---|" * len(SIZES)}
@@ -124,16 +124,16 @@ M + A on the general arm of n turning joints, all parameters:
 
 STORY = """# The literature in numbers
 
-Each line is a total printed in one of the works armlet is built on, in the order of falling cost
-at the largest n printed, beside what armlet's formulation of that name takes in the same scope
-(the cheapest one where the method is only cited). Judged by M + A; `armlet count --published`
-prints the same for every n.
+Each line is a total printed in one of the works armlet is built on, the most expensive first
+(at the largest n printed), with the count of armlet's formulation of that name in the same scope
+(the cheapest one where the method is only cited). Totals are compared by M + A;
+`armlet count --published` prints the same for every n.
 
-Read downwards, the tables tell what was learned. Recursion took inverse dynamics from the fourth
+The tables follow the progress of the field. Recursion took inverse dynamics from the fourth
 power of n to the first. Moments about joint origins instead of centres of mass, and the angular
 acceleration tensor instead of cross products, halved the linear coefficient. Augmented bodies moved
-constants off-line. What is left to win is in the screws: carrying vectors, wrenches and bodies
-through one axis at a time.
+constants off-line. The remaining savings are in the screws: transforming vectors, wrenches and
+bodies about one axis at a time.
 """
 
 
@@ -156,7 +156,7 @@ def _printed(total):
         for word in (
             f"{total.given} given" if total.given else "",
             f"beyond {total.beyond.split()[0]}" if total.beyond else "",
-            "joint 3 slides" if total.slides else "",
+            "joint 3 prismatic" if total.slides else "",
             "quarter turns" if total.twists == "quarter" else "",
         )
         if word

@@ -12,36 +12,38 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tensors import (
+    angle_cosine,
+    commutator,
+    dual,
+    inertia_of_euler,
+    inertia_rate,
+    invariants,
+    norm,
+    projection,
+    skew_part,
+    symmetric_part,
+    vect,
+    wedge,
+)
 
 from armlet import algebra
 from armlet.algebra import (
     IDENTITY,
     ZERO,
-    angle_cosine,
     angular_acceleration_tensor,
     changed_basis,
-    commutator,
     cross,
     double_dot,
-    dual,
     euler,
     euler_moment,
-    inertia_of_euler,
-    inertia_rate,
-    invariants,
-    norm,
     outer,
     point_inertia,
-    projection,
     skew,
-    skew_part,
     symmetric,
-    symmetric_part,
     trace_of,
     upper_triangle,
-    vect,
     vector,
-    wedge,
 )
 from armlet.graph import traced
 

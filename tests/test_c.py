@@ -422,7 +422,7 @@ def test_the_command_replaces_its_own_files_and_no_others(tmp_path):
         ((), "no function is named"),
         (("-f", "power", "-o", "x"), "no quantity is called 'power'"),
         (("-f", "bias:nobody", "-o", "x"), "no formulation of bias is called 'nobody'"),
-        (("-f", "bias", "-f", "bias", "-o", "x"), "bias is asked for 2 times"),
+        (("-f", "bias", "-f", "bias", "-o", "x"), "bias is given 2 times"),
         (("-f", "bias"), "no folder is named"),
         (("-f", "bias", "-o", __file__), "test_c.py: cannot be written"),
         (("-f", "bias", "-o", "x", "--target", "rust"), "target is 'rust'"),

@@ -256,7 +256,7 @@ def test_the_command_writes_one_function_of_several_quantities(tmp_path):
     ("quantity", "options", "message"),
     [
         ([], {}, "no quantity is named"),
-        (["bias", "bias"], {}, "bias is asked for 2 times: expected once"),
+        (["bias", "bias"], {}, "bias is given 2 times: expected once"),
         (["bias", "torque"], {}, "no quantity is called 'torque'"),
         (["bias", "energy"], {"frame": "link1"}, "none of bias, energy takes frame="),
         (["bias", "jacobian"], {"frame": "nose"}, "nose"),

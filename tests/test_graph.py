@@ -494,7 +494,9 @@ def test_a_constant_of_any_kind_fills_the_leading_axes():
 
 
 def test_derivatives_of_scalars_that_know_none_are_refused():
-    with pytest.raises(TypeError, match="float scalars do not know their derivatives: trace first"):
+    with pytest.raises(
+        TypeError, match="float scalars do not record their operations: trace first"
+    ):
         derivatives([1.0], [2.0], "forward")
 
 

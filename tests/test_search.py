@@ -1,5 +1,7 @@
 """The search for the cheapest program: whatever it chooses, the numbers stay the same."""
 
+from dataclasses import replace
+
 import mpmath
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from armlet import search
 from armlet.codegen.expand import expanded
 from armlet.dynamics import definition
 from armlet.graph import simplified, traced
+from armlet.graph.serialize import stored
 from armlet.robot import Arrangement
 from armlet.runtime import cache
 from armlet.scalar import quarter_turns
@@ -83,26 +86,70 @@ def test_minimal_parameters_cost_no_accuracy(arms, name):
     with mpmath.workdps(40):
         exact = with_scalars(robot, long)
         for state in zip(*arguments(robot, "forward_dynamics", 2), strict=True):
-            one_of = definition.forward_dynamics(exact, *([*map(mpmath.mpf, x)] for x in state))
-            assert deviation(robot.forward_dynamics(*state), np.array(one_of, dtype=float)) < 1e-12
+            known = definition.forward_dynamics(exact, *([*map(mpmath.mpf, x)] for x in state))
+            assert deviation(robot.forward_dynamics(*state), np.array(known, dtype=float)) < 1e-12
 
 
-def test_the_cheapest_formulations_stand_first(arms):
-    """The search looks at the first ones of a table only: no other is cheaper on a real arm."""
-    for name in ("puma560", "panda", "stanford", "scara"):
-        robot = arms[name].without_drives()
-        for quantity in ("inverse_dynamics", "inertia_matrix", "forward_dynamics"):
-            totals = {}
-            for entry in armlet.formulations(quantity).values():
-                if entry.growth in ("n", "n^2", "n^3") and request(
-                    robot, quantity, {"inertia": "symbolic"}, True, {}
-                ).takes(entry):
-                    program = armlet.trace(
-                        robot, quantity, entry.name, constants={"inertia": "symbolic"}
-                    )
-                    totals[entry.name] = program.count().total
-            contenders = [*totals][: search.CONTENDERS]
-            assert min(totals[name] for name in contenders) == min(totals.values())
+def test_formulations_are_ranked_by_their_counts_on_the_robot_itself(arms, monkeypatch):
+    """In whatever order a table has them."""
+    robot = arms["puma560"].without_drives()
+    symbolic = {"inertia": "symbolic"}
+    for quantity in ("inverse_dynamics", "inertia_matrix"):
+        asked = request(robot, quantity, symbolic, True, {})
+        names = [
+            name
+            for name, entry in armlet.formulations(quantity).items()
+            if entry.power <= search.EFFORT.steepest and asked.takes(entry)
+        ]
+        totals = {name: asked.program(name).count().total for name in names}
+        least = sorted(totals.values())[: search.EFFORT.contenders]
+        backwards = dict(reversed(armlet.formulations(quantity).items()))
+        for table in (armlet.formulations(quantity), backwards):
+            monkeypatch.setitem(search.FORMULATIONS, quantity, table)
+            contenders = search.ranked(asked, search.M_PLUS_A, search.EFFORT, np.inf)
+            found = [contender.length for contender in contenders]
+            assert len(found) > 1
+            assert found == least[: len(found)]
+
+
+def test_a_formulation_with_fewer_operations_that_is_much_slower_is_left_out(arms):
+    """Featherstone's recursion has fewer operations on this arm, one after the other."""
+    asked = request(arms["stanford"], "forward_dynamics", {}, True, {})
+    contenders = search.ranked(asked, search.M_PLUS_A, search.EFFORT, np.inf)
+    fewer, fast = asked.program("featherstone"), asked.program("composite")
+    assert [contender.name for contender in contenders] == ["composite"]
+    assert fewer.count().total < fast.count().total
+    assert search.cycles(fewer) > 1.25 * search.cycles(fast)
+
+
+def test_a_formulation_from_outside_does_not_change_what_methods_compute(arms, monkeypatch):
+    monkeypatch.setenv("ARMLET_CACHE", "off")
+    table = armlet.formulations("gravity_torque")
+
+    @armlet.formulation("gravity_torque", source="nowhere", growth="n", name="wrong", rank=0)
+    def wrong(robot, q):
+        return [0] * robot.nv
+
+    try:
+        found = armlet.cheapest(arms["planar2r"], "gravity_torque")
+    finally:
+        table.pop("wrong")
+    assert found.formulation == "newton_euler"
+
+
+def test_a_search_built_on_code_from_outside_is_not_cached(arms, monkeypatch, tmp_path):
+    """The key covers armlet's own sources alone."""
+    monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
+
+    @armlet.formulation("bias", source="nowhere", growth="n", name="mine")
+    def mine(robot, q, qd):
+        return armlet.formulations("bias")["newton_euler"].function(robot, q, qd)
+
+    try:
+        armlet.cheapest(arms["planar2r"], "forward_dynamics", bias="mine")
+    finally:
+        armlet.formulations("bias").pop("mine")
+    assert not [*(tmp_path / "own").glob("*")]
 
 
 def test_what_was_found_is_kept(arms, monkeypatch, tmp_path):
@@ -131,12 +178,21 @@ def test_what_is_kept_depends_on_the_code_and_may_be_bad(arms, monkeypatch, tmp_
     monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
     robot = arms["planar2r"]
     found = armlet.cheapest(robot, "bias")
-    monkeypatch.setattr(search, "SOURCES", "other code")
+    monkeypatch.setattr(search, "SEARCH_SOURCES", "other code")
     armlet.cheapest(robot, "bias")
     assert len([*(tmp_path / "own").iterdir()]) == 2
     for bad in (b"{}", b"not json", b"[]"):
         monkeypatch.setattr(cache, "load", lambda _, bad=bad: bad)
         assert armlet.cheapest(robot, "bias").steps == found.steps
+
+
+def test_a_fresh_program_is_the_one_that_the_cache_gives_back(arms, monkeypatch, tmp_path):
+    """Node by node, so that the code printed from it is the same too."""
+    monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
+    for quantity in ("forward_kinematics", "inertia_matrix"):
+        fresh, cached = (armlet.cheapest(arms["scara"], quantity).program for _ in range(2))
+        assert stored(fresh) == stored(cached)
+        assert repr([*fresh.nodes]) == repr([*cached.nodes])
 
 
 def test_a_formulation_that_takes_no_lumped_inertias_is_not_rearranged(arms):
@@ -174,7 +230,7 @@ class Clock:
 def test_a_search_that_runs_out_of_time_uses_what_it_has(arms, monkeypatch, tmp_path, seconds):
     monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
     monkeypatch.setattr(search, "thread_time", clock := Clock())
-    monkeypatch.setattr(search, "SECONDS", seconds)
+    monkeypatch.setattr(search, "EFFORT", replace(search.EFFORT, seconds=seconds))
     robot = arms["puma560"].without_drives()
     found = armlet.cheapest(robot, "inertia_matrix")
     assert clock.time < seconds + 10 or found.complete
@@ -191,7 +247,7 @@ def test_the_longer_a_search_the_cheaper_its_program(arms, monkeypatch):
     for seconds in (0, 5, 10, 15, 1000):
         with monkeypatch.context() as patch:
             patch.setattr(search, "thread_time", Clock())
-            patch.setattr(search, "SECONDS", seconds)
+            patch.setattr(search, "EFFORT", replace(search.EFFORT, seconds=seconds))
             found = armlet.cheapest(arms["puma560"].without_drives(), "inertia_matrix")
             totals.append(found.program.count().total)
     assert totals == sorted(totals, reverse=True)

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 import armlet
+from armlet.search import READ_BY_SEARCH
 
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
-    "version", "errors", "scalar", "algebra", "robot", "models", "minimal", "dynamics", "graph",
-    "math", "codegen", "runtime", "tracing", "search", "compose", "simulation", "identification",
+    "version", "errors", "progress", "scalar", "algebra", "robot", "models", "minimal",
+    "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search", "compose",
+    "simulation", "identification",
     "report", "api", "testing", "literature", "cli",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}
@@ -76,16 +78,7 @@ def module_imports():
 
 def cycles(graph):
     """The sets of modules that all reach one another."""
-
-    def reached(start):
-        seen, waiting = set(), [start]
-        while waiting:
-            for other in graph[waiting.pop()] - seen:
-                seen.add(other)
-                waiting.append(other)
-        return seen
-
-    after = {name: reached(name) for name in graph}
+    after = {name: reached(graph, [name]) for name in graph}
     return {
         frozenset(other for other in after[name] if name in after[other])
         for name in graph
@@ -95,6 +88,28 @@ def cycles(graph):
 
 def test_no_module_imports_itself_through_others():
     assert not cycles(module_imports())
+
+
+def reached(graph, start):
+    """The modules that some modules import, and those that these import, and so on."""
+    seen, waiting = set(), list(start)
+    while waiting:
+        for other in graph[waiting.pop()] - seen:
+            seen.add(other)
+            waiting.append(other)
+    return seen
+
+
+def test_the_cache_of_searches_is_keyed_by_all_sources_that_decide_them():
+    """Machine code decides where time is minimized only; errors, progress and version nothing."""
+    without = ("", "errors", "progress", "version", "runtime")
+    graph = {
+        name: set() if name.partition(".")[0] in without else used
+        for name, used in module_imports().items()
+    }
+    layers = {name.partition(".")[0] for name in reached(graph, ["search"])} | {"search"}
+    named = {name.removesuffix(".py") for name in READ_BY_SEARCH}
+    assert layers - set(without) == named
 
 
 def test_a_cycle_of_modules_is_seen():

@@ -113,9 +113,9 @@ WRONG = {
     roots_left_out: "Only joints on the base are wrong",
     no_place_for_the_base: "they need a place for the base",
     centre_of_mass: "divides by the mass of a body",
-    turns_only: 'say joints="R"',
-    next_body: 'say topology="serial"',
-    on_floats: "On traced scalars only",
+    turns_only: 'declare joints="R"',
+    next_body: 'declare topology="serial"',
+    on_floats: "Traced scalars support only",
 }
 
 
@@ -135,7 +135,7 @@ def test_lumped_inertias_need_formulations_that_take_them(register):
     register("gravity_torque", central, name="whole", minimal=False)
     check_formulation(FORMULATIONS["gravity_torque"]["whole"])
     register("gravity_torque", central, name="lumped")
-    with pytest.raises(AssertionError, match="say minimal=False"):
+    with pytest.raises(AssertionError, match="declare minimal=False"):
         check_formulation(FORMULATIONS["gravity_torque"]["lumped"])
 
 
@@ -157,7 +157,7 @@ def test_rotors_are_added_once_and_by_the_decorator(register):
 def test_what_is_not_registered_cannot_be_checked():
     with pytest.raises(armlet.ArmletError, match="'weight' is not registered"):
         check_formulation(weight)
-    with pytest.raises(armlet.ArmletError, match="no law of cartesian_model"):
+    with pytest.raises(armlet.ArmletError, match="cartesian_model has no law"):
         check_formulation(FORMULATIONS["cartesian_model"]["geometric"])
 
 

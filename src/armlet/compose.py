@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from time import thread_time
 from typing import Any
 
@@ -16,26 +17,27 @@ import numpy as np
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, listed
-from armlet.graph import Graph, Input, Program, simplified
+from armlet.graph import Graph, Input, Program, compact, simplified
 from armlet.graph.calls import Recording, inlined
 from armlet.graph.inputs import leading_axes
 from armlet.graph.program import objects, program
 from armlet.graph.results import Names, check_names, collected
 from armlet.graph.serialize import stored
+from armlet.progress import status
 from armlet.robot import Arrangement, RobotModel
 from armlet.runtime import cache
-from armlet.runtime.engine import status
 from armlet.search import (
-    CONTENDERS,
-    LONG,
-    SECONDS,
-    SOURCES,
+    EFFORT,
+    READ_BY_SEARCH,
     WEIGHTS,
     SearchResult,
     Step,
     cached,
     cheapest_program,
+    digest,
     possible_units,
+    ranked,
+    search_key,
 )
 from armlet.tracing import AS_IT_IS, GROUPS, Request, one_of, request
 
@@ -44,6 +46,8 @@ STATE = ("q", "qd", "qdd", "tau", "wrench")
 """The arguments of quantities in their order; groups of constants come after them."""
 Way = tuple[str, Arrangement]
 """A formulation, and the arrangement of the robot for it."""
+SOURCES = digest(*READ_BY_SEARCH, Path(__file__).name)
+"""What tells one state of the sources that decide on a program from another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,9 @@ class Composition:
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
     """The cheapest program for quantities together, searched for once and then kept on disk."""
     one_of(minimize, dict.fromkeys(WEIGHTS), "weight of several quantities")
-    key = cache.key("compose", SOURCES, minimize, composition.identity)
+    key = None
+    if all(search_key(one, minimize) for one in composition.requests):
+        key = cache.key("compose", SOURCES, minimize, composition.identity)
     return cached(key, partial(_searched, composition, minimize))
 
 
@@ -98,7 +104,7 @@ def _searched(composition: Composition, minimize: str) -> SearchResult:
     One joins the cheapest programs of the quantities. For the other they are traced again, in ways
     that leave most to share.
     """
-    weight, deadline = WEIGHTS[minimize], thread_time() + SECONDS
+    weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
 
     def ends() -> bool:
         return thread_time() >= deadline
@@ -109,11 +115,11 @@ def _searched(composition: Composition, minimize: str) -> SearchResult:
     separate = [cheapest_program(one, minimize) for one in composition.requests]
     first = [(found.formulation, found.arrangement) for found in separate]
     joined = composition.program([found.program for found in separate])
-    if joined.count().total > LONG:
-        return _result(joined, first, [Step("joined", joined.count())])
+    if joined.count().total > EFFORT.long:
+        return _result(compact(joined), first, [Step("joined", joined.count())])
     with status(f"searching for the cheapest {composition.name}"):
         retraced, ways = composition.traced(first), first
-        for trial in _trials(composition.requests, first):
+        for trial in _trials(composition.requests, first, weight, deadline):
             merged = [new or old for new, old in zip(trial, ways, strict=True)]
             found = retraced if ends() else composition.traced(merged)
             if cost(found) < cost(retraced):
@@ -122,11 +128,16 @@ def _searched(composition: Composition, minimize: str) -> SearchResult:
         for start, taken in ((joined, first), (retraced, ways)):
             simpler, gains = simplified(start, weight, enough=ends)
             steps = [Step("joined", start.count()), *(Step(*gain) for gain in gains)]
-            results.append(_result(simpler, taken, steps, not ends()))
+            results.append(_result(compact(simpler), taken, steps, not ends()))
     return min(results, key=lambda found: cost(found.program))
 
 
-def _trials(requests: Sequence[Request], ways: Sequence[Way]) -> Iterator[list[Way | None]]:
+def _trials(
+    requests: Sequence[Request],
+    ways: Sequence[Way],
+    weight: Mapping[str, float],
+    deadline: float,
+) -> Iterator[list[Way | None]]:
     """Other ways for some of the quantities: in the arrangement of another, by another formulation.
 
     Those of two quantities are traced with the same arrangement only if both are of one robot.
@@ -137,11 +148,9 @@ def _trials(requests: Sequence[Request], ways: Sequence[Way]) -> Iterator[list[W
             for other, (name, _) in zip(requests, ways, strict=True)
         ]
     for k, (one, (chosen, arrangement)) in enumerate(zip(requests, ways, strict=True)):
-        table = FORMULATIONS[one.name]
-        names = [name for name, entry in table.items() if one.takes(entry)]
-        for name in names[:CONTENDERS]:
+        for name in (contender.name for contender in ranked(one, weight, EFFORT, deadline)):
             if name != chosen:
-                lumps = one.lumps(table[name])
+                lumps = one.lumps(FORMULATIONS[one.name][name])
                 way = name, arrangement if lumps else AS_IT_IS
                 yield [way if i == k else None for i in range(len(requests))]
 
@@ -149,7 +158,7 @@ def _trials(requests: Sequence[Request], ways: Sequence[Way]) -> Iterator[list[W
 def _can_take(other: Request, name: str, one: Request, arrangement: Arrangement) -> bool:
     """Whether a quantity may be computed in the arrangement found for another one."""
     lumps = other.lumps(FORMULATIONS[other.name][name])
-    measured = arrangement.unit is None or bool(possible_units(other))
+    measured = arrangement.unit is None or bool(possible_units(other, EFFORT))
     return other.robot is one.robot and lumps and measured
 
 
@@ -231,7 +240,7 @@ def _requests(
     """What is asked for by the name of its field, each with the options that it takes."""
     for name in names:
         if names.count(name) > 1:
-            raise ArmletError(f"{name} is asked for {names.count(name)} times: expected once")
+            raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
         one_of(name, QUANTITIES, "quantity")
     for option in options:
         if not any(option in QUANTITIES[name].options for name in names):

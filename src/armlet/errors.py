@@ -1,12 +1,12 @@
-"""What can go wrong, by what the user has to fix, and how messages quote what was found."""
+"""Exceptions and warnings, and helpers that quote values in messages."""
 
 from collections.abc import Sequence
 from typing import Any
 
 MAX_SHOWN = 100
-"""How many characters of a text a message shows."""
+"""The most characters of a value that a message shows."""
 MAX_LISTED = 20
-"""How many names a message lists."""
+"""The most names that a message lists."""
 
 
 class ArmletError(Exception):
@@ -14,7 +14,7 @@ class ArmletError(Exception):
 
 
 class ModelError(ArmletError):
-    """A robot description that cannot be right."""
+    """An invalid robot description."""
 
 
 class DataError(ArmletError):
@@ -22,7 +22,7 @@ class DataError(ArmletError):
 
 
 class CompileError(ArmletError):
-    """A program that cannot be evaluated or printed for the target asked for."""
+    """A program that cannot be evaluated, or printed for the requested target."""
 
 
 class ModelWarning(UserWarning):
@@ -30,13 +30,13 @@ class ModelWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """An array with entries that have no result."""
+    """An array with entries for which there is no result."""
 
 
 def visible(text: str) -> str:
-    """The text on one line, control characters and other unprintable ones as escapes.
+    """The text on one line, with unprintable characters escaped.
 
-    Names of a file may hold what a terminal takes for commands, or what reverses the line.
+    Names in a file may contain terminal control sequences or characters that reverse the line.
     """
     if text.isprintable():
         return text
@@ -46,17 +46,17 @@ def visible(text: str) -> str:
 
 
 def shown(text: str, most: int = MAX_SHOWN) -> str:
-    """The text for a message: visible, and without its middle where it is long."""
+    """The text for a message: escaped, and shortened in the middle if it is long."""
     return visible(_short(text, most))
 
 
 def quoted(value: Any) -> str:
-    """The value for a message, as Python writes it, without its middle where it is long."""
+    """The repr of a value for a message, shortened in the middle if it is long."""
     if isinstance(value, str):
         return repr(_short(value))
     try:
         return shown(" ".join(repr(value).split()))
-    except (RecursionError, ValueError):  # lists in lists, integers of thousands of digits
+    except (RecursionError, ValueError):  # deeply nested lists, integers of thousands of digits
         return f"a very large {type(value).__name__}"
 
 
@@ -67,7 +67,7 @@ def _short(text: str, most: int = MAX_SHOWN) -> str:
 
 
 def listed(names: Sequence[str], separator: str = ", ") -> str:
-    """The names for a message: the first of them, and how many more there are."""
+    """The names for a message: the first few, and how many more there are."""
     first = separator.join(map(shown, names[:MAX_LISTED]))
     rest = len(names) - MAX_LISTED
     return f"{first} and {rest:,} more" if rest > 0 else first

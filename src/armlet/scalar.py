@@ -1,6 +1,6 @@
 """Functions of one scalar of any kind.
 
-The formulations know `+ - * /` and what stands here, so the same lines give floats from floats, a
+Formulations use only `+ - * /` and these functions, so the same code gives floats from floats, a
 program from traced scalars, formulas from SymPy symbols and fifty digits from mpmath.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 Scalar = Any
 Vector = Any
 Matrix = Any
-"""A scalar of any kind, and arrays of them: the names say what is meant, the tests see to it."""
+"""A scalar of any type, and arrays of them: aliases that document shapes, which tests check."""
 
 NAMESPACES = {
     "mpmath": "mpmath",
@@ -25,14 +25,14 @@ NAMESPACES = {
     "torch": "torch",
     "casadi": "casadi",
 }
-"""Package of a scalar's type, and the module that holds its functions; NumPy for all others."""
+"""The module with the functions of a scalar, by the package of its type; NumPy for all others."""
 
 QUARTER = math.pi / 2
 QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 
 def namespace(x: Scalar) -> ModuleType:
-    """The module whose functions take x."""
+    """The module whose functions accept x."""
     return importlib.import_module(NAMESPACES.get(package(x), "numpy"))
 
 
@@ -139,7 +139,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 def quarter_turns(angle: Scalar) -> int | None:
-    """How many quarter turns an angle is, if it is exactly that many."""
+    """The number of quarter turns in an angle, or None if it is not an exact multiple."""
     if isinstance(angle, complex):
         return None
     try:
@@ -156,23 +156,23 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
 
 
 DERIVATIVES: dict[type, Callable[[Sequence[Scalar], Sequence[Scalar], str], Matrix]] = {}
-"""How scalars of a type that records how they came about are differentiated: ∂y/∂x, by a mode."""
+"""The function that differentiates scalars of a type that records its operations: ∂y/∂x."""
 
 
 def derivatives(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
-    """The matrix of ∂y/∂x of scalars that know how they came about, which traced ones do."""
+    """The matrix ∂y/∂x of scalars that record their operations, as traced ones do."""
     kind = type(x[0])
     if kind not in DERIVATIVES:
-        raise TypeError(f"{kind.__name__} scalars do not know their derivatives: trace first")
+        raise TypeError(f"{kind.__name__} scalars do not record their operations: trace first")
     return DERIVATIVES[kind](y, x, mode)
 
 
 def is_zero(x: Scalar) -> bool:
-    """Whether x is a plain number that is zero; no symbol and no traced scalar is known to be."""
+    """Whether x is a plain number equal to zero; False for symbols and traced scalars."""
     return isinstance(x, int | float | np.number) and x == 0
 
 
 class Symbol(str):
-    """The name of a constant that has no value: it can be traced, counted and printed."""
+    """The name of a constant without a value: it can be traced, counted and printed."""
 
     __slots__ = ()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -14,51 +14,69 @@ from typing import Any
 import numpy as np
 
 from armlet.dynamics import FORMULATIONS
-from armlet.graph import ORDER, Count, Program, Traced, simplified
+from armlet.graph import ORDER, Count, Program, Traced, compact, simplified
 from armlet.graph.count import M_PLUS_A
 from armlet.graph.serialize import restored, stored
+from armlet.progress import status
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel, cache
-from armlet.runtime.engine import machine_name, status
+from armlet.runtime.engine import machine_name
 from armlet.runtime.timing import STATES, native_loop, time_in_turns
 from armlet.scalar import is_zero
 from armlet.tracing import AS_IT_IS, Request, one_of
 
-CONTENDERS = 2
-"""How many formulations of a table are tried: the cheapest stand first."""
-SHORTEST_UNIT = 1e-4
-"""How short a unit may be beside the longest length: masses go with its square."""
-TRIALS = 12
-"""How many origins and how many units are tried at most, those next to the base first."""
 WEIGHTS: dict[str, Mapping[str, float]] = {
     "operations": M_PLUS_A,
     "multiplications": {"mul": 1.0, "div": 1.0, "add": 1e-3, "sub": 1e-3},
     "additions": {"mul": 1e-3, "div": 1e-3, "add": 1.0, "sub": 1.0},
 }
-"""What may count, by name."""
-ORDERS = (ORDER, (*(name for name in ORDER if name != "constants"), "constants"))
-"""The orders of the passes of simplification that are tried."""
-SHORT = 300
-"""How many operations a program has at most for more than the first order to be tried."""
-QUICK = 1000
-"""How many operations a program has at most to be searched for in a second."""
-LONG = 10_000
-"""How many operations a program has at most to be rearranged and simplified."""
-SECONDS = 30.0
-"""How much time a search may take; after that the best program found so far is used.
-
-It is processor time, so that what is found does not depend on what else the machine does: the
-dearest programs of six-axis arms take some ten seconds. A search that was cut short is cached too,
-since the next one would be cut short at the same place.
-"""
+"""What may be minimized, by name, apart from time."""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
-"""How many cycles an operation takes on the machines of today."""
+"""Cycles until the result of an operation can be used, on processors of today."""
 RATE = 2.5
 """How many operations start in a cycle, fused ones counted as two."""
-SLACK = 1.05
-"""By what factor another formulation may add to the estimated cycles of one state."""
-ROUNDS = 11
-"""How often kernels are timed where time counts."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far a search goes. `benchmarks/search.py` prints what each of these numbers costs."""
+
+    contenders: int = 4
+    """How many formulations are tried in other frames and units: those with the fewest operations
+    in canonical frames."""
+    steepest: int = 3
+    """The power of n in a formulation's growth above which it is not even counted."""
+    slack: float = 1.25
+    """By what factor a formulation with fewer operations may take more cycles, as estimated, than
+    the fastest one."""
+    trials: int = 12
+    """How many origins and how many units are tried at most, those next to the base first."""
+    shortest_unit: float = 1e-4
+    """How short a unit may be beside the longest length: masses go with its square."""
+    orders: tuple[tuple[str, ...], ...] = (
+        ORDER,
+        (*(name for name in ORDER if name != "constants"), "constants"),
+    )
+    """The orders of the passes of simplification that are tried."""
+    short: int = 300
+    """Operations up to which every formulation that is tried is simplified, and in every order; of
+    longer programs the cheapest is, in the first order."""
+    long: int = 10_000
+    """Operations above which a program is neither rearranged nor simplified."""
+    seconds: float = 30.0
+    """Processor time after which the best program found so far is used.
+
+    Processor time, so that what is found does not depend on what else the machine does. The most
+    expensive programs of six-axis arms take some ten seconds. A search that was cut short is
+    cached too, since the next one would be cut short at the same place.
+    """
+    rounds: int = 11
+    """How often kernels are timed where time is minimized."""
+
+
+EFFORT = Effort()
+QUICK = 1000
+"""Operations of a program whose search takes a second at most, so that no progress is shown."""
 
 
 @dataclass(frozen=True)
@@ -82,23 +100,22 @@ class SearchResult:
 
 
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
-    """The cheapest program for what is asked, searched for once and then kept on disk."""
+    """The cheapest program for a request, searched for once and then cached on disk."""
     one_of(minimize, dict.fromkeys((*WEIGHTS, "time")), "weight")
-    here = machine_name() if minimize == "time" else ""
-    key = cache.key("search", SOURCES, minimize, here, repr(request.identity))
     find = partial(fastest, request) if minimize == "time" else partial(lightest, request, minimize)
-    return cached(key, find)
+    return cached(search_key(request, minimize), find)
 
 
-def cached(key: str, find: Callable[[], SearchResult]) -> SearchResult:
-    """What was found, searched for once and then kept on disk under a key."""
-    data = cache.load(key)
+def cached(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
+    """What a search finds, cached on disk under a key if it has one."""
+    data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
             return _read(json.loads(data))
-    data = json.dumps(_written(find())).encode()
-    cache.save(key, data)
-    return _read(json.loads(data))
+    found = find()
+    if key:
+        cache.save(key, json.dumps(_written(found)).encode())
+    return found
 
 
 def lightest(request: Request, minimize: str) -> SearchResult:
@@ -123,7 +140,7 @@ def fastest(request: Request) -> SearchResult:
     rng = np.random.default_rng(0)
     states = [rng.uniform(-1, 1, (STATES, *x.shape)) for x in plain.inputs.values()]
     loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
-    times = time_in_turns(loops, ROUNDS)
+    times = time_in_turns(loops, EFFORT.rounds)
     medians = {id(found): times[str(k)].median for k, found in enumerate(every)}
     return _best(every, lambda found: medians[id(found)])
 
@@ -133,38 +150,65 @@ def _best(every: Sequence[SearchResult], measure: Callable[[SearchResult], float
     return replace(min(every, key=measure), complete=all(found.complete for found in every))
 
 
-def searched(request: Request, weight: Mapping[str, float]) -> SearchResult:
-    """The cheapest program for what is asked.
+def searched(
+    request: Request, weight: Mapping[str, float], effort: Effort | None = None
+) -> SearchResult:
+    """The cheapest program for a request.
 
-    From the first formulation of the table in canonical frames, each of these is kept if it gains:
-    origins moved back along their axes, another unit of length, another formulation in the same
-    arrangement, and the passes of simplification.
+    armlet's own formulations are ranked by their counts in canonical frames. Each of the first is
+    traced with origins moved back along their axes and in other units of length, as far as that
+    gains; the cheapest of these programs is simplified, and each of them if they are short.
+    """
+    effort = effort or EFFORT
+    deadline = thread_time() + effort.seconds
+    contenders = ranked(request, weight, effort, deadline)
+    quick = contenders[0].length <= QUICK
+    with status(f"searching for the cheapest {request.name}", quick):
+        for contender in contenders:
+            contender.rearrange()
+        best = min(contenders, key=lambda contender: contender.cost(contender.program))
+        finalists = contenders if best.length <= effort.short else [best]
+        found = [contender.simplified() for contender in finalists]
+        return min(found, key=lambda result: best.cost(result.program))
+
+
+def ranked(
+    request: Request, weight: Mapping[str, float], effort: Effort, deadline: float
+) -> "list[Contender]":
+    """The formulations with the fewest operations in canonical frames.
+
+    Those that are much slower than the fastest are left out. Of equal ones the first in the table
+    is first.
     """
     table = FORMULATIONS[request.name]
-    names = [name for name, entry in table.items() if request.takes(entry)][:CONTENDERS]
-    names = names or [next(iter(table))]  # tracing says what it does not take
-    search = _Search(request, weight, names[0])
-    quick = search.length <= QUICK
-    with nullcontext() if quick else status(f"searching for the cheapest {request.name}"):
-        if request.lumps(table[names[0]]) and search.length <= LONG:
-            for i in takewhile(search.goes_on, _movable(request)):
-                back = (*search.arrangement.back, i)
-                search.rearrange("frames", search.arrangement._replace(back=back))
-            for unit in takewhile(search.goes_on, possible_units(request)):
-                search.rearrange("units", search.arrangement._replace(unit=unit))
-        for name in takewhile(search.goes_on, names[1:]):
-            search.replace(name)
-        return search.found()
+    own = [name for name, entry in table.items() if entry.is_built_in]
+    names = [name for name in own if request.takes(table[name])] or own[:1]
+    flat = [name for name in names if table[name].power <= effort.steepest]
+    found: list[Contender] = []
+    for name in flat or names:
+        if found and thread_time() >= deadline:
+            break
+        found.append(Contender(request, weight, effort, deadline, name))
+    enough = effort.slack * min(cycles(contender.program) for contender in found)
+    fast = [contender for contender in found if cycles(contender.program) <= enough]
+    return sorted(fast, key=lambda x: x.cost(x.program))[: effort.contenders]
 
 
-class _Search:
-    """The best so far."""
+class Contender:
+    """A formulation, and the cheapest program found by it so far."""
 
-    def __init__(self, request: Request, weight: Mapping[str, float], name: str) -> None:
-        self.request, self.weight = request, weight
-        self.deadline = thread_time() + SECONDS
+    def __init__(
+        self,
+        request: Request,
+        weight: Mapping[str, float],
+        effort: Effort,
+        deadline: float,
+        name: str,
+    ) -> None:
+        self.request, self.weight, self.effort = request, weight, effort
+        self.deadline = deadline
         self.name, self.arrangement = name, AS_IT_IS
-        self.program = request.program(name)
+        self.program = request.program(name)  # raises if it does not take the request
         self.steps = [Step(name, self.program.count())]
 
     @property
@@ -172,52 +216,49 @@ class _Search:
         """How many operations the program has."""
         return self.program.count().total
 
+    def cost(self, program: Program) -> float:
+        """What a program costs, by the weight of this search."""
+        return program.count().cost(self.weight)
+
     def ends(self) -> bool:
-        """Whether it has run out of time."""
+        """Whether the search has run out of time."""
         return thread_time() >= self.deadline
 
-    def goes_on(self, _: Any) -> bool:
+    def goes_on(self, _: object) -> bool:
         return not self.ends()
 
-    def rearrange(self, step: str, arrangement: Arrangement) -> None:
-        """Take another arrangement if it is cheaper."""
+    def rearrange(self) -> None:
+        """Take other frames, then other units, one after the other if it gains."""
+        lumps = self.request.lumps(FORMULATIONS[self.request.name][self.name])
+        if not lumps or self.length > self.effort.long:
+            return
+        for i in takewhile(self.goes_on, _movable(self.request, self.effort)):
+            self._try("frames", self.arrangement._replace(back=(*self.arrangement.back, i)))
+        for unit in takewhile(self.goes_on, possible_units(self.request, self.effort)):
+            self._try("units", self.arrangement._replace(unit=unit))
+
+    def _try(self, step: str, arrangement: Arrangement) -> None:
         program = self.request.program(self.name, arrangement)
-        if self._is_cheaper(program):
+        if self.cost(program) < self.cost(self.program):
             self.program, self.arrangement = program, arrangement
             self._note(step, program.count())
 
-    def replace(self, name: str) -> None:
-        """Take another formulation if it is cheaper and not much slower, in the arrangement found
-        if it takes one."""
-        lumps = self.request.lumps(FORMULATIONS[self.request.name][name])
-        arrangement = self.arrangement if lumps else AS_IT_IS
-        program = self.request.program(name, arrangement)
-        if self._is_cheaper(program) and cycles(program) <= SLACK * cycles(self.program):
-            self.program, self.name, self.arrangement = program, name, arrangement
-            if not lumps:
-                self.steps = []
-            self._note(name, program.count())
-
-    def found(self) -> SearchResult:
-        """The best, simplified; a short program by the passes in every order of the table."""
-        program = self.program
-        if self.length <= LONG:
-            orders = ORDERS if self.length <= SHORT else ORDERS[:1]
+    def simplified(self) -> SearchResult:
+        """The program simplified; a short one by the passes in every order."""
+        program, effort = self.program, self.effort
+        if self.length <= effort.long:
+            orders = effort.orders if self.length <= effort.short else effort.orders[:1]
             simpler = [simplified(program, self.weight, order, self.ends) for order in orders]
-            program, gains = min(simpler, key=lambda pair: pair[0].count().cost(self.weight))
+            program, gains = min(simpler, key=lambda pair: self.cost(pair[0]))
             for name, count in gains:
                 self._note(name, count)
         return SearchResult(
-            program, self.name, self.arrangement, tuple(self.steps), not self.ends()
+            compact(program), self.name, self.arrangement, tuple(self.steps), not self.ends()
         )
-
-    def _is_cheaper(self, program: Program) -> bool:
-        one, other = (p.count().cost(self.weight) for p in (program, self.program))
-        return one < other
 
     def _note(self, name: str, count: Count) -> None:
         """Add a step, or go on with the last one."""
-        if self.steps and self.steps[-1].name == name:
+        if self.steps[-1].name == name:
             self.steps.pop()
         self.steps.append(Step(name, count))
 
@@ -231,13 +272,13 @@ def cycles(program: Program) -> float:
     return max(max(done.values(), default=0), program.count().total / RATE)
 
 
-def _movable(request: Request) -> list[int]:
+def _movable(request: Request, effort: Effort) -> list[int]:
     """The bodies whose origins may be moved back along their axes."""
     rows = request.robot.dh
-    return [i for i, row in enumerate(rows) if not is_zero(row.d)][:TRIALS]
+    return [i for i, row in enumerate(rows) if not is_zero(row.d)][: effort.trials]
 
 
-def possible_units(request: Request) -> list[Any]:
+def possible_units(request: Request, effort: Effort) -> list[Any]:
     """The lengths that may be made the unit: what goes in and comes out must have none."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot.joint_letters or request.wrench or "frame" in quantity.options
@@ -247,10 +288,23 @@ def possible_units(request: Request) -> list[Any]:
     if "gravity" in quantity.reads and request.kinds["gravity"] == "fixed":
         lengths += list(robot.g)
     sizes = dict.fromkeys(abs(x) for x in lengths if not is_zero(x))
-    return [x for x in sizes if x > SHORTEST_UNIT * max(sizes)][:TRIALS]
+    return [x for x in sizes if x > effort.shortest_unit * max(sizes)][: effort.trials]
 
 
-# ------------------------------------------------------------------ kept on disk
+# ------------------------------------------------------------------ the cache
+
+READ_BY_SEARCH = (
+    "scalar.py", "algebra.py", "robot", "minimal", "dynamics", "graph", "tracing.py", "search.py",
+)  # fmt: skip
+"""The sources that decide which program is found; a robot's file is in the robot's numbers."""
+
+
+def search_key(request: Request, minimize: str) -> str | None:
+    """The name of a search in the cache; None if it reads code that is not armlet's own."""
+    if not all(entry.is_built_in for entry in request.built_on):
+        return None
+    here = (SOURCES, machine_name()) if minimize == "time" else (SEARCH_SOURCES, "")
+    return cache.key("search", minimize, *here, repr(request.identity))
 
 
 def _written(found: SearchResult) -> dict[str, Any]:
@@ -280,14 +334,16 @@ def _read(data: dict[str, Any]) -> SearchResult:
     )
 
 
-def _digest() -> str:
-    """What tells one state of this library's own code from another."""
+def digest(*names: str) -> str:
+    """What tells one state of sources of this library from another: of files and of folders."""
     here = Path(__file__).parent
     found = sha256()
-    for path in sorted(here.rglob("*.py")):
-        found.update(str(path.relative_to(here)).encode() + path.read_bytes())
+    for name in names:
+        path = here / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            found.update(str(file.relative_to(here)).encode() + file.read_bytes())
     return found.hexdigest()
 
 
-SOURCES = _digest()
+SEARCH_SOURCES, SOURCES = digest(*READ_BY_SEARCH), digest("")
 """Taken when the code is loaded: files may change under a process that runs."""

@@ -1,4 +1,4 @@
-"""Tests of formulations: the laws of their quantity, and what it usually means to break one."""
+"""Tests of formulations: the laws of their quantity, and what a failure usually means."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -25,8 +25,8 @@ DIGITS, DIGITAL = 50, "digits"
 def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int = 3) -> None:
     """Raise AssertionError if a formulation breaks a law of its quantity.
 
-    It is evaluated on random serial arms and trees of the joints it declares, with rotor inertia,
-    with massless bodies and with lumped inertias, on floats, traced and (if mpmath is installed) at
+    It is evaluated on random serial arms and trees with the joints it declares, with rotor inertia,
+    with massless bodies and with lumped inertias, in floats, traced and (if mpmath is installed) at
     fifty digits, and compared with the definition of its quantity. The message says where it
     differs and what that usually means.
 
@@ -35,7 +35,7 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
     formulation : Formulation or callable
         An entry of `armlet.FORMULATIONS`, or the function that was registered.
     seeds : int
-        How many random robots of each sort are tried.
+        Number of random robots of each kind.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
     """
     quantity, entry = _registered(formulation)
     if quantity not in LAWS and not hasattr(definition, quantity):
-        raise ArmletError(f"no law of {quantity} is written here: compare its formulations by hand")
+        raise ArmletError(f"{quantity} has no law to check: compare its formulations by hand")
     for case in _cases(quantity, entry):
         for seed in range(seeds):
             with import_module("mpmath").workdps(DIGITS) if case.way == DIGITAL else nullcontext():
@@ -66,7 +66,7 @@ def _check(quantity: str, entry: Formulation, case: "Case", seed: int) -> None:
         raise AssertionError(
             f"{head} returns {found.size} numbers on {case.name}, expected {expected.size}"
         )
-    wrong = ~(_errors(found, expected) <= case.limit(quantity, robot))  # so is what is no number
+    wrong = ~(_errors(found, expected) <= case.limit(quantity, robot))  # NaN is wrong too
     if wrong.any():
         k = int(np.argmax(wrong))
         raise AssertionError(
@@ -96,7 +96,7 @@ def _registered(formulation: Formulation | Callable[..., Any]) -> tuple[str, For
 
 
 class Case(NamedTuple):
-    """A sort of robot, how a formulation is evaluated on it, and what a failure usually means."""
+    """A kind of robot, how a formulation is evaluated on it, and what a failure usually means."""
 
     name: str
     hint: str
@@ -106,7 +106,7 @@ class Case(NamedTuple):
     def values(
         self, quantity: str, entry: Formulation, robot: RobotModel, seed: int
     ) -> tuple[RobotModel, Sequence[Any], Any]:
-        """The robot, its state and what the formulation makes of them."""
+        """The robot, its state and the result of the formulation."""
         state = _state(quantity, robot, seed)
         if self.way == DIGITAL:
             mpf = import_module("mpmath").mpf
@@ -118,7 +118,7 @@ class Case(NamedTuple):
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
-        """The largest error allowed, times the condition of H where the quantity inverts it."""
+        """The largest error allowed, times the condition number of H if it is inverted."""
         limit = 10.0 ** (10 - DIGITS) if self.way == DIGITAL else TOLERANCE
         if QUANTITIES[quantity].inverts != "inertia_matrix":
             return limit
@@ -127,12 +127,12 @@ class Case(NamedTuple):
 
 
 def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
-    """From the plainest to the most special, so that the first failure tells most."""
+    """The cases, from the simplest to the most special, so that the first failure tells most."""
 
     def arm(**made: Any) -> Callable[[int], RobotModel]:
         return lambda seed: random_robot(seed, **made)
 
-    rigid = "The formula, or how it is written, is wrong: nothing special is on this robot."
+    rigid = "The formula, or how it is written, is wrong: this robot has nothing special."
     yield Case(
         f"serial arms of {_kind(entry.joints[0])} joints", rigid, arm(joints=entry.joints[0])
     )
@@ -141,7 +141,7 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
             f"serial arms with {_kind(letter)} joints",
             "The twist of such a joint has a linear half: τ = w · t + v · f, and its motion adds "
             f"2 ω × v q̇ + v q̈ to the acceleration of the origin. If the method holds for "
-            f'{entry.joints[0]} joints only, say joints="{entry.joints[0]}".',
+            f'{entry.joints[0]} joints only, declare joints="{entry.joints[0]}".',
             arm(joints=letter + entry.joints[0]),
         )
     if entry.topology == "tree":
@@ -149,7 +149,7 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
             "trees",
             "A body may have several children, and several bodies may sit on the base: sum over "
             "the parents, robot.parent[i], and not over i - 1. If the method holds for serial "
-            'arms only, say topology="serial".',
+            'arms only, declare topology="serial".',
             arm(joints=entry.joints, tree=True),
         )
     yield Case(
@@ -160,23 +160,23 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
     )
     yield Case(
         "a robot with rotor inertia",
-        "Rotor inertia is added by @armlet.formulation, unless that says own_rotors=True: then the "
-        "function has to add it, and else it must not.",
+        "Rotor inertia is added by @armlet.formulation, so the function must not add it, unless it "
+        "is declared with own_rotors=True.",
         arm(joints=entry.joints, drives=True),
     )
     yield Case(
         "a traced robot",
-        "On traced scalars only + - * / and the functions of armlet.scalar are known, and nothing "
-        "may branch on the state: no np.sin, math, np.linalg, float().",
+        "Traced scalars support only + - * / and the functions of armlet.scalar, and nothing may "
+        "branch on the state: no np.sin, math, np.linalg, float().",
         arm(joints=entry.joints),
         "traced",
     )
     if entry.minimal and QUANTITIES[quantity].minimal:
         yield Case(
             "lumped inertias",
-            "Lumped bodies have the same torques, but masses of zero and inertias that no body "
-            "has: a centre of mass or a root of an inertia does not exist. Take m, c and J as they "
-            "are, or say minimal=False.",
+            "Lumped bodies have the same torques, but zero masses and unphysical inertias: a "
+            "centre of mass or a root of an inertia does not exist. Use m, c and J as they are, or "
+            "declare minimal=False.",
             arm(joints=entry.joints),
             "lumped",
         )
@@ -184,7 +184,7 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
         yield Case(
             f"{DIGITS} digits",
             "Somewhere a number is rounded to a float: a constant such as np.pi, a cast, or a "
-            "function that is not of armlet.scalar.",
+            "function that is not from armlet.scalar.",
             arm(joints=entry.joints),
             DIGITAL,
         )
@@ -196,7 +196,7 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
 def _compared(
     quantity: str, values: tuple[RobotModel, Sequence[Any], Any]
 ) -> tuple[Vector, Vector]:
-    """What was found and what a law of the quantity says, each in a row."""
+    """The result and what the law of the quantity requires, flattened."""
     robot, state, found = values
     if quantity in LAWS:
         return LAWS[quantity](robot, state, found)
@@ -230,17 +230,17 @@ LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]
     "regressor": _regressor,
     "gravity_regressor": _gravity_regressor,
 }
-"""Laws of the quantities that have no definition of their own: what is found, and what it is."""
+"""Laws of the quantities without a definition: each returns the value found and that expected."""
 
 
 def _flat(result: Any) -> Vector:
-    """All entries of a result, of one output or of several, in a row."""
+    """All entries of a result of one or several outputs, flattened."""
     outputs = result if isinstance(result, tuple) else (result,)
     return np.concatenate([np.ravel(np.asarray(y, dtype=object)) for y in outputs])
 
 
 def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
-    """What a failure usually means, by the joints that are wrong where torques are."""
+    """What a failure usually means, judged by which joints are wrong."""
     if wrong.size != robot.nv:
         return case.hint
     roots = {i for i, p in robot.base_to_tips() if p == BASE}
@@ -248,7 +248,7 @@ def _hint(case: Case, robot: RobotModel, wrong: Vector) -> str:
     if joints <= roots and len(roots) < robot.n:
         return (
             "Only joints on the base are wrong: the loop towards the base leaves out its last "
-            "bodies, or what it sums up never arrives there."
+            "bodies, or its sums are not added there."
         )
     if robot.n - 1 in joints and case.way == "plain" and "nothing special" in case.hint:
         return (
@@ -269,10 +269,10 @@ def random_robot(
     massless: bool = False,
     drives: bool = False,
 ) -> RobotModel:
-    """A robot of random bodies on random axes, some of them at right angles or parallel.
+    """A robot of random bodies on random axes, some of them perpendicular or parallel.
 
-    Its joints are of the kinds given, one after the other. A tree has two bodies on the base and
-    a branch; a body that is massless is the first.
+    Its joints are of the given kinds, in turn. A tree has two bodies on the base and a branch;
+    the massless body, if any, is the first.
     """
     rng = np.random.default_rng(seed)
     quarters = np.pi / 2 * np.arange(-1, 3)

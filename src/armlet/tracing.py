@@ -1,4 +1,4 @@
-"""From a robot to a program: what is asked for is checked, and traced by a formulation."""
+"""From a robot to a program: a request is checked, and traced by a formulation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ class Request:
                 raise ArmletError(
                     f"formulation {entry.name!r} of {self.name} does not take {name}="
                 )
-        for used in (entry, *self._built_on):
+        for used in (entry, *self.built_on):
             used.check(self.robot)
         self._check_inertia()
 
@@ -110,12 +110,13 @@ class Request:
             )
 
     @property
-    def _built_on(self) -> list[Formulation]:
+    def built_on(self) -> list[Formulation]:
+        """The formulations of other quantities that are named by options."""
         return [FORMULATIONS[key][x] for key, x in self.options.items() if key in FORMULATIONS]
 
     def lumps(self, entry: Formulation) -> bool:
         """Whether inertias may be lumped first, and so may sit in any frame."""
-        takes = all(used.minimal for used in (entry, *self._built_on))
+        takes = all(used.minimal for used in (entry, *self.built_on))
         return self.minimal and self.quantity.minimal and takes
 
     def program(self, name: str, arrangement: Arrangement = AS_IT_IS) -> Program:

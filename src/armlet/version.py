@@ -1,3 +1,3 @@
-"""The version of armlet: the package, its cache and what it writes have it from here."""
+"""The version of armlet, used by the package, the cache and generated files."""
 
 __version__ = "0.1.0"

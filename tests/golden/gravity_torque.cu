@@ -12,7 +12,7 @@ static __device__ void gravity_torque(long long stride, const double *q, double 
     out[1 * stride] = v5;
 }
 
-/* One state a thread: entry k of state i is at [k * count + i] of its array. */
+/* One thread per state: entry k of state i is at [k * count + i] of its array. */
 extern "C" __global__ void gravity_torque_kernel(long long count, const double *q, double *out)
 {
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-"""What users call: robots with their quantities, programs, kernels and minimal parameters."""
+"""The public interface: robots with their quantities, programs, kernels, minimal parameters."""
 
 from armlet.api.functions import Function, program
 from armlet.api.parameters import minimal_parameters

@@ -1,4 +1,4 @@
-"""Quantities of a robot in numbers: kernels made once, and called the shortest way."""
+"""Numerical evaluation of a robot's quantities by kernels that are compiled once."""
 
 import inspect
 import warnings
@@ -29,7 +29,7 @@ def evaluated(
     threads: int,
     **options: ArrayLike | None,
 ) -> Result:
-    """What a method of a robot returns, computed by the kernel for the options given."""
+    """The result of a robot's method, computed by the kernel for the given options."""
     name = method.__name__
     asked = {key: x for key, x in options.items() if x is not None and x is not False}
     if "wrench" in asked:
@@ -49,7 +49,7 @@ def evaluated(
 
 
 def kernel_of(robot: RobotModel, quantity: str, **options: Any) -> Kernel:
-    """The kernel of a quantity of a robot, made once."""
+    """The kernel of a quantity of a robot, compiled once."""
 
     def compiled() -> Kernel:
         if robot.symbols:
@@ -63,15 +63,15 @@ def kernel_of(robot: RobotModel, quantity: str, **options: Any) -> Kernel:
 
 
 def _is_one_state(q: ArrayLike) -> bool:
-    """Whether compiled code may take it as it is; lists and batches have to be looked at."""
+    """Whether compiled code can read q directly; lists and batches are converted first."""
     return isinstance(q, np.ndarray) and q.ndim == 1
 
 
-# ------------------------------------------------------------------ the shortest way
+# ------------------------------------------------------------------ the fast path
 
 
 class Fallback(partial[Any]):
-    """A method bound to its robot, behind a compiled entry that does not take all arguments."""
+    """A method bound to its robot, for the arguments that its compiled entry does not handle."""
 
     def __getattr__(self, name: str) -> Any:
         """The robot's attribute, since CPython pickles an entry as getattr(fallback, its name)."""
@@ -79,11 +79,11 @@ class Fallback(partial[Any]):
 
 
 def _shorten(robot: RobotModel, method: Callable[..., Any], kernel: Kernel) -> None:
-    """Put the compiled entry of a kernel in the method's place on this robot.
+    """Replace a method of this robot by the compiled entry of its kernel.
 
-    Later calls then go straight to machine code. This is the one place that writes to a robot
-    after it was made: what a call returns stays the same, and pickles and copies leave it out. A
-    method that a subclass has overridden keeps its place, and so does one that checks results.
+    Later calls then run machine code directly. This is the only place that writes to an existing
+    robot: results stay the same, and pickles and copies leave the entry out. A method that a
+    subclass has overridden is not replaced, nor is one that checks its results.
     """
     name = method.__name__
     if getattr(type(robot), name, None) is not method or QUANTITIES[name].inverts == "jacobian":
@@ -103,7 +103,7 @@ def _shorten(robot: RobotModel, method: Callable[..., Any], kernel: Kernel) -> N
 def blanked(
     robot: RobotModel, name: str, q: ArrayLike, frame: str | None, results: Result
 ) -> Result:
-    """Results whose entries at singular postures, where they would be arbitrary, are nan.
+    """The results, with nan at singular postures, where they would be arbitrary.
 
     Expressions have no posture yet, and stay as they are.
     """

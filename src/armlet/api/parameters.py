@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from armlet.api.programs import trace
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ModelError
-from armlet.minimal import MinimalParameters, by_rank, check_asked, closed_form, standard_names
+from armlet.minimal import MinimalParameters, by_rank, check_options, closed_form, standard_names
 from armlet.robot import RobotModel
 from armlet.tracing import one_of
 
@@ -22,28 +22,28 @@ def minimal_parameters(
     of: str = "torques",
     zero: Sequence[str] = (),
 ) -> MinimalParameters:
-    """The parameters that the torques of a robot depend on, and no more.
+    """The minimal inertial parameters of a robot: those that its torques depend on.
 
     Parameters
     ----------
     robot : Robot
-        Of any joints, serial or a tree, under any gravity; a robot with symbols needs SymPy.
+        With any joints, serial or a tree, under any gravity; a robot with symbols needs SymPy.
     rotors, friction : bool
-        Take the rotor inertias, and the friction of the drives, for parameters too.
+        Include the rotor inertias, and the friction of the drives, as parameters.
     kind : {"lin", "khalil_gautier", "rank"}
-        Lin's set in closed form, that of Gautier and Khalil, or one found from the rank of the
-        regressor over random states, which knows no formula.
+        Lin's set in closed form, that of Gautier and Khalil, or one found numerically from the
+        rank of the regressor at random states.
     of : {"torques", "gravity"}
-        All torques, or those that hold the robot still against gravity, which drives have no
-        part in: rotors and friction are refused. Without gravity that set is empty.
+        The parameters of all torques, or of gravity torques alone, on which drives have no effect:
+        rotors and friction are refused. Without gravity that set is empty.
     zero : sequence of str
-        Standard parameters that are known to be zero, such as "Jxy3" of a link that is symmetric.
-        No formula covers these: the set is then found by rank, whatever the kind.
+        Standard parameters known to be zero, such as "Jxy3" of a symmetric link. There is no
+        closed form for these: the set is then found by rank for every kind.
 
     Returns
     -------
     MinimalParameters
-        Names, expressions, values, the matrix `Lam` and the way back to a full set.
+        Names, expressions, values, the matrix `Lam` and the conversion back to a full set.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def minimal_parameters(
     if kind == "rank" or zero:
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
-        check_asked(of, rotors, friction)
+        check_options(of, rotors, friction)
         standard = standard_names(robot.n, rotors, friction)
         for name in zero:
             one_of(name, dict.fromkeys(standard), "parameter")
@@ -69,7 +69,7 @@ def minimal_parameters(
 
 
 def _regressor(robot: RobotModel, of: str, rotors: bool, friction: bool) -> NDArray[np.float64]:
-    """The regressor of all standard parameters at random states, always the same ones."""
+    """The regressor of all standard parameters at random states from a fixed seed."""
     quantity = "gravity_regressor" if of == "gravity" else "regressor"
     states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.n + 20, robot.n))
     program = trace(

@@ -1,4 +1,4 @@
-"""From a robot and the name of a quantity to a program, the cheapest one, or machine code."""
+"""`trace`, `cheapest` and `compile`: from a robot and a quantity to programs and machine code."""
 
 from collections.abc import Mapping, Sequence
 
@@ -51,18 +51,17 @@ def trace(
         in any frames, simplified.
     constants : mapping of str to str, optional
         How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
-        default), "symbolic" (by name, free to compute with) or "argument" (given at run time).
+        default), "symbolic" (by name, not counted) or "argument" (given at run time).
     minimal : bool
-        Lump inertias first, which gives the same in fewer operations.
+        Lump inertias first, which gives the same result in fewer operations.
     minimize : {"operations", "multiplications", "additions", "time"}
-        What the cheapest program takes least of; the time, of one quantity, is measured on this
-        machine.
+        The objective of the search; time, of one quantity only, is measured on this machine.
     **options
-        What the quantity takes besides: `wrench=True` makes the tool's wrench on the world an
-        argument too, `frame="…"` names the frame that kinematics are asked of (by default the
-        tool), `inertia_matrix="…"` and the like name the formulations that one builds on. Of
-        several quantities, each takes the options that it knows; `frame` may then be a list of
-        frames, or a mapping from quantities to frames or lists of them.
+        Options of the quantity: `wrench=True` adds the wrench that the tool exerts on the world as
+        an argument, `frame="…"` names the frame of the kinematics (by default the tool),
+        `inertia_matrix="…"` and the like name the formulations that it builds on. Of several
+        quantities, each takes the options that it knows; `frame` may then be a list of frames, or a
+        mapping from quantities to frames or lists of them.
 
     Returns
     -------
@@ -112,8 +111,8 @@ def cheapest(
 ) -> SearchResult:
     """The cheapest program found for a quantity of a robot, and how it was found.
 
-    Formulations, places of the frames' origins on their axes and units of length are tried; the
-    best is simplified. What was found is cached.
+    Formulations, frame origins along their axes and units of length are tried; the best program is
+    simplified. The result is cached.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ def compile(
     minimize: str = "operations",
     **options: Option,
 ) -> Kernel:
-    """A quantity of a robot as machine code.
+    """A kernel that computes a quantity of a robot in machine code.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ def compile(
     Returns
     -------
     Kernel
-        Called with the arrays of one state or of many; compiled on the first call.
+        Called with the arrays of one state or a batch; compiled on the first call.
 
     Examples
     --------

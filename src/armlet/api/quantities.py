@@ -15,18 +15,17 @@ Triple = tuple[Array, Array, Array]
 class Quantities(RobotModel):
     """A robot with its quantities as methods.
 
-    They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions in rad or m; the
-    leading axes, which must be the same, stay in front of the shape that each result has for one
-    state. All of them also take
+    They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions in rad or m. The
+    leading axes must be the same, and come first in the shape of the result. All methods also take
 
     out : array or tuple of arrays, optional
-        Where to write: float64, contiguous, writeable, apart from the arguments.
+        Where to write: float64, contiguous, writeable, not overlapping the arguments.
     threads : int
-        How many threads share the states of a batch.
+        Number of threads that share the states of a batch.
 
     A quantity is compiled when it is first called, which takes a moment; the code is cached on
-    disk. From the first call with one state on, the method is compiled code itself: one that was
-    looked up before, `f = robot.bias`, goes the longer way through Python.
+    disk. After the first call with one state, the method itself is compiled code; a method that was
+    looked up before, as in `f = robot.bias`, still goes through Python.
     """
 
     def inverse_dynamics(
@@ -39,10 +38,10 @@ class Quantities(RobotModel):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Torques that make the joints accelerate by qdd: M(q) qdd + b(q, qd).
+        """Joint torques for given accelerations qdd: H(q) qdd + b(q, qd).
 
         Returns shape (..., n), forces at prismatic joints. The wrench (moment, force) of shape
-        (..., 6) is what the tool exerts on the world, at the tool and in its axes.
+        (..., 6) is the one that the tool exerts on the world, at the tool and in its axes.
 
         >>> import armlet, numpy as np
         >>> armlet.load("planar2r").inverse_dynamics([0, 0], [0, 0], [1, 0]).round(3).tolist()
@@ -52,7 +51,7 @@ class Quantities(RobotModel):
         return evaluated(self, method, (q, qd, qdd), out, threads, wrench=wrench)
 
     def inertia_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The joint-space inertia matrix M(q), rotor inertias on its diagonal.
+        """The joint-space inertia matrix H(q), with rotor inertias on its diagonal.
 
         Returns shape (..., n, n), symmetric.
         """
@@ -77,7 +76,7 @@ class Quantities(RobotModel):
         return evaluated(self, Quantities.bias, (q, qd), out, threads)
 
     def gravity_torque(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """Torques that hold the arm still against gravity, g(q).
+        """Gravity torques g(q): the torques that hold the arm still.
 
         Returns shape (..., n).
         """
@@ -86,7 +85,7 @@ class Quantities(RobotModel):
     def coriolis_matrix(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """A matrix C(q, qd) with b = C qd + g, such that dM/dt - 2 C is skew.
+        """The Coriolis matrix C(q, qd): b = C qd + g, and dH/dt - 2 C is skew.
 
         Returns shape (..., n, n).
         """
@@ -101,7 +100,7 @@ class Quantities(RobotModel):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Accelerations of the joints under torques tau: M(q)^-1 (tau - b(q, qd)).
+        """Joint accelerations under torques tau: H(q)^-1 (tau - b(q, qd)).
 
         Returns shape (..., n).
         """
@@ -116,7 +115,7 @@ class Quantities(RobotModel):
         out: Triple | None = None,
         threads: int = 1,
     ) -> Triple:
-        """The derivatives of the torques, a triple: by qdd (H), by qd (V) and by q (P).
+        """Derivatives of the torques by qdd (H), qd (V) and q (P).
 
         Returns three arrays of shape (..., n, n): row i is of torque i.
         """
@@ -131,7 +130,7 @@ class Quantities(RobotModel):
         out: Triple | None = None,
         threads: int = 1,
     ) -> Triple:
-        """The derivatives of the accelerations under torques tau, a triple: by q, by qd and by tau.
+        """Derivatives of the accelerations under torques tau by q, qd and tau.
 
         Returns three arrays of shape (..., n, n): row i is of acceleration i.
         """
@@ -146,7 +145,7 @@ class Quantities(RobotModel):
         out: Pair | None = None,
         threads: int = 1,
     ) -> Pair:
-        """A and B of the linearised motion, dx/dt = A x + B dtau, where x is (dq, dqd): a pair.
+        """Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).
 
         Returns A of shape (..., 2 n, 2 n) and B of shape (..., 2 n, n).
         """
@@ -161,7 +160,7 @@ class Quantities(RobotModel):
         out: Triple | None = None,
         threads: int = 1,
     ) -> Triple:
-        """D, C and G of the wrench on a frame that moves the arm, D a + C + G at acceleration a.
+        """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
 
         Returns D of shape (..., 6, 6), C and G of shape (..., 6): moment and force, base axes. All
         joints, six at most, must move the frame (by default the tool). At singular postures the
@@ -181,7 +180,7 @@ class Quantities(RobotModel):
         out: Triple | None = None,
         threads: int = 1,
     ) -> Triple:
-        """Derivatives of the torques by a frame's acceleration, velocity, small motion: a triple.
+        """Derivatives of the torques by acceleration, velocity and displacement of a frame.
 
         Returns three arrays of shape (..., n, 6), columns angular first, base axes. All joints, six
         at most, must move the frame (by default the tool). At singular postures the results are
@@ -194,9 +193,9 @@ class Quantities(RobotModel):
     def friction_torque(
         self, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Viscous, Coulomb and constant friction of the drives.
+        """Friction torques of the drives: viscous, Coulomb and constant.
 
-        Returns shape (..., n); no other quantity has it in it.
+        Returns shape (..., n). No other quantity includes friction.
         """
         return evaluated(self, Quantities.friction_torque, (qd,), out, threads)
 
@@ -338,7 +337,7 @@ class Quantities(RobotModel):
     def energy(
         self, q: ArrayLike, qd: ArrayLike, *, out: Pair | None = None, threads: int = 1
     ) -> Pair:
-        """Kinetic and potential energy, a pair.
+        """Kinetic and potential energy.
 
         Returns two arrays of shape (...); the potential is zero with all mass at the base's origin.
         """
@@ -356,7 +355,7 @@ class Quantities(RobotModel):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """The matrix Y(q, qd, qdd) with torques Y phi, phi the minimal parameters (or all).
+        """The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.
 
         Returns shape (..., n, p), one column per parameter: those of `armlet.minimal_parameters`,
         or ten per body with parameters="standard". Rotors and friction add those of the drives.
@@ -373,10 +372,10 @@ class Quantities(RobotModel):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """The matrix Y(q) with holding torques Y phi, phi the minimal parameters (or all).
+        """The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.
 
         Returns shape (..., n, p), one column per parameter as in `regressor`; with
-        parameters="gravity" only those that show at rest.
+        parameters="gravity" only those that gravity torques depend on.
         """
         method = Quantities.gravity_regressor
         return evaluated(self, method, (q,), out, threads, parameters=parameters)
@@ -391,7 +390,7 @@ class Quantities(RobotModel):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """The matrix Y(q, qd) with kinetic and potential energy Y phi, but for a constant.
+        """The energy regressor Y(q, qd): kinetic and potential energy are Y phi, up to a constant.
 
         Returns shape (..., 2, p), one column per parameter as in `regressor`.
         """

@@ -1,4 +1,4 @@
-"""`Robot`, and how one is had: from a file, from a table, as the general arm of the papers."""
+"""`Robot`, `load` and `general_arm`: robots from files, DH tables and the papers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -14,16 +14,16 @@ from armlet.robot import TOLERANCE, RobotModel
 
 
 class Robot(Quantities):
-    """An arm or a tree of bodies, each moved by one joint; body i, joint i and q[i] go together.
+    """A serial arm or tree of bodies, each moved by one joint; body i is moved by q[i].
 
-    Robots come from `armlet.load`, `Robot.from_dh` and `armlet.general_arm`. They are plain data:
-    never changed, equal when their data are equal, hashable and picklable. The methods `with_…`,
-    `lock` and `subchain` give new ones.
+    Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`. They are plain
+    data: immutable, equal if their data are equal, hashable and picklable. The methods `with_…`,
+    `lock` and `subchain` return new ones.
 
     Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n) and
-    return NumPy arrays: the leading axes of the arguments, which must be the same, and then the
-    shape that each docstring gives. Looking at a robot computes nothing. A quantity is compiled
-    when it is first called, and its code is cached on disk.
+    return NumPy arrays: the leading axes of the arguments, which must be the same, followed by the
+    shape in each docstring. Printing a robot computes nothing. A quantity is compiled when it is
+    first called, and its code is cached on disk.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Robot(Quantities):
 
     @classmethod
     def of(cls, model: RobotModel) -> Self:
-        """The robot of that data."""
+        """The robot with the data of a model."""
         return cls(**{f.name: getattr(model, f.name) for f in fields(model) if f.init})
 
     @classmethod
@@ -62,14 +62,14 @@ class Robot(Quantities):
             Modified (Craig): Rx(alpha) Tx(a) Rz(theta) Tz(d). Standard: Rz(theta) Tz(d) Tx(a)
             Rx(alpha). There is no default, since mixing them up goes unnoticed.
         joints : str, optional
-            A letter a joint, R or P; all revolute by default.
+            One letter per joint, R or P; all revolute by default.
         gravity : three floats
             The acceleration of gravity in base axes.
         inertia : sequence of (mass, centre of mass, inertia), optional
             For each body, in the row's own frame: kg, m, and the tensor about the centre of mass,
             3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only.
         name : str
-            What to call it.
+            The name of the robot.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class Robot(Quantities):
         )
 
     def lock(self, values: Mapping[str, float]) -> Self:
-        """The robot with some joints fixed, each at a value; their bodies merge into those before.
+        """The robot with some joints fixed at given values; their bodies merge into the parents.
 
         >>> import armlet
         >>> armlet.load("panda").lock({"joint3": 0.0}).n
@@ -113,8 +113,7 @@ class Robot(Quantities):
     def to_urdf(self, path: str | Path) -> None:
         """Write the robot as URDF, in the frames of the file it came from.
 
-        URDF holds no gravity: a robot under another than (0, 0, -9.81) needs it given again on
-        loading.
+        URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading.
         """
         models.to_urdf(self, path)
 
@@ -131,21 +130,21 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
 ) -> Robot:
-    """A robot of the catalogue, or from a file.
+    """A robot from the catalogue or from a file.
 
     Parameters
     ----------
     robot : str or Path
         A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
     lock : mapping of str to float, optional
-        Joints to fix, each at a value: fingers, mimic joints.
+        Joints to fix and their values, such as fingers and mimic joints.
     gravity : three floats, optional
         The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
     strict : bool
-        Refuse inertias that no body can have, instead of warning.
+        Refuse unphysical inertias instead of warning.
     tolerance : float
-        Angles this close to a quarter turn (rad), and lengths this small beside those around
-        them, count as exact. The default is what rounding leaves of exact ones; a file with angles
+        Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
+        those around them, are made exact. The default removes rounding errors; a file with angles
         like 1.5708 takes fewer operations with 1e-5.
 
     Returns
@@ -170,13 +169,13 @@ def general_arm(joints: str) -> Robot:
     Parameters
     ----------
     joints : str
-        A letter a joint, R or P, from the base outwards, such as "RRPRRR".
+        One letter per joint, R or P, from the base outwards, such as "RRPRRR".
 
     Returns
     -------
     Robot
-        General twists and offsets (those of the first joint too), ten inertial parameters a
-        body, gravity along the base's z axis.
+        General twists and offsets (also of the first joint), ten inertial parameters per body,
+        gravity along the base's z axis.
 
     Examples
     --------

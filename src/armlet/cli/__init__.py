@@ -1,4 +1,4 @@
-"""The command line: one file a command."""
+"""The command line: one file per command."""
 
 import io
 import os
@@ -32,8 +32,8 @@ for command in (demo, robots, info, count, compare, generate, minimal, bench):
     app.command()(command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         print(f"armlet {version('armlet')}")
         raise typer.Exit
 
@@ -48,7 +48,7 @@ def armlet(
 
 
 def main() -> None:
-    """Run a command; bad input or output that cannot be written is one clear line, exit code 1."""
+    """Run a command; an error is printed as one line and gives exit code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -61,7 +61,7 @@ def main() -> None:
                 sys.stdout.flush()
     except ArmletError as error:
         _fail(str(error))
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         _drop_output()
         sys.exit(1)
     except OSError as error:
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _tell(word: str, style: str, message: str) -> None:
-    """Print a line on stderr, if there is one and it takes it."""
+    """Print a line on stderr, if it can be written to."""
     with suppress(OSError):
         Terminal(stderr=True).print(styled((word, style), f" {message}"))
 
@@ -81,6 +81,6 @@ def _fail(message: str) -> NoReturn:
 
 
 def _drop_output() -> None:
-    """Let go of output that cannot be written, which Python would try again at exit."""
+    """Discard output that cannot be written, which Python would try again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

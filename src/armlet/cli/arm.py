@@ -1,4 +1,4 @@
-"""The arm that a command is asked about."""
+"""The robot argument of commands."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ GeneralArm = Annotated[
 ]
 
 
-def asked_arm(robot: RobotName, general: GeneralArm) -> RobotModel:
+def selected_arm(robot: RobotName, general: GeneralArm) -> RobotModel:
     """A robot by name or file, or the general arm."""
     if robot is not None and general is None:
         return load(robot)

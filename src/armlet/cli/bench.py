@@ -50,7 +50,7 @@ def bench(
 
 
 def show(data: dict[str, Any], console: Terminal) -> None:
-    """The tables."""
+    """Print the tables."""
     for line in described(data):
         console.print(line, style="dim")
     tables = [_single(data), _rows(data)]
@@ -64,13 +64,13 @@ def show(data: dict[str, Any], console: Terminal) -> None:
 
 
 def described(data: dict[str, Any]) -> list[str]:
-    """The machine and the versions, in words."""
+    """The machine and the versions, as lines of text."""
     host = data["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in host["versions"].items())
     each = host["fused"]["float64"] / host["clock"]
     return [
         f"{host['cpu']}, {host['cores']} cores, {host['clock'] / 1e9:.2f} GHz, "
-        f"{each:.2f} multiply-adds of {host['lanes']['float64']} float64 a cycle, "
+        f"{each:.2f} multiply-adds of {host['lanes']['float64']} float64 per cycle, "
         f"load {host['load']}",
         versions,
     ]
@@ -119,7 +119,7 @@ def _single(data: dict[str, Any]) -> Table:
 def _rows(data: dict[str, Any]) -> Table:
     """Many states at a time."""
     table = _table(
-        f"{data['robot']}, rows of states: nanoseconds a state",
+        f"{data['robot']}, batches: nanoseconds per state",
         ["quantity"],
         ["float64", "two", "float32", "two", "bound", "reached", "writing"],
         "batches of 100,000 states, results in given arrays; two: on two threads; bound: the "
@@ -140,7 +140,7 @@ def _rows(data: dict[str, Any]) -> Table:
 
 def _beside(data: dict[str, Any]) -> Table:
     table = _table(
-        "from Python, beside other libraries: nanoseconds a state",
+        "from Python, compared with other libraries: nanoseconds per state",
         ["quantity", "", "rival"],
         ["its time", "armlet", "ratio", "off"],
         "rows, two: on two threads; ratio: armlet's time over the rival's; off: the largest "
@@ -155,7 +155,7 @@ def _beside(data: dict[str, Any]) -> Table:
 
 
 def compared(data: dict[str, Any]) -> list[tuple[str, str, str, dict[str, Any], dict[str, Any]]]:
-    """Quantity, way of calling, rival, its time and armlet's, for all that were timed together."""
+    """Quantity, kind of call, rival, its time and armlet's, for all that were timed together."""
     lines = []
     for name, found in data["quantities"].items():
         lines += [(name, "call", rival, x, found["call"]) for rival, x in found["rivals"].items()]

@@ -29,7 +29,7 @@ WIDTH = 24
 
 @dataclass(frozen=True)
 class Run:
-    """A formulation on a robot: operations, nanoseconds a state compiled, deviation."""
+    """A formulation on a robot: operations, compiled nanoseconds per state, deviation."""
 
     name: str
     source: str
@@ -49,7 +49,7 @@ def compare(
     """Run every formulation of a quantity on a robot, and the cheapest program, side by side.
 
     Operations are counted with symbolic inertias, drives off; times are those of the compiled
-    kernel on rows of states, one thread; deviations are from the definition.
+    kernel on batches, one thread; deviations are from the definition.
 
     Example: armlet compare puma560 --quantity inertia_matrix
     """
@@ -105,7 +105,7 @@ def _run(arm: RobotModel, quantity: str, name: str | None) -> Run:
 
 
 def _scale(runs: list[Run]) -> int:
-    """The count that a whole bar stands for; a count far above the others is cut off."""
+    """The count of a full bar; counts far above the others are cut off."""
     totals = [run.count.total for run in runs] or [1]
     return max(1, min(max(totals), 4 * min(totals)))
 
@@ -117,7 +117,7 @@ def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
     for column in ("M", "A", "M+A"):
         table.add_column(column, justify="right")
     table.add_column("", no_wrap=True)
-    for column in ("ns a state", "deviation"):
+    for column in ("ns per state", "deviation"):
         table.add_column(column, justify="right")
     whole = _scale(runs)
     for run in runs:
@@ -163,12 +163,12 @@ small { color: #5b6b7b; }
 
 
 def escape(text: str) -> str:
-    """The text on a page: neither markup nor unprintable characters."""
+    """The text escaped for HTML, without unprintable characters."""
     return markup.escape(visible(text))
 
 
 def _page(arm: RobotModel, quantity: str, runs: list[Run], refused: list[str]) -> str:
-    """A page of its own, with no reference to anything outside."""
+    """A self-contained HTML page."""
     whole = _scale(runs)
     rows = "".join(
         f"<tr><td><b>{escape(run.name)}</b><br><small>{escape(run.source)}</small></td>"
@@ -188,10 +188,10 @@ def _page(arm: RobotModel, quantity: str, runs: list[Run], refused: list[str]) -
         "<table><tr><th>formulation</th><th class=number>M</th><th class=number>A</th>"
         '<th><span class="m">&emsp;</span> multiplications '
         '<span class="a">&emsp;</span> additions</th>'
-        "<th class=number>ns a state</th><th class=number>deviation</th></tr>"
+        "<th class=number>ns per state</th><th class=number>deviation</th></tr>"
         f"{rows}</table>{notes}"
         "<p><small>Symbolic inertias, drives off, minimal parameters; bars end at four times the "
-        "shortest; times of the compiled kernel on rows of states, one thread; deviations from the "
+        "shortest; times of the compiled kernel on batches, one thread; deviations from the "
         "definition.</small></p>"
         "</html>"
     )

@@ -8,7 +8,7 @@ from rich.progress import track
 from rich.table import Table
 
 from armlet.api import cheapest, trace
-from armlet.cli.arm import GeneralArm, RobotName, asked_arm
+from armlet.cli.arm import GeneralArm, RobotName, selected_arm
 from armlet.cli.published import show_published
 from armlet.cli.terminal import Terminal, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
@@ -19,14 +19,14 @@ from armlet.search import SearchResult
 
 WHAT = {
     "factors": "a b + a c = a (b + c)",
-    "cancel": "terms added and taken away again",
-    "constants": "constants put together",
+    "cancel": "terms that cancel",
+    "constants": "constants combined",
     "angles": "sines of sums of angles",
-    "turns": "constants and turns in another order",
+    "turns": "constants and rotations in another order",
     "squares": "sums and differences of squares",
     "sharing": "terms and factors that occur together",
 }
-"""What the passes of simplification do."""
+"""What each simplification pass does."""
 
 
 def count(
@@ -36,7 +36,7 @@ def count(
         list[str] | None, typer.Option(help="A quantity to count; all by default. Repeatable.")
     ] = None,
     numbers: Annotated[
-        bool, typer.Option("--numbers", help="Take the inertias as numbers, not as symbols.")
+        bool, typer.Option("--numbers", help="Use the inertias as numbers, not as symbols.")
     ] = False,
     drives: Annotated[
         bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
@@ -44,12 +44,12 @@ def count(
     minimize: Annotated[
         str,
         typer.Option(
-            help="What the cheapest program takes least of: operations, "
-            "multiplications, additions, or time, which needs --numbers."
+            help="What the search minimizes: operations, multiplications, additions, "
+            "or time, which needs --numbers."
         ),
     ] = "operations",
     published: Annotated[
-        bool, typer.Option("--published", help="Beside every total printed in the literature.")
+        bool, typer.Option("--published", help="Compare with the totals printed in the literature.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -57,9 +57,9 @@ def count(
 
     M is multiplications, A additions.
 
-    Geometry is taken as numbers and inertias as symbols, the rule of the published tables:
-    what is computed from constants alone is free. Of a quantity that is named, every step on the
-    way to the cheapest program is shown.
+    Geometry is numeric and inertias are symbolic, as in the published tables: operations on
+    constants alone are not counted. For a quantity that is named, every step of the search is
+    shown.
 
     Example: armlet count puma560 --quantity inverse_dynamics
 
@@ -70,7 +70,7 @@ def count(
             raise ArmletError("--published counts the arms of the literature: name no robot")
         show_published(quantity, as_json)
         return
-    arm = asked_arm(robot, general)
+    arm = selected_arm(robot, general)
     rigid = arm if drives else arm.without_drives()
     constants = {} if numbers else {"inertia": "symbolic"}
     for name in quantity or ():
@@ -136,7 +136,7 @@ def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult
 
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
-    """What was done to get the cheapest program, and what it gained."""
+    """The steps of the search for the cheapest program, and what each gained."""
     table = Table(
         title=f"the cheapest {quantity}", title_justify="left", box=None, header_style="bold",
         pad_edge=False,
@@ -176,7 +176,7 @@ def _plain(quantity: str, best: SearchResult) -> dict[str, Any]:
 
 
 def _moving(drives: bool) -> list[str]:
-    """The quantities that take operations; friction only where drives are kept."""
+    """The quantities to count; friction only if drives are included."""
     return [name for name in QUANTITIES if drives or name != "friction_torque"]
 
 

@@ -30,7 +30,7 @@ def demo(
     console.print()
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("quantity")
-    for column in ("all parameters", "minimal", "off the definition by"):
+    for column in ("all parameters", "minimal", "deviation from definition"):
         table.add_column(column, justify="right")
     names = [name for name in QUANTITIES if hasattr(definition, name)]
     for name in track(names, description="compiling", transient=True, console=console):
@@ -53,7 +53,7 @@ def demo(
     console.print(table)
     console.print()
     console.print(
-        "M multiplications, A additions: symbolic inertia, drives off but in friction. "
+        "M multiplications, A additions: symbolic inertia, drives off except for friction. "
         f"Checked at {STATES} random states, drives on.",
         style="dim",
     )

@@ -1,4 +1,4 @@
-"""How far a robot's quantities are off their definition."""
+"""The deviation of a robot's quantities from their definition."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from armlet.robot import RobotModel
 
 
 def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
-    """Arrays for the arguments of a quantity, always the same ones."""
+    """Random arrays for the arguments of a quantity, from a fixed seed."""
     rng = np.random.default_rng(0)
     return [rng.uniform(-2, 2, (count, robot.n)) for _ in QUANTITIES[quantity].arguments]
 
@@ -18,7 +18,7 @@ def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
 def deviation(robot: RobotModel, quantity: str, states: Sequence[Any], found: Any) -> float | None:
     """The largest difference from the definition, relative to the largest entry of the output.
 
-    None for a quantity that has no definition of its own.
+    None for a quantity without a definition.
     """
     define = getattr(definition, quantity, None)
     if define is None:

@@ -71,11 +71,11 @@ def generate(
 
 
 def _once(wanted: Sequence[str]) -> Sequence[str]:
-    """What is wanted: each under a name of its own, so that each is asked for once."""
+    """What is wanted: each under a name of its own, so that each is given once."""
     names = [re.split("[:=]", text)[0] for text in wanted]
     for name in names:
         if names.count(name) > 1:
-            raise ArmletError(f"{name} is asked for {names.count(name)} times: expected once")
+            raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
     return wanted
 
 
@@ -104,7 +104,7 @@ def _together(arm: RobotModel, name: str, quantities: Sequence[str], minimal: bo
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all files or, if one of them is somebody else's, none."""
+    """Write all files, or none if one would replace a file that armlet did not write."""
     paths = {folder / name: text for name, text in files.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -77,7 +77,7 @@ def _number(value: float) -> Text:
 
 
 def _frames(arm: RobotModel) -> Table:
-    """Canonical rows, angles in degrees; columns that are mostly zero only where they are not."""
+    """The canonical DH rows, angles in degrees; gamma, b and beta only if not all zero."""
     rows = arm.dh_table()
     keys = [
         key

@@ -39,9 +39,9 @@ TIMED = [
 ]  # fmt: skip
 """The quantities that are timed."""
 ROWS, MEMORY = 100_000, 400_000_000
-"""How many rows a batch has, and how many bytes at most."""
+"""Number of rows of a batch, and its largest size in bytes."""
 BUSY = 1.15
-"""Wall time over processor time of one thread, from which on the machine is busy."""
+"""The ratio of wall time to processor time of one thread above which the machine is busy."""
 RANGE = {"q": np.pi, "qd": 2.0, "qdd": 5.0, "tau": 5.0}
 DTYPES = ("float64", "float32")
 THREADS = (1, 2)
@@ -49,7 +49,7 @@ PACKAGES = ("armlet", "llvmlite", "numpy", "pin", "mujoco")
 
 
 def machine(rounds: int) -> dict[str, Any]:
-    """What the times were taken on and with."""
+    """The machine and the versions that the times were measured with."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -83,7 +83,7 @@ def _versions() -> dict[str, str]:
 def measured(
     arm: RobotModel, quantity: str, rounds: int, host: dict[str, Any], rivals: list[Rival]
 ) -> dict[str, Any]:
-    """All times of one quantity in seconds a state, those of rivals beside them."""
+    """All times of one quantity in seconds per state, with those of rivals."""
     kernels = {dtype: compile(arm, quantity, dtype=dtype) for dtype in DTYPES}
     program = kernels["float64"].program
     states = random_states(quantity, arm.n, rows(kernels["float64"]))
@@ -120,17 +120,17 @@ def random_states(quantity: str, n: int, count: int) -> list[Any]:
 
 
 def rows(kernel: Kernel) -> int:
-    """How many rows of states fit."""
+    """The number of states in a batch of bounded size."""
     program = kernel.program
     entries = sum(y.size for y in program.outputs) + sum(x.size for x in program.inputs.values())
     return int(min(ROWS, max(1, MEMORY // (8 * entries))))
 
 
 def first_call(arm: RobotModel, quantity: str, rounds: int) -> dict[str, float]:
-    """Seconds to trace, to compile for one state, and to compile for rows."""
+    """Seconds to trace, to compile for one state, and to compile for batches."""
     state = random_states(quantity, arm.n, 1)
     times = []
-    with nothing_kept():
+    with without_cache():
         for _ in range(rounds):
             marks = [time.process_time()]
             kernel = Kernel(trace(arm, quantity))
@@ -144,8 +144,8 @@ def first_call(arm: RobotModel, quantity: str, rounds: int) -> dict[str, float]:
 
 
 @contextmanager
-def nothing_kept() -> Iterator[None]:
-    """Compile as if for the first time."""
+def without_cache() -> Iterator[None]:
+    """Turn the cache off, so that everything is compiled again."""
     before = os.environ.get("ARMLET_CACHE")
     os.environ["ARMLET_CACHE"] = "off"
     try:
@@ -164,7 +164,7 @@ def batches(
     rivals: list[Rival],
     host: dict[str, Any],
 ) -> dict[str, Any]:
-    """Seconds a state in rows, results in given arrays, by element and threads."""
+    """Seconds per state of batches with out=, by dtype and threads."""
     found: dict[str, Any] = {"rows": len(states[0])}
     for dtype, kernel in kernels.items():
         given = [x.astype(dtype) for x in states]
@@ -183,10 +183,10 @@ def batches(
 def threaded(
     kernel: Kernel, quantity: str, given: list[Any], rounds: int, rivals: list[Rival]
 ) -> dict[str, Any]:
-    """One thread and two, how much faster two are, and how long it takes to write as much.
+    """The times of one thread and two, their ratio, and the time to write the results alone.
 
-    Of a machine that has more to do, which wall and processor time of one thread tell, the gain
-    by a second thread is not known.
+    On a busy machine, as judged by wall and processor time of one thread, the gain of a second
+    thread is not known.
     """
     out = kernel.evaluate(*given)
     count = len(given[0])
@@ -225,7 +225,7 @@ def _beside(times: dict[str, Spread]) -> dict[str, Any]:
 
 
 def difference(call: Timed, mine: Any) -> float | None:
-    """How far a rival's result is from armlet's, relative to its largest entry.
+    """The largest difference of a rival's result from armlet's, relative to the largest entry.
 
     Regressors are not compared: armlet's is for the minimal parameters, Pinocchio's for all.
     """

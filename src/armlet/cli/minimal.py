@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from armlet.api import minimal_parameters
-from armlet.cli.arm import GeneralArm, RobotName, asked_arm
+from armlet.cli.arm import GeneralArm, RobotName, selected_arm
 from armlet.cli.terminal import Terminal
 from armlet.minimal.closed_form import KINDS, SETS
 
@@ -15,27 +15,27 @@ from armlet.minimal.closed_form import KINDS, SETS
 def minimal(
     robot: RobotName = None,
     general: GeneralArm = None,
-    rotors: Annotated[bool, typer.Option("--rotors", help="Rotor inertias, too.")] = False,
-    friction: Annotated[bool, typer.Option("--friction", help="Friction, too.")] = False,
-    kind: Annotated[str, typer.Option(help=f"Whose set: {', '.join(KINDS)}, rank.")] = "lin",
-    of: Annotated[str, typer.Option(help=f"What shows it: {', '.join(SETS)}.")] = "torques",
+    rotors: Annotated[bool, typer.Option("--rotors", help="Include rotor inertias.")] = False,
+    friction: Annotated[bool, typer.Option("--friction", help="Include friction.")] = False,
+    kind: Annotated[str, typer.Option(help=f"The set: {', '.join(KINDS)}, rank.")] = "lin",
+    of: Annotated[str, typer.Option(help=f"What depends on it: {', '.join(SETS)}.")] = "torques",
     zero: Annotated[
         list[str] | None,
         typer.Option(help="A standard parameter that is zero, such as Jxy3. Repeatable."),
     ] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, a line each.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of a table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show the parameters that the torques of a robot depend on, and no more.
+    """Show the minimal inertial parameters of a robot: those that its torques depend on.
 
     Standard parameters are about the canonical frames of `armlet info`: inertia J about the
     origin, first moment c, mass m. The number is checked against the rank of the regressor.
 
-    With --of gravity, those that the torques against gravity depend on.
+    With --of gravity, those that gravity torques depend on.
 
     Example: armlet minimal puma560
     """
-    arm = asked_arm(robot, general)
+    arm = selected_arm(robot, general)
     found = minimal_parameters(arm, rotors, friction, kind, of, zero or ())
     if latex:
         print(found.latex())

@@ -57,9 +57,9 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
 
 
 def _scope(total: Total) -> str:
-    """What the total covers, in words."""
+    """The scope of the total, as text."""
     words = [
-        f"joint {total.slides} slides" if total.slides else "",
+        f"joint {total.slides} prismatic" if total.slides else "",
         "quarter turns" if total.twists == "quarter" else "",
         f"{total.given} given" if total.given else "",
         f"beyond {total.beyond.split()[0]}" if total.beyond else "",

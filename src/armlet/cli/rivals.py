@@ -1,4 +1,4 @@
-"""Other libraries, asked for the same quantities of the same arm from Python."""
+"""Other libraries that compute the same quantities of the same arm from Python."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,9 +14,9 @@ Array = np.ndarray[Any, Any]
 
 
 class Rival(NamedTuple):
-    """A library: by quantity, what to call for one state and for rows of them.
+    """A library: by quantity, the function to call for one state and for a batch.
 
-    A call takes the state after its own arguments; a batch takes threads=, rows and results.
+    A call takes the state after its own arguments; a batch takes threads=, inputs and results.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Rival(NamedTuple):
 
 
 def rivals(robot: RobotModel) -> tuple[list[Rival], list[str]]:
-    """Those that are installed and take the robot, and why the others are left out."""
+    """The installed libraries that support the robot, and why the others are left out."""
     found, skipped = [], []
     for name, make in {"Pinocchio": pinocchio, "MuJoCo": mujoco}.items():
         try:
@@ -67,7 +67,7 @@ def pinocchio(robot: RobotModel) -> Rival:
 
 
 def mujoco(robot: RobotModel) -> Rival:
-    """MuJoCo's stages, the fewest that give the quantity; limits and contacts off."""
+    """MuJoCo's stages, the fewest that compute the quantity; limits and contacts off."""
     mj = import_module("mujoco")
     model = mj.MjModel.from_xml_string(urdf_text(robot))
     model.opt.gravity[:] = np.asarray(robot.gravity, float)

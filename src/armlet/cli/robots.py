@@ -13,7 +13,7 @@ from armlet.models import about, catalogue, load
 def robots(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the arms that come with armlet.
+    """List the arms of the catalogue.
 
     Example: armlet robots
     """
@@ -34,4 +34,4 @@ def robots(
     console = Terminal()
     console.print(table)
     console.print()
-    console.print("Where the numbers come from: armlet info NAME", style="dim")
+    console.print("The source of the numbers: armlet info NAME", style="dim")

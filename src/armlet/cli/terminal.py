@@ -1,4 +1,4 @@
-"""What commands print on: text is shown as it is, never read as markup or sent as commands."""
+"""The console of commands: text is printed literally, never as markup or control sequences."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from armlet.errors import visible
 
 
 class Terminal(Console):
-    """A console for text of files: a string is plain, its control characters are visible.
+    """A console for text from files: strings are plain, their control characters escaped.
 
     Styles are given by `style=` and by `styled`, never inside a string.
     """
@@ -20,7 +20,7 @@ class Terminal(Console):
         )
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Every string that is printed, in a table or out of one, comes through here."""
+        """The text of a string; rich calls this for every string that it prints."""
         return super().render_str(visible(text), **options)
 
 

@@ -1,7 +1,7 @@
 """Programs as C, C++ and CUDA: the operations one by one, in the frame of a function.
 
-A function takes an array for each argument and for each result, matrices row by row. It reads
-before it writes, so that a result may take the place of an argument.
+A function takes one array per argument and per result, matrices row by row. It reads all arguments
+before it writes, so that a result may overwrite an argument.
 """
 
 import re
@@ -31,7 +31,7 @@ WIDTH = 96
 
 
 def identifier(name: str) -> str:
-    """A name that C, C++, CUDA, CMake and file systems take, made of any text."""
+    """A name that is valid in C, C++, CUDA, CMake and file systems, from any text."""
     word = re.sub("[^0-9A-Za-z]+", "_", name)[:LONGEST].strip("_")
     if not word[:1].isalpha():
         word = f"x_{word}".rstrip("_")
@@ -92,13 +92,13 @@ def body(code: Lowered, printer: Printer) -> list[str]:
 
 
 def prototype(code: Lowered, name: str, printer: Printer) -> str:
-    """The head of the function, an array an argument."""
+    """The head of the function, with one array per argument."""
     head = printer.language.head.format(name=name)
     return _call(head, [*printer.language.first, *_arrays(code, printer)])
 
 
 def comment(code: Lowered, notes: Sequence[str] = ()) -> str:
-    """The count on the first line, then what is to be said of the function."""
+    """A comment with the count on the first line, then shapes and notes."""
     shapes = [
         f"{name}: {' x '.join(map(str, shape))}"
         for name, shape in zip(_names(code), _shapes(code), strict=True)

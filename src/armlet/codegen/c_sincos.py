@@ -1,6 +1,6 @@
 """Sine and cosine as C: operation by operation what `sincos.py` prints for LLVM.
 
-A printed function that calls these gives the bits of a kernel, whatever the C library at hand.
+A printed function that calls these is bit-identical to a kernel with any C library.
 """
 
 from math import pi

@@ -1,9 +1,9 @@
-"""The way from a Python call to machine code, compiled with the kernel.
+"""The entry point from Python to machine code, compiled with the kernel.
 
-CPython calls `@entry` with its arguments in place (METH_FASTCALL | METH_KEYWORDS). If they are
-what the kernel takes, contiguous arrays of its dtype and of one state's shape, it reads them where
-they are, makes the result and runs `@one`; anything else goes to the Python function that it holds
-as self. Where results have names, self is a pair: that function, and the class of named tuples.
+CPython calls `@entry` with its fast-call convention (METH_FASTCALL | METH_KEYWORDS). If the
+arguments are contiguous arrays of the kernel's dtype and of one state's shape, it reads them in
+place, allocates the result and runs `@one`; all other calls go to the Python function stored as
+self. Where results have names, self is a pair: that function, and the class of the named tuples.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ SYMBOLS = {
     "PyType_GenericAlloc": "ptr (ptr, i64)",
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
 }
-"""What the entry uses of CPython and NumPy, found by name when the code is loaded."""
+"""The symbols of CPython and NumPy that the entry uses, resolved when the code is loaded."""
 
 
 def entry(code: Lowered, dtype: str) -> str:
@@ -86,7 +86,7 @@ def _field(out: str, array: str, offset: int, kind: str) -> list[str]:
 
 
 def _checked(k: int, shape: tuple[int, ...]) -> list[str]:
-    """Argument k is an array of the dtype and of that shape, contiguous; else the slow way."""
+    """Check that argument k is a contiguous array of dtype and shape, else take the slow path."""
     a = f"%a{k}"
     lines = [
         f"check{k}:",

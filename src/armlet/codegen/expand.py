@@ -1,7 +1,7 @@
-"""Sines of sums of angles, for machines: by products, where those of the parts are on hand anyway.
+"""Sines of sums of angles expanded into products where the sines of the parts are computed anyway.
 
-The count of a program has sines and cosines apart, so one of a sum is worth taking there. A machine
-takes far longer for it than for the two products and the sum that give the same.
+Counts list sines and cosines separately, so a sine of a sum saves operations there. A machine takes
+far longer for it than for the two products and the sum that give the same.
 """
 
 from functools import partial

@@ -39,7 +39,7 @@ STRIDED = TABLE | {
     "input": "const {T} {out} = {0}[{1} * stride];",
     "output": "{0}[{1} * stride] = {2};",
 }
-"""The same where entries of one state stand apart."""
+"""The same where the entries of one state are a stride apart."""
 FUSED = {
     "fma": "const {T} {out} = {fma}{f}({0}, {1}, {2});",
     "fms": "const {T} {out} = {fma}{f}({0}, {1}, {minus[2]});",
@@ -54,7 +54,7 @@ OWN_SINES = {
         name: f"const {{T}} {{out}} = (float)armlet_{name}((double){{0}});" for name in TRIGONOMETRY
     },
 }
-"""Sines and cosines by the functions printed along."""
+"""Sines and cosines by armlet's own functions, which are printed too."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ inline long double multiply_add(long double a, long double b, long double c)
         fuses=True,
         local="static __device__",
         kernel="""
-/* One state a thread: entry k of state i is at [k * count + i] of its array. */
+/* One thread per state: entry k of state i is at [k * count + i] of its array. */
 extern "C" __global__ {head}
 {{
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -138,7 +138,7 @@ extern "C" __global__ {head}
 
 @dataclass(frozen=True)
 class Printer:
-    """A language and what is chosen in it: the numbers, how sums take products, whose sines."""
+    """A language with its options: dtype, fused multiply-adds, and which sines are called."""
 
     language: Language
     dtype: str = "float64"

@@ -1,7 +1,7 @@
-"""Programs as LLVM IR: scalar code for one state, a state a lane for many.
+"""Programs as LLVM IR: scalar code for one state, one state per vector lane for batches.
 
-All sines and cosines of a program are taken together: in one state the angles of the joints fill
-the lanes of a vector, in a batch the states do.
+All sines and cosines of a program are computed together: for one state the angles of the joints
+fill the lanes of a vector, in a batch the states do.
 """
 
 import re
@@ -32,7 +32,7 @@ PACK = 8
 
 @dataclass(frozen=True)
 class Target:
-    """What the code is for: the element, how many go in a register, whether they fuse."""
+    """What code is compiled for: the dtype, lanes per register, and fused multiply-add or not."""
 
     dtype: str = "float64"
     lanes: int = 8
@@ -223,9 +223,9 @@ def _finite(x: float, dtype: str) -> float:
 def _function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
     """A function of these lines, the first of which is the label of its first block.
 
-    LLVM orders the instructions of a block in a time that grows with the square of their number,
-    so a long function is cut into blocks, which is not to be seen in its speed. Between two of
-    them stands a branch that LLVM does not know to be always taken: it would join them again.
+    LLVM schedules the instructions of a block in quadratic time, so a long function is cut into
+    blocks, which does not affect its speed. They are separated by branches that LLVM cannot prove
+    to be always taken, or it would join them again.
     """
     head = f"define void @{name}({', '.join(arguments)}) #0 {{"
     if len(lines) <= LONG:
@@ -294,8 +294,8 @@ def many_states(code: Lowered, target: Target) -> str:
     """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, one state per lane.
 
     Rows are read as vectors and transposed in registers. There must be at least as many as lanes:
-    if the last vector is not full, it begins with rows that have been computed before. What is
-    given once has no rows; what depends on it alone is computed before the loop.
+    if the last vector is not full, it starts with rows that were computed before. Inputs given
+    once have no rows; what depends on them alone is computed before the loop.
     """
     inputs, outputs = arguments_of(code)
     pointers = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
@@ -336,7 +336,7 @@ def many_states(code: Lowered, target: Target) -> str:
 def _before_the_loop(
     code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
 ) -> None:
-    """Compute what depends on inputs given once, and leave at %kept what the loop reads of it."""
+    """Compute what depends on inputs given once, and store at %kept what the loop reads."""
     kept, F = code.kept, target.element
     lines.append(f"%kept = alloca [{max(1, len(kept))} x {F}], align 64")
     loaded: Loaded = {}

@@ -1,4 +1,4 @@
-"""Programs made ready for machines: the one list of operations that every target prints."""
+"""Lowering: the list of operations of a program that every target prints."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ class Output(NamedTuple):
 class Lowered:
     """A program as the operations that a machine does, in their order.
 
-    Sines of sums of angles are products of those of the parts, products are fused with the sums
-    that take them, and the sines and cosines that can be taken at the same time stand together,
-    those of one angle side by side. C, CUDA and LLVM print these operations in this order, so that
-    all of them round alike.
+    Sines of sums of angles are expanded into products, products are fused with the sums that use
+    them, and sines and cosines that can be computed at the same time are adjacent, those of one
+    angle side by side. C, CUDA and LLVM print these operations in this order, so that all of them
+    round alike.
 
     Attributes
     ----------

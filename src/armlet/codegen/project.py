@@ -1,4 +1,4 @@
-"""A folder that builds and tests itself: a target is a table of files, each a form to fill in."""
+"""Generated projects with their own build and test: a table of file templates per target."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ MARK = "Written by armlet"
 
 BANNER = """\
 /* @mark
- * Dynamics of @robot. Joints in the order of q, R turning and P sliding:
+ * Dynamics of @robot. Joints in the order of q, R revolute and P prismatic:
  * @order.
  * Units are SI. Matrices are stored row by row. Arguments are read before results are written, so
- * that a result may take the place of an argument.
+ * that a result may overwrite an argument.
  */
 """
 HEADER = """\
@@ -109,8 +109,8 @@ README = """\
 @functions
 
 Units are SI. Matrices are stored row by row. Arguments are read before results are written, so that
-a result may take the place of an argument. Gravity is (@gravity) in base axes. Rotor inertias are
-taken into account; friction is in `friction_torque` alone. The robot's numbers are from: @origin.
+a result may overwrite an argument. Gravity is (@gravity) in base axes. Rotor inertias are
+included; friction is in `friction_torque` alone. The robot's numbers are from: @origin.
 
 | entry of q | joint | kind |
 |---:|---|---|
@@ -136,7 +136,7 @@ ABOUT = {
     "c": "C99 in @T, without allocation, globals or libraries beyond libm." + BUILD,
     "cpp": "C++11 templates over the type of numbers, in one header." + BUILD,
     "cuda": """\
-CUDA in @T: a device function for one state, and a kernel that does one state a thread. A kernel
+CUDA in @T: a device function for one state, and a kernel with one thread per state. A kernel
 takes the number of states and then device pointers; entry k of state i is at `[k * count + i]`.
 
     nvcc -O3 -c @library.cu

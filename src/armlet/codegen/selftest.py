@@ -1,4 +1,4 @@
-"""A test program for printed functions: random states, and reference values to meet there."""
+"""A test program for printed functions: random states, and reference values at these."""
 
 from collections.abc import Mapping
 from textwrap import wrap
@@ -82,7 +82,7 @@ def test_words(programs: Mapping[str, Program], dtype: str) -> dict[str, str]:
 
 
 def random_states(programs: Mapping[str, Program]) -> dict[str, Array]:
-    """A row a state for every argument; short numbers, the same in either type."""
+    """One row per state for every argument; short numbers, exact in either dtype."""
     rng = np.random.default_rng(0)
     inputs = {name: x for program in programs.values() for name, x in program.inputs.items()}
     return {name: rng.integers(-128, 129, (STATES, *x.shape)) / 64 for name, x in inputs.items()}

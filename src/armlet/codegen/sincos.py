@@ -1,9 +1,8 @@
 """Sine and cosine of a vector, as LLVM IR: range reduction and polynomials, at most 2 ulp.
 
 Valid up to |x| = 1e5. A multiple k of a quarter turn is taken off in three parts, the polynomials
-are those of fdlibm on [-π/4, π/4], and the quadrant k mod 4 says which of the two is which and
-with what sign. Beyond 1e5, and for what is not a number, the C library is asked, lane by lane, so
-that no lane's bits depend on its neighbours'.
+are those of fdlibm on [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. Beyond
+1e5, and for NaN, the C library is called lane by lane, so that no lane depends on its neighbours.
 """
 
 import struct

@@ -7,7 +7,7 @@ other.
 
 
 def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str]) -> list[str]:
-    """The columns of the rows from %i on, a vector each."""
+    """The columns of the rows from %i on, one vector per column."""
     V = f"<{lanes} x {element}>"
     columns: list[str] = []
     for start in range(0, size, lanes):
@@ -31,7 +31,7 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
 def store_columns(
     name: str, columns: list[str], element: str, lanes: int, lines: list[str]
 ) -> None:
-    """Write columns, a vector each, to the rows from %i on, which lie one after the other.
+    """Write columns, one vector each, to the rows from %i on, which are contiguous.
 
     So many rows are as many full vectors as there are columns: each is shuffled together from
     the rows that it covers a part of.

@@ -1,7 +1,7 @@
 """Every quantity from its definition: slow, obvious, never optimised.
 
-What the formulations are held against. All vectors are in the axes of the canonical base,
-positions from its origin; bodies are placed by products of 4x4 matrices.
+The reference for all formulations. All vectors are in the axes of the canonical base, positions
+from its origin; bodies are placed by products of 4x4 matrices.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ STEP = 2.0**-200
 
 
 def homogeneous(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
-    """A turn about a coordinate axis and a slide along it, as a 4x4 matrix."""
+    """A rotation about a coordinate axis and a translation along it, as a 4x4 matrix."""
     c, s = cos_sin(angle)
     T = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=object)
     i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -81,7 +81,7 @@ def ancestors(robot: RobotModel, i: int) -> Iterator[int]:
 def inverse_dynamics(
     robot: RobotModel, q: State, qd: State, qdd: State, wrench: Vector | None = None
 ) -> Vector:
-    """d'Alembert: each joint bears, along its axis, the inertial forces of all it carries."""
+    """Joint torques by d'Alembert: the inertial forces of all that a joint carries, on its axis."""
     T, w, wd, _, vd = motion(robot, q, qd, qdd, -robot.g)
     tau: list[Scalar] = [drive.rotor_inertia * qdd[i] for i, drive in enumerate(robot.drives)]
     for k, m, c, J in bodies(robot, T):
@@ -129,7 +129,7 @@ def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vect
 def linearization(
     robot: RobotModel, q: State, qd: State, qdd: State
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """By complex steps: the imaginary part of τ(x + i h) is h ∂τ/∂x to all digits."""
+    """H, V and P by complex steps: the imaginary part of τ(x + i h) is h ∂τ/∂x to all digits."""
     state = [list(q), list(qd), list(qdd)]
 
     def derivative(part: int, k: int) -> Vector:
@@ -147,7 +147,7 @@ def linearization(
 def forward_linearization(
     robot: RobotModel, q: State, qd: State, tau: State
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """What keeps the torques while q or q̇ moves, or makes them move by one."""
+    """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ, from the derivatives of the torques."""
     H, V, P = linearization(robot, q, qd, forward_dynamics(robot, q, qd, tau))
     return solved(H, -P), solved(H, -V), solved(H, np.eye(robot.n, dtype=int))
 
@@ -187,7 +187,7 @@ def forward_kinematics(robot: RobotModel, q: State, frame: str | None = None) ->
 
 
 def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
-    """Column by column: what the frame does at unit speed of one joint."""
+    """The Jacobian column by column: the velocity of the frame at unit speed of one joint."""
     T, R_file = body_poses(robot, q), base_in_file(robot)[:3, :3]
     body, pose = robot.frame(frame)
     tip = (T[body] @ frame_matrix(pose))[:3, 3]

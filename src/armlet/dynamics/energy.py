@@ -76,7 +76,7 @@ def potential_energy(robot: RobotModel, q: Vector) -> Scalar:
 def energy_regressor(
     robot: RobotModel, q: Vector, qd: Vector, parameters: str = "minimal", rotors: bool = False
 ) -> Matrix:
-    """Y(q, q̇) of two rows with (T, U) = Y φ: column k is the energy of a body of the one φₖ.
+    """Y(q, q̇) of two rows with (T, U) = Y φ: column k is the energy for a unit parameter φₖ.
 
     A body of mass m, first moment c and inertia J on frame i, whose origin is at o in the base,
     that of the file's base at o₀, has
@@ -88,13 +88,13 @@ def energy_regressor(
 
     Minimal parameters φ' = Λ φ are as good for T, and for U up to a constant. For φ and Λ⁻ φ' make
     the same torques in all states; so they have the same H, the derivative of the torques by q̈, and
-    T = ½ q̇ᵀ H q̇; and the same torques at rest, the derivative of U by q. That is so whichever rules
-    made the set.
+    T = ½ q̇ᵀ H q̇; and the same torques at rest, the derivative of U by q. This holds for every
+    minimal set.
 
-    The constant is the potential of what arrives at the base, and nothing else. A mass on the axis
-    of a turn is as high on the parent as on the body. What a slide sends over is as high but for
-    m̂ q along the slide, which is what the column of m̂ adds. kx and ky that are left out where
-    δ = 0 are level, as gravity is along z.
+    The constant is the potential of the mass lumped on the base. A mass on the axis of a revolute
+    joint has the same height on the parent as on the body. What is lumped over a prismatic joint
+    differs in height by m̂ q along the axis, which the column of m̂ adds. kx and ky that are left
+    out where δ = 0 stay at one height, as gravity is along z.
     """
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)
@@ -125,5 +125,5 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
 
 
 def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
-    """What parameters make, given what a unit of each makes."""
+    """The sum of parameters times the energy of a unit of each."""
     return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))

@@ -1,5 +1,6 @@
 """Formulations, and the table of them that a decorator beside each function fills."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -38,10 +39,21 @@ class Formulation:
     traced: bool = False
     """Whether it needs scalars that know their derivatives."""
     given: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """The same function with something already computed, keyed by what that is: some published
-    counts are of that. Of the rigid bodies alone: no rotors."""
+    """The same function given an intermediate result, keyed by its name: some published counts
+    start from there. For the rigid bodies alone, without rotors."""
     rank: int = UNRANKED
-    """Its place in the table of its quantity; the first is the default."""
+    """Its place in the table of its quantity, which decides between equal counts."""
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it comes with armlet; the search for the cheapest program leaves others out."""
+        return self.function.__module__.partition(".")[0] == "armlet"
+
+    @property
+    def power(self) -> int:
+        """The power of n in its growth."""
+        found = re.match(r"n\^(\d+)", self.growth)
+        return int(found[1]) if found else 1
 
     def check(self, robot: RobotModel) -> None:
         """Raise if the formulation does not hold for the robot."""
@@ -96,8 +108,8 @@ def formulation(
     name : str, optional
         By default that of the function.
     own_rotors : bool
-        Rotor inertia is added to what the function returns: it sees a robot without. Say True if
-        the function adds it by itself.
+        Rotor inertia is added to the result of the function, which gets a robot without it. True if
+        the function includes it by itself.
     **declared
         What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given` and
         `rank`, as in `armlet.Formulation`.
@@ -167,29 +179,29 @@ def with_rotors(quantity: str, function: Function) -> Function:
     return cast(Function, complete)
 
 
-def torques_of_rotors(
+def torques_with_rotors(
     rotors: Sequence[Scalar], tau: Sequence[Scalar], q: Vector, qd: Vector, qdd: Vector, *_: Any
 ) -> list[Scalar]:
     """τᵢ + (rotor inertia) q̈ᵢ."""
     return [t + rotor * x for t, rotor, x in zip(tau, rotors, qdd, strict=True)]
 
 
-def inertia_of_rotors(rotors: Sequence[Scalar], H: Matrix, q: Vector) -> Matrix:
+def inertia_with_rotors(rotors: Sequence[Scalar], H: Matrix, q: Vector) -> Matrix:
     """H with the rotor inertias added to its diagonal."""
     return H + np.diag(np.array(rotors, dtype=object))
 
 
-def slopes_of_rotors(
+def derivatives_with_rotors(
     rotors: Sequence[Scalar], derivatives: tuple[Matrix, Matrix, Matrix], q: Vector, *rates: Vector
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """H, V and P, of which H has the rotors."""
+    """H, V and P, with the rotor inertias added to H."""
     H, V, P = derivatives
-    return inertia_of_rotors(rotors, H, q), V, P
+    return inertia_with_rotors(rotors, H, q), V, P
 
 
 ROTORS: dict[str, Callable[..., Any]] = {
-    "inverse_dynamics": torques_of_rotors,
-    "inertia_matrix": inertia_of_rotors,
-    "linearization": slopes_of_rotors,
+    "inverse_dynamics": torques_with_rotors,
+    "inertia_matrix": inertia_with_rotors,
+    "linearization": derivatives_with_rotors,
 }
-"""What rotor inertia adds to a quantity; others are made of these, or have no rotors."""
+"""How rotor inertia is added to a quantity; others build on these, or do not depend on it."""

@@ -15,7 +15,7 @@ from armlet.scalar import Scalar, Vector, sign
 def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
 
-    It is what the drive spends on friction, to be added to the inverse dynamics.
+    It is to be added to the inverse dynamics.
     """
     return [
         drive.viscous * qd[i] + drive.coulomb * sign(qd[i]) + drive.offset

@@ -1,34 +1,34 @@
-"""What can be computed of an arm."""
+"""The quantities that can be computed for a robot."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something to compute of an arm."""
+    """A quantity of a robot: what it depends on and which options it takes."""
 
     about: str
     arguments: tuple[str, ...]
-    """The parts of the state it depends on, in order."""
+    """The arguments of the state it depends on, in order."""
     reads: tuple[str, ...] = ("geometry", "inertia", "gravity", "drive")
     """The groups of constants it depends on."""
     minimal: bool = False
     """Whether it is the same for minimal inertial parameters."""
     options: tuple[str, ...] = ()
-    """What else may be given: the wrench on the tool, the name of a frame or of a formulation."""
+    """Further options: the wrench on the tool, the name of a frame or of a formulation."""
     inverts: str = ""
-    """The quantity whose inverse it takes, and which may be singular."""
+    """The quantity that it inverts, which may be singular."""
     results: tuple[str, ...] = ()
     """What its results are called, if it has several."""
 
 
 QUANTITIES = {
     "inverse_dynamics": Quantity(
-        "Torques that make the joints accelerate by qdd: M(q) qdd + b(q, qd).",
+        "Joint torques for given accelerations qdd: H(q) qdd + b(q, qd).",
         ("q", "qd", "qdd"), minimal=True, options=("wrench",),
     ),
     "inertia_matrix": Quantity(
-        "The joint-space inertia matrix M(q), rotor inertias on its diagonal.",
+        "The joint-space inertia matrix H(q), with rotor inertias on its diagonal.",
         ("q",), ("geometry", "inertia", "drive"), minimal=True,
     ),
     "inverse_inertia_matrix": Quantity(
@@ -41,49 +41,49 @@ QUANTITIES = {
         ("q", "qd"), ("geometry", "inertia", "gravity"), minimal=True,
     ),
     "gravity_torque": Quantity(
-        "Torques that hold the arm still against gravity, g(q).",
+        "Gravity torques g(q): the torques that hold the arm still.",
         ("q",), ("geometry", "inertia", "gravity"), minimal=True,
     ),
     "coriolis_matrix": Quantity(
-        "A matrix C(q, qd) with b = C qd + g, such that dM/dt - 2 C is skew.",
+        "The Coriolis matrix C(q, qd): b = C qd + g, and dH/dt - 2 C is skew.",
         ("q", "qd"), ("geometry", "inertia"), minimal=True,
     ),
     "forward_dynamics": Quantity(
-        "Accelerations of the joints under torques tau: M(q)^-1 (tau - b(q, qd)).",
+        "Joint accelerations under torques tau: H(q)^-1 (tau - b(q, qd)).",
         ("q", "qd", "tau"), minimal=True, options=("inertia_matrix", "bias"),
         inverts="inertia_matrix",
     ),
     "linearization": Quantity(
-        "The derivatives of the torques, a triple: by qdd (H), by qd (V) and by q (P).",
+        "Derivatives of the torques by qdd (H), qd (V) and q (P).",
         ("q", "qd", "qdd"), minimal=True, options=("inverse_dynamics",),
         results=("by_qdd", "by_qd", "by_q"),
     ),
     "forward_linearization": Quantity(
-        "The derivatives of the accelerations under torques tau, a triple: by q, by qd and by tau.",
+        "Derivatives of the accelerations under torques tau by q, qd and tau.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix",
         results=("by_q", "by_qd", "by_tau"),
     ),
     "state_space": Quantity(
-        "A and B of the linearised motion, dx/dt = A x + B dtau, where x is (dq, dqd): a pair.",
+        "Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix",
         results=("A", "B"),
     ),
     "cartesian_model": Quantity(
-        "D, C and G of the wrench on a frame that moves the arm, D a + C + G at acceleration a.",
+        "Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.",
         ("q", "qd"), minimal=True, options=("frame", "inertia_matrix", "bias"),
         inverts="jacobian",
         results=("D", "C", "G"),
     ),
     "cartesian_linearization": Quantity(
-        "Derivatives of the torques by a frame's acceleration, velocity, small motion: a triple.",
+        "Derivatives of the torques by acceleration, velocity and displacement of a frame.",
         ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
         inverts="jacobian",
         results=("by_acceleration", "by_velocity", "by_motion"),
     ),
     "friction_torque": Quantity(
-        "Viscous, Coulomb and constant friction of the drives.", ("qd",), ("drive",)
+        "Friction torques of the drives: viscous, Coulomb and constant.", ("qd",), ("drive",)
     ),
     "forward_kinematics": Quantity(
         "The pose of a frame (by default the tool) in the base: a 4x4 homogeneous matrix.",
@@ -125,19 +125,19 @@ QUANTITIES = {
         ("q", "qd"), ("geometry", "inertia"),
     ),
     "energy": Quantity(
-        "Kinetic and potential energy, a pair.", ("q", "qd"), results=("kinetic", "potential")
+        "Kinetic and potential energy.", ("q", "qd"), results=("kinetic", "potential")
     ),
     "regressor": Quantity(
-        "The matrix Y(q, qd, qdd) with torques Y phi, phi the minimal parameters (or all).",
+        "The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.",
         ("q", "qd", "qdd"), ("geometry", "gravity"),
         options=("parameters", "rotors", "friction"),
     ),
     "gravity_regressor": Quantity(
-        "The matrix Y(q) with holding torques Y phi, phi the minimal parameters (or all).",
+        "The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.",
         ("q",), ("geometry", "gravity"), options=("parameters",),
     ),
     "energy_regressor": Quantity(
-        "The matrix Y(q, qd) with kinetic and potential energy Y phi, but for a constant.",
+        "The energy regressor Y(q, qd): kinetic and potential energy are Y phi, up to a constant.",
         ("q", "qd"), ("geometry", "gravity"), options=("parameters", "rotors"),
     ),
 }  # fmt: skip

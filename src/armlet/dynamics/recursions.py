@@ -18,9 +18,9 @@ Pair = tuple[Vector, Vector]
 
 
 def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
-    """The twist of joint i at given rates of all joints: the sum of its unit twists, each so fast.
+    """The twist of joint i at given rates of all joints: the sum of its unit twists times rates.
 
-    Of velocities it is what the joint adds to the motion of its body, in the body's axes.
+    For velocities it is what the joint adds to the motion of its body, in the body's axes.
     """
     w, v = ZERO, ZERO
     for twist, x in zip(robot.twists[i], rate[robot.v_of[i]], strict=True):
@@ -87,8 +87,8 @@ class Turning(NamedTuple):
 def turning(w: Vector, wd: Vector, around: Scalar | None = None) -> Turning:
     """The products of ω that a body needs, in 2M 5A beside ωx ωy, ωx ωz and ωy ωz.
 
-    The sum `around` = ωx² + ωy² is the same before and after a turn about z, so it may be on hand
-    from the parent; then ωy² is not needed:
+    The sum `around` = ωx² + ωy² is invariant under a rotation about z, so the parent may have
+    computed it already; then ωy² is not needed:
 
         ωz² + ωx²,  ωz² - ωx²
         ωy² - ωz² = around - (ωz² + ωx²)

@@ -34,20 +34,20 @@ def regressor(
     rotors: bool = False,
     friction: bool = False,
 ) -> Matrix:
-    """Y(q, q̇, q̈) with τ = Y φ: column k is what a body of the one parameter φₖ asks of the joints.
+    """Y(q, q̇, q̈) with τ = Y φ: column k is the joint torques for a unit parameter φₖ.
 
     The motion is that of `newton_euler`: ω, ω̇ and the acceleration a of each origin, gravity in
     it. A body of mass m, first moment c and inertia J on frame i needs, about its origin,
 
         f = m a + Ω c,   t = J ω̇ + ω × J ω + c × a
 
-    of which each of the ten parameters has its share. Carried inwards, it asks of every joint of
-    unit twist (w, v) on the way to the base
+    to which each of the ten parameters contributes. Carried inwards, it adds to the torque of every
+    joint of unit twist (w, v) on the path to the base
 
         w · t + v · f
 
-    and of the others nothing. The standard parameters are those of `robot.phi` in a row. The
-    minimal ones are those of `armlet.minimal_parameters`: φ' = Λ φ, and Y' = Y Λ⁻ for the right
+    and nothing to that of the others. The standard parameters are those of `robot.phi`, flattened.
+    The minimal ones are those of `armlet.minimal_parameters`: φ' = Λ φ, and Y' = Y Λ⁻ for the right
     inverse Λ⁻ whose columns are bodies on one or two frames. Rotors add q̈ᵢ to row i, friction
     q̇ᵢ, sign(q̇ᵢ) and 1, each for its own parameter.
     """
@@ -146,7 +146,7 @@ def any_of(row: Sequence[Scalar]) -> bool:
 
 
 def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:
-    """What wrenches on bodies of one path ask of the joints."""
+    """The joint torques for wrenches on bodies of one path."""
     asked: list[Scalar] = [0] * robot.n
     i = max(wrench)
     f, t = ZERO, ZERO
@@ -162,7 +162,7 @@ def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Wrench
 def drive_columns(
     n: int, qd: Vector, qdd: Vector, rotors: bool, friction: bool
 ) -> list[list[Scalar]]:
-    """What one unit of each drive parameter asks of the joints."""
+    """The joint torques for one unit of each drive parameter."""
     kinds = [qdd] if rotors else []
     if friction:
         kinds += [qd, [sign(x) for x in qd], [1] * n]

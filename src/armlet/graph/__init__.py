@@ -4,7 +4,7 @@ from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced
 from armlet.graph.inputs import Input
 from armlet.graph.loop import Loop
-from armlet.graph.program import PRINTERS, Program, traced
+from armlet.graph.program import PRINTERS, Program, compact, traced
 from armlet.graph.simplify import ORDER, simplified
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Loop",
     "Program",
     "Traced",
+    "compact",
     "simplified",
     "traced",
 ]

@@ -1,8 +1,8 @@
 """Counting operations as the literature does.
 
 Multiplications and divisions are M, additions and subtractions are A; a negation is free, and so
-is whatever is computed from constants alone, since it is done off-line. Two times a variable is a
-multiplication. Sines, cosines and the rest are listed apart.
+are operations on constants alone, which are done off-line. Two times a variable is a
+multiplication. Sines, cosines and the rest are listed separately.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ class Count:
         return self.M + self.A
 
     def cost(self, weight: Mapping[str, float]) -> float:
-        """The sum of all operations, each by its weight; what has none counts nothing."""
+        """The weighted sum of all operations; those without a weight count as zero."""
         others = sum(times * weight.get(name, 0) for name, times in self.functions)
         return self.M * weight["mul"] + self.A * weight["add"] + others
 

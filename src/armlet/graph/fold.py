@@ -1,6 +1,6 @@
-"""Operations that need not be done, and signs that need not be carried along.
+"""Folding of trivial operations, and of signs.
 
-Each rule reads as the identity it states. Signs are drawn outwards, since a negation is free and
+Each rule reads as the identity it states. Signs are moved outwards, since a negation is free and
 `a b` and `-a b` then share their product.
 """
 

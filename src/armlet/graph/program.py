@@ -19,7 +19,7 @@ from armlet.graph.results import Names, collected
 
 TERMS = 24
 NUMBERS = (int, float, np.integer)
-"""What stands in the place of a traced scalar where nothing is left to compute."""
+"""The types of constant entries, which stand in place of traced scalars."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,7 @@ class Program:
         return [value[y.index] if type(y) is Traced else y for y in flat]
 
     def count(self) -> Count:
-        """How many multiplications and additions it takes, by the rule of the published counts."""
+        """The number of multiplications and additions, counted as in the literature."""
         return counted(self)
 
     def derivative(self, wrt: str, mode: str = "forward") -> "Program":
@@ -130,7 +130,7 @@ class Program:
         Returns
         -------
         callable
-            Takes the inputs in order, gives the output, or the tuple of outputs. Those of JAX and
+            Takes the inputs in order, returns the output or the tuple of outputs. Those of JAX and
             PyTorch can be differentiated, mapped and, in JAX, compiled.
 
         Examples
@@ -178,11 +178,11 @@ class Program:
         Parameters
         ----------
         target : {"c", "cpp", "cuda"}
-            A C99 function; a C++ template; a CUDA device function and a kernel, one state a thread.
+            A C99 function; a C++ template; a CUDA device function and kernel, one thread per state.
         name : str, optional
-            What the function is called, made an identifier; by default what the program computes.
+            The name of the function, made an identifier; by default that of the program.
         dtype : {"float64", "float32"}
-            What it computes in; a template leaves that open.
+            The type of numbers; a C++ template takes any.
         fused : bool, optional
             Whether a product and the sum that takes it are one call of `fma`, rounded once, as in
             a kernel, or `a * b + c`, which a compiler may still fuse. By default so for CUDA, where
@@ -190,9 +190,9 @@ class Program:
             processors without that instruction, and for compilers that are not told of it (gcc:
             `-mfma`).
         sines : {"library", "armlet"}
-            Whose sines and cosines are called: those of libm, or armlet's own, printed along. With
-            them and fused products a function gives the bits of the kernel (gcc:
-            `-ffp-contract=off`).
+            Which sines and cosines are called: those of libm, or armlet's own, which are printed
+            too. With these and fused products, results are bit-identical to those of the kernel
+            (gcc: `-ffp-contract=off`).
 
         Returns
         -------
@@ -349,6 +349,15 @@ def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
         objects([renewed(value, y) for y in output.flat], output.shape) for output in old.outputs
     ]
     return program(old.name, old.inputs, outputs, old.single, old.names)
+
+
+def compact(old: Program) -> Program:
+    """The same program in a graph of its own, which has nothing else: nodes count from zero."""
+    graph = Graph()
+    value: dict[int, Any] = {}
+    for i, op, args in old.nodes:
+        value[i] = graph.node(op, tuple(renewed(value, a) for a in args))
+    return rebuilt(old, value)
 
 
 def traced(

@@ -1,4 +1,4 @@
-"""What may be rewritten: a table of identities a pass, each read from left to right.
+"""The rewriting rules: one table of identities per pass, each applied from left to right.
 
 Letters are any scalars; k, l and m are constants, numbers or names: what is computed from these
 alone is off-line. A sum of two terms is looked for among all terms of a sum, and every rule also

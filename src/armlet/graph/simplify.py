@@ -67,7 +67,7 @@ def simplified(
 def eager(old: Program) -> Program:
     """The program with each operation right after the last of its operands.
 
-    Rewriting leaves sums where their last term was used; so much would be kept for so long that a
+    Rewriting leaves sums where their last term was used, which keeps so many values alive that a
     machine runs out of registers.
     """
     waits_for = {i: {a.index for a in args if isinstance(a, Traced)} for i, _, args in old.nodes}

@@ -31,9 +31,9 @@ class Total:
     n: tuple[int, ...]
     """Where it is printed."""
     formulation: str = ""
-    """The method here; empty for a method that is only cited, held against the cheapest."""
+    """armlet's formulation; empty for a method that is only cited, compared with the cheapest."""
     given: str = ""
-    """What is on hand."""
+    """The intermediate result that is given."""
     beyond: str = ""
     """The quantity and formulation that it comes on top of."""
     slides: int = 0
@@ -91,7 +91,7 @@ def _counted(total: Total, n: int) -> Count:
 def _program(
     quantity: str, name: str, arm: RobotModel, given: str, minimal: bool, options: str
 ) -> Program:
-    """The program of a formulation, whole or with something on hand."""
+    """The program of a formulation, whole or given an intermediate result."""
     chosen: dict[str, Any] = dict(pair.split("=") for pair in options.split())
     on_hand = FORMULATIONS[quantity][name].given
     if given not in on_hand:

@@ -16,7 +16,7 @@ Polynomial = tuple[Fraction, ...]
 
 
 def counts(quantity: str, name: str, ns: Sequence[int]) -> dict[int, Count]:
-    """The counts of a formulation on the general arm of n turning joints, all parameters.
+    """The counts of a formulation on the general arm of n revolute joints, all parameters.
 
     An n that it does not hold for is left out.
     """
@@ -74,6 +74,6 @@ def written(polynomial: Polynomial) -> str:
 
 
 def cheapest(quantity: str, n: int) -> str:
-    """The formulation with the fewest operations on the general arm of n turning joints."""
+    """The formulation with the fewest operations on the general arm of n revolute joints."""
     totals = {name: counts(quantity, name, [n])[n].total for name in FORMULATIONS[quantity]}
     return min(totals, key=totals.__getitem__)

@@ -1,6 +1,6 @@
-"""Minimal inertial parameters: what motion can show, and what it cannot."""
+"""Minimal inertial parameters: the combinations that torques depend on."""
 
-from armlet.minimal.closed_form import check_asked, closed_form
+from armlet.minimal.closed_form import check_options, closed_form
 from armlet.minimal.equivalence import equivalence
 from armlet.minimal.lumping import lumped
 from armlet.minimal.parameters import MinimalParameters, standard_names
@@ -9,7 +9,7 @@ from armlet.minimal.rank import by_rank, independent, rank
 __all__ = [
     "MinimalParameters",
     "by_rank",
-    "check_asked",
+    "check_options",
     "closed_form",
     "equivalence",
     "independent",

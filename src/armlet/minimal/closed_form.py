@@ -64,7 +64,7 @@ def terms_of(x: Any) -> Iterable[tuple[int, Scalar]]:
 
 
 def lin(joint: JointKind, context: JointContext, body: Body) -> Body:
-    """What goes over to the parent: of a prismatic joint, all of it (Lin 1994, section 3)."""
+    """The part lumped on the parent: on a prismatic joint, the whole body (Lin 1994, section 3)."""
     return body if joint.slides else axially_symmetric(body)
 
 
@@ -87,26 +87,27 @@ def closed_form(
 ) -> MinimalParameters:
     """The minimal parameters of a robot, by Theorem 5 of Lin 1994, on trees along each path.
 
-    From the tips inwards, body i takes over what the joints beyond it cannot tell from a part of
-    it. That makes the constant part m̂, k, U of composite body i, of which the torques show:
+    From the tips inwards, parameters of a child that act like those of body i are lumped on it.
+    This gives the constant part m̂, k, U of composite body i, of which the torques depend on:
 
-        joint i turns,  r <= i < s   Uzz; kx, ky if δ
-                        i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
-        joint i slides, always       m̂
-                        i > s        kx, ky, kz
-                        r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z, if σ
+        joint i revolute,  r <= i < s   Uzz; kx, ky if δ
+                           i >= s       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
+        joint i prismatic, always       m̂
+                           i > s        kx, ky, kz
+                           r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z, if σ
 
-    where r is the first joint on the way from the base that turns, s the first after it that
-    turns about another direction, and u the axis of r in frame i. δ is 0 where all joints up to i
-    are along one another and along gravity, and those that turn share one line; σ is 0 where the
-    slide is along u.
+    where r is the first revolute joint on the path from the base, s the first revolute joint after
+    it about another direction, and u the axis of r in frame i. δ is 0 where all joints up to i are
+    parallel to each other and to gravity, and the revolute ones are coaxial; σ is 0 where the
+    prismatic joint is along u.
 
     Without any gravity there is one exception: where all joints up to i >= s turn about axes
     through one point, kx and ky show only in Uxz and Uyz taken about that point.
 
-    A rotor's inertia adds to Uzz of a joint r, or of a joint s across it, and to m̂ of a slide that
-    neither weight nor another joint tells from it; elsewhere it is a parameter of its own.
-    Friction adds three a joint.
+    A rotor's inertia is lumped into Uzz of a joint r, or of a joint s perpendicular to it, and into
+    m̂ of a prismatic joint if neither weight nor another joint separates the two; elsewhere it is a
+    separate parameter.
+    Friction adds three per joint.
 
     The torques against gravity alone (Theorem 4) are the derivatives of the potential, to which
     body i adds -g · (first moment), with gravity g in frame i; so they show
@@ -119,7 +120,7 @@ def closed_form(
     has a part along z. The parameters are independent: of the bodies in a sum of them, the
     outermost is the only one to make a torque at its own joint.
     """
-    check_asked(of, rotors, friction)
+    check_options(of, rotors, friction)
     if kind not in KINDS:
         raise ArmletError(
             f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}, rank"
@@ -167,8 +168,8 @@ def _derived(
     return MinimalParameters(robot, kind, tuple(names), standard, Lam, back, of)
 
 
-def check_asked(of: str, rotors: bool, friction: bool) -> None:
-    """Raise if there is no set of what is asked."""
+def check_options(of: str, rotors: bool, friction: bool) -> None:
+    """Raise if there is no such set."""
     if of not in SETS:
         raise ArmletError(f"no minimal set is of {of!r}: expected one of {', '.join(SETS)}")
     if of == "gravity" and (rotors or friction):
@@ -228,7 +229,7 @@ def placed(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
 
 
 def shown(letter: str, context: JointContext) -> Iterator[Shown]:
-    """The parameters of body i that the torques show."""
+    """The parameters of body i that the torques depend on."""
     if letter == "P":
         yield one("m")
         if context.spatial:
@@ -256,7 +257,7 @@ def shown(letter: str, context: JointContext) -> Iterator[Shown]:
 
 
 def shown_at_rest(letter: str, context: JointContext) -> Iterator[Shown]:
-    """The parameters of body i that torques against gravity show."""
+    """The parameters of body i that gravity torques depend on."""
     if letter == "P" and not vanishes([v[2] for v in context.pulls], context.weight):
         yield one("m")
     elif letter == "R" and not all(along_z(v, context.weight) for v in context.pulls):

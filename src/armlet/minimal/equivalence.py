@@ -1,4 +1,4 @@
-"""When two sets say the same."""
+"""Equivalence of minimal sets."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ TOLERANCE = 1e-8
 
 
 def equivalence(a: MinimalParameters, b: MinimalParameters) -> np.ndarray[Any, Any]:
-    """The nonsingular matrix M between two minimal sets of a robot, φ'(b) = M φ'(a).
+    """The nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 
     Lin 1994, Corollary 6: two sets of one size are both minimal if and only if there is one.
 
@@ -20,8 +20,8 @@ def equivalence(a: MinimalParameters, b: MinimalParameters) -> np.ndarray[Any, A
     >>> import armlet
     >>> robot = armlet.load("stanford")
     >>> a, b = (armlet.minimal_parameters(robot, kind=k) for k in ("lin", "khalil_gautier"))
-    >>> M = armlet.equivalence(a, b)
-    >>> bool(abs(M @ a.values - b.values).max() < 1e-12)
+    >>> A = armlet.equivalence(a, b)
+    >>> bool(abs(A @ a.values - b.values).max() < 1e-12)
     True
     """
     if a.standard != b.standard:

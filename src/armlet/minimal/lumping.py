@@ -1,4 +1,4 @@
-"""What of a body its joint does not show goes over to the parent: the rules, and the rest."""
+"""Lumping of inertial parameters on the parent body where torques do not separate the two."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

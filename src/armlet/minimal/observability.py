@@ -1,4 +1,4 @@
-"""What the joints on the way to a body let its torques show: r, s, δ and σ of Lin 1994."""
+"""Which parameters of a body the torques depend on, by its path: r, s, δ and σ of Lin 1994."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class JointContext(NamedTuple):
     slides: tuple[Vector, ...] = ()
     """The axes of the joints before that slide."""
     stands_in: bool = False
-    """Whether Jzz (or m of a sliding joint) does what a rotor does, and nothing else."""
+    """Whether Jzz (or m of a prismatic joint) does what a rotor does, and nothing else."""
     reach: float = 1.0
     """The size of the arm, beside which lengths may count as zero."""
     weight: float = 1.0
@@ -49,7 +49,7 @@ class JointContext(NamedTuple):
 
 
 def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
-    """The place of every joint; with friction, a constant force may be its offset."""
+    """The context of every joint; with friction, a constant force may be its offset."""
     at_zero = robot.displacements([0] * robot.nq)
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
@@ -76,7 +76,7 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
 
 
 def slid(seen: JointContext, friction: bool) -> JointContext:
-    """A joint that slides."""
+    """The context after a prismatic joint."""
     straight = not seen.spatial and (seen.u is None or along_z(seen.u))
     alone = all(vanishes([axis[2]]) for axis in seen.slides)
     weightless = friction or vanishes([seen.g[2]], seen.weight)
@@ -88,7 +88,7 @@ def slid(seen: JointContext, friction: bool) -> JointContext:
 
 
 def turned(seen: JointContext) -> JointContext:
-    """A joint that turns."""
+    """The context after a revolute joint."""
     seen = seen._replace(pulls=swept(seen.pulls, seen.weight))
     if seen.u is None:
         return seen._replace(

@@ -19,7 +19,7 @@ LATEX = {"rotor_inertia": "I_{a%s}", "viscous": "f_{v%s}", "coulomb": "f_{c%s}",
 
 
 def standard_names(n: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:
-    """The standard parameters by name: ten a body, then what the drives have, joint by joint."""
+    """The names of the standard parameters: ten per body, then those of the drives."""
     drive = (ROTORS if rotors else ()) + (FRICTION if friction else ())
     return tuple(
         [f"{key}{i + 1}" for i in range(n) for key in PHI]
@@ -50,7 +50,7 @@ def as_array(entries: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MinimalParameters:
-    """A minimal set φ' = Λ φ: just what the torques of a robot, or its weight, depend on.
+    """A minimal set φ' = Λ φ of parameters that the torques of a robot, or its weight, depend on.
 
     Examples
     --------
@@ -66,11 +66,11 @@ class MinimalParameters:
     kind: str
     """Whose set it is: "lin", "khalil_gautier", or "rank" for one found numerically."""
     names: tuple[str, ...]
-    """A name each; a star says that more goes in than the standard parameter of that name."""
+    """One name per parameter; a star marks a combination of several standard parameters."""
     standard: tuple[str, ...]
-    """The names of the standard parameters φ: ten a body as in `robot.phi`, then the drives'."""
+    """The names of the standard parameters φ: ten per body as in `robot.phi`, then the drives'."""
     Lam: NDArray[Any]
-    """Λ, a row a parameter and a column a standard parameter."""
+    """Λ, with one row per minimal and one column per standard parameter."""
     back: NDArray[Any]
     """One of the right inverses of Λ, Λ @ back = 1: its columns are full sets of parameters."""
     of: str = "torques"
@@ -93,8 +93,8 @@ class MinimalParameters:
     def full(self, phi_min: ArrayLike) -> NDArray[Any]:
         """One full set of standard parameters with the given minimal ones: Λ full(φ') = φ'.
 
-        It is one of many and makes the same torques as all of them; its bodies may be such as
-        there are none, with masses of zero. Leading axes stay.
+        All such sets give the same torques. The bodies may be unphysical, with zero masses. Leading
+        axes are preserved.
         """
         given = np.asarray(phi_min)
         if given.shape[-1:] != (len(self),):
@@ -113,7 +113,7 @@ class MinimalParameters:
         return {x: k for x, k in zip(self.standard, row, strict=True) if not is_zero(k)}
 
     def latex(self) -> str:
-        """The set as LaTeX, a line a parameter, to stand in an align environment."""
+        """The set as LaTeX, one line per parameter, for an align environment."""
         sums = {x: written(self.terms(x), symbol, factor_in_latex, r"\,") for x in self.names}
         return " \\\\\n".join(f"{symbol(name)} &= {total}" for name, total in sums.items())
 

@@ -1,4 +1,4 @@
-"""Minimal parameters by rank: what a matrix of measured or random states shows."""
+"""Minimal parameters from the rank of a regressor at measured or random states."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -37,7 +37,7 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
 ) -> RobotModel:
-    """The robot of the catalogue or of a file; `armlet.load` has the arguments."""
+    """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
     lock = _checked_lock(lock)
     description = _read(robot, lock)
@@ -58,7 +58,7 @@ def _check_tolerance(tolerance: float) -> None:
 
 
 def _checked_lock(lock: Mapping[str, float] | None) -> dict[str, float]:
-    """The values of joints to lock, by their names."""
+    """The values of joints to lock, by joint name."""
     if lock is not None and not isinstance(lock, Mapping):
         raise ModelError(f"lock is {quoted(lock)}: expected a value for each joint, by its name")
     for name, value in (lock or {}).items():
@@ -71,7 +71,7 @@ def _checked_lock(lock: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def _as_float(value: Any) -> float:
-    """The number, or NaN for what is none."""
+    """The value as a float, or NaN if it is not a number."""
     try:
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
     except OverflowError:
@@ -101,7 +101,7 @@ def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
 
 
 def _existing(robot: str | Path) -> Path:
-    """The path of a file that is there; `os.path` takes names that are no path at all."""
+    """The path of an existing file; `os.path` also accepts strings that cannot be paths."""
     path = Path(robot)
     if os.path.isfile(path):
         return path
@@ -144,23 +144,23 @@ def from_dh(
     inertia: Sequence[tuple[float, Sequence[float], Any]] | None = None,
     name: str = "arm",
 ) -> RobotModel:
-    """A serial arm from DH parameters; `armlet.Robot.from_dh` has the arguments."""
+    """A serial arm from DH parameters; `armlet.Robot.from_dh` documents the arguments."""
     check_convention(convention, "from_dh")
     if not isinstance(name, str):
-        raise ModelError(f"name is {quoted(name)}: expected a text")
+        raise ModelError(f"name is {quoted(name)}: expected a string")
     rows = _entries(rows, "rows")
     if not rows:
-        raise ModelError("the DH table has no rows: expected one a joint")
+        raise ModelError("the DH table has no rows: expected one per joint")
     letters = "R" * len(rows) if joints is None else joints
     if not isinstance(letters, str) or len(letters) != len(rows) or set(letters) - {"R", "P"}:
         raise ModelError(
-            f"joints is {quoted(letters)}: expected {len(rows)} letters R and P, one a row"
+            f"joints is {quoted(letters)}: expected {len(rows)} letters R and P, one per row"
         )
     bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows)
     if inertia is not None:
         bodies = _entries(inertia, "inertia")
     if len(bodies) != len(rows):
-        raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one a row")
+        raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one per row")
     links, connections = [Link("base")], []
     for i, (row, letter, body) in enumerate(zip(rows, letters, bodies, strict=True), start=1):
         subject = f"row {i} of the DH table"
@@ -179,12 +179,12 @@ def from_dh(
 
 
 def _entries(table: Any, subject: str) -> list[Any]:
-    """The entries of a table, one a joint."""
+    """The entries of a table, one per joint."""
     try:
         return list(table)
     except TypeError:
         raise ModelError(
-            f"{subject} is {quoted(table)}: expected a sequence, one a joint"
+            f"{subject} is {quoted(table)}: expected a sequence, one entry per joint"
         ) from None
 
 
@@ -204,12 +204,12 @@ def _dh_link(name: str, body: Any, subject: str) -> Link:
 
 
 def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
-    """The robot with some joints fixed, each at a value; their bodies merge into those before."""
+    """The robot with some joints fixed at given values; their bodies merge into the parents."""
     return assembled(described(robot), _checked_lock(values))
 
 
 def subchain(robot: RobotModel, tip: str) -> RobotModel:
-    """The serial arm from the base to a frame, which becomes its tool, without other branches."""
+    """The serial arm from the base to a frame, which becomes the tool, without other branches."""
     kept = set(robot.path(robot.frame(tip).body))
     whole = described(robot)
     names = {robot.base_link, *(robot.links[i] for i in kept)}
@@ -222,7 +222,7 @@ def subchain(robot: RobotModel, tip: str) -> RobotModel:
 def to_urdf(robot: RobotModel, path: str | Path) -> None:
     """Write the robot as URDF, in the frames of the file it came from.
 
-    URDF holds no gravity: a robot under another than (0, 0, -9.81) needs it given again on loading.
+    URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading.
     """
     write(Path(path), urdf_text(robot))
 

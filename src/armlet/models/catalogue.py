@@ -1,4 +1,4 @@
-"""The arms that come with armlet, by name."""
+"""The arms included in armlet, by name."""
 
 import tomllib
 from functools import cache

@@ -15,7 +15,7 @@ CONVENTIONS = ("standard", "modified")
 
 
 def array(values: Any) -> Vector:
-    """The numbers as floats; texts are none, though NumPy takes those that read like one."""
+    """The numbers as floats; strings are refused, which NumPy would parse."""
     found = np.array(values)
     if found.dtype.kind in "SUc":
         raise TypeError("expected real numbers")
@@ -23,7 +23,7 @@ def array(values: Any) -> Vector:
 
 
 def checked_row(row: Any, subject: str) -> tuple[float, float, float, float]:
-    """A row (alpha, a, d, theta) in radians and metres."""
+    """The row (alpha, a, d, theta) in radians and metres, checked."""
     try:
         values = [float(x) for x in array(row)]
     except (TypeError, ValueError, OverflowError):
@@ -39,7 +39,7 @@ def checked_row(row: Any, subject: str) -> tuple[float, float, float, float]:
 
 
 def check_angles(angles: Mapping[str, float], subject: str) -> None:
-    """Refuse what are degrees by mistake."""
+    """Refuse angles that are degrees by mistake."""
     for name, angle in angles.items():
         if abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
@@ -60,7 +60,7 @@ def check_convention(convention: str, subject: str) -> None:
 def dh_connection(
     row: Sequence[float], convention: str, kind: str, name: str, parent: str, child: str
 ) -> Connection:
-    """The joint of a row: the child's frame is the row's own, q adds to theta or to d.
+    """The joint of a DH row; q adds to theta or to d.
 
     In the modified convention the frame is Rx(alpha) Tx(a) Rz(theta) Tz(d) and the joint's axis
     is its z. In the standard one it is Rz(theta) Tz(d) Tx(a) Rx(alpha) and the axis is the

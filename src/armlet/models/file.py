@@ -1,4 +1,4 @@
-"""The bytes of files: model files with a bound on how many, and files written whole."""
+"""Reading model files of bounded size, and writing files atomically."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from armlet.errors import ArmletError, ModelError, quoted, shown
 
 MAX_BYTES = 32 * 2**20
 MAX_PATH = 4096
-"""Longer paths name no file."""
+"""The longest path that can name a file."""
 
 
 def shown_path(path: Path) -> str:
@@ -18,7 +18,7 @@ def shown_path(path: Path) -> str:
 
 
 def contents(path: Path) -> bytes:
-    """All of a model file."""
+    """The bytes of a model file."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -36,7 +36,7 @@ def contents(path: Path) -> bytes:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a path that no file can be written to, before the work that makes its text."""
+    """Refuse a path that no file can be written to, before computing its content."""
     folder = path.absolute().parent
     if path.is_dir():
         raise unwritable(path, "this is a folder")
@@ -47,7 +47,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a path that cannot be a folder to write files in, before the work."""
+    """Refuse a path that cannot be a folder to write files in, before computing their content."""
     there = next(x for x in (path.absolute(), *path.absolute().parents) if os.path.lexists(x))
     if not there.is_dir():
         raise unwritable(path, f"{shown_path(there)} is no folder")
@@ -61,10 +61,10 @@ def unwritable(path: Path, reason: str | None) -> ArmletError:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all: what was there stays until the new text is on the disk.
+    """Write a file atomically: an existing file stays until the new text is on the disk.
 
-    A link stays a link, to the new text. What is no plain file (/dev/stdout, a pipe) and a file in
-    a folder that takes no other are written to as they are.
+    A link stays a link, to the new text. Special files (/dev/stdout, a pipe) and files in a folder
+    that is not writable are written in place.
     """
     try:
         data = text.encode("utf-8")

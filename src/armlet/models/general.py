@@ -1,4 +1,4 @@
-"""The general manipulator, the one the literature counts operations on."""
+"""The general manipulator, on which the literature counts operations."""
 
 from armlet.algebra import vector
 from armlet.errors import ModelError, quoted

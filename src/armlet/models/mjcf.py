@@ -1,4 +1,4 @@
-"""MJCF in."""
+"""Reading MJCF files."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ SHOWN = range(3)
 """The groups of geoms that MuJoCo's viewer shows."""
 
 
-@np.errstate(all="ignore")  # what overflows is not finite, and no description may hold it
+@np.errstate(all="ignore")  # the description is checked for numbers that are not finite
 def read_mjcf(path: Path, lock: Mapping[str, float]) -> Description:
     """The description in an MJCF file; the world is its base."""
     root = read_xml(path)
@@ -82,7 +82,7 @@ def read_mjcf(path: Path, lock: Mapping[str, float]) -> Description:
 
 @dataclass
 class _Tree:
-    """The links and joints found so far, and what the file says of them elsewhere."""
+    """The links and joints read so far, and related data from other sections of the file."""
 
     compiler: Compiler
     defaults: Defaults
@@ -93,7 +93,7 @@ class _Tree:
     links: list[Link] = field(default_factory=list)
     joints: list[Connection] = field(default_factory=list)
     tips: list[str] = field(default_factory=list)
-    """The moving bodies that carry no other, each by the name of its site if it has one."""
+    """The moving bodies without children, each by the name of its site if it has one."""
 
     def grow(
         self, body: Element, parent: str = "", frame: Pose = HERE, moves: bool = False
@@ -119,7 +119,7 @@ class _Tree:
             self.grow(child, name, at, moves)
 
     def _opened(self, element: Element, at: Pose, outer: str) -> Iterator[Part]:
-        """What a body holds, with its defaults, each in the frame around it; frames are opened."""
+        """The elements of a body, defaults applied, with their poses; <frame>s are flattened."""
         for child in element.children:
             check_tag(child)
             part = self.defaults.fill(child, child.tag, outer)
@@ -152,7 +152,7 @@ class _Tree:
         self.joints.append(Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where))
 
     def _add_site(self, site: Element, at: Pose, parent: str) -> str:
-        """Add a site as a massless link, and return its name: another one if a body has it."""
+        """Add a site as a massless link and return its name, changed if a body has the same."""
         name = site.word("name")
         name = f"{name}_site" if name in self.taken else name
         self.links.append(Link(name, where=site.where))
@@ -167,7 +167,7 @@ class _Tree:
 
 
 def _joint(joint: Element, at: Pose, motor: "Motor", compiler: Compiler) -> Connection:
-    """A joint between links yet to be named; the pose is that at zero, seen from that at ref."""
+    """A joint whose links are still to be named; its pose is at zero, relative to that at ref."""
     freedoms = FREEDOMS.get(joint.get("type"))
     if freedoms:
         raise ModelError(
@@ -243,7 +243,7 @@ def _bodies(element: Element) -> Iterator[Element]:
 
 
 def _give_names(elements: list[Element], kind: str) -> None:
-    """Number those that have no name."""
+    """Give numbered names to the elements without one."""
     taken = {element.get("name") for element in elements}
     for k, element in enumerate(elements, start=1):
         if not element.get("name"):
@@ -251,7 +251,7 @@ def _give_names(elements: list[Element], kind: str) -> None:
 
 
 def _unlike(taken: set[str], name: str) -> str:
-    """The name, made longer as long as it is taken; then it is."""
+    """The name, with a suffix if it is taken; it is then added to those taken."""
     while name in taken:
         name += "_"
     taken.add(name)
@@ -262,7 +262,7 @@ def _unlike(taken: set[str], name: str) -> str:
 
 
 class Motor(NamedTuple):
-    """What the actuators of a joint add to it."""
+    """The effect of a joint's actuators on it."""
 
     rotor_inertia: float = 0.0
     viscous: float = 0.0
@@ -272,7 +272,7 @@ class Motor(NamedTuple):
 def _motors(
     root: Element, compiler: Compiler, defaults: Defaults, joints: set[str]
 ) -> dict[str, Motor]:
-    """What actuators add to each joint, seen through their gears."""
+    """The effect of actuators on each joint, through their gears."""
     motors: dict[str, Motor] = {}
     for element in section(root, "actuator").children:
         actuator = defaults.fill(element, "actuator")
@@ -301,7 +301,7 @@ def _motors(
 
 
 def _meshes(root: Element, compiler: Compiler, defaults: Defaults) -> dict[str, Mesh]:
-    """The meshes by name, each where its file is in the frame of a geom that shows it."""
+    """The meshes by name, each with its pose in the frame of a geom that uses it."""
     meshes = {}
     for element in section(root, "asset").all("mesh"):
         asset = defaults.fill(element, "mesh")
@@ -328,7 +328,7 @@ def _gravity(root: Element) -> Vector:
 
 
 def _scaled(links: list[Link], total: float) -> list[Link]:
-    """The links with masses that add up to a total, if it is above zero."""
+    """The links with masses scaled to a total, if it is above zero."""
     mass = sum(link.mass for link in links)
     if total <= 0 or mass <= 0:
         return links

@@ -1,4 +1,4 @@
-"""The inertia of an MJCF body: as it says, or from its geoms."""
+"""The inertia of an MJCF body: as given, or from its geoms."""
 
 from collections.abc import Iterable, Sequence
 from math import pi
@@ -13,7 +13,7 @@ from armlet.robot import Pose
 from armlet.scalar import Matrix, Vector
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-"""The solids, and how many lengths each is given by."""
+"""The solids, and the number of lengths that define each."""
 
 WEIGHTLESS = ("plane", "hfield")
 FROM_FILES = ("mesh", "sdf")
@@ -59,7 +59,7 @@ def body_inertia(
 def _written(
     body: Element, inertial: Element, frame: Pose, compiler: Compiler, moves: bool
 ) -> Inertia:
-    inertial.numbers("pos", 3)  # must be there, as nowhere else
+    inertial.numbers("pos", 3)  # required here, unlike in other elements
     at = frame @ placed(inertial, compiler)
     subject = f"{inertial.where}: the <inertial> of body {quoted(body.get('name'))}"
     if "fullinertia" in inertial.attributes:
@@ -78,7 +78,7 @@ def _written(
 
 
 def _solid(body: Element, geom: Element, frame: Pose, compiler: Compiler, needed: bool) -> Inertia:
-    """What a geom adds to its body."""
+    """The inertia that a geom adds to its body."""
     subject = f"{geom.where}: a geom of body {quoted(body.get('name'))}"
     shape = choice(geom, "type", (*SIZES, *WEIGHTLESS, *FROM_FILES), "sphere")
     low, high = compiler.groups
@@ -106,7 +106,7 @@ def _solid(body: Element, geom: Element, frame: Pose, compiler: Compiler, needed
 
 
 def _lengths(geom: Element, shape: str, subject: str) -> Vector:
-    """The lengths that a solid is given by, half its sides; fromto gives the last of them."""
+    """The lengths that define a solid, half its sides; fromto defines the last of them."""
     n = SIZES[shape]
     size = geom.numbers("size", None, ())
     if "fromto" in geom.attributes:
@@ -152,7 +152,7 @@ def _together(parts: Sequence[Inertia]) -> Inertia:
 
 
 def _bounded(inertia: Inertia, compiler: Compiler) -> Inertia:
-    """The inertia with the bounds of <compiler>, which hold for principal moments."""
+    """The inertia with the bounds of <compiler> applied to mass and principal moments."""
     mass, com, tensor = inertia
     if compiler.boundmass > 0:
         mass = max(mass, compiler.boundmass)

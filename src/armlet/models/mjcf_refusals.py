@@ -1,4 +1,4 @@
-"""What MJCF can say and armlet does not model."""
+"""MJCF features that armlet does not model and refuses."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -51,7 +51,7 @@ KNOWN = {
 
 
 def check_sections(root: Element) -> None:
-    """Refuse sections that MJCF does not have, and included files wherever they are."""
+    """Refuse unknown sections, and included files anywhere."""
     _refuse_includes(root)
     for child in root.children:
         if child.tag not in SECTIONS:
@@ -69,7 +69,7 @@ def _refuse_includes(element: Element) -> None:
 
 
 def refuse_constraints(root: Element, defaults: Defaults, lock: Mapping[str, float]) -> None:
-    """Refuse what ties joints and bodies together beside the tree, but for locked joints."""
+    """Refuse constraints between joints or bodies, except for locked joints."""
     for element in section(root, "equality").children:
         constraint = defaults.fill(element, "equality")
         if not flag(constraint, "active", "true"):
@@ -97,7 +97,7 @@ def refuse_constraints(root: Element, defaults: Defaults, lock: Mapping[str, flo
 
 
 def refuse_nonzero(element: Element, key: str, meaning: str, first: int = 0) -> None:
-    """Refuse an attribute with numbers other than zero, from the first that counts."""
+    """Refuse an attribute with a nonzero number, from index `first` on."""
     if np.any(element.numbers(key, None, ())[first:]):
         raise ModelError(
             f"{called(element)} has {element.said(key)}, {meaning}, which armlet does not model: "

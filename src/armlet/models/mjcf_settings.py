@@ -1,4 +1,4 @@
-"""What an MJCF file says for all its elements: compiler settings, default classes, spellings."""
+"""Settings that apply to all elements of an MJCF file: compiler, default classes, orientations."""
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from armlet.robot.pose import rotation, rotation_of_quaternion, rounded, turn
 from armlet.scalar import Matrix, Vector
 
 ORIENTATIONS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}
-"""The spellings of an orientation, and how many numbers each takes."""
+"""The attributes that give an orientation, and how many numbers each takes."""
 
 OPEN_LISTS = ("size", "gear", "damping", "stiffness")
 """Attributes whose missing last numbers come from the default class."""
@@ -28,7 +28,7 @@ ACTUATORS = (
 
 
 def section(root: Element, tag: str) -> Element:
-    """All sections with a tag as one: the children of all, of each attribute the last."""
+    """All sections with a tag merged: the children of all, and the last value of each attribute."""
     found = root.all(tag)
     whole = Element(tag, {}, root.file, found[-1].line if found else root.line)
     for part in found:
@@ -38,7 +38,7 @@ def section(root: Element, tag: str) -> Element:
 
 
 def called(element: Element) -> str:
-    """What to call an element in messages: its place, its tag and its name."""
+    """An element for messages: file and line, tag and name."""
     name = f" {quoted(element.get('name'))}" if element.get("name") else ""
     return f"{element.where}: <{element.tag}>{name}"
 
@@ -122,12 +122,11 @@ def read_compiler(root: Element) -> Compiler:
 
 
 Class = ChainMap[str, dict[str, str]]
-"""The attributes that each kind of element starts from; what a class does not say, its parent
-says."""
+"""The default attributes of each kind of element; a class inherits those of its parent."""
 
 
 class Defaults:
-    """The classes of <default>: for each, the attributes that its elements start from."""
+    """The classes of <default>: for each, the default attributes of its elements."""
 
     def __init__(self, root: Element) -> None:
         self.classes = {"main": Class()}
@@ -156,7 +155,7 @@ class Defaults:
             self._read(nested, self.classes[name])
 
     def known(self, element: Element, key: str, otherwise: str) -> str:
-        """The class that an attribute names, which must be there."""
+        """The class that an attribute names, which must exist."""
         name = element.get(key, otherwise)
         if name not in self.classes:
             raise ModelError(
@@ -172,7 +171,7 @@ class Defaults:
 
 
 def _check_start(element: Element, start: Mapping[str, str]) -> None:
-    """Refuse what every element of a class would have to carry."""
+    """Refuse default attributes that are too many or too long."""
     if len(start) > MAX_ATTRIBUTES:
         raise ModelError(
             f"{called(element)} has {len(start)} attributes, those of outer default classes "
@@ -184,7 +183,7 @@ def _check_start(element: Element, start: Mapping[str, str]) -> None:
 
 
 def _overlaid(under: Mapping[str, str], over: Mapping[str, str]) -> dict[str, str]:
-    """The attributes `over`, with what they leave open from those `under` them."""
+    """The attributes `over`, completed by those `under` them."""
     if not ORIENTATIONS.keys().isdisjoint(over):
         under = {key: text for key, text in under.items() if key not in ORIENTATIONS}
     both = {**under, **over}
@@ -199,7 +198,7 @@ def _overlaid(under: Mapping[str, str], over: Mapping[str, str]) -> dict[str, st
 
 
 def span(element: Element, flagged: str, key: str, compiler: Compiler) -> tuple[float, float]:
-    """The ends of a range, infinite where the element says that it does not hold."""
+    """The ends of a range, infinite if the element disables it."""
     low, high = element.numbers(key, 2, (0.0, 0.0))
     limited = choice(element, flagged, ("false", "true", "auto"), "auto")
     if limited == "auto" and not compiler.autolimits and (low or high):

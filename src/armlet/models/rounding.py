@@ -1,4 +1,4 @@
-"""Angles that look like quarter turns that were rounded when they were written."""
+"""Detection of angles that look like rounded quarter turns."""
 
 import warnings
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ from armlet.robot import Description, RobotModel, assembled
 from armlet.scalar import QUARTER, quarter_turns
 
 NEAR = 1e-5
-"""How far an angle may be from a quarter turn and look like a rounded one (rad)."""
+"""The largest distance of a rounded angle from a multiple of a quarter turn (rad)."""
 DECIMALS = range(2, 10)
-"""How many decimals a rounded one may have and be further off: 1.57, 3.142."""
+"""An angle with at most this many decimals may be further off: 1.57, 3.142."""
 SAME = 1e-13
-"""What rounding may add on the way from the file to the canonical frames (rad)."""
+"""The rounding error from the file to the canonical frames (rad)."""
 
 
 def warn_of_rounded_angles(
     robot: RobotModel, description: Description, lock: Mapping[str, float]
 ) -> None:
-    """Say so if angles look rounded, what that costs, and how to take them for exact."""
+    """Warn if angles look rounded, with the cost and the tolerance that makes them exact."""
     angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:
@@ -32,14 +32,14 @@ def warn_of_rounded_angles(
         f"{description.where}: {angles_are} up to {max(off):.1e} rad from a quarter turn, "
         f"as if it had been rounded: as they are, the robot has {before} geometric constants "
         f"other than 0 and ±1 instead of {after}, and takes more operations; load it with "
-        f"tolerance={tolerance:g} to take them for exact",
+        f"tolerance={tolerance:g} to take them as exact",
         ModelWarning,
         stacklevel=3,
     )
 
 
 def _away_if_rounded(angle: float) -> float:
-    """How far an angle is from a quarter turn that it was rounded from; zero if it was not."""
+    """The distance of an angle from the quarter turn it was rounded from, or 0 if it was not."""
     k = round(angle / QUARTER)
     away = abs(angle - k * QUARTER)
     written = any(abs(angle - round(k * QUARTER, digits)) <= SAME for digits in DECIMALS)

@@ -1,4 +1,4 @@
-"""armlet's own format: a robot a person can read and write."""
+"""armlet's own format, in TOML."""
 
 import re
 import sys
@@ -38,7 +38,7 @@ BODY = {
 }  # fmt: skip
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 PLACE = {"xyz", "rpy", "axis", "point"}
-"""What places a joint where no DH row does."""
+"""The keys that place a joint without a DH row."""
 MAX_PARTS = 20
 """How many parts a key may have, and how deep arrays and tables may be nested."""
 SYNTAX = re.compile(
@@ -52,12 +52,12 @@ SYNTAX = re.compile(
     ''',
     re.VERBOSE | re.DOTALL,
 )
-"""Comments and strings, whole, and the marks between them that make the structure."""
+"""Matches whole comments and strings, and the structural characters between them."""
 MEANING = {"dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
 
 
 class Table:
-    """A table of the file, with what to call it in messages."""
+    """A table of the file, with its name for messages."""
 
     def __init__(self, data: Mapping[str, Any], where: str, known: set[str]) -> None:
         self.data, self.where = data, where
@@ -71,7 +71,7 @@ class Table:
     def text(self, key: str, default: str | None = None) -> str:
         value = self.data.get(key, default)
         if not isinstance(value, str) or not value:
-            raise self.unlike(key, "a text")
+            raise self.unlike(key, "a string")
         return value
 
     def flag(self, key: str) -> bool:
@@ -107,7 +107,7 @@ class Table:
         return value
 
     def unlike(self, key: str, wanted: str) -> ModelError:
-        """The error that the value of a key is not what is wanted."""
+        """The error for a key whose value is not as wanted."""
         value = self.data.get(key)
         found = "one table" if isinstance(value, dict) else quoted(value)
         found = found if key in self.data else "missing"
@@ -119,7 +119,7 @@ def _is_finite(x: Any) -> bool:
 
 
 def _check_structure(text: str, file: str) -> None:
-    """Refuse long dotted keys and deep nesting, for which tomllib takes very long or gives up."""
+    """Refuse long dotted keys and deep nesting, on which tomllib is very slow or fails."""
     line, depth, parts = 1, 0, 1
     for match in SYNTAX.finditer(text):
         mark = match["mark"]
@@ -238,7 +238,7 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
 
 
 def _check_place(body: Table, convention: str | None) -> None:
-    """Refuse a row of unknown convention, and a pose beside or instead of a row."""
+    """Refuse a DH row without a convention, and a pose in addition to or instead of a row."""
     if convention is None and "dh" in body.data:
         raise ModelError(
             f"{body.where}: dh is given, but the file has no convention: expected convention = "

@@ -1,4 +1,4 @@
-"""URDF in and out."""
+"""Reading and writing URDF files."""
 
 import html
 import re
@@ -34,13 +34,13 @@ ONCE = {
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
 }
-"""What an element may hold one of."""
+"""The children that an element may have at most one of."""
 MAX_ANGLE = 4 * pi
-"""Larger angles are degrees by mistake."""
+"""Larger angles (rad) are taken for degrees by mistake and refused."""
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""The characters that XML cannot hold, not even escaped."""
+"""The characters that XML cannot represent, even escaped."""
 UNLIMITED = 1e308
-"""Stands for no limit: URDF wants a number."""
+"""Written where a joint has no limit, since URDF requires a number."""
 
 
 def read_urdf(path: Path, lock: Mapping[str, float], gravity: Sequence[float]) -> Description:
@@ -81,7 +81,7 @@ def _origin(element: Element | None) -> Pose:
 
 
 def _refuse_repeats(element: Element) -> None:
-    """Of two origins, say, it is not clear which one counts."""
+    """Refuse repeated children, such as two origins, which are ambiguous."""
     for tag in ONCE[element.tag]:
         found = element.all(tag)
         if len(found) > 1:
@@ -274,7 +274,7 @@ def _on_axes(description: Description) -> Description:
 
 
 def _quoted(text: str) -> str:
-    """A text as the value of an attribute, white space kept."""
+    """The text as a quoted attribute value that preserves white space."""
     escaped = html.escape(text)
     for character in "\t\n\r":
         escaped = escaped.replace(character, f"&#{ord(character)};")

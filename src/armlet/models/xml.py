@@ -1,4 +1,4 @@
-"""A small XML reader that keeps line numbers and refuses what a robot file never needs.
+"""A small XML reader that records line numbers and refuses what a robot file never needs.
 
 No document type, so no entities and no external references; bounded in size, depth and number.
 """
@@ -18,16 +18,16 @@ from armlet.scalar import Vector
 MAX_DEPTH = 200
 MAX_ELEMENTS = 200_000
 MAX_ATTRIBUTES = 100
-"""Of one element, those of its default class included."""
+"""The most attributes of one element, including those of its default class."""
 MAX_NAME = 200
-"""Characters of a tag or an attribute's name."""
+"""The most characters in the name of a tag or an attribute."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
-"""A number as C writes it in decimal; float takes 1_0 and the digits of all scripts too."""
+"""A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
 
 
 @dataclass(slots=True)
 class Element:
-    """A tag with its attributes, its children and the place it was found at."""
+    """A tag with its attributes, its children, and its file and line."""
 
     tag: str
     attributes: dict[str, str]
@@ -49,7 +49,7 @@ class Element:
         return next((child for child in self.children if child.tag == tag), None)
 
     def need(self, tag: str, subject: str) -> "Element":
-        """The first child with a tag, which must be there."""
+        """The first child with a tag, which must exist."""
         child = self.first(tag)
         if child is None:
             raise ModelError(f"{self.where}: {subject} has no <{tag}>: expected one")
@@ -59,11 +59,11 @@ class Element:
         return self.attributes.get(key, default)
 
     def said(self, key: str) -> str:
-        """An attribute for a message, as the file says it."""
+        """An attribute for a message, as written in the file."""
         return f'{key}="{shown(self.get(key))}"'
 
     def word(self, key: str, wanted: str = "a name") -> str:
-        """An attribute that must be there."""
+        """An attribute that must be present."""
         if not self.attributes.get(key):
             raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
         return self.attributes[key]
@@ -84,7 +84,7 @@ class Element:
 
 
 def words(text: str) -> list[str]:
-    """The parts of a text between the white space of XML; Python knows other spaces too."""
+    """The parts of a text between white space as XML defines it, which Python's split does not."""
     return re.findall("[^ \t\r\n]+", text)
 
 
@@ -104,7 +104,7 @@ def numbers(text: str, n: int | None, subject: str) -> Vector:
 
 
 class _Builder:
-    """The elements that a parser reports, put together."""
+    """Builds the tree of elements from the events of a parser."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -119,7 +119,7 @@ class _Builder:
         self.parser.StartDoctypeDeclHandler = self.refuse
         self.parser.EntityDeclHandler = self.refuse
         self.pieces: list[list[str]] = []
-        """The text of each open element; a string that grows would be copied every time."""
+        """The text of each open element, as a list: appending to a string would be quadratic."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
@@ -147,7 +147,7 @@ class _Builder:
 
 
 def _excess(element: Element, depth: int, count: int) -> str:
-    """What no robot file needs and would take long to read, in words; else nothing."""
+    """The limit that an element exceeds, for a message, or an empty string."""
     if depth >= MAX_DEPTH:
         return (
             f"is nested deeper than {MAX_DEPTH} elements: expected fewer (no robot file needs as "
@@ -178,12 +178,12 @@ def read_xml(path: Path) -> Element:
         raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
     except (LookupError, ValueError) as error:
         raise ModelError(f"{file}, line 1: {shown(str(error))}: save the file as UTF-8") from None
-    assert builder.root is not None  # the parser refuses a file without one
+    assert builder.root is not None  # the parser raises if there is none
     return builder.root
 
 
 def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
-    """What the parser found, in the user's words; the rest starts where it gave up."""
+    """The parser's error in plain words; `rest` is the input from where it stopped."""
     if reason == expat.errors.XML_ERROR_NO_ELEMENTS:
         reason = "the file ends" if open_elements else "the file has no element"
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN and rest[:1] > b"\x7f":

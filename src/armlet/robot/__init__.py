@@ -1,4 +1,4 @@
-"""The robot: an immutable tree of bodies in canonical frames, and the ways to walk it."""
+"""The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
 from armlet.robot.description import Connection, Description, Link, assembled, described

@@ -1,7 +1,7 @@
-"""Other frames and units for the same robot: torques stay the same, operations need not.
+"""Other frames and units for the same robot: same torques, possibly fewer operations.
 
-What the geometry leaves free after the canonical frames are chosen is where on its axis the origin
-of a body sits, and what lengths are measured in.
+Two choices are free after the canonical frames are fixed: where on its axis the origin of a body
+is, and the unit of length.
 """
 
 from collections.abc import Iterable
@@ -24,10 +24,10 @@ class Arrangement(NamedTuple):
     back: tuple[int, ...] = ()
     """The bodies whose origins are moved back along their axes."""
     unit: float | None = None
-    """What lengths are measured in, if not in metres."""
+    """The unit of length, if not the metre."""
 
     def of(self, robot: AnyRobot) -> AnyRobot:
-        """The robot so arranged."""
+        """The robot in this arrangement."""
         robot = with_origins_back(robot, self.back)
         return robot if self.unit is None else in_lengths_of(robot, self.unit)
 
@@ -35,7 +35,7 @@ class Arrangement(NamedTuple):
 def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
     """The robot with the origins of some bodies moved back along their axes by their offset d.
 
-    The offset goes over to the bodies that they carry, as their b.
+    The offset becomes b of the bodies that they carry.
     """
     rows = list(robot.dh)
     m, c, J, frames = list(robot.m), list(robot.c), list(robot.J), dict(robot.frames)
@@ -54,11 +54,11 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
-    """A robot of turning joints with the same torques, its lengths measured in another unit.
+    """The robot with its lengths in another unit and the same torques; all joints are revolute.
 
-    Masses are measured in such a unit that moments stay the same: lengths l become l / unit,
-    first moments c unit, masses m unit², while inertias J stay. A length that is the unit becomes
-    1, and is not multiplied by any more.
+    Masses are scaled so that moments stay the same: lengths l become l / unit, first moments
+    c unit, masses m unit², while inertias J stay. A length equal to the unit becomes 1, which
+    saves its multiplications.
     """
 
     def measured(length: Scalar) -> Scalar:

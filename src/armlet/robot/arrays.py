@@ -1,4 +1,4 @@
-"""What arrays and mappings of a robot's data must be: checked, read-only, compared by value."""
+"""Arrays and mappings of a robot's data: checked, read-only, compared by value."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
@@ -12,7 +12,7 @@ from armlet.robot.parts import MAX_SIZE
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, or a copy of it, that cannot be written to."""
+    """The array, or a copy of it, made read-only."""
     if array.flags.writeable:
         array = array.copy()
         array.flags.writeable = False
@@ -20,10 +20,10 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """An array of one of these shapes, of finite numbers or scalars of other kinds."""
+    """The values as an array of one of these shapes; numbers must be finite."""
     try:
         array = np.array(values, dtype=object)
-    except ValueError:  # nested in an uneven way
+    except ValueError:  # ragged nested sequences
         raise DataError(f"{subject} is {quoted(values)}: expected {wanted}") from None
     if array.shape not in shapes:
         raise DataError(f"{subject} has shape {array.shape}: expected {wanted}")
@@ -38,7 +38,7 @@ def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) ->
 
 
 def hashable(data: Any) -> Hashable:
-    """The same data without arrays and mappings: equal where the data are equal, and hashable."""
+    """A hashable equivalent of data with arrays and mappings: equal if the data are equal."""
     match data:
         case np.ndarray():
             return hashable(data.tolist())

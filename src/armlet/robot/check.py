@@ -1,4 +1,4 @@
-"""What a description must be, checked once, before a robot is made of it."""
+"""Checks of a description, made once before a robot is built from it."""
 
 import warnings
 from collections.abc import Iterable
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
 MAX_NAME = 1000
-"""Characters of a name; it is printed in tables, comments and messages."""
+"""The most characters a name may have; names are printed in tables, comments and messages."""
 DOUBT = 1e-9
-"""How far, relative to its size, an inertia may be off before it is called doubtful."""
+"""The relative error up to which an inertia is accepted without a warning."""
 
 
 def check(description: "Description", strict: bool) -> None:
-    """Raise ModelError for what cannot be right, warn of what is physically doubtful.
+    """Raise ModelError for invalid data, warn about physically doubtful data.
 
-    With `strict` the doubtful is an error too.
+    With `strict`, doubtful data raise too.
     """
     where = description.where
     _check_length(description.name, f"{where}: the robot")
@@ -45,7 +45,7 @@ def check(description: "Description", strict: bool) -> None:
         if joint.child in parent_of:
             raise ModelError(
                 f"{subject} has the child {quoted(joint.child)}, which is the child of joint "
-                f"{quoted(parent_of[joint.child])} already: expected a tree, one joint a link"
+                f"{quoted(parent_of[joint.child])} already: expected a tree, one joint per link"
             )
         parent_of[joint.child] = joint.name
     if description.tool is not None and description.tool not in known:
@@ -57,7 +57,7 @@ def check(description: "Description", strict: bool) -> None:
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
-    """Refuse names that are missing, very long or given twice; each comes with its place."""
+    """Refuse names that are missing, too long or repeated; each is given with its file and line."""
     seen: set[str] = set()
     for name, where in named:
         if not name:

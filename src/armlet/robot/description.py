@@ -1,7 +1,7 @@
-"""A robot as files describe it: links and joints in frames of the file's own choosing.
+"""A robot as files describe it: links and joints in the frames of the file.
 
-Every loader ends in a `Description` and every writer starts from one; `assembled` turns it into a
-Robot in canonical frames, `described` turns a Robot back.
+Every loader returns a `Description` and every writer starts from one; `assembled` converts it to a
+Robot in canonical frames, `described` converts back.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from armlet.scalar import Matrix, Vector
 
 @dataclass(frozen=True)
 class Mesh:
-    """A shape to look at: the file's name as written, its pose in the link's frame, its scale."""
+    """A visual mesh: its file name as written, its pose in the link's frame, its scale."""
 
     file: str
     pose: Pose = HERE
@@ -39,14 +39,14 @@ class Link:
     inertia: Matrix = field(default_factory=lambda: np.zeros((3, 3)))
     meshes: tuple[Mesh, ...] = ()
     where: str = ""
-    """The place in the file, for messages: 'arm.urdf, line 12'."""
+    """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
-    """Whether a doubtful inertia is known to be what the source says, so that no warning is due."""
+    """Whether a doubtful inertia is known to be as published, which suppresses the warning."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A joint between two links: where the child's frame is at zero, and the axis in that frame."""
+    """A joint between two links: pose of the child's frame at q = 0, and the axis in that frame."""
 
     name: str
     kind: str
@@ -81,8 +81,8 @@ def assembled(
 ) -> RobotModel:
     """The robot of a description, in canonical frames.
 
-    Locked joints become fixed at the value given, fixed joints merge their link into the body
-    that carries it, and the frame of every link stays known by its name.
+    Locked joints become fixed at the given value, links on fixed joints are merged into their
+    parent body, and the frame of every link stays available by name.
     """
     links = {link.name: link for link in description.links}
     joints = locked(description.joints, lock or {}, description.where)
@@ -138,7 +138,7 @@ def assembled(
 def locked(
     joints: Sequence[Connection], lock: Mapping[str, float], where: str = ""
 ) -> list[Connection]:
-    """The joints, with those named in `lock` fixed at the value given."""
+    """The joints, with those named in `lock` fixed at the given value."""
     moving = [joint.name for joint in joints if joint.kind != "fixed"]
     unknown = sorted(set(lock) - set(moving))
     if unknown:
@@ -178,7 +178,7 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
 
 
 def _loop(joints: Sequence[Connection]) -> str:
-    """The links of a loop in words, if following parents from any link gets into one."""
+    """The links of a loop, for a message."""
     parent = {joint.child: joint.parent for joint in joints}
     seen: set[str] = set()
     for name in parent:
@@ -196,7 +196,7 @@ def _loop(joints: Sequence[Connection]) -> str:
 def _parents_first(
     description: Description, joints: Sequence[Connection], base: str
 ) -> list[Connection]:
-    """The joints in the order of the file as far as a parent comes before its children."""
+    """The joints, parents before children, otherwise in the order of the file."""
     carried = defaultdict(list)
     for k, joint in enumerate(joints):
         carried[joint.parent].append(k)
@@ -217,7 +217,7 @@ def _parents_first(
 
 
 def _tool(description: Description, joints: Sequence[Connection]) -> str | None:
-    """The tool named by the file, or else the only link that carries no other."""
+    """The tool named by the file, else the only link without children, else None."""
     if description.tool is not None:
         return description.tool
     parents = {joint.parent for joint in joints}
@@ -232,7 +232,7 @@ def _check_tips(
     m: Sequence[float],
     J: Sequence[Matrix],
 ) -> None:
-    """Refuse a joint that moves nothing while others do: the inertia matrix would be singular."""
+    """Refuse a tip without mass on an arm with masses: the inertia matrix would be singular."""
     n = len(joints)
     weighs = [m[i] > 0 or np.any(J[i] != 0) for i in range(n)]
     if not any(weighs):
@@ -250,10 +250,10 @@ def _check_tips(
 
 
 def described(robot: RobotModel) -> Description:
-    """The robot as a file would describe it: the file's frames, fixed ones as massless links.
+    """The robot as a description in the file's frames, with fixed frames as massless links.
 
-    The frame of a moving link is moved along to its joint's axis when the file's is not on it;
-    what was merged stays merged.
+    The frame of a moving link is shifted to its joint's axis where the file's is not on it;
+    merged links stay merged.
     """
     links, joints = [Link(robot.base_link, meshes=robot.meshes.get(robot.base_link, ()))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
@@ -293,13 +293,13 @@ def described(robot: RobotModel) -> Description:
 
 
 def _zero_poses(robot: RobotModel) -> list[Pose]:
-    """Where each body's canonical frame is in its parent's with all joints at zero."""
+    """The pose of each body's canonical frame in its parent's with all joints at zero."""
     zero = robot.displacements(np.zeros(robot.nq))
     return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in zero]
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
-    """Body i as a link in the file's frame, whose pose in the canonical one is given."""
+    """Body i as a link in the file's frame; `own` is the pose of that in the canonical frame."""
     m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
     if not m and np.any(c):
         raise ModelError(

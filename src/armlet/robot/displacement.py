@@ -1,10 +1,9 @@
-"""How a body sits in its parent: a product of axial screws.
+"""The displacement of a body from its parent: a product of axial screws.
 
-A screw turns by (cos, sin) about one coordinate axis and slides along it. A body in modified
-Denavit-Hartenberg frames sits in its parent by two of them, about x and about z; on a branch of a
-tree a third one about z goes before. What has to be carried across goes through one screw at a
-time, which is where the operations are saved: 8M 4A for a vector, 17M 14A for the turn of a
-symmetric tensor.
+A screw is a rotation (cos, sin) about one coordinate axis and a translation along it. In modified
+Denavit-Hartenberg frames a displacement is two of them, about x and about z; on a branch of a tree
+a third one about z comes first. Vectors, wrenches and bodies are transformed by one screw at a
+time, which saves operations: 8M 4A for a vector, 17M 14A for the rotation of a symmetric tensor.
 """
 
 from functools import reduce
@@ -30,7 +29,7 @@ Body = tuple[Scalar, Vector, Matrix]
 
 
 class Screw(NamedTuple):
-    """A turn (c, s) about coordinate axis k and a slide h along it."""
+    """A rotation (c, s) about coordinate axis k and a translation h along it."""
 
     k: int
     c: Scalar
@@ -46,7 +45,7 @@ class Screw(NamedTuple):
         return Screw(self.k, self.c, -self.s, -self.h)
 
     def vector(self, v: Vector) -> Vector:
-        """A vector, seen from the frame this one sits in."""
+        """A vector, transformed to the outer frame."""
         i, j = self.others
         turned = np.array(v, dtype=object)
         turned[i] = self.c * v[i] - self.s * v[j]
@@ -54,23 +53,23 @@ class Screw(NamedTuple):
         return turned
 
     def point(self, r: Vector) -> Vector:
-        """A position, seen from the frame this one sits in."""
+        """A position, transformed to the outer frame."""
         turned = self.vector(r)
         turned[self.k] = turned[self.k] + self.h
         return turned
 
     def wrench(self, f: Vector, t: Vector) -> tuple[Vector, Vector]:
-        """A force and a moment about the origin, seen from the frame this one sits in."""
+        """A force and a moment about the origin, transformed to the outer frame."""
         i, j = self.others
         t = np.array(t, dtype=object)
         t[i], t[j] = t[i] - self.h * f[j], t[j] + self.h * f[i]
         return self.vector(f), self.vector(t)
 
     def body(self, m: Scalar, c: Vector, J: Matrix) -> Body:
-        """A rigid body, seen from the frame this one sits in.
+        """A rigid body, transformed to the outer frame.
 
-        The slide adds the same to J_ii and J_jj, so their difference, which the turn needs, is
-        taken before it.
+        The translation adds the same to J_ii and J_jj, so their difference, which the rotation
+        needs, is taken before it.
         """
         k, cos, sin, h = self
         i, j = self.others
@@ -92,7 +91,7 @@ class Screw(NamedTuple):
         return m, self.vector(slid), new
 
     def tensor(self, J: Matrix) -> Matrix:
-        """A symmetric tensor, seen from the frame this one sits in: turned, not slid."""
+        """A symmetric tensor, rotated to the outer axes, without the translation."""
         return self._replace(h=0).body(0, ZERO, J)[2]
 
 
@@ -134,12 +133,12 @@ class Displacement(tuple[Screw, ...]):
 
 
 def displacement(*screws: Screw) -> Displacement:
-    """The product of screws, without those that do nothing."""
+    """The product of screws, without identities."""
     return Displacement(s for s in screws if not (is_zero(s.s) and is_zero(s.h) and s.c == 1))
 
 
 def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of q + θ, without the sum where θ is a quarter turn."""
+    """Cosine and sine of q + θ, without the sum where θ is a multiple of a quarter turn."""
     if is_zero(q):
         return cos_sin(theta)
     k = quarter_turns(theta)

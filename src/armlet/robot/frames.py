@@ -3,13 +3,12 @@
 The z axis of a body is its joint's axis, in the file's direction; x points along the common normal
 to the axis of the child with the largest subtree, the main child. Nearly parallel axes have their
 common normal far away and ill defined: there x points to where the child's axis crosses the plane
-z = 0, and the child's axis is tilted about two axes instead of one (Hayati 1983). So every constant
-is of the size of the arm, and parallel axes are no special case. What the geometry leaves free is
-used up:
+z = 0, and the child's axis is tilted about two axes instead of one (Hayati 1983). So no constant is
+larger than the arm, and parallel axes are no special case. The remaining freedom is used for zeros:
 
 - parallel axes leave the origin free along them: in a run of parallel axes the offsets are merged
   into the last, or into the base where the run starts there;
-- a sliding axis may be anywhere: it is put through the origin of the body after it;
+- the axis of a prismatic joint may be shifted: it is put through the origin of the body after it;
 - the base, the tips and coaxial joints have a free x: it is chosen for a zero angle;
 - the sign of x is chosen for the smaller angle from the normal before it.
 """
@@ -25,15 +24,15 @@ from armlet.robot.pose import HERE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 
 NEARLY_PARALLEL = 0.01
-"""Below this angle (rad) the common normal of two axes is not used, however near it is: its
-direction is lost to rounding like 1e-16 over the angle."""
+"""Below this angle (rad) the common normal of two axes is not used, however near it is: the error
+of its direction is about 1e-16 divided by the angle."""
 FAR = 1.5
 """A common normal is used if its feet are within this many times the distance of the joints."""
 
 
 class Mount(NamedTuple):
-    """A body as the file has it: its frame in its parent's frame with the joint at zero, the
-    joint's axis (a unit vector) and a point on it in the body's frame, and whether it slides."""
+    """A body as in the file: its frame in its parent's frame with the joint at zero, the joint's
+    axis (a unit vector) and a point on it in the body's frame, and whether it is prismatic."""
 
     parent: int
     pose: Pose
@@ -43,13 +42,13 @@ class Mount(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A joint's axis: its direction and a point on it, or None where any point will do."""
+    """A joint's axis: its direction and a point on it, or None if the point is free."""
 
     axis: Vector
     point: Vector | None
 
     def seen_from(self, pose: Pose) -> "Line":
-        """The line in the frame that this one's frame has that pose in."""
+        """The line in the outer frame, in which its own frame has this pose."""
         return Line(pose.R @ self.axis, None if self.point is None else pose.point(self.point))
 
     def foot(self, r: Vector) -> Vector:
@@ -102,7 +101,7 @@ class Chooser:
         return size(*feet) <= FAR * apart + self.tolerance * size(line.point, other.point)
 
     def normal(self, line: Line, other: Line, skew: bool, scale: float) -> Vector | None:
-        """The x axis that leads from one axis to another, or None where any will do."""
+        """The x axis from one axis to another, or None if it is free."""
         if skew:
             return across(np.cross(line.axis, other.axis), line.axis)
         if line.point is None or other.point is None:
@@ -111,9 +110,9 @@ class Chooser:
         return across(way, line.axis) if size(way) > self.tolerance * scale else None
 
     def _anchor(self, i: int) -> None:
-        """Fix the axis of body i, and the place of its origin on it where that is not free.
+        """Fix the axis of body i, and its origin on it where that is not free.
 
-        Where it is free but a body after it has a fixed one, that one's level is noted.
+        Where it is free but fixed for a body after it, the level of that body is recorded.
         """
         mount, child = self.mounts[i], self.main.get(i)
         line = Line(mount.axis, None if mount.slides and child is None else mount.point)
@@ -141,7 +140,7 @@ class Chooser:
     def _outward(self, i: int, line: Line, wanted: Vector) -> Vector:
         """The x axis of body i, whose origin is the point of its line.
 
-        It leads to the main child, in the sense that is nearest to the direction wanted.
+        It points to the main child, with the sign that is nearest to the wanted direction.
         """
         child = self.main.get(i)
         x = None
@@ -157,7 +156,7 @@ class Chooser:
     def _is_opposite(
         self, x: Vector, wanted: Vector, line: Line, other: Line, scale: float
     ) -> bool:
-        """Whether -x is the better x: nearer to the direction wanted, else towards the other."""
+        """Whether -x is better than x: nearer to the wanted direction, else towards the other."""
         if abs(x @ wanted) > self.tolerance:
             return bool(x @ wanted < 0)
         if line.point is None or other.point is None:
@@ -165,7 +164,7 @@ class Chooser:
         return bool((other.point - line.point) @ x < -self.tolerance * scale)
 
     def _place(self, i: int) -> None:
-        """Choose the frame of body i and read off its row."""
+        """Choose the frame of body i and compute its row."""
         mount, line = self.mounts[i], self.lines[i]
         p, z = mount.parent, mount.axis
         if p == BASE and BASE not in self.own:
@@ -219,16 +218,16 @@ class Chooser:
         return round_angle(angle, self.tolerance)
 
     def _angle_about(self, axis: Vector, a: Vector, b: Vector) -> float:
-        """The angle about an axis that turns a into b."""
+        """The angle about an axis that rotates a into b."""
         return self._angle(math.atan2(axis @ np.cross(a, b), a @ b))
 
     def _length(self, x: float, scale: float) -> float:
-        """A length, exactly zero where it is what rounding left of numbers of that scale."""
+        """The length, or exactly zero where it is rounding error beside numbers of that scale."""
         return float(x) if abs(x) > self.tolerance * scale else 0.0
 
 
 def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], list[Pose]]:
-    """The row of each body, and the pose of each canonical frame in the file's, the base's last.
+    """The row of each body, and the pose of each canonical frame in the file's, the base last.
 
     Parents come before their children.
     """
@@ -240,7 +239,7 @@ def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], l
 
 
 def main_children(parent: Sequence[int]) -> dict[int, int]:
-    """For each body that has children, the one with the most bodies on it, the first of equals."""
+    """For each body with children, the child with the largest subtree, the first of equals."""
     weight = [1] * len(parent)
     for i in reversed(range(len(parent))):
         if parent[i] != BASE:
@@ -253,8 +252,8 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
 
 
 def across(v: Vector, axis: Vector) -> Vector:
-    """The direction of the part of v across a unit vector, at right angles to the last digit."""
-    for _ in range(2):  # what rounding leaves along the axis is large beside a short v
+    """The direction of the part of v perpendicular to a unit vector, to the last digit."""
+    for _ in range(2):  # the rounding error along the axis is large relative to a short v
         v = v / np.linalg.norm(v)
         v = v - axis * (axis @ v)
     return v / np.linalg.norm(v)

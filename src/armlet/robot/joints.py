@@ -1,4 +1,4 @@
-"""The kinds of joint: how each displaces its body, and the unit twists it moves its body by."""
+"""The kinds of joint: the displacement and the unit twists of each."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class Twist(NamedTuple):
-    """The motion of a body at unit speed of its joint: angular, and of its origin, in its axes."""
+    """The motion of a body at unit joint velocity: angular, and of its origin, in its axes."""
 
     w: Vector
     v: Vector
 
     @property
     def turns(self) -> int:
-        """1 if the twist turns the body, else 0: exactly, so that folding removes the product."""
+        """1 if the twist rotates the body, else 0: exact, so that folding removes products."""
         return int(not all(map(is_zero, self.w)))
 
     @property
     def slides(self) -> int:
-        """1 if the twist moves the body's origin, else 0: exactly."""
+        """1 if the twist moves the body's origin, else 0: exact."""
         return int(not all(map(is_zero, self.v)))
 
 
@@ -34,7 +34,7 @@ class JointKind(NamedTuple):
 
     letter: str
     nq: int
-    """How many positions it has."""
+    """Number of positions."""
     screws: Callable[["DHRow", Sequence[Scalar]], tuple[Screw, ...]]
     """Its displacement, after the mount: a product of screws of the row's theta and d, and of q."""
     twists: tuple[Twist, ...]
@@ -42,12 +42,12 @@ class JointKind(NamedTuple):
 
     @property
     def nv(self) -> int:
-        """How many velocities it has."""
+        """Number of velocities."""
         return len(self.twists)
 
     @property
     def turns(self) -> int:
-        """1 if the joint turns its body against the parent, else 0."""
+        """1 if the joint rotates its body relative to the parent, else 0."""
         return max(twist.turns for twist in self.twists)
 
     @property
@@ -64,7 +64,7 @@ PRISMATIC = JointKind(
     "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (SLIDE,)
 )
 JOINT_KINDS = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
-"""The kinds of joint by the name that files have for them: a new kind is a new entry."""
+"""The kinds of joint by their name in files; a new kind is a new entry."""
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:

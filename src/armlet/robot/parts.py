@@ -1,4 +1,4 @@
-"""What a robot is made of: rows, joints, drives, frames."""
+"""The parts of a robot: DH rows, joints, drives, frames."""
 
 from collections.abc import Sequence
 from math import inf
@@ -9,11 +9,11 @@ from armlet.robot.pose import Pose
 from armlet.scalar import Scalar
 
 BASE = -1
-"""The index of the fixed body: it stands last in a list that has a place for it."""
+"""The index of the base: the last entry of a list that includes it."""
 
 
 def with_base(values: Sequence[Any]) -> list[Any]:
-    """Something of every body, and a zero of its kind for the base, which comes last."""
+    """The values of all bodies, with a zero of the same kind for the base appended."""
     return [*values, 0 * values[-1]]
 
 
@@ -22,16 +22,17 @@ PHI = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz", "cx", "cy", "cz", "m")
 
 
 MAX_SIZE = 1e50
-"""Larger numbers are no lengths, masses or accelerations, and their products overflow."""
+"""Larger numbers are refused: they are not physical, and their products overflow."""
 
 
 class DHRow(NamedTuple):
     """Where a body sits in its parent when its joint is at zero.
 
-    A turn gamma about and slide b along the parent's z, a turn alpha about and slide a along the
-    new x, a turn beta about the new y, a turn theta about and slide d along the new z, which is the
-    joint's axis. The first two are zero but on branches of a tree (Khalil and Kleinfinger 1986),
-    beta but between nearly parallel axes (Hayati 1983).
+    Rotation gamma about and translation b along the parent's z, rotation alpha about and
+    translation a along the new x, rotation beta about the new y, rotation theta about and
+    translation d along the new z, which is the joint's axis. The first two are zero except on
+    branches of a tree (Khalil and Kleinfinger 1986), beta except between nearly parallel axes
+    (Hayati 1983).
     """
 
     gamma: Scalar
@@ -44,7 +45,7 @@ class DHRow(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a joint may do: position, speed and torque (or force)."""
+    """The limits of a joint: position, velocity and torque (or force)."""
 
     lower: float = -inf
     upper: float = inf
@@ -53,7 +54,7 @@ class Limits(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """What a joint's drive adds, on the joint's side of the gear."""
+    """Rotor inertia and friction of a joint's drive, on the joint's side of the gear."""
 
     rotor_inertia: Scalar = 0
     viscous: Scalar = 0
@@ -70,7 +71,7 @@ class Joint(NamedTuple):
 
     @property
     def motion(self) -> JointKind:
-        """How joints of its kind move: an entry of the table of joint kinds."""
+        """The entry of its kind in `JOINT_KINDS`."""
         return JOINT_KINDS[self.kind]
 
     @property

@@ -8,14 +8,14 @@ import numpy as np
 from armlet.scalar import QUARTER, Matrix, Vector, cos_sin
 
 TOLERANCE = 1e-14
-"""Angles this close to a quarter turn (rad), and lengths this small beside those around them, are
-exact: it is what rounding leaves of exact ones."""
+"""Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to those
+around them, are made exact: they differ by rounding error."""
 DECIMALS = range(10, 17)
-"""A quarter turn written with so many decimals, such as 1.57079632679, is meant to be exact."""
+"""A quarter turn written with this many decimals, such as 1.57079632679, is taken as exact."""
 
 
 def round_angle(angle: float, tolerance: float = TOLERANCE) -> float:
-    """The angle in (-π, π], exactly a multiple of a quarter turn where it is meant to be one."""
+    """The angle in (-π, π], exactly a multiple of a quarter turn where it is close to one."""
     k = round(angle / QUARTER)
     is_close = abs(angle - k * QUARTER) <= tolerance
     if not is_close and angle not in (round(k * QUARTER, digits) for digits in DECIMALS):
@@ -24,7 +24,7 @@ def round_angle(angle: float, tolerance: float = TOLERANCE) -> float:
 
 
 class Pose(NamedTuple):
-    """A frame in another: its axes are the columns of R, its origin is r."""
+    """The pose of a frame in another: its axes are the columns of R, its origin is r."""
 
     R: Matrix
     r: Vector
@@ -66,7 +66,7 @@ def rpy_of(R: Matrix) -> tuple[float, float, float]:
 
 
 def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> Matrix:
-    """The rotation of a quaternion, scalar first, of any length but zero."""
+    """The rotation of a quaternion, scalar first, of any nonzero norm."""
     w, x, y, z = np.array([w, x, y, z]) / math.sqrt(w * w + x * x + y * y + z * z)
     R = np.array(
         [

@@ -33,9 +33,9 @@ Made = TypeVar("Made")
 class RobotModel(Tree):
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
-    Body i, joint i and q[i] go together. Constants are scalars of any kind. A model is never
-    changed, the methods `with_…` give new ones; two are equal when their data are. `armlet.Robot`
-    adds the quantities and the files.
+    Body i, joint i and q[i] share one index. Constants are scalars of any kind. A model is
+    immutable: the methods `with_…` return new ones; two are equal if their data are. `armlet.Robot`
+    adds the quantities and file formats.
     """
 
     name: str
@@ -46,20 +46,20 @@ class RobotModel(Tree):
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
     drives: tuple[Drive, ...]
-    """A drive for each velocity."""
+    """One drive per velocity."""
     g: NDArray[Any]
     """The acceleration of gravity, in the axes of the canonical base frame."""
     links: tuple[str, ...]
     """The name of each body's link in the file."""
     base_link: str = "base"
     frames: Mapping[str, Frame] = field(default_factory=dict)
-    """Every named frame, those of the links and of the base among them."""
+    """Every named frame, including those of the links and of the base."""
     tool: str | None = None
     source: str = ""
     meshes: Mapping[str, Any] = field(default_factory=dict)
-    """The shapes of the links, by the link's name."""
+    """The visual meshes of each link, by the link's name."""
     memory: dict[Any, Any] = field(default_factory=dict, init=False)
-    """What has been worked out for this robot, so that it is worked out once."""
+    """Cached results of this robot; see `once`."""
 
     def __post_init__(self) -> None:
         for name in ("c", "J"):
@@ -80,7 +80,7 @@ class RobotModel(Tree):
 
     @property
     def mass(self) -> Scalar:
-        """The mass of all moving bodies."""
+        """The total mass of the moving bodies."""
         return sum(self.m)
 
     @cached_property
@@ -103,7 +103,7 @@ class RobotModel(Tree):
         return [drive.rotor_inertia for drive in self.drives]
 
     def displacements(self, q: Vector) -> list[Displacement]:
-        """How each body sits in its parent; the last screw, about and along z, is the joint's."""
+        """The displacement of each body from its parent; the last screw is the joint's, about z."""
         return [
             Displacement((*mount, *joint.motion.screws(row, q[at])))
             for mount, joint, row, at in zip(
@@ -139,8 +139,8 @@ class RobotModel(Tree):
     def constants(self, group: str) -> dict[str, Scalar]:
         """The constants of a group by name: geometry, inertia, gravity or drive.
 
-        What is exactly zero or a quarter turn is structure and is left out, but for the inertia,
-        whose ten parameters a body are all there.
+        Constants that are exactly zero or a quarter turn are structure and left out, except for the
+        inertia, of which all ten parameters per body are included.
         """
         match group:
             case "geometry":
@@ -229,7 +229,7 @@ class RobotModel(Tree):
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Self:
-        """The robot with a body fixed on a frame, by default the tool.
+        """The robot with a payload fixed on a frame, by default the tool.
 
         The centre of mass is given in that frame, the inertia about the centre of mass in its
         axes, as three by three or as xx xy xz yy yz zz.
@@ -256,7 +256,7 @@ class RobotModel(Tree):
         return replace(self, drives=(Drive(),) * self.nv)
 
     def dh_table(self) -> list[dict[str, Any]]:
-        """The canonical frames: one dictionary per joint, with its name, kind, parent and row."""
+        """The canonical frames: one dictionary per joint with its name, kind, parent and DH row."""
         return [
             {
                 "joint": joint.name,
@@ -270,7 +270,7 @@ class RobotModel(Tree):
     # ------------------------------------------------------------------ plain data
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What make() gives, made the first time this robot is asked for it by that key."""
+        """The result of make(), computed on the first call with this key and cached."""
         if key not in self.memory:
             self.memory.setdefault(key, make())
         made: Made = self.memory[key]
@@ -278,7 +278,7 @@ class RobotModel(Tree):
 
     @cached_property
     def _data(self) -> Hashable:
-        """All that makes this robot, for `==` and `hash`."""
+        """All data of this robot, for `==` and `hash`."""
         return hashable([getattr(self, f.name) for f in fields(self) if f.name != "memory"])
 
     def __eq__(self, other: object) -> bool:
@@ -288,7 +288,7 @@ class RobotModel(Tree):
         return hash(self._data)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The data alone: what was worked out is left behind when a robot is copied or sent."""
+        """The data alone: cached results are dropped when a robot is copied or pickled."""
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         return state | {name: dict(state[name]) for name in ("frames", "meshes")} | {"memory": {}}
 
@@ -306,7 +306,7 @@ class RobotModel(Tree):
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
-    """The fields m, c and J of rows of ten parameters."""
+    """The fields m, c and J, from rows of ten parameters."""
     return {
         "m": tuple(row[9] for row in phi),
         "c": tuple(vector(*row[6:9]) for row in phi),

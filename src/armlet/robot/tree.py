@@ -1,4 +1,4 @@
-"""The tree of joints and bodies that a robot is: its sizes, its twists, the ways to walk it."""
+"""The tree of joints and bodies of a robot: its sizes, its twists, and traversals."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -12,7 +12,7 @@ from armlet.robot.parts import BASE, Joint
 
 
 class Tree:
-    """Bodies, each on one joint: body i and joint i go together, and a parent comes before."""
+    """Bodies, each on one joint: body i is moved by joint i, and parents come before children."""
 
     joints: tuple[Joint, ...]
     parent: tuple[int, ...]
@@ -24,7 +24,7 @@ class Tree:
 
     @property
     def nb(self) -> int:
-        """The number of bodies: each sits on one joint."""
+        """The number of bodies, one per joint."""
         return len(self.joints)
 
     @property
@@ -39,12 +39,12 @@ class Tree:
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:
-        """Where the positions of each joint are in q."""
+        """The slice of q with the positions of each joint."""
         return slices([joint.motion.nq for joint in self.joints])
 
     @cached_property
     def v_of(self) -> tuple[slice, ...]:
-        """Where the velocities of each joint are in qd, its torques in tau."""
+        """The slice of qd with the velocities of each joint, and of tau with its torques."""
         return slices([joint.motion.nv for joint in self.joints])
 
     @property
@@ -59,7 +59,7 @@ class Tree:
 
     @property
     def is_serial(self) -> bool:
-        """Whether every body carries at most one other."""
+        """Whether every body has at most one child."""
         return all(p == i - 1 for i, p in enumerate(self.parent))
 
     # ------------------------------------------------------------------ how joints move bodies
@@ -71,7 +71,7 @@ class Tree:
 
     @cached_property
     def unit_twists(self) -> tuple[Twist, ...]:
-        """The unit twists of all joints in a row: one for each velocity of the robot."""
+        """The unit twists of all joints in one tuple: one for each velocity of the robot."""
         return tuple(twist for twists in self.twists for twist in twists)
 
     @cached_property
@@ -81,18 +81,18 @@ class Tree:
 
     @cached_property
     def turns(self) -> tuple[int, ...]:
-        """1 for each joint that turns its body, else 0."""
+        """For each joint, 1 if it rotates its body, else 0."""
         return tuple(joint.motion.turns for joint in self.joints)
 
     @cached_property
     def slides(self) -> tuple[int, ...]:
-        """1 for each joint that moves its body's origin in the parent, else 0."""
+        """For each joint, 1 if it moves its body's origin in the parent, else 0."""
         return tuple(joint.motion.slides for joint in self.joints)
 
     # ------------------------------------------------------------------ positions
 
     def integrate(self, q: ArrayLike, dv: ArrayLike) -> NDArray[Any]:
-        """The positions reached from q by velocities that last for a time: dv is their product.
+        """The positions reached from q by dv, a velocity times a duration.
 
         For revolute and prismatic joints it is q + dv.
         """
@@ -100,7 +100,7 @@ class Tree:
         return reached
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
-        """The dv with which `integrate` leads from q0 to q1.
+        """The dv for which `integrate(q0, dv)` is q1.
 
         For revolute and prismatic joints it is q1 - q0.
         """
@@ -116,16 +116,16 @@ class Tree:
     def tips_to_base(self) -> Iterator[tuple[int, int]]:
         """Every body with its parent, children first; the parent of a root is BASE.
 
-        What is summed up in the parents needs a place for the base, last: see `with_base`.
+        A list that sums over children needs a last entry for the base: see `with_base`.
         """
         return ((i, self.parent[i]) for i in reversed(range(self.nb)))
 
     def path_to_base(self, i: int) -> Iterator[int]:
-        """The bodies from body i, which comes first, to the base, which is left out."""
+        """The bodies on the path from body i, included, to the base, excluded."""
         while i != BASE:
             yield i
             i = self.parent[i]
 
     def path(self, i: int) -> list[int]:
-        """The bodies from the base, which is left out, to body i, which comes last."""
+        """The bodies on the path from the base, excluded, to body i, included."""
         return [*self.path_to_base(i)][::-1]

@@ -1,4 +1,4 @@
-"""The ways to run a program: what compiles it, and whose arrays it reads and writes."""
+"""The backends that run programs: what compiles them, and which arrays they read and write."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -12,20 +12,20 @@ class Compiled(Protocol):
     """A lowered program on a machine. Nothing is compiled before it is first needed."""
 
     def run(self, arrays: Sequence[Any], results: Sequence[Any], count: int, threads: int) -> None:
-        """Compute so many states, a row each; inputs given once have no rows."""
+        """Compute `count` states, one row each; inputs given once have no rows."""
 
     def entry(self, otherwise: Callable[..., Any], about: str) -> Callable[..., Any]:
-        """A function that computes one state as fast as can be, and else asks another.
+        """A fast function for one state that calls `otherwise` for all other arguments.
 
-        What it is about is its docstring. A backend without such a way returns the other.
+        `about` is its docstring. A backend without a fast path returns `otherwise`.
         """
 
 
 class Backend(Protocol):
-    """What a kernel asks of a backend; all but compiling is about its arrays."""
+    """The interface of a backend: compiling programs, and creating and checking arrays."""
 
     def target(self, dtype: str) -> Any:
-        """What code is compiled for if nothing is said: all that this machine has."""
+        """The default target: all features of this machine."""
 
     def compile(self, code: Lowered, target: Any) -> Compiled:
         """The program for a target, to be compiled when it is needed."""

@@ -5,11 +5,10 @@ import ctypes
 import functools
 import os
 import signal
-import sys
 from _thread import RLock, interrupt_main, start_new_thread
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NamedTuple
 from weakref import ref
@@ -22,6 +21,7 @@ from armlet import version
 from armlet.codegen.entry import DATA, DESCRIPTOR, DIMENSIONS, FLAGS, RANK, READY, TYPE
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
+from armlet.progress import status
 from armlet.runtime import cache
 from armlet.runtime.threads import Workers
 
@@ -32,8 +32,8 @@ NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 
 
 LLVM = Workers(1)
-"""The one thread that uses LLVM, where no Ctrl-C is raised: it can neither break off what LLVM and
-llvmlite do nor be lost in one of llvmlite's finalizers, and the caller hears it at once."""
+"""The only thread that uses LLVM. Ctrl-C is not raised there, so it can neither interrupt LLVM and
+llvmlite nor be lost in one of llvmlite's finalizers, and it reaches the caller at once."""
 WORKING = RLock()
 """Held while LLVM works, so that no process is forked in the middle of that."""
 
@@ -162,13 +162,12 @@ def machine_name() -> str:
 
 
 def compiled(text: str, *functions: str) -> Code:
-    """The machine code of a module with the functions asked for, cached on disk."""
+    """The machine code of a module with the named functions, cached on disk."""
     key = cache.key(*_versions(), machine_name(), text)
     lines = text.count("\n")
     found = in_llvm(_cached, key, functions)
     if found is None:
-        quick = lines < LONG
-        with nullcontext() if quick else status(f"compiling {lines} lines for this machine"):
+        with status(f"compiling {lines} lines for this machine", quick=lines < LONG):
             found = in_llvm(_built, key, text, functions)
     code: Code = found
     return code
@@ -184,7 +183,7 @@ def _cached(key: str, functions: Sequence[str]) -> Code | None:
 
 
 def _built(key: str, text: str, functions: Sequence[str]) -> Code:
-    """The code of a module, compiled now, unless a caller that was interrupted has had it so."""
+    """The code of a module, compiled now unless an interrupted caller had it compiled before."""
     code = _cached(key, functions)
     if code is None:
         target = machine()
@@ -199,7 +198,7 @@ def _built(key: str, text: str, functions: Sequence[str]) -> Code:
 
 
 def _loaded(built: bytes, functions: Sequence[str]) -> Code:
-    """An object file as code in memory, with all the functions that are asked for."""
+    """An object file loaded into memory, with all the named functions."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
     file = llvm.ObjectFileRef.from_data(built)
     if not file:
@@ -212,15 +211,6 @@ def _loaded(built: bytes, functions: Sequence[str]) -> Code:
     code = Code.of(addresses)
     ENGINES[ref(code, RELEASED.append)] = engine
     return code
-
-
-def status(what: str) -> AbstractContextManager[Any]:
-    """A line on the terminal while something long is done."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(what)
 
 
 def _parsed(text: str, target: Any) -> Any:
@@ -255,10 +245,9 @@ FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
 def fast_call(code: Code, name: str, held: Any, about: str) -> Callable[..., Any]:
-    """The entry in compiled code as a function of Python's own kind, which keeps the code.
+    """The compiled entry as a built-in function of CPython, which keeps the code alive.
 
-    What it holds is the function that it asks where it cannot compute, or a pair of that and the
-    class of its results.
+    What it holds is its fallback, or a pair of that and the class of its results.
     """
     definition = MethodDefinition(
         name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, about.encode()
@@ -273,7 +262,7 @@ def fast_call(code: Code, name: str, held: Any, about: str) -> Callable[..., Any
 
 @functools.cache
 def reads_arrays() -> bool:
-    """Whether arrays lie in memory as the entry takes them to, in this Python and this NumPy."""
+    """Whether arrays of this Python and NumPy have the memory layout that the entry assumes."""
     array = np.zeros((2, 3))
 
     def found(offset: int, kind: Any = ctypes.c_size_t) -> Any:

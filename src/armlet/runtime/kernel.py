@@ -22,20 +22,20 @@ DTYPES = ("float64", "float32")
 
 
 class Kernel:
-    """A program as machine code, called with arrays of one state or of many.
+    """A program as machine code, called with arrays of one state or a batch.
 
-    It can be pickled, and is compiled again where it is unpickled.
+    It can be pickled, and is compiled again after unpickling.
 
     Parameters
     ----------
     program : Program
         What it computes; sines of sums of angles are computed from those of the parts.
     dtype : {"float64", "float32"}
-        What it computes in; arrays of other kinds are converted once.
+        The type of numbers; arrays of other dtypes are converted once.
     target : Target, optional
-        What to compile for instead of all that this machine has; its dtype is the kernel's.
+        What to compile for instead of all features of this machine; sets the dtype.
     backend : {"llvm"}
-        What compiles it, and whose arrays it takes: LLVM for this processor, on NumPy's.
+        What compiles and runs it: LLVM for this processor, on NumPy arrays.
 
     Examples
     --------
@@ -81,13 +81,13 @@ class Kernel:
 
     @made_once
     def call(self) -> Callable[..., Any]:
-        """The compiled way in: what calling the kernel does, without Python in between."""
+        """The compiled entry point: the same as calling the kernel, without Python in between."""
         return self.entry(self.evaluate)
 
     def entry(self, otherwise: Callable[..., Any], about: str = "") -> Callable[..., Any]:
-        """A compiled function that runs the kernel on one state's arrays, and else asks another.
+        """A compiled function for one state that calls `otherwise` for all other arguments.
 
-        What it is about is its docstring, which may begin with its signature as CPython has it.
+        `about` is its docstring, which may begin with a signature in CPython's format.
         """
         return self._compiled().entry(otherwise, about)
 
@@ -107,11 +107,11 @@ class Kernel:
         ----------
         *arrays : array_like
             The inputs in order, with any leading axes, all the same. Constants may have none, and
-            then serve all states.
+            then apply to all states.
         out : array or tuple of arrays, optional
-            Where to write: of the kernel's dtype, contiguous, writeable, apart from the inputs.
+            Where to write: of the kernel's dtype, contiguous, writeable, not overlapping inputs.
         threads : int
-            How many threads share the rows, at most one per core.
+            Number of threads that share the rows, at most one per core.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class Kernel:
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """What the compiled entry does not take: batches, other kinds of array, bad ones."""
+        """Fallback for batches, other array types and invalid input."""
         if not isinstance(threads, int | np.integer) or threads < 1:
             raise DataError(f"threads is {threads!r}: expected a whole number, 1 or more")
         given, leading, once = self._inputs(arrays)

@@ -1,4 +1,4 @@
-"""Programs on this processor: machine code by LLVM, on arrays of NumPy's."""
+"""The backend for this processor: machine code by LLVM, on NumPy arrays."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -63,9 +63,9 @@ class NativeCode:
         self.code, self.target = code, target
 
     def entry(self, otherwise: Callable[..., Any], about: str) -> Callable[..., Any]:
-        """A compiled function that runs on one state's arrays, and else asks another.
+        """A compiled function for one state that calls `otherwise` for all other arguments.
 
-        Its docstring may begin with its signature as CPython has it.
+        Its docstring may begin with a signature in CPython's format.
         """
         if not reads_arrays():
             return otherwise
@@ -76,7 +76,7 @@ class NativeCode:
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
     ) -> None:
-        """Compute so many states, a row each; inputs given once have no rows."""
+        """Compute `count` states, one row each; inputs given once have no rows."""
         lanes = self.target.lanes
         if count < lanes:
             self._run_few(arrays, results, count)

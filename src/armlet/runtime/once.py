@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class made_once(Generic[T]):
-    """A property that is computed when it is first asked for, as functools.cached_property.
+    """A property that is computed on first access, like functools.cached_property.
 
     That one holds a lock in Python 3.11, the same for all objects: of threads that compile, one at
     a time would, and a process forked in the meantime would wait for it forever.

@@ -55,7 +55,7 @@ class Timed(NamedTuple):
 
 
 def time_in_turns(calls: Mapping[str, Timed], rounds: int, threads: int = 1) -> dict[str, Spread]:
-    """The seconds a state of each call, all timed in turns.
+    """The seconds per state of each call, all timed in turns.
 
     One thread is timed by the processor time that it takes, on one core, so that other processes
     do not count; several by the clock on the wall.
@@ -158,7 +158,7 @@ def vector_operations(kernel: Kernel) -> tuple[float, float]:
 
 
 def clock(rounds: int) -> float:
-    """Cycles a second, by additions that wait for each other: a cycle each."""
+    """Clock cycles per second, from a chain of dependent additions of one cycle each."""
     names = ["%a", "%b", *(f"%s{k}" for k in range(ADDS))]
     chain = [f"{names[k + 2]} = add i64 {names[k]}, {names[k + 1]}" for k in range(ADDS)]
     starts = {"%a": (names[-2], "1"), "%b": (names[-1], "1")}

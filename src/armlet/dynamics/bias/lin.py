@@ -68,7 +68,7 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
         Dₘⱼₖ =  Dₘₖⱼ (32),   Dⱼₖⱼ = 0 (33),   Dⱼₖₘ = -Dₘₖⱼ (34)
 
-    and zero where the three joints are not on one way to the base. Lin 1991, on trees.
+    and zero where the three joints are not on one path to the base. Lin 1991, on trees.
     """
     n = robot.n
     known = base_referred(robot, q)
@@ -86,8 +86,8 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
 def couplings(robot: RobotModel, known: BaseReferred) -> list[dict[int, Vector]]:
     """dₘⱼ in the frame of body j, under [j][m], for the joints m before j.
 
-    With the twist (w, v) of a joint about the reference, a turning one's (z, -ŝ) and a sliding
-    one's (0, z), and with the inertia J̄ of composite body j, its first moment p̂ and the force e
+    With the twist (w, v) of a joint about the reference, (z, -ŝ) if it is revolute and (0, z) if
+    it is prismatic, and with the inertia J̄ of composite body j, its first moment p̂ and the force e
     that goes with a unit acceleration of joint j (64), (66):
 
         Bⱼ  = -J̄ w̃ⱼ - ṽⱼ p̂~

@@ -16,7 +16,7 @@ from armlet.scalar import Scalar, Vector
     walks_twists=True,
 )
 def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
-    """Coriolis, centrifugal and gravity torques b(q, q̇): what q̈ = 0 takes."""
+    """Coriolis, centrifugal and gravity torques b(q, q̇): inverse dynamics at q̈ = 0."""
     return newton_euler(robot, q, qd, [0] * robot.nv)
 
 
@@ -29,5 +29,5 @@ def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     walks_twists=True,
 )
 def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
-    """Gravity torques g(q): what holds the arm still."""
+    """Gravity torques g(q): inverse dynamics at rest."""
     return newton_euler(robot, q, [0] * robot.nv, [0] * robot.nv)

@@ -27,8 +27,8 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y
 
-    Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.15) to (6.2.17), on trees and with sliding
-    joints.
+    Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.15) to (6.2.17), on trees and with
+    prismatic joints.
     """
     n = robot.n
     V = weighted_complement(robot, q)
@@ -54,7 +54,7 @@ def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
     """P = N T, with NᵀN = M the masses and central inertias, off-line, of the bodies.
 
     The inertia is I = L D Lᵀ, L unit upper triangular, so √D Lᵀ is its part of N; an axis without
-    inertia has no row. Seven rows a body: ω, v and, with the root of its inertia, the rotor.
+    inertia has no row. Seven rows per body: ω, v and, with the root of its inertia, the rotor.
     """
     P = np.zeros((robot.n, 7, robot.n), dtype=object)
     inertias = central_inertias(robot)

@@ -35,8 +35,8 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
         ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
-    The rest is `accelerations`; with the bias on hand it is all there is, as the count that Saha
-    1999, Table 2, gives has it. Featherstone 1983, in body axes, on trees.
+    The rest is `accelerations`, which is all that remains if the bias is given, as in the count of
+    Saha 1999, Table 2. Featherstone 1983, in body axes, on trees.
     """
     n = robot.n
     X = robot.displacements(q)

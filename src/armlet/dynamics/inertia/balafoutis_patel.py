@@ -9,27 +9,27 @@ from armlet.scalar import Matrix, Vector
 
 @formulation(
     "inertia_matrix",
-    source="Balafoutis and Patel 1991, Algorithm 6.2, corrected for sliding joints, on trees",
+    source="Balafoutis and Patel 1991, Algorithm 6.2, corrected for prismatic joints, on trees",
     growth="n^2",
 )
 def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    The augmented link i is body i with the masses beyond its turning joints lumped at their
+    The augmented link i is body i with the masses beyond its revolute joints lumped at their
     origins: off-line, mass m, first moment u and inertia K about the origin. The generalised link
     i is all that joint i carries, with first moment U and inertia E; mass that is lumped is not
-    carried along, so a turning joint i passes on m̂ = 0 and, r the parent's origin to its own:
+    carried along, so a revolute joint i passes on m̂ = 0 and, r the parent's origin to its own:
 
         Uₚ += ᵖRᵢ Uᵢ
         Eₚ += ᵖRᵢ (Eᵢ - r̃ Ũᵢ - Ũᵢ r̃) ᵖRᵢᵀ
 
-    A sliding one passes on its mass too. A unit acceleration of joint i takes
+    A prismatic one passes on its mass too. A unit acceleration of joint i takes the wrench
 
         f = w × Uᵢ + m̂ᵢ v
         t = Eᵢ w + Uᵢ × v
 
-    of which column i of H is what joint i and those between it and the base bear. Balafoutis and
-    Patel 1991, Algorithm 6.2, on trees, with the moment Uᵢ × v that (6.3.29e) leaves out.
+    and column i of H is its projection on joint i and on those between it and the base. Balafoutis
+    and Patel 1991, Algorithm 6.2, on trees, with the moment Uᵢ × v that (6.3.29e) leaves out.
     """
     X = robot.displacements(q)
     m_hat, U, E = map(with_base, zip(*augmented_bodies(robot), strict=True))

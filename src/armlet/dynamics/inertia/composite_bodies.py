@@ -29,8 +29,8 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
         fᵢ = m̂ᵢ v + w × ĉᵢ
         tᵢ = Ĵᵢ w + ĉᵢ × v
 
-    of which column i of H is what joint i and the joints between it and the base carry along their
-    own twists, (f, t)ₚ = ᵖXⱼ (f, t)ⱼ (Walker and Orin 1982, third method).
+    and column i of H is its projection on the twists of joint i and of the joints between it and
+    the base, with (f, t)ₚ = ᵖXⱼ (f, t)ⱼ (Walker and Orin 1982, third method).
     """
     X = parallel_axes(robot, q)
     body = [CarriedBody(*own) for own in robot.bodies] + [CarriedBody(0, ZERO, NOTHING)]

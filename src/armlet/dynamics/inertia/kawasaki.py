@@ -23,9 +23,9 @@ def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
         Ĵₚ = Jₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ h̃ᵢ - h̃ᵢ s̃ + m̂ᵢ s̃ s̃)                  (B2), (B4)
 
     and the first moment about its own origin, in the parent's axes, is hᵢ - m̂ᵢ s. The entries
-    follow as in `from_parents`, (B5)-(B11). Of minimal parameters no mass is left beyond turning
-    joints alone, and h is that moment: Algorithm II. Kawasaki, Murata and Kanzaki 1996, Algorithm
-    I, as told in Lin and Fang 1999, appendix B.
+    follow as in `from_parents`, (B5)-(B11). With minimal parameters no mass is left beyond
+    revolute joints alone, and h is that moment: Algorithm II. Kawasaki, Murata and Kanzaki 1996,
+    Algorithm I, as given in Lin and Fang 1999, appendix B.
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     c_hat, J_hat = with_base(robot.c), with_base(robot.J)

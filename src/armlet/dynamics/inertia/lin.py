@@ -23,7 +23,7 @@ class BaseReferred(NamedTuple):
     s: list[Vector]
     """From the reference to the origin of body j."""
     s_hat: list[dict[int, Vector]]
-    """ŝ = z × s of joint m where it turns, zero where it slides; not of a composite body."""
+    """ŝ = z × s of joint m if it is revolute, zero if prismatic; not of a composite body."""
     m_hat: list[Scalar]
     """The mass of composite body j."""
     p_hat: list[Vector]
@@ -31,7 +31,7 @@ class BaseReferred(NamedTuple):
     J_bar: list[Matrix]
     """Its inertia less half the trace: the Euler tensor, with a minus."""
     e: list[Vector]
-    """The force that a unit acceleration of joint j asks of it."""
+    """The force for a unit acceleration of joint j."""
     a: list[Vector]
     """The moment about the reference that goes with it."""
 
@@ -45,12 +45,12 @@ class BaseReferred(NamedTuple):
 def lin(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by composite bodies about the base's origin.
 
-    A unit acceleration of joint j alone asks of composite body j the force e and, about a reference
-    common to all bodies, the moment a, so that only turns are left between frames. With the axis
-    z of joint m, its origin s from the reference, and ŝ = z × s, all in frame j (65):
+    A unit acceleration of joint j alone takes the force e on composite body j and the moment a
+    about a reference common to all bodies, so that only rotations are left between frames. With
+    the axis z of joint m, its origin s from the reference, and ŝ = z × s, all in frame j (65):
 
-        joint m turns   Hₘⱼ = z · aⱼ - ŝ · eⱼ
-        joint m slides  Hₘⱼ = z · eⱼ
+        joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
+        joint m prismatic  Hₘⱼ = z · eⱼ
 
     Lin 1991, (12) and Fig. 3; `base_referred` has the recursions.
     """
@@ -71,7 +71,7 @@ def base_referred(robot: RobotModel, q: Vector) -> BaseReferred:
     mass (24)-(27):
 
         zₘ = ʲRₚ zₘ            zⱼ = (0, 0, 1)
-        ŝₘ = ʲRₚ ŝₘ            ŝⱼ = zⱼ × sⱼ, where joint j turns
+        ŝₘ = ʲRₚ ŝₘ            ŝⱼ = zⱼ × sⱼ, where joint j is revolute
         sⱼ = ʲRₚ (sₚ + r)      pⱼ = sⱼ + comⱼ
 
     Inwards, with Ĩ = I - ½ tr(I) 1 of the inertia I about the centre of mass (19), (29), (30):
@@ -81,8 +81,8 @@ def base_referred(robot: RobotModel, q: Vector) -> BaseReferred:
 
     Then, as the inertia about the reference is J̄ - tr(J̄) 1 (62), (63):
 
-        turning   eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
-        sliding   eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z
+        revolute  eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
+        prismatic eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z
 
     Lin 1991. There the reference is the base's origin; here it is that of the first body, where
     s is zero whatever the first row is.

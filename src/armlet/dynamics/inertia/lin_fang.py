@@ -1,13 +1,13 @@
 """The inertia matrix from composite bodies about the joints' origins: five ways to the entries.
 
 Composite body i, body i and all it carries, has mass m̂ᵢ and, about the origin of frame i and in
-its axes, first moment ĉᵢ and inertia Ĵᵢ. A unit acceleration of joint i alone, of axis (w, v), asks
-of it the force and the moment about its origin
+its axes, first moment ĉᵢ and inertia Ĵᵢ. A unit acceleration of joint i alone, of axis (w, v),
+takes the force and the moment about its origin
 
     fᵢ = w × ĉᵢ + m̂ᵢ v,    tᵢ = Ĵᵢ w + ĉᵢ × v,                           (7), (8)
 
-and entry j, i of H, for j between i and the base, is what of these joint j bears along its axis.
-The formulations differ in the axes that this is seen in (Lin and Fang 1999).
+and entry j, i of H, for j between i and the base, is their projection on the axis of joint j.
+The formulations differ in the axes used for this (Lin and Fang 1999).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from armlet.robot import Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 Given = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
-"""A formulation with ĉ and Ĵ of the composite bodies on hand."""
+"""A formulation given ĉ and Ĵ of the composite bodies."""
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[Given], Given]:
@@ -46,7 +46,7 @@ def from_composites(source: str, **declared: Any) -> Callable[[Given], Given]:
 def lin_fang_1(
     robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
 ) -> Matrix:
-    """H(q) given composite bodies, in the frames of the joints that bear them.
+    """H(q) given composite bodies, in the frames of the joints that carry them.
 
     Force and moment of column i go from frame to frame towards the base, from j to its parent p:
 
@@ -178,8 +178,8 @@ def from_parents(
     There h is about the parent's origin and ĉ about the body's own, at the end of s. Column i
     starts in the frame of the parent p, the axis (w, v) in its axes too:
 
-        turning joint   f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
-        sliding joint   f = m̂ᵢ v,      t = hᵢ × v
+        revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
+        prismatic joint   f = m̂ᵢ v,      t = hᵢ × v
 
     and goes on as in Formulation 1. Lin and Fang 1999, (B5)-(B11).
     """
@@ -204,7 +204,7 @@ def empty(robot: RobotModel) -> Matrix:
 
 
 def wrenches(robot: RobotModel, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
-    """The force and moment (f, t) that a unit acceleration of each joint alone asks (7), (8)."""
+    """The force and moment (f, t) for a unit acceleration of each joint alone (7), (8)."""
     m_hat = composite_masses(robot)
     return [
         (cross(w, c_hat[i]) + m_hat[i] * v, J_hat[i] @ w + cross(c_hat[i], v))

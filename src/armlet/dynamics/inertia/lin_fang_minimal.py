@@ -5,14 +5,14 @@ that no q changes and one that varies:
 
     ĉᵢ = kᵢ + lᵢ,    Ĵᵢ = Uᵢ + Vᵢ                                          (22), (23)
 
-Let r be the first joint on the way from the base that turns, s the first after it that turns about
-another direction, and u the axis of r in frame i, which is constant before s. H shows of m̂, k, U
+Let r be the first revolute joint on the path from the base, s the first revolute joint after it
+about another direction, and u the axis of r in frame i, constant before s. H depends on
 
-    joint i turns   r <= i < s   Uzz, kx, ky
-                    s <= i       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
-    joint i slides  always       m̂
-                    r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z
-                    s < i        kx, ky, kz
+    joint i revolute   r <= i < s   Uzz, kx, ky
+                       s <= i       Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky
+    joint i prismatic  always       m̂
+                       r < i < s    κ¹ = (u × k)z, κ² = (k - (u · k) u)z
+                       s < i        kx, ky, kz
 
 and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and Table VII).
 """
@@ -35,7 +35,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     rank=2,
 )
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
-    """H(q) from minimal parameters, in the frames of the joints that bear the composite bodies.
+    """H(q) from minimal parameters, in the frames of the joints that carry the composite bodies.
 
     Lin and Fang 1999, Table VII with Formulation 1: (7)-(11) from s on, (29)-(31) before.
     """
@@ -65,7 +65,7 @@ def from_minimal(given: Given, robot: RobotModel, q: Vector) -> Matrix:
 
         Hⱼᵢ += (w · u)ⱼ (u · tᵢ),    j between i and the base, or i,
 
-    where w · u is ±1 of a turning joint and 0 of a sliding one. That makes (30), (31) of
+    where w · u is ±1 of a revolute joint and 0 of a prismatic one. That makes (30), (31) of
     Formulation 1 and (32) of Formulation 2. Their δ is not needed: what it takes out is zero.
     """
     known = composites(robot, q)
@@ -88,15 +88,15 @@ class Composites(NamedTuple):
     c_hat: list[Vector]
     """First moments; before s zero where the joint slides."""
     J_hat: list[Matrix]
-    """Inertias, as far as a turning joint shows them; before s zero."""
+    """Inertias, as far as a revolute joint shows them; before s zero."""
     t_r: dict[int, Scalar]
-    """The moment u · t that a unit acceleration of a joint i before s asks."""
+    """The moment u · t for a unit acceleration of a joint i before s."""
 
 
 def composites(robot: RobotModel, q: Vector) -> Composites:
     """ĉ and Ĵ, or u · t, of the composite bodies, from the tips to the base (Table VII).
 
-    Before s, V stands for u · V u. With u = (0, 0, ±1) of a turning joint (29):
+    Before s, V stands for u · V u. With u = (0, 0, ±1) of a revolute joint (29):
 
         turning   u · tᵢ = (w · u) (Uzz + V)
         sliding   u · tᵢ = κ¹ + (u × l)z
@@ -135,7 +135,7 @@ def over_joint(
         turning   l' = k + l          V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
         sliding   l' = l + m̂ h z      V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
 
-    Before s, with a = z - (u · z) u the part of z across u, which is zero of a turning joint:
+    Before s, with a = z - (u · z) u the part of z across u, which is zero of a revolute joint:
 
         turning   V' = Uzz + V
         sliding   V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
@@ -188,9 +188,9 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
 def minimal_bodies(robot: RobotModel) -> list[Body]:
     """The constants m̂, k and U of each composite body, as far as its joint shows them (C1)-(C3).
 
-    A turning joint does not show the part that is symmetric about its axis, which goes over to the
-    parent; left are Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A sliding joint does not turn its body:
-    all goes over, from where the slide is zero, and m̂ and k show in the slide.
+    The part that is symmetric about the axis of a revolute joint is lumped on the parent, which
+    leaves Uxx - Uyy, Uxy, Uxz, Uyz, Uzz, kx, ky. A prismatic joint does not rotate its body: all of
+    it is lumped, at zero displacement, and m̂ and k remain in the displacement.
     """
     still = robot.displacements(
         [-row.d if slides else 0 for row, slides in zip(robot.dh, robot.slides, strict=True)]

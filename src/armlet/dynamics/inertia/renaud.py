@@ -16,19 +16,19 @@ from armlet.scalar import Matrix, Vector
 def renaud(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.
 
-    The mass m̂ᵢ beyond a turning joint i is lumped in the parent p, off-line, at the end of s from
+    The mass m̂ᵢ beyond a revolute joint i is lumped in the parent p, off-line, at the end of s from
     its origin to that of i, which is constant (A5), (A6):
 
         uₚ = cₚ + Σ m̂ᵢ s,    Kₚ = Jₚ - Σ m̂ᵢ s̃ s̃
 
-    On-line a composite body goes over a turning joint without its mass, m = 0, and over a sliding
-    one with all of it, m = m̂ᵢ (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ
+    On-line a composite body passes a revolute joint without its mass, m = 0, and a prismatic one
+    with all of it, m = m̂ᵢ (A7), (A8). With cᵢ = ᵖRᵢ ĉᵢ
 
         ĉₚ = uₚ + Σ (cᵢ + m s)
         Ĵₚ = Kₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ c̃ᵢ - c̃ᵢ s̃ - m s̃ s̃)
 
     The entries follow by how each joint moves the accelerated body's origin: `lin_fang_3`, (A9).
-    Renaud 1984, with sliding joints in Lin 1991, Fig. A1.
+    Renaud 1984, with prismatic joints in Lin 1991, Fig. A1.
     """
     m_hat = composite_masses(robot)
     at_zero = robot.displacements([0] * robot.n)

@@ -42,7 +42,7 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
 
 
 class Filter(NamedTuple):
-    """The spatial Kalman filter of an arm: a list a letter, by body."""
+    """The spatial Kalman filter of an arm: one list per symbol, indexed by body."""
 
     h: list[Vector]
     phi: list[Matrix]

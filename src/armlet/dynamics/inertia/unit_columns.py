@@ -20,8 +20,8 @@ from armlet.scalar import Matrix, Vector
 def unit_columns(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by inverse dynamics with unit accelerations.
 
-    Without speed and gravity the torques are τ = H q̈, so column i of H is what q̈ᵢ = 1 alone
-    takes; only the rows above the diagonal are asked for, the others are the same:
+    Without speed and gravity the torques are τ = H q̈, so column i of H is the torques at
+    q̈ᵢ = 1 alone; only the rows up to the diagonal are computed, since H is symmetric:
 
         H eᵢ = τ(q, 0, eᵢ),  g = 0
 

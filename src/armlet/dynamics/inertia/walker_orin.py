@@ -28,7 +28,7 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
         m̂ₚ += m̂ᵢ
 
     A unit acceleration of joint i alone takes the force f at the centre and, about the origin, the
-    moment t; column i of H is what they ask of joint i and of those between it and the base:
+    moment t; column i of H is their projection on joint i and on those between it and the base:
 
         f = w × m̂ᵢ R̂ᵢ + m̂ᵢ v
         t = Êᵢ w + R̂ᵢ × f

@@ -103,7 +103,7 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
         τᵢ  = tr(Wᵢ w̃ Dᵢ) - g · Wᵢ w̃ ĉᵢ + Wᵢ v · (fᵢ - m̂ᵢ g)
 
     Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16), completed by
-    what belongs to sliding joints.
+    the terms of prismatic joints.
     """
     n = robot.n
     X = robot.displacements(q)

@@ -15,7 +15,7 @@ from armlet.scalar import Scalar, Vector
     topology="serial",
 )
 def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
-    """Joint torques τ(q, q̇, q̈) of turning joints, by the coefficients of Lagrange's equations.
+    """Joint torques τ(q, q̇, q̈) of revolute joints, by the coefficients of Lagrange's equations.
 
         τᵢ  = Σⱼ dᵢⱼ q̈ⱼ + Σⱼₖ cⱼₖ(i) q̇ⱼ q̇ₖ + Gᵢ
 

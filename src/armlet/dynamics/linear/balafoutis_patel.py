@@ -172,7 +172,7 @@ def by_entries(robot: RobotModel, state: State) -> Triple:
 
 @formulation(
     "linearization",
-    source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with sliding joints",
+    source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
     given={"inverse dynamics": with_torques(by_recursion)},
     rank=1,
@@ -193,7 +193,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 
 @formulation(
     "linearization",
-    source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with sliding joints",
+    source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",
     given={"inverse dynamics": with_torques(by_entries)},
     rank=2,

@@ -27,7 +27,7 @@ def forward_mode(
 def reverse_mode(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str = "newton_euler"
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """The same, with derivatives running back from each torque."""
+    """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q: derivatives run back from each torque."""
     return _differentiated(robot, q, qd, qdd, inverse_dynamics, "reverse")
 
 
