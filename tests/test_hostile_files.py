@@ -317,3 +317,16 @@ def test_what_is_shown_of_a_text_is_cut_in_the_middle():
     names = [f"link{k}" for k in range(5000)]
     assert listed(names) == ", ".join(names[:MAX_LISTED]) + f" and {5000 - MAX_LISTED:,} more"
     assert listed(names[:MAX_LISTED]) == ", ".join(names[:MAX_LISTED])
+
+
+def test_moments_that_are_too_large_are_refused_though_their_factors_are_not(tmp_path):
+    """Such a robot could be written, and not loaded again."""
+    path = tmp_path / "far.urdf"
+    path.write_text(
+        '<robot name="far"><link name="base"/><link name="arm"><inertial><origin xyz="1e20 0 0"/>'
+        '<mass value="1e30"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        '</inertial></link><joint name="j" type="continuous"><parent link="base"/>'
+        '<child link="arm"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    with pytest.raises(armlet.ModelError, match=r"far\.urdf.*'arm': its first moment about"):
+        armlet.load(path)

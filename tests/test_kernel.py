@@ -646,6 +646,20 @@ def test_threads_share_the_rows(robot, bias, way, threads, rows):
     same_bits(ways(robot, bias)[way](q, qd, threads=threads), bias(q, qd))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_threads_write_no_row_but_those_of_the_call(robot, dtype):
+    """Rows before and after the result are left alone, however few rows a thread has."""
+    kernel = armlet.compile(robot, "bias", dtype=dtype)
+    q, qd = np.random.default_rng(0).uniform(-1, 1, (2, 40, robot.n)).astype(dtype)
+    whole = kernel(q, qd)
+    for count in range(1, 40):
+        around = np.full((count + 80, robot.n), 7, dtype)
+        kernel(q[:count], qd[:count], out=around[40 : 40 + count], threads=2)
+        assert np.array_equal(around[40 : 40 + count], whole[:count])
+        assert (around[:40] == 7).all()
+        assert (around[40 + count :] == 7).all()
+
+
 # ------------------------------------------------------------------ arrays out
 
 

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 import armlet
+from armlet.codegen.expand import expanded
 
 KERNELS = (
     ("planar2r", "gravity_torque", {}),
@@ -66,10 +67,11 @@ def trial(rng, folder):
 
 
 def check(kernel, found, arrays, leading):
-    """Raise if the results are not those of NumPy."""
+    """Raise if the results are not those of NumPy; sums of large angles are rounded, so no sines
+    of them are taken."""
     with np.errstate(all="ignore"):
         given = [np.asarray(x).astype(kernel.dtype).astype(float) for x in arrays]
-        expected = kernel.program.function(np)(*given)
+        expected = expanded(kernel.program).function(np)(*given)
     single = kernel.program.single
     for x, y in zip(*(([a] if single else a) for a in (found, expected)), strict=True):
         assert type(x) is np.ndarray

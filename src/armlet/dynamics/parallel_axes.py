@@ -1,12 +1,12 @@
 """Displacements that know of parallel axes.
 
-Axes are parallel also if they point opposite ways: a half turn about x is between their bodies. The
-bodies of a run of parallel axes turn against the body that the first of them sits on by the sum
-of their angles, about one direction. The joints of the run carry only what is along the axes: the
-rest of a moment or of an inertia need not go from joint to joint but goes straight to that body.
-So does the part of an angular velocity across the axes, the other way. This saves operations where
-that body moves or carries little: only runs that start on the base, or on a body that sits on the
-base, are taken.
+Axes are parallel also if they point opposite ways: then a half turn about x is between their
+bodies. Relative to the body that a run of parallel axes starts on, the bodies of the run rotate by
+the sum of the joint angles, about one direction. The torques of the run depend only on components
+along the axes, so the other components of a moment or an inertia skip the joints in between and are
+transformed directly to the body that the run starts on; the components of an angular velocity
+across the axes likewise, in the other direction. This saves operations only for runs that start on
+the base or on a child of the base.
 
 On an arm without such runs `ParallelAxes` is the list of its displacements, and nothing else.
 """
@@ -28,8 +28,8 @@ class CarriedWrench:
     f: Vector
     t: Vector
     ahead: Vector = field(default_factory=lambda: ZERO)
-    """A part of the moment that is on its way to the body that the run starts on, in the axes that
-    the body has with all joints of the run at zero."""
+    """The part of the moment that is added at the body that the run starts on, in the axes that the
+    carrying body has with all joints of the run at zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
         return CarriedWrench(*_sums(self, other))
@@ -47,7 +47,7 @@ class CarriedBody:
     c: Vector
     J: Matrix
     ahead: Matrix = field(default_factory=lambda: NOTHING)
-    """A part of the inertia that is on its way, as of `CarriedWrench`."""
+    """The part of the inertia that is added where the run starts, as in `CarriedWrench`."""
 
     def __add__(self, other: "CarriedBody") -> "CarriedBody":
         return CarriedBody(*_sums(self, other))
@@ -121,7 +121,7 @@ class ParallelAxes:
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
 
     def rates(self, qd: Vector) -> list[Scalar]:
-        """How fast each body turns against the body that its run starts on, about the axes."""
+        """The angular speed of each body relative to the body that its run starts on."""
         rate: list[Scalar] = []
         for i, p in self.robot.base_to_tips():
             twists, speeds = self.robot.twists[i], qd[self.robot.v_of[i]]

@@ -69,9 +69,9 @@ def lin(joint: JointKind, context: JointContext, body: Body) -> Body:
 
 
 def khalil_gautier_at_rest(joint: JointKind, context: JointContext, body: Body) -> Body:
-    """What goes over to the parent: of a prismatic joint, all but a mass that shows.
+    """The part lumped on the parent: on a prismatic joint, all but a mass that can be identified.
 
-    Gravity does not tell a first moment on the slide from one on what carries it.
+    Gravity torques do not separate a first moment on the prismatic joint from one on its parent.
     """
     m, c, J = lin(joint, context, body)
     stays = any(name == "m" for name, *_ in shown_at_rest(joint.letter, context))
@@ -112,13 +112,13 @@ def closed_form(
     The torques against gravity alone (Theorem 4) are the derivatives of the potential, to which
     body i adds -g · (first moment), with gravity g in frame i; so they show
 
-        joint i turns    kx, ky   if g is not along z for every q
-        joint i slides   m̂        if g is not across z for every q
+        joint i revolute     kx, ky   unless g is parallel to z for every q
+        joint i prismatic    m̂        unless g is perpendicular to z for every q
 
-    Both are asked of the span of g over all q. A joint that slides leaves it as it is. One that
-    turns makes it the plane across z, if anything in it is not along z, and z, if anything in it
-    has a part along z. The parameters are independent: of the bodies in a sum of them, the
-    outermost is the only one to make a torque at its own joint.
+    Both conditions are on the span of g over all q. A prismatic joint does not change that span. A
+    revolute joint adds the plane perpendicular to z if the span is not along z, and z if the span
+    has a component along it. The parameters are independent: of the bodies in a sum of them, only
+    the outermost makes a torque at its own joint.
     """
     check_options(of, rotors, friction)
     if kind not in KINDS:
@@ -143,7 +143,7 @@ def _derived(
     at_zero = robot.displacements([0] * robot.nq)
 
     def over(i: int, body: Body) -> Body:
-        """What goes over of a body on frame i, in the parent's frame."""
+        """The part of a body on frame i that is lumped on the parent, in the parent's frame."""
         return at_zero[i].body(*goes_over[kind](robot.joints[i].motion, context[i], body))
 
     bodies = constant_parts(robot, context, over, rotors)

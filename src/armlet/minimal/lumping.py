@@ -10,24 +10,23 @@ from armlet.robot.displacement import Body
 
 NOTHING = symmetric(0, 0, 0, 0, 0, 0)
 Over = Callable[[int, Body], Body]
-"""What of the body on joint i goes over to the parent."""
+"""The part of the body on joint i that is lumped on the parent, in the parent's frame."""
 Rule = Callable[[JointKind, JointContext, Body], Body]
-"""What of the body on a joint goes over to the parent, in its own frame."""
+"""The part of the body on a joint that is lumped on the parent, in the body's own frame."""
 
 
 def axially_symmetric(body: Body) -> Body:
-    """The part of a body that is symmetric about the z axis: turning it changes nothing."""
+    """The part of a body that is symmetric about z, and so invariant to rotation about z."""
     m, c, J = body
     return m, vector(0, 0, c[2]), symmetric(J[1, 1], 0, 0, J[1, 1], 0, 0)
 
 
 def khalil_gautier(joint: JointKind, context: JointContext, body: Body) -> Body:
-    """What of a body its joint moves without a trace in the torques (Gautier and Khalil 1990).
+    """The part of a body that its own joint does not show (Gautier and Khalil 1990).
 
-    A revolute joint cannot tell a body that is symmetric about its axis from one fixed on the
-    parent. A prismatic joint does not turn its body against the parent: the inertia goes over. The
-    first moment goes along where the slide is along the only axis that has turned the body, since
-    it shows only there.
+    On a revolute joint that is the part symmetric about the axis: it acts as if fixed to the
+    parent. On a prismatic joint, which does not rotate its body, it is the inertia, and the
+    first moment too if the joint is parallel to the only axis about which the body has rotated.
     """
     if joint.slides:
         _, c, J = body
@@ -42,7 +41,7 @@ def mass_at_origin(joint: JointKind, body: Body) -> Body:
 
 
 def gathered(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
-    """Every body with what those on it hand over, in its frame; what it hands over is still in."""
+    """Each body with the lumped parts of its children, in its frame; its own part is still in."""
     total = [*bodies, (0, ZERO, NOTHING)]
     for i, p in robot.tips_to_base():
         total[p] = added(total[p], over(i, total[i]))

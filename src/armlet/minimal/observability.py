@@ -14,16 +14,16 @@ gravity in accelerations; no symbol does."""
 
 
 class JointContext(NamedTuple):
-    """How joint i stands to those between it and the base, in frame i with all joints at zero.
+    """The joints between joint i and the base, as seen in frame i with all joints at zero.
 
-    r is the first joint on the way that turns and s the first after r that turns about another
-    direction. All that is asked here is so for every q: before s no turn changes it.
+    r is the first revolute joint on the path from the base, s the first revolute joint after r
+    about another direction. What is recorded holds for every q: no rotation before s changes it.
     """
 
     g: Vector
     """Gravity."""
     pulls: tuple[Vector, ...] = ()
-    """Vectors that span what gravity is in frame i, over all q."""
+    """Vectors that span gravity in frame i over all q."""
     first: Vector | None = None
     """The axis of the first joint."""
     u: Vector | None = None
@@ -35,13 +35,13 @@ class JointContext(NamedTuple):
     upright: bool = True
     """Whether all axes are along one another and along gravity."""
     coaxial: bool = True
-    """Whether all joints that turn do so about one line."""
+    """Whether all revolute joints have one common axis."""
     centre: Vector | None = ZERO
-    """A point on the axes of all joints, where all turn and there is one."""
+    """The point where the axes of all joints meet, if all are revolute and there is one."""
     slides: tuple[Vector, ...] = ()
-    """The axes of the joints before that slide."""
+    """The axes of the prismatic joints before."""
     stands_in: bool = False
-    """Whether Jzz (or m of a prismatic joint) does what a rotor does, and nothing else."""
+    """Whether Jzz (or m of a prismatic joint) has the effect of a rotor, and no other."""
     reach: float = 1.0
     """The size of the arm, beside which lengths may count as zero."""
     weight: float = 1.0
@@ -111,7 +111,7 @@ def turned(seen: JointContext) -> JointContext:
 def swept(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
     """What vectors of that size span when they turn about z by all angles: vectors of that size.
 
-    The turns of one that is not along z span the plane across z; z is added by a part along z.
+    Rotations of a vector that is not along z span the plane across z; a component along z adds z.
     """
     flat = all(along_z(v, weight) for v in pulls)
     plane = () if flat else (weight * X_AXIS, weight * Y_AXIS)

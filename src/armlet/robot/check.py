@@ -53,7 +53,7 @@ def check(description: "Description", strict: bool) -> None:
             f"{where}: the tool is {quoted(description.tool)}, which does not exist: expected one "
             f"of {listed(sorted(known))}"
         )
-    _check_finite(description.gravity, f"{where}: gravity")
+    check_finite(description.gravity, f"{where}: gravity")
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
@@ -76,7 +76,8 @@ def _check_length(name: str, subject: str) -> None:
         )
 
 
-def _check_finite(numbers: Any, subject: str) -> None:
+def check_finite(numbers: Any, subject: str) -> None:
+    """Refuse numbers that are not finite, or so large that products of them overflow."""
     array = np.asarray(numbers, float)
     if not (np.abs(array) < MAX_SIZE).all():
         raise ModelError(
@@ -89,17 +90,17 @@ def _check_joint(joint: "Connection", subject: str, strict: bool) -> None:
         raise ModelError(
             f"{subject} is of kind {quoted(joint.kind)}: expected one of {', '.join(KINDS)}"
         )
-    _check_finite(joint.pose.r, f"{subject}: its origin")
-    _check_finite(joint.pose.R, f"{subject}: its orientation")
+    check_finite(joint.pose.r, f"{subject}: its origin")
+    check_finite(joint.pose.R, f"{subject}: its orientation")
     if joint.kind == "fixed":
         return
-    _check_finite(joint.axis, f"{subject}: its axis")
+    check_finite(joint.axis, f"{subject}: its axis")
     if np.linalg.norm(joint.axis) < 1e-9:
         raise ModelError(
             f"{subject} has the axis {joint.axis.tolist()}: expected a direction, not zero"
         )
-    _check_finite(joint.point, f"{subject}: the point on its axis")
-    _check_finite(joint.drive, f"{subject}: its drive")
+    check_finite(joint.point, f"{subject}: the point on its axis")
+    check_finite(joint.drive, f"{subject}: its drive")
     rotor, viscous, coulomb, _ = joint.drive
     if rotor < 0:
         raise ModelError(
@@ -122,9 +123,9 @@ def _check_joint(joint: "Connection", subject: str, strict: bool) -> None:
 
 
 def _check_link(link: "Link", subject: str, strict: bool) -> None:
-    _check_finite(link.mass, f"{subject}: its mass")
-    _check_finite(link.com, f"{subject}: its centre of mass")
-    _check_finite(link.inertia, f"{subject}: its inertia")
+    check_finite(link.mass, f"{subject}: its mass")
+    check_finite(link.com, f"{subject}: its centre of mass")
+    check_finite(link.inertia, f"{subject}: its inertia")
     if link.mass < 0:
         raise ModelError(f"{subject} has mass {link.mass}: expected none below zero")
     size = np.abs(link.inertia).max()

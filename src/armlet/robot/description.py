@@ -13,6 +13,7 @@ import numpy as np
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
+from armlet.robot.check import check_finite
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Drive, Frame, Joint, Limits
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -113,6 +114,7 @@ def assembled(
         m[i] = m[i] + link.mass
         c[i] = c[i] + link.mass * com
         J[i] = J[i] + R @ link.inertia @ R.T + np.asarray(point_inertia(link.mass, com), float)
+    _check_bodies(description, moving, c, J)
     _check_tips(description, moving, [mount.parent for mount in mounts], m, J)
     g = own[BASE].R.T @ description.gravity
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
@@ -223,6 +225,19 @@ def _tool(description: Description, joints: Sequence[Connection]) -> str | None:
     parents = {joint.parent for joint in joints}
     tips = [link.name for link in description.links if link.name not in parents]
     return tips[0] if len(tips) == 1 else None
+
+
+def _check_bodies(
+    description: Description,
+    joints: Sequence[Connection],
+    c: Sequence[Vector],
+    J: Sequence[Matrix],
+) -> None:
+    """Refuse moments of bodies that are too large, though the numbers of each link are not."""
+    for i, joint in enumerate(joints):
+        where = f"{joint.where or description.where}: link {quoted(joint.child)}"
+        check_finite(c[i], f"{where}: its first moment about the axis of its joint")
+        check_finite(J[i], f"{where}: its inertia about the axis of its joint")
 
 
 def _check_tips(

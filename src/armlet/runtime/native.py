@@ -87,7 +87,7 @@ class NativeCode:
         def rows(start: int, stop: int, _kept: Any = (arrays, results, code)) -> None:
             many(*pointers, min(start, stop - lanes), stop)
 
-        parallel_for(rows, count, self._block, threads)
+        parallel_for(rows, count, self._block, threads, grain=lanes)
 
     def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
         """The same for fewer rows than one vector has, filled up with copies of the first."""

@@ -99,9 +99,12 @@ HELPERS = Workers((os.cpu_count() or 1) - 1)
 """The threads that help with rows: with the caller's, one per core."""
 
 
-def parallel_for(work: Callable[[int, int], None], count: int, step: int, threads: int = 1) -> None:
+def parallel_for(
+    work: Callable[[int, int], None], count: int, step: int, threads: int = 1, grain: int = 1
+) -> None:
     """Do work(start, stop) on all rows, in blocks of at most `step`, each by the next free thread.
 
+    Every block but the last has a multiple of `grain` rows, as `step` must be.
     Interrupted, it waits for the blocks in hand, so that nothing is written after it has returned.
     A second interrupt ends that wait: `work` must keep alive what it writes to.
     """
@@ -109,7 +112,8 @@ def parallel_for(work: Callable[[int, int], None], count: int, step: int, thread
     if threads == 1 or count < 2 * threads:
         _Loop(work, count, step).run()
         return
-    loop = _Loop(work, count, min(step, -(-count // threads)))
+    share = -(-count // (threads * grain)) * grain
+    loop = _Loop(work, count, min(step, share))
     try:
         for _ in range(min(threads - 1, HELPERS.started(threads - 1))):
             HELPERS.jobs.put(loop.help)

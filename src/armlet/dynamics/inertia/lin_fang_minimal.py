@@ -98,8 +98,8 @@ def composites(robot: RobotModel, q: Vector) -> Composites:
 
     Before s, V stands for u · V u. With u = (0, 0, ±1) of a revolute joint (29):
 
-        turning   u · tᵢ = (w · u) (Uzz + V)
-        sliding   u · tᵢ = κ¹ + (u × l)z
+        revolute   u · tᵢ = (w · u) (Uzz + V)
+        prismatic  u · tᵢ = κ¹ + (u × l)z
     """
     X, u, constant = robot.displacements(q), [*first_axes(robot), ZERO], minimal_bodies(robot)
     l: list[Vector] = [ZERO] * (robot.n + 1)
@@ -132,13 +132,13 @@ def over_joint(
 
     Its screw, about and along z, has the slide h. With k and U as in `minimal_bodies`:
 
-        turning   l' = k + l          V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
-        sliding   l' = l + m̂ h z      V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
+        revolute   l' = k + l         V' = U + V - h (z̃ l̃' + l̃' z̃)                  (24), (34)
+        prismatic  l' = l + m̂ h z     V' = V - h (z̃ ĉ~ + ĉ~ z̃) - m̂ h² z̃ z̃           (24), (35)
 
     Before s, with a = z - (u · z) u the part of z across u, which is zero of a revolute joint:
 
-        turning   V' = Uzz + V
-        sliding   V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
+        revolute   V' = Uzz + V
+        prismatic  V' = V + h (m̂ h az + 2 κ² + 2 a · l),    κ² = a · k                   (40)
     """
     m, k, U = constant
     h = joint.h
