@@ -65,6 +65,51 @@ class Pinocchio:
         Jq = Jq.reshape(6, -1)  # of a single joint it is a vector
         return np.vstack([Jq[3:], Jq[:3]])[:, self.v_index]
 
+    def inverse_inertia_matrix(self, q):
+        inverse = pin.computeMinverse(self.model, self.data, self.configuration(q))
+        inverse = np.triu(inverse) + np.triu(inverse, 1).T
+        return inverse[np.ix_(self.v_index, self.v_index)]
+
+    def frame_velocity(self, q, qd, frame):
+        pin.forwardKinematics(self.model, self.data, self.configuration(q), self.velocity(qd))
+        index = self.model.getFrameId(frame)
+        found = pin.getFrameVelocity(self.model, self.data, index, pin.LOCAL_WORLD_ALIGNED)
+        return np.concatenate([found.angular, found.linear])
+
+    def frame_acceleration(self, q, qd, qdd, frame):
+        state = self.configuration(q), self.velocity(qd), self.velocity(qdd)
+        pin.forwardKinematics(self.model, self.data, *state)
+        found = pin.getFrameClassicalAcceleration(
+            self.model, self.data, self.model.getFrameId(frame), pin.LOCAL_WORLD_ALIGNED
+        )
+        return np.concatenate([found.angular, found.linear])
+
+    def frame_acceleration_bias(self, q, qd, frame):
+        return self.frame_acceleration(q, qd, np.zeros(len(q)), frame)
+
+    def jacobian_rate(self, q, qd, frame):
+        state = self.configuration(q), self.velocity(qd)
+        pin.computeJointJacobiansTimeVariation(self.model, self.data, *state)
+        pin.updateFramePlacements(self.model, self.data)
+        rate = pin.getFrameJacobianTimeVariation(
+            self.model, self.data, self.model.getFrameId(frame), pin.LOCAL_WORLD_ALIGNED
+        ).reshape(6, -1)
+        return np.vstack([rate[3:], rate[:3]])[:, self.v_index]
+
+    def centre_of_mass(self, q):
+        return pin.centerOfMass(self.model, self.data, self.configuration(q))
+
+    def centre_of_mass_jacobian(self, q):
+        Jc = pin.jacobianCenterOfMass(self.model, self.data, self.configuration(q))
+        return Jc.reshape(3, -1)[:, self.v_index]
+
+    def momentum(self, q, qd):
+        found = pin.computeCentroidalMomentum(
+            self.model, self.data, self.configuration(q), self.velocity(qd)
+        )
+        angular = found.angular + np.cross(self.data.com[0], found.linear)
+        return np.concatenate([angular, found.linear])
+
     def energy(self, q, qd):
         q, v = self.configuration(q), self.velocity(qd)
         return np.array(

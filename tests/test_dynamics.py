@@ -52,7 +52,7 @@ def state_by_state(function, batch):
 
 def tolerance(robot, quantity, q, base=1e-10):
     """Relative to the norm, times the condition of H where that is inverted."""
-    if "forward" not in quantity or quantity == "forward_kinematics":
+    if QUANTITIES[quantity].inverts != "inertia_matrix":
         return base
     return base * max(np.linalg.cond(H) for H in value(robot, "inertia_matrix", q))
 
@@ -274,3 +274,49 @@ def test_what_a_trace_returns_can_be_traced_by_hand(tmp_path):
     program = traced("H", lambda graph, q: function(robot, q), {"q": (3,)})
     q = states(robot)[0]
     assert deviation(program.function(np)(q), value(robot, "inertia_matrix", q)) < 1e-12
+
+
+# ------------------------------------------------------------------ how frames and masses move
+
+
+def test_velocities_and_accelerations_are_those_of_the_jacobian(robot):
+    q, qd, qdd = states(robot)
+    for frame in (robot.links[0], robot.tool):
+        Jq = value(robot, "jacobian", q, frame=frame)
+        rate = value(robot, "jacobian_rate", q, qd, frame=frame)
+        bias = np.einsum("kij,kj->ki", rate, qd)
+        assert deviation(value(robot, "frame_acceleration_bias", q, qd, frame=frame), bias) < 1e-10
+        v = np.einsum("kij,kj->ki", Jq, qd)
+        assert deviation(value(robot, "frame_velocity", q, qd, frame=frame), v) < 1e-10
+        a = bias + np.einsum("kij,kj->ki", Jq, qdd)
+        assert deviation(value(robot, "frame_acceleration", q, qd, qdd, frame=frame), a) < 1e-10
+
+
+def test_the_centre_of_mass_moves_with_the_momentum(robot):
+    q, qd, _ = states(robot)
+    step = 1e-6
+    moved = [value(robot, "centre_of_mass", q + x * qd) for x in (step, -step)]
+    Jc = value(robot, "centre_of_mass_jacobian", q)
+    v = np.einsum("kij,kj->ki", Jc, qd)
+    assert deviation((moved[0] - moved[1]) / (2 * step), v) < 1e-7
+    p = value(robot, "momentum", q, qd)[..., 3:]
+    assert deviation(float(sum(robot.m)) * v, p) < 1e-10
+
+
+def test_the_inverse_inertia_matrix_undoes_the_inertia_matrix(robot):
+    q = states(robot)[0]
+    H, inverse = value(robot, "inertia_matrix", q), value(robot, "inverse_inertia_matrix", q)
+    limit = 1e-12 * max(map(np.linalg.cond, H))
+    assert np.abs(H @ inverse - np.eye(robot.n)).max() < limit
+    assert np.array_equal(inverse, inverse.swapaxes(-1, -2))
+
+
+def test_poses_are_those_of_every_frame(robot):
+    q = states(robot)[0]
+    every = value(robot, "poses", q)
+    for k, frame in enumerate(robot.frames):
+        expected = value(robot, "forward_kinematics", q, frame=frame)
+        assert deviation(every[:, k], expected) < 1e-12
+    some = robot.poses(q, [robot.tool, robot.links[0]])
+    assert deviation(some[:, 0], value(robot, "forward_kinematics", q)) < 1e-12
+    assert some.shape == (len(q), 2, 4, 4)

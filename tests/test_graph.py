@@ -17,7 +17,18 @@ from hypothesis import strategies as st
 from armlet.errors import CompileError, DataError
 from armlet.graph import OPERATIONS, Count, Graph, Traced, traced
 from armlet.graph.fold import fold, negated
-from armlet.scalar import cos, derivatives, sign, sin, sqrt
+from armlet.scalar import (
+    cos,
+    derivatives,
+    less,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sqrt,
+    tanh,
+    where,
+)
 
 # ------------------------------------------------------------------ random expressions
 
@@ -26,7 +37,10 @@ MODES = ["forward", "reverse"]
 
 VARIABLES = [("input", name, k) for name, (size,) in INPUTS.items() for k in range(size)]
 NUMBERS = [0, 1, -1, 2, -3, 0.5, -1.25, 0.1, -0.7]
-SMOOTH = [op for op in OPERATIONS if op != "sign"]
+CHOICES = ("abs", "min", "max", "less", "where")
+"""What has no derivative where two operands are equal; elsewhere test_functions.py tries it."""
+CONTINUED = [op for op in OPERATIONS if op not in CHOICES]
+SMOOTH = [op for op in CONTINUED if op != "sign"]
 LEAVES = [*VARIABLES, *(("neg", x) for x in VARIABLES), *NUMBERS]
 
 
@@ -38,6 +52,12 @@ def operands_of(any_, positive, nonzero):
         "div": (any_, nonzero),
         "sqrt": (positive,),
         "sign": (nonzero,),
+        **dict.fromkeys(("abs", "tanh"), (any_,)),
+        **dict.fromkeys(("min", "max"), (any_, any_)),
+        "less": (nonzero, nonzero),
+        "where": (nonzero, any_, any_),
+        **dict.fromkeys(("exp", "log"), (positive,)),
+        "atan2": (nonzero, nonzero),  # of 0 and a negative number it jumps with the sign of the 0
     }
 
 
@@ -144,18 +164,23 @@ WRONG = {
     "0 / x = 1":     lambda op, x, y: 1 if op == "div" and x == 0 else None,
     "x / 1 = 1":     lambda op, x, y: 1 if op == "div" and y == 1 else None,
     "x / -1 = x":    lambda op, x, y: x if op == "div" and y == -1 else None,
-    "--x = -x":      lambda op, x, y: x if op == "neg" and minus(x) else None,
-    "sin -x = sin x":   lambda op, x, y: minus(x).sin() if op == "sin" and minus(x) else None,
-    "cos -x = -cos x":  lambda op, x, y: -minus(x).cos() if op == "cos" and minus(x) else None,
-    "sign -x = sign x": lambda op, x, y: minus(x).sign() if op == "sign" and minus(x) else None,
-    "x + -y = x + y": lambda op, x, y: x + minus(y) if op == "add" and minus(y) else None,
-    "-x + y = x + y": lambda op, x, y: minus(x) + y if op == "add" and minus(x) else None,
-    "x - -y = x - y": lambda op, x, y: x - minus(y) if op == "sub" and minus(y) else None,
-    "-x - y = x - y": lambda op, x, y: minus(x) - y if op == "sub" and minus(x) else None,
-    "-x y = x y":     lambda op, x, y: minus(x) * y if op == "mul" and minus(x) else None,
-    "x -y = x y":     lambda op, x, y: x * minus(y) if op == "mul" and minus(y) else None,
-    "-x / y = x / y": lambda op, x, y: minus(x) / y if op == "div" and minus(x) else None,
-    "x / -y = x / y": lambda op, x, y: x / minus(y) if op == "div" and minus(y) else None,
+    "--x = -x":      lambda op, x, y: x if op == "neg" and signed(x) else None,
+    "sin -x = sin x":   lambda op, x, y: minus(x).sin() if op == "sin" and signed(x) else None,
+    "cos -x = -cos x":  lambda op, x, y: -minus(x).cos() if op == "cos" and signed(x) else None,
+    "sign -x = sign x": lambda op, x, y: minus(x).sign() if op == "sign" and signed(x) else None,
+    "tanh -x = tanh x": lambda op, x, y: minus(x).tanh() if op == "tanh" and signed(x) else None,
+    "|-x| = -|x|":    lambda op, x, y: -abs(minus(x)) if op == "abs" and signed(x) else None,
+    "min(x, x) = 0":  lambda op, x, y: 0 if op == "min" and x is y else None,
+    "max(x, x) = 0":  lambda op, x, y: 0 if op == "max" and x is y else None,
+    "x < x":          lambda op, x, y: 1 if op == "less" and x is y else None,
+    "x + -y = x + y": lambda op, x, y: x + minus(y) if op == "add" and signed(y) else None,
+    "-x + y = x + y": lambda op, x, y: minus(x) + y if op == "add" and signed(x) else None,
+    "x - -y = x - y": lambda op, x, y: x - minus(y) if op == "sub" and signed(y) else None,
+    "-x - y = x - y": lambda op, x, y: minus(x) - y if op == "sub" and signed(x) else None,
+    "-x y = x y":     lambda op, x, y: minus(x) * y if op == "mul" and signed(x) else None,
+    "x -y = x y":     lambda op, x, y: x * minus(y) if op == "mul" and signed(y) else None,
+    "-x / y = x / y": lambda op, x, y: minus(x) / y if op == "div" and signed(x) else None,
+    "x / -y = x / y": lambda op, x, y: x / minus(y) if op == "div" and signed(y) else None,
 }
 """Every rule of `fold`, broken."""
 # fmt: on
@@ -165,10 +190,14 @@ def minus(x):
     return None if x is None else negated(x)
 
 
+def signed(x):
+    return minus(x) is not None
+
+
 @pytest.mark.parametrize("rule", WRONG.values(), ids=WRONG)
 def test_a_wrong_rule_is_caught(rule, monkeypatch):
     def broken(op, args):
-        folded = rule(op, *args, *[None] * (2 - len(args)))
+        folded = rule(op, *args[:2], *[None] * (2 - len(args)))
         return fold(op, args) if folded is None else folded
 
     monkeypatch.setattr("armlet.graph.graph.fold", broken)
@@ -192,7 +221,19 @@ SAME = {
     "sin": lambda x, y: (sin(x), -sin(-x), sin(-(x * -1))),
     "cos": lambda x, y: (cos(x), cos(-x)),
     "sign": lambda x, y: (sign(x), -sign(-x)),
-    "sqrt": lambda x, y: (sqrt(x), sqrt(-(0 - x))),
+    "sqrt": lambda x, y: (sqrt(x), sqrt(-(0 - x)), x**0.5),
+    "abs": lambda x, y: (abs(x), abs(-x)),
+    "tanh": lambda x, y: (tanh(x), -tanh(-x)),
+    "x < y": lambda x, y: (x < y, y > x, where(x < y, 1, 0), ~(x >= y), ~(y <= x), less(x, y)),
+    "x >= y": lambda x, y: (x >= y, y <= x, ~(x < y), where(x < y, 0, 1)),
+    "where": lambda x, y: (where(x < y, x, y), where(x >= y, y, x), where(y <= x, y, x)),
+    "no choice": lambda x, y: (where(x < y, x, x), where(1, x, y), where(x < x, y, x), x),
+    "both": lambda x, y: ((x < 1) & (y < 1), where(x < 1, y < 1, 0)),
+    "either": lambda x, y: ((x < 1) | (y < 1), where(x < 1, 1, y < 1)),
+    "min": lambda x, y: (minimum(x, y), minimum(y, x)),
+    "max": lambda x, y: (maximum(x, y), maximum(y, x)),
+    "powers": lambda x, y: (x**3, x * x * x),
+    "inverse powers": lambda x, y: (x**-2, 1 / (x * x)),
     "(x + y) sin(x y)": lambda x, y: ((x + y) * sin(x * y), sin(y * x) * (y + x)),
     "numbers": lambda x, y: (3 * x, np.int64(3) * x, x * np.float32(3), np.float64(3) * x),
 }
@@ -310,7 +351,7 @@ def entries(name):
 
 
 @settings(max_examples=150, deadline=None)
-@given(expressions(4), states(), st.sampled_from(list(INPUTS)))
+@given(expressions(4, CONTINUED), states(), st.sampled_from(list(INPUTS)))
 def test_derivatives_are_the_limits_they_are_defined_as(tree, state, wrt):
     with mpmath.workdps(50):
         state = fifty(state)
@@ -323,7 +364,9 @@ def test_derivatives_are_the_limits_they_are_defined_as(tree, state, wrt):
 
 @settings(max_examples=80, deadline=None)
 @given(
-    expressions(3), states(), *[st.tuples(st.sampled_from(["x", "y"]), st.sampled_from(MODES))] * 2
+    expressions(3, CONTINUED),
+    states(),
+    *[st.tuples(st.sampled_from(["x", "y"]), st.sampled_from(MODES))] * 2,
 )
 def test_derivatives_of_derivatives_are_too(tree, state, first, second):
     curvature = program_of(tree).derivative(*first).derivative(*second)

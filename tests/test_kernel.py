@@ -32,13 +32,13 @@ import armlet
 from armlet.codegen import llvm as llvm_text
 from armlet.codegen.llvm import (
     PACK,
-    TABLE,
     TRIGONOMETRY,
     UNFUSED,
     Target,
     many_states,
     one_state,
 )
+from armlet.codegen.llvm_table import LIBRARY, TABLE
 from armlet.codegen.lower import lowered
 from armlet.errors import ArmletError, CompileError, DataError, ModelError
 from armlet.graph import OPERATIONS, traced
@@ -70,7 +70,7 @@ def same_bits(found, expected):
 
 
 def test_every_operation_has_a_line():
-    assert {*TABLE, *TRIGONOMETRY} == {*OPERATIONS, "fma", "fms", "fnma"}
+    assert {*TABLE, *LIBRARY, *TRIGONOMETRY} == {*OPERATIONS, "fma", "fms", "fnma"}
     assert {*UNFUSED} == {"fma", "fms", "fnma"}
 
 
@@ -102,6 +102,7 @@ def interpreted(code, state, fuses):
     """The outputs of the operations that are printed, each rounded once, done one by one."""
     meaning = {**OPERATIONS, **(FUSED if fuses else AS_TWO)}
     meaning |= {name: angle_kernel(name, fuses) for name in TRIGONOMETRY}
+    meaning |= {name: getattr(math, name) for name in LIBRARY}
     value = []
 
     def look(a):
@@ -148,9 +149,41 @@ class Bounded:
     def sqrt(self):
         return Bounded(math.sqrt(self.value), self.error / math.sqrt(self.value))
 
+    @property
+    def is_known(self):
+        """Whether it is positive or negative whatever is rounded."""
+        return abs(self.value) > 16 * ROUNDING * self.error
+
     def sign(self):
-        known = abs(self.value) > 16 * ROUNDING * self.error
-        return Bounded(np.sign(self.value), 0 if known else 2 / ROUNDING)
+        return Bounded(np.sign(self.value), 0 if self.is_known else 2 / ROUNDING)
+
+    def exp(self):
+        value = math.exp(self.value)
+        return Bounded(value, value * (self.error + 4))
+
+    def log(self):
+        return Bounded(math.log(self.value), self.error / self.value + 4)
+
+    def tanh(self):
+        return Bounded(math.tanh(self.value), self.error + 4)
+
+    def __abs__(self):
+        return Bounded(abs(self.value), self.error)
+
+    def record(self, op, *args):
+        values, error = [x.value for x in args], sum(x.error for x in args)
+        if op == "atan2":
+            return Bounded(math.atan2(*values), 4 + error / math.hypot(*values))
+        if op in ("min", "max"):
+            return Bounded({"min": min, "max": max}[op](values), error)
+        if op == "less":
+            same = args[0] is args[1]
+            known = same or (args[0] - args[1]).is_known
+            return Bounded(values[0] < values[1], 0 if known else 2 / ROUNDING)
+        condition, x, y = args
+        jump = 0 if condition.is_known or condition.error == 0 else abs(x.value - y.value)
+        chosen = x if condition.value > 0 else y
+        return Bounded(chosen.value, chosen.error + jump / ROUNDING)
 
 
 def bounded(program, state):

@@ -29,18 +29,30 @@ def check(robot, urdf, frame, peers):
         "forward_kinematics": (q, frames),
         "jacobian": (q, frames),
         "energy": (q, qd),
+        "inverse_inertia_matrix": (q,),
+        "centre_of_mass": (q,),
+        "centre_of_mass_jacobian": (q,),
+        "momentum": (q, qd),
+        "frame_velocity": (q, qd, frames),
+        "frame_acceleration": (q, qd, qdd, frames),
+        "frame_acceleration_bias": (q, qd, frames),
+        "jacobian_rate": (q, qd, frames),
     }
     engines = [peer(urdf, robot.joint_names, robot.gravity) for peer in peers]
     for quantity, given in arguments.items():
-        by_frame = quantity in ("forward_kinematics", "jacobian")
-        found = value(robot, quantity, *((q,) if by_frame else given), frame=by_frame and frame)
+        by_frame = "frame" in armlet.QUANTITIES[quantity].options
+        state = given[:-1] if by_frame else given
+        found = value(robot, quantity, *state, frame=by_frame and frame)
         found = np.stack(found, -1) if isinstance(found, tuple) else found
         asked = {type(engine).__name__: getattr(engine, quantity, None) for engine in engines}
         asked["definition"] = partial(getattr(definition, quantity), robot)
         for peer, ask in asked.items():
             if ask is not None:
                 expected = np.array([ask(*state) for state in zip(*given, strict=True)])
-                assert deviation(found, expected) < 1e-10, (peer, quantity)
+                limit = 1e-10
+                if armlet.QUANTITIES[quantity].inverts:
+                    limit *= max(map(np.linalg.cond, value(robot, "inertia_matrix", q)))
+                assert deviation(found, expected) < limit, (peer, quantity)
 
 
 @pytest.mark.parametrize("chunk", range(TREES // CHUNK))

@@ -11,7 +11,8 @@ from armlet.search import READ_BY_SEARCH
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
     "version", "errors", "progress", "scalar", "algebra", "robot", "models", "minimal",
-    "dynamics", "graph", "codegen", "runtime", "tracing", "search", "simulation", "identification",
+    "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search", "compose",
+    "simulation", "identification",
     "report", "api", "testing", "literature", "cli",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}

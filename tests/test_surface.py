@@ -24,7 +24,14 @@ from armlet.dynamics import QUANTITIES
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(armlet.__file__).parents[1]
-OPTIONS = {"wrench": None, "frame": None, "parameters": None, "rotors": False, "friction": False}
+OPTIONS = {
+    "wrench": None,
+    "frame": None,
+    "frames": None,
+    "parameters": None,
+    "rotors": False,
+    "friction": False,
+}
 """What methods take beside the state, and its default; formulations are chosen in a trace."""
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ANY_SCALAR = {"Robot.mass", "Robot.displacements"}
@@ -71,9 +78,10 @@ def test_results_have_the_shapes_that_the_docstring_gives(name, arms):
     found = re.findall(r"\(\.\.\.(?:, ([\w ,]+))?\)", text)
     results = getattr(robot, name)(*state(robot, name, 4))
     results = results if isinstance(results, tuple) else (results,)
-    p = len(armlet.minimal_parameters(robot))
+    p, f = len(armlet.minimal_parameters(robot)), len(robot.frames)
+    sizes = {"n": robot.n, "p": p, "f": f}
     shapes = [
-        tuple(eval(x.replace("2 n", "2*n"), {"n": robot.n, "p": p}) for x in axes.split(","))
+        tuple(eval(x.replace("2 n", "2*n"), sizes) for x in axes.split(","))
         for axes in found
         if axes
     ] or [()]

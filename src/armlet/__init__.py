@@ -1,6 +1,8 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
+from armlet import math
 from armlet.api import (
+    Function,
     Robot,
     cheapest,
     compile,
@@ -8,6 +10,7 @@ from armlet.api import (
     general_arm,
     load,
     minimal_parameters,
+    program,
     trace,
 )
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity, formulation
@@ -37,6 +40,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Formulation",
+    "Function",
     "Input",
     "Kernel",
     "MinimalParameters",
@@ -56,6 +60,8 @@ __all__ = [
     "formulations",
     "general_arm",
     "load",
+    "math",
     "minimal_parameters",
+    "program",
     "trace",
 ]

@@ -17,7 +17,14 @@ Vector = Any
 Matrix = Any
 """A scalar of any type, and arrays of them: aliases that document shapes, which tests check."""
 
-NAMESPACES = {"mpmath": "mpmath", "sympy": "sympy", "jax": "jax.numpy", "jaxlib": "jax.numpy"}
+NAMESPACES = {
+    "mpmath": "mpmath",
+    "sympy": "sympy",
+    "jax": "jax.numpy",
+    "jaxlib": "jax.numpy",
+    "torch": "torch",
+    "casadi": "casadi",
+}
 """The module with the functions of a scalar, by the package of its type; NumPy for all others."""
 
 QUARTER = math.pi / 2
@@ -26,14 +33,19 @@ QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 def namespace(x: Scalar) -> ModuleType:
     """The module whose functions accept x."""
-    package = type(x).__module__.partition(".")[0]
-    return importlib.import_module(NAMESPACES.get(package, "numpy"))
+    return importlib.import_module(NAMESPACES.get(package(x), "numpy"))
+
+
+def package(x: Scalar) -> str:
+    """The package that the type of x is of."""
+    return type(x).__module__.partition(".")[0]
 
 
 def _function(name: str) -> Callable[[Scalar], Scalar]:
     def apply(x: Scalar) -> Scalar:
-        own = getattr(x, name, None)
-        return own() if own is not None else getattr(namespace(x), name)(x)
+        own = getattr(x, name, None)  # of mpmath's numbers, exp is the exponent
+        found = own() if callable(own) else getattr(namespace(x), name)(x)
+        return int(found) if isinstance(found, np.integer) else found
 
     apply.__name__ = name
     apply.__doc__ = f"The {name} of any scalar: its own method, or the function of its package."
@@ -44,6 +56,86 @@ sin = _function("sin")
 cos = _function("cos")
 sqrt = _function("sqrt")
 sign = _function("sign")
+exp = _function("exp")
+log = _function("log")
+tanh = _function("tanh")
+
+
+# ------------------------------------------------------------------ functions of several scalars
+
+
+def _leading(*args: Scalar) -> Scalar:
+    """The operand whose kind says how to compute: the first that is not just a number."""
+    return next((x for x in args if not isinstance(x, int | float | np.number)), args[0])
+
+
+def _chosen(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """x where a condition is true, and y elsewhere."""
+    module = namespace(leading)
+    match package(leading):
+        case "sympy":
+            return module.Piecewise((x, condition), (y, True))
+        case "casadi":
+            return module.if_else(condition, x, y)
+        case "mpmath" | "builtins":
+            return x if condition else y
+        case _ if isinstance(leading, np.number):
+            return x if condition else y
+        case _:
+            return module.where(condition, x, y)
+
+
+def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """x where a condition is true (or positive), and y elsewhere."""
+    leading = _leading(condition, x, y)
+    if hasattr(leading, "record"):
+        return leading.record("where", condition, x, y)
+    if package(condition) != "sympy" or not condition.is_Boolean:
+        condition = condition > 0
+    return _chosen(leading, condition, x, y)
+
+
+def less(x: Scalar, y: Scalar) -> Scalar:
+    """1 where x < y, and 0 elsewhere."""
+    leading = _leading(x, y)
+    if hasattr(leading, "record"):
+        return leading.record("less", x, y)
+    return _chosen(leading, x < y, 1.0, 0.0)
+
+
+def minimum(x: Scalar, y: Scalar) -> Scalar:
+    """The smaller of two scalars; not a number if one of them is none."""
+    leading = _leading(x, y)
+    if hasattr(leading, "record"):
+        return leading.record("min", x, y)
+    match package(leading):
+        case "sympy":
+            return namespace(leading).Min(x, y)
+        case "casadi":
+            return namespace(leading).fmin(x, y)
+        case _:
+            return _chosen(leading, (x < y) | (x != x), x, y)
+
+
+def maximum(x: Scalar, y: Scalar) -> Scalar:
+    """The larger of two scalars; not a number if one of them is none."""
+    if hasattr(_leading(x, y), "record"):
+        return _leading(x, y).record("max", x, y)
+    return -minimum(-x, -y)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """The angle of the point (x, y), from -π to π."""
+    leading = _leading(y, x)
+    if hasattr(leading, "record"):
+        return leading.record("atan2", y, x)
+    module = namespace(leading)
+    if package(leading) == "torch":
+        y, x = (module.as_tensor(a, dtype=leading.dtype, device=leading.device) for a in (y, x))
+    return (module.atan2 if hasattr(module, "atan2") else module.arctan2)(y, x)
+
+
+# ------------------------------------------------------------------ exact angles
 
 
 def quarter_turns(angle: Scalar) -> int | None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
@@ -101,12 +102,17 @@ class SearchResult:
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
     """The cheapest program for a request, searched for once and then cached on disk."""
     one_of(minimize, dict.fromkeys((*WEIGHTS, "time")), "weight")
-    key = _key(request, minimize)
+    find = partial(fastest, request) if minimize == "time" else partial(lightest, request, minimize)
+    return cached(search_key(request, minimize), find)
+
+
+def cached(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
+    """What a search finds, cached on disk under a key if it has one."""
     data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
             return _read(json.loads(data))
-    found = fastest(request) if minimize == "time" else lightest(request, minimize)
+    found = find()
     if key:
         cache.save(key, json.dumps(_written(found)).encode())
     return found
@@ -228,7 +234,7 @@ class Contender:
             return
         for i in takewhile(self.goes_on, _movable(self.request, self.effort)):
             self._try("frames", self.arrangement._replace(back=(*self.arrangement.back, i)))
-        for unit in takewhile(self.goes_on, _units(self.request, self.effort)):
+        for unit in takewhile(self.goes_on, possible_units(self.request, self.effort)):
             self._try("units", self.arrangement._replace(unit=unit))
 
     def _try(self, step: str, arrangement: Arrangement) -> None:
@@ -272,7 +278,7 @@ def _movable(request: Request, effort: Effort) -> list[int]:
     return [i for i, row in enumerate(rows) if not is_zero(row.d)][: effort.trials]
 
 
-def _units(request: Request, effort: Effort) -> list[Any]:
+def possible_units(request: Request, effort: Effort) -> list[Any]:
     """The lengths that may be made the unit: what goes in and comes out must have none."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot.joint_letters or request.wrench or "frame" in quantity.options
@@ -293,7 +299,7 @@ READ_BY_SEARCH = (
 """The sources that decide which program is found; a robot's file is in the robot's numbers."""
 
 
-def _key(request: Request, minimize: str) -> str | None:
+def search_key(request: Request, minimize: str) -> str | None:
     """The name of a search in the cache; None if it reads code that is not armlet's own."""
     if not all(entry.is_built_in for entry in request.built_on):
         return None
@@ -328,7 +334,7 @@ def _read(data: dict[str, Any]) -> SearchResult:
     )
 
 
-def _digest(*names: str) -> str:
+def digest(*names: str) -> str:
     """What tells one state of sources of this library from another: of files and of folders."""
     here = Path(__file__).parent
     found = sha256()
@@ -339,5 +345,5 @@ def _digest(*names: str) -> str:
     return found.hexdigest()
 
 
-SEARCH_SOURCES, SOURCES = _digest(*READ_BY_SEARCH), _digest("")
+SEARCH_SOURCES, SOURCES = digest(*READ_BY_SEARCH), digest("")
 """Taken when the code is loaded: files may change under a process that runs."""

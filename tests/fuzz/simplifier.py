@@ -16,7 +16,7 @@ from armlet.graph.share import shared
 from armlet.graph.simplify import eager
 
 OPERANDS = operands_of("any", "positive", "nonzero")
-OPERATIONS = [op for op in OPERANDS for _ in range(1 + 3 * (op in ("add", "sub", "mul")))]
+OPERATIONS = [op for op in OPERANDS for _ in range(1 + 9 * (op in ("add", "sub", "mul")))]
 """Sums and products more often, since rules are of these."""
 SLACK = 64
 """Times the rounding that constants put together off-line may leave."""

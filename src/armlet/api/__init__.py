@@ -1,10 +1,12 @@
 """The public interface: robots with their quantities, programs, kernels, minimal parameters."""
 
+from armlet.api.functions import Function, program
 from armlet.api.parameters import minimal_parameters
 from armlet.api.programs import cheapest, compile, formulations, trace
 from armlet.api.robot import Robot, general_arm, load
 
 __all__ = [
+    "Function",
     "Robot",
     "cheapest",
     "compile",
@@ -12,5 +14,6 @@ __all__ = [
     "general_arm",
     "load",
     "minimal_parameters",
+    "program",
     "trace",
 ]

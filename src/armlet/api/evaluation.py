@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet.api.kinds import KINDS, kind_of
 from armlet.api.programs import compile
 from armlet.dynamics import QUANTITIES
 from armlet.dynamics.singular import is_singular
@@ -36,7 +37,9 @@ def evaluated(
         arrays = (*arrays, asked["wrench"])
         asked["wrench"] = True
     result: Result
-    if threads == 1:
+    if (kind := kind_of(arrays)) in KINDS:
+        result = KINDS[kind](robot, name, arrays, asked)
+    elif threads == 1:
         result = _call(robot, method, arrays, asked)(*arrays, out=out)
     else:
         kernel = kernel_of(robot, name, **asked)
@@ -134,7 +137,12 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
 def blanked(
     robot: RobotModel, name: str, q: ArrayLike, frame: str | None, results: Result
 ) -> Result:
-    """The results, with nan at singular postures, where they would be arbitrary."""
+    """The results, with nan at singular postures, where they would be arbitrary.
+
+    Expressions have no posture yet, and stay as they are.
+    """
+    if kind_of((q,)) in KINDS:
+        return results
     options = {} if frame is None else {"frame": frame}
     singular = is_singular(kernel_of(robot, "jacobian", **options).evaluate(q))
     if not singular.any():

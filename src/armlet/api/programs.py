@@ -1,14 +1,18 @@
 """`trace`, `cheapest` and `compile`: from a robot and a quantity to programs and machine code."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from armlet.compose import cheapest_composition, several
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation
-from armlet.errors import ArmletError
+from armlet.errors import ArmletError, listed, quoted
 from armlet.graph import Program
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.search import SearchResult, cheapest_program
-from armlet.tracing import one_of, request
+from armlet.tracing import AS_IT_IS, one_of, request
+
+Option = str | bool | None | Sequence[str] | Mapping[str, str | Sequence[str]]
+"""What a quantity takes besides the state; of frames also several, or those of each quantity."""
 
 
 def formulations(quantity: str) -> dict[str, Formulation]:
@@ -25,40 +29,47 @@ def formulations(quantity: str) -> dict[str, Formulation]:
 
 def trace(
     robot: RobotModel,
-    quantity: str,
-    formulation: str | None = None,
+    quantity: str | Sequence[str],
+    formulation: str | Mapping[str, str] | None = None,
     *,
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
     minimize: str = "operations",
-    **options: str | bool | None,
+    **options: Option,
 ) -> Program:
     """The program that computes a quantity of a robot.
 
     Parameters
     ----------
     robot : Robot
-    quantity : str
-        Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them.
-    formulation : str, optional
-        One of `armlet.formulations(quantity)`, traced as it is written, in canonical frames. By
-        default the cheapest program found, by any formulation, in any frames, simplified.
+    quantity : str or sequence of str
+        Such as "inverse_dynamics"; `armlet.QUANTITIES` lists them. Several are traced together, and
+        what they share is computed once.
+    formulation : str or mapping of str to str, optional
+        One of `armlet.formulations(quantity)`, traced as it is written, in canonical frames; of
+        several quantities one for each. By default the cheapest program found, by any formulation,
+        in any frames, simplified.
     constants : mapping of str to str, optional
         How geometry, inertia, gravity and drive constants enter: "fixed" (as numbers, the
         default), "symbolic" (by name, not counted) or "argument" (given at run time).
     minimal : bool
         Lump inertias first, which gives the same result in fewer operations.
     minimize : {"operations", "multiplications", "additions", "time"}
-        The objective of the search; time is measured on this machine.
+        The objective of the search; time, of one quantity only, is measured on this machine.
     **options
         Options of the quantity: `wrench=True` adds the wrench that the tool exerts on the world as
         an argument, `frame="…"` names the frame of the kinematics (by default the tool),
-        `inertia_matrix="…"` and the like name the formulations that it builds on.
+        `inertia_matrix="…"` and the like name the formulations that it builds on. Of several
+        quantities, each takes the options that it knows; `frame` may then be a list of frames, or a
+        mapping from quantities to frames or lists of them.
 
     Returns
     -------
     Program
-        Its inputs are the state, then the wrench, then the groups that are arguments.
+        Its inputs are the state, then the wrench, then the groups that are arguments. The results
+        of several quantities are a named tuple, with a field for each: `jacobian`, say, or
+        `jacobian_link4` where several frames are given, or `energy_kinetic` and
+        `energy_potential` where a quantity has several results.
 
     Examples
     --------
@@ -66,23 +77,37 @@ def trace(
     >>> robot = armlet.load("planar2r")
     >>> armlet.trace(robot, "gravity_torque", constants={"inertia": "symbolic"}).count()
     Count(M=4, A=4, functions=(('cos', 2), ('sin', 2)))
+    >>> armlet.trace(robot, ["energy", "jacobian"]).names
+    ('energy_kinetic', 'energy_potential', 'jacobian')
     """
-    requested = request(robot, quantity, constants or {}, minimal, options)
-    if formulation is not None:
-        if minimize != "operations":
-            raise ArmletError("minimize= is for the search: leave it out if a formulation is named")
+    if formulation is not None and minimize != "operations":
+        raise ArmletError("minimize= is for the search: leave it out if a formulation is named")
+    if isinstance(quantity, str):
+        requested = request(robot, quantity, constants or {}, minimal, options)
+        if formulation is None:
+            return cheapest_program(requested, minimize).program
+        if not isinstance(formulation, str):
+            raise ArmletError(f"formulation is a mapping: expected the name of one for {quantity}")
         return requested.program(formulation)
-    return cheapest_program(requested, minimize).program
+    together = several(robot, quantity, constants or {}, minimal, options)
+    if formulation is None:
+        return cheapest_composition(together, minimize).program
+    if isinstance(formulation, str) or set(formulation) != set(quantity):
+        raise ArmletError(
+            f"formulation is {quoted(formulation)}: expected a mapping with one for each of "
+            f"{listed(quantity)}"
+        )
+    return together.traced([(formulation[x.name], AS_IT_IS) for x in together.requests])
 
 
 def cheapest(
     robot: RobotModel,
-    quantity: str,
+    quantity: str | Sequence[str],
     *,
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
     minimize: str = "operations",
-    **options: str | bool | None,
+    **options: Option,
 ) -> SearchResult:
     """The cheapest program found for a quantity of a robot, and how it was found.
 
@@ -97,7 +122,8 @@ def cheapest(
     Returns
     -------
     SearchResult
-        The program, its formulation and arrangement, and the count after each step.
+        The program, its formulation and arrangement, and the count after each step. Of several
+        quantities it has the formulations in their order, and the first arrangement there is.
 
     Examples
     --------
@@ -111,20 +137,24 @@ def cheapest(
     units             215
     constants         210
     """
-    requested = request(robot, quantity, constants or {}, minimal, options)
-    return cheapest_program(requested, minimize)
+    if isinstance(quantity, str):
+        requested = request(robot, quantity, constants or {}, minimal, options)
+        return cheapest_program(requested, minimize)
+    return cheapest_composition(
+        several(robot, quantity, constants or {}, minimal, options), minimize
+    )
 
 
 def compile(
     robot: RobotModel,
-    quantity: str,
-    formulation: str | None = None,
+    quantity: str | Sequence[str],
+    formulation: str | Mapping[str, str] | None = None,
     *,
     dtype: str = "float64",
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
     minimize: str = "operations",
-    **options: str | bool | None,
+    **options: Option,
 ) -> Kernel:
     """A kernel that computes a quantity of a robot in machine code.
 
@@ -145,6 +175,10 @@ def compile(
     >>> kernel = armlet.compile(armlet.load("panda"), "inverse_dynamics")
     >>> kernel(*np.zeros((3, 7))).shape
     (7,)
+    >>> terms = armlet.compile(armlet.load("panda"), ["inertia_matrix", "bias", "jacobian"])
+    >>> H, b, Jq = terms(*np.zeros((2, 7)))
+    >>> terms(*np.zeros((2, 7))).jacobian.shape
+    (6, 7)
     """
     program = trace(
         robot,

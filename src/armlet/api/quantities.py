@@ -1,5 +1,6 @@
 """Every quantity of `armlet.dynamics` as a method of robots; a test compares the two."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from numpy.typing import ArrayLike
@@ -56,6 +57,15 @@ class Quantities(RobotModel):
         """
         return evaluated(self, Quantities.inertia_matrix, (q,), out, threads)
 
+    def inverse_inertia_matrix(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """The inverse of the joint-space inertia matrix, rotor inertias taken into account.
+
+        Returns shape (..., n, n), symmetric.
+        """
+        return evaluated(self, Quantities.inverse_inertia_matrix, (q,), out, threads)
+
     def bias(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
     ) -> Array:
@@ -69,10 +79,6 @@ class Quantities(RobotModel):
         """Gravity torques g(q): the torques that hold the arm still.
 
         Returns shape (..., n).
-
-        >>> import armlet
-        >>> armlet.load("planar2r").gravity_torque([0, 0]).round(3).tolist()
-        [19.62, 4.905]
         """
         return evaluated(self, Quantities.gravity_torque, (q,), out, threads)
 
@@ -224,6 +230,109 @@ class Quantities(RobotModel):
         Returns shape (..., 6, n).
         """
         return evaluated(self, Quantities.jacobian, (q,), out, threads, frame=frame)
+
+    def poses(
+        self,
+        q: ArrayLike,
+        frames: Sequence[str] | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.
+
+        Returns shape (..., f, 4, 4), one per frame, in the order given or that of `robot.frames`.
+        """
+        named = None if frames is None else tuple(frames)
+        return evaluated(self, Quantities.poses, (q,), out, threads, frames=named)
+
+    def frame_velocity(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The velocity of a frame (by default the tool): angular first, base axes.
+
+        Returns shape (..., 6): what the Jacobian makes of qd.
+        """
+        return evaluated(self, Quantities.frame_velocity, (q, qd), out, threads, frame=frame)
+
+    def frame_acceleration(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The acceleration of a frame (by default the tool): angular first, base axes.
+
+        Returns shape (..., 6): that of its origin, without gravity.
+        """
+        method = Quantities.frame_acceleration
+        return evaluated(self, method, (q, qd, qdd), out, threads, frame=frame)
+
+    def frame_acceleration_bias(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.
+
+        Returns shape (..., 6), angular first, base axes.
+        """
+        method = Quantities.frame_acceleration_bias
+        return evaluated(self, method, (q, qd), out, threads, frame=frame)
+
+    def jacobian_rate(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """How fast the Jacobian of a frame (by default the tool) changes: angular rows first.
+
+        Returns shape (..., 6, n), in base axes.
+        """
+        return evaluated(self, Quantities.jacobian_rate, (q, qd), out, threads, frame=frame)
+
+    def centre_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """The centre of mass of all moving bodies, in the base.
+
+        Returns shape (..., 3).
+        """
+        return evaluated(self, Quantities.centre_of_mass, (q,), out, threads)
+
+    def centre_of_mass_jacobian(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """The Jacobian of the centre of mass: its velocity is this times qd, in base axes.
+
+        Returns shape (..., 3, n).
+        """
+        return evaluated(self, Quantities.centre_of_mass_jacobian, (q,), out, threads)
+
+    def momentum(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Angular momentum about the base's origin and linear momentum of all bodies, base axes.
+
+        Returns shape (..., 6).
+        """
+        return evaluated(self, Quantities.momentum, (q, qd), out, threads)
 
     def energy(
         self, q: ArrayLike, qd: ArrayLike, *, out: Pair | None = None, threads: int = 1

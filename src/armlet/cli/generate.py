@@ -1,6 +1,8 @@
 """armlet generate"""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +23,12 @@ def generate(
     robot: Annotated[str, typer.Argument(help="A catalogue name or a file.", metavar="ROBOT")],
     function: Annotated[
         list[str] | None,
-        typer.Option("--function", "-f", help="A quantity, or QUANTITY:FORMULATION. Repeatable."),
+        typer.Option(
+            "--function",
+            "-f",
+            help="A quantity, QUANTITY:FORMULATION, or NAME=QUANTITY,QUANTITY,… for one function "
+            "of several. Repeatable.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder to write to.", metavar="DIR")
@@ -42,6 +49,8 @@ def generate(
     values, a CMakeLists.txt and a README with the counts.
 
     Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
+
+    Example: armlet generate panda -f terms=inertia_matrix,bias,jacobian -o panda
     """
     if not function:
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
@@ -53,7 +62,7 @@ def generate(
     wanted = track(
         _once(function), "tracing", transient=True, console=console, disable=not console.is_terminal
     )
-    functions = [_function(arm, *pair, minimal) for pair in wanted]
+    functions = [_function(arm, text, minimal) for text in wanted]
     written = _write(output, project(arm, functions, target, dtype, fused))
     for f in functions:
         console.print(f"{f.program.name}: {f.code.count()}")
@@ -61,26 +70,37 @@ def generate(
         console.print(f"wrote {shown_path(path)}", soft_wrap=True)
 
 
-def _once(wanted: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Quantities and their formulations; each quantity may be given once."""
-    pairs = [text.partition(":")[::2] for text in wanted]
-    names = [quantity for quantity, _ in pairs]
+def _once(wanted: Sequence[str]) -> Sequence[str]:
+    """What is wanted: each under a name of its own, so that each is given once."""
+    names = [re.split("[:=]", text)[0] for text in wanted]
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
-    return [(quantity, formulation or None) for quantity, formulation in pairs]
+    return wanted
 
 
-def _function(arm: RobotModel, quantity: str, formulation: str | None, minimal: bool) -> Function:
+def _function(arm: RobotModel, text: str, minimal: bool) -> Function:
+    name, is_named, quantities = text.rpartition("=")
+    if is_named or "," in quantities:
+        return _together(arm, name, quantities.split(","), minimal)
+    quantity, _, formulation = quantities.partition(":")
     entries = formulations(quantity)
-    if formulation is None:
-        found = cheapest(arm, quantity, minimal=minimal)
-        entry, program, form = entries[found.formulation], found.program, ", simplified"
-    else:
+    if formulation:
         program, form = trace(arm, quantity, formulation, minimal=minimal), ""
         entry = entries[formulation]
+    else:
+        found = cheapest(arm, quantity, minimal=minimal)
+        entry, program, form = entries[found.formulation], found.program, ", simplified"
     source = f"{entry.name}: {entry.source}{form}"
     return Function(program, QUANTITIES[quantity].about, source)
+
+
+def _together(arm: RobotModel, name: str, quantities: Sequence[str], minimal: bool) -> Function:
+    """One function of several quantities."""
+    found = cheapest(arm, quantities, minimal=minimal)
+    program = replace(found.program, name=name or found.program.name)
+    about = f"{', '.join(quantities)}: what they share is computed once."
+    return Function(program, about, f"{found.formulation}: together, simplified")
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:

@@ -5,25 +5,25 @@ before it writes, so that a result may overwrite an argument.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import prod
 from textwrap import indent, wrap
 
-from armlet.codegen.languages import LANGUAGES, Printer, printer_for
+from armlet.codegen.languages import LANGUAGES, LIBRARY, Printer, printer_for
 from armlet.codegen.lower import Lowered, lowered
 from armlet.graph import PRINTERS, Program
 
 RESERVED = """
-    alignas alignof and and_eq armlet_cos armlet_sin armlet_sincos asm auto bitand bitor bool
-    break case catch char class compl concept const const_cast consteval constexpr constinit
-    continue copysign cos cosf count decltype default delete do double dynamic_cast else enum
-    explicit export extern fabs false float fma fmaf for friend goto i if inline int long main
-    multiply_add mutable namespace new noexcept not not_eq nullptr operator or or_eq private
-    protected public register reinterpret_cast requires restrict return short signed sin sinf
-    sizeof sqrt sqrtf static static_assert static_cast stride struct switch T template this
-    thread_local throw true try typedef typeid typename union unsigned using virtual void
-    volatile wchar_t while xor xor_eq
+    abs alignas alignof and and_eq armlet_cos armlet_sin armlet_sincos asm atan2 atan2f auto
+    bitand bitor bool break case catch char class compl concept const const_cast consteval
+    constexpr constinit continue copysign cos cosf count decltype default delete do double
+    dynamic_cast else enum exp expf explicit export extern fabs fabsf false float fma fmaf for
+    friend goto i if inline int log logf long main multiply_add mutable namespace new noexcept not
+    not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+    restrict return short signed sin sinf sizeof sqrt sqrtf static static_assert static_cast
+    stride struct switch T tanh tanhf template this thread_local throw true try typedef typeid
+    typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 """The words of the languages, and those of the frames."""
 LONGEST = 40
@@ -46,14 +46,20 @@ def plain(text: str) -> str:
 def named(program: Program | Lowered) -> tuple[list[str], list[str]]:
     """The arguments and the results of a program as identifiers, all different."""
     count = len(program.outputs)
-    results = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    arguments: list[str] = []
-    for name in program.inputs:
+    plain = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
+    results = _different(program.names or plain)
+    return _different(program.inputs, results), results
+
+
+def _different(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
+    """Names as identifiers, of which none is another's, nor that of a variable of the body."""
+    words: list[str] = []
+    for name in names:
         word = identifier(name)
-        while word in (*results, *arguments) or re.fullmatch(r"v\d+", word):
+        while word in (*others, *words) or re.fullmatch(r"v\d+", word):
             word += "_"
-        arguments.append(word)
-    return arguments, results
+        words.append(word)
+    return words
 
 
 def body(code: Lowered, printer: Printer) -> list[str]:
@@ -80,7 +86,9 @@ def body(code: Lowered, printer: Printer) -> list[str]:
     ]
     read = {args[0] for op, args in code.operations if op == "input"}
     unread = [f"(void){array[name]};" for name in code.inputs if name not in read]
-    return [*language.opening, *unread, *lines, *stores]
+    used = {op for op, _ in code.operations}
+    library = [language.library.format(op) for op in LIBRARY if op in used and language.library]
+    return [*language.opening, *library, *unread, *lines, *stores]
 
 
 def prototype(code: Lowered, name: str, printer: Printer) -> str:

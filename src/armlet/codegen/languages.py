@@ -24,6 +24,15 @@ TABLE = {
     "cos": "const {T} {out} = cos{f}({0});",
     "sqrt": "const {T} {out} = sqrt{f}({0});",
     "sign": "const {T} {out} = {0} > {zero} ? {one} : {0} < {zero} ? -{one} : {0};",
+    "abs": "const {T} {out} = fabs{f}({0});",
+    "min": "const {T} {out} = {0} < {1} || {0} != {0} ? {0} : {1};",
+    "max": "const {T} {out} = {0} > {1} || {0} != {0} ? {0} : {1};",
+    "less": "const {T} {out} = {0} < {1} ? {one} : {zero};",
+    "where": "const {T} {out} = {0} > {zero} ? {1} : {2};",
+    "exp": "const {T} {out} = exp{f}({0});",
+    "log": "const {T} {out} = log{f}({0});",
+    "tanh": "const {T} {out} = tanh{f}({0});",
+    "atan2": "const {T} {out} = atan2{f}({0}, {1});",
     "output": "{0}[{1}] = {2};",
 }
 STRIDED = TABLE | {
@@ -37,6 +46,8 @@ FUSED = {
     "fnma": "const {T} {out} = {fma}{f}({minus[0]}, {1}, {2});",
 }
 """The same with one rounding instead of two."""
+LIBRARY = ("abs", "exp", "log", "tanh", "atan2")
+"""Other functions of the C library."""
 OWN_SINES = {
     "float64": {name: f"const {{T}} {{out}} = armlet_{name}({{0}});" for name in TRIGONOMETRY},
     "float32": {
@@ -60,6 +71,8 @@ class Language:
     """Arguments before those of the program."""
     opening: tuple[str, ...] = ()
     """Lines before those of the program."""
+    library: str = ""
+    """A line for each function of the library that is called besides sines and roots."""
     kernel: str = ""
     """A second function, made of the first."""
     generic: bool = False
@@ -78,11 +91,12 @@ SINES = ("library", "armlet")
 LANGUAGES = {
     "c": Language(TABLE, ".c", "#include <math.h>\n"),
     "cpp": Language(
-        TABLE,
+        TABLE | {"abs": "const {T} {out} = abs({0});"},
         ".hpp",
         "#include <cmath>\n",
         "template <typename T>\ninline void {name}",
         opening=("using std::cos;", "using std::sin;", "using std::sqrt;"),
+        library="using std::{0};",
         generic=True,
         fma="multiply_add",
         fma_preamble="""

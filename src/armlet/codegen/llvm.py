@@ -13,33 +13,13 @@ from math import inf, isfinite
 import numpy as np
 
 from armlet.codegen.expand import TRIGONOMETRY
+from armlet.codegen.llvm_table import LIBRARY, TABLE, UNFUSED, library_call
 from armlet.codegen.lower import Lowered, Operand
 from armlet.codegen.sincos import REACH, bits, far, near, splat
 from armlet.codegen.transpose import load_columns, store_columns
 from armlet.errors import CompileError
 from armlet.graph import Input
 
-TABLE = {
-    "add": "{out} = fadd {T} {0}, {1}",
-    "sub": "{out} = fsub {T} {0}, {1}",
-    "mul": "{out} = fmul {T} {0}, {1}",
-    "div": "{out} = fdiv {T} {0}, {1}",
-    "neg": "{out} = fneg {T} {0}",
-    "sqrt": "{out} = call {T} @llvm.sqrt.{S}({T} {0})",
-    "sign": "{out}.p = fcmp ogt {T} {0}, zeroinitializer\n"
-    "{out}.m = fcmp olt {T} {0}, zeroinitializer\n"
-    "{out}.s = select {B} {out}.m, {T} {minus}, {T} {0}\n"
-    "{out} = select {B} {out}.p, {T} {plus}, {T} {out}.s",
-    "fma": "{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {2})",
-    "fms": "{out}.n = fneg {T} {2}\n{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {out}.n)",
-    "fnma": "{out}.n = fneg {T} {0}\n{out} = call {T} @llvm.fma.{S}({T} {out}.n, {T} {1}, {T} {2})",
-}
-UNFUSED = {
-    "fma": "{out}.p = fmul {T} {0}, {1}\n{out} = fadd {T} {out}.p, {2}",
-    "fms": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {out}.p, {2}",
-    "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
-}
-"""The same where the machine has no fused multiply-add."""
 LONG, BLOCK = 8000, 200
 """How many lines a function has at most that is not cut, and a block of one that is."""
 PREDECESSOR = re.compile(r"%([\w.]+) \]")
@@ -92,6 +72,7 @@ class Body:
             "B": "i1" if lanes == 1 else f"<{lanes} x i1>",
             "plus": self.number(1.0),
             "minus": self.number(-1.0),
+            "zero": self.number(0.0),
         }
         """What the lines of the table are filled with beside operands."""
 
@@ -123,11 +104,12 @@ class Body:
         return self.read[a]
 
     def emit(self, i: int, op: str, args: Sequence[Operand]) -> None:
-        template = TABLE[op] if self.target.fuses else UNFUSED.get(op, TABLE[op])
-        if template.startswith("{out}.p = fcmp") and self.lanes == 1:
-            template = template.replace("zeroinitializer", "0.0")
-        out = self.name[i] = f"%v{i}"
         operands = [self.operand(a) for a in args]
+        out = self.name[i] = f"%v{i}"
+        if op in LIBRARY:
+            self.lines += library_call(op, operands, out, self.target.element, self.lanes)
+            return
+        template = TABLE[op] if self.target.fuses else UNFUSED.get(op, TABLE[op])
         self.lines += template.format(*operands, out=out, **self.words).split("\n")
 
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
@@ -386,6 +368,10 @@ def module(target: Target, *functions: str) -> str:
             ]
     F, n = target.element, target.lanes
     S = {"double": "f64", "float": "f32"}[F]
+    suffix = "" if F == "double" else "f"
+    lines += [
+        f"declare {F} @{name}{suffix}({', '.join([F] * count)})" for name, count in LIBRARY.items()
+    ]
     lines += [
         f"declare <{n} x {F}> @llvm.masked.load.v{n}{S}.p0(ptr, i32, <{n} x i1>, <{n} x {F}>)",
         f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',

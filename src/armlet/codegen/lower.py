@@ -10,6 +10,7 @@ from armlet.codegen.fuse import Node, fused
 from armlet.graph import Count, Input, Program, Traced
 from armlet.graph.count import tallied
 from armlet.graph.inputs import Shape
+from armlet.graph.results import Names
 
 Operand = int | float
 """The number of an earlier operation, or, always a float, a constant."""
@@ -60,6 +61,8 @@ class Lowered:
     single: bool
     operations: tuple[Operation, ...]
     start: int
+    names: Names | None = None
+    """What the outputs are called, if they have names."""
 
     def count(self) -> Count:
         """How many multiplications and additions are done; a fused one is both."""
@@ -119,7 +122,13 @@ def lowered(program: Program, once: Collection[str] = ()) -> Lowered:
         for name, x in program.inputs.items()
     }
     return Lowered(
-        program.name, inputs, tuple(outputs), program.single, tuple(operations), len(early)
+        program.name,
+        inputs,
+        tuple(outputs),
+        program.single,
+        tuple(operations),
+        len(early),
+        program.names,
     )
 
 

@@ -14,6 +14,7 @@ from armlet.dynamics import (
     inverse,
     kinematics,
     linear,
+    mass,
     regressor,
 )
 from armlet.dynamics.formulation import FORMULATIONS, Formulation, formulation
@@ -34,5 +35,6 @@ __all__ = [
     "inverse",
     "kinematics",
     "linear",
+    "mass",
     "regressor",
 ]

@@ -26,7 +26,7 @@ def homogeneous(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
     return T
 
 
-def poses(robot: RobotModel, q: State) -> list[Matrix]:
+def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
     """The 4x4 pose of each body in the base; of the base itself, last, the identity."""
     T = [homogeneous(0, 0, 0)] * (robot.n + 1)
     for i, p in enumerate(robot.parent):
@@ -47,7 +47,7 @@ def motion(
     robot: RobotModel, q: State, qd: State, qdd: State, base_acceleration: State
 ) -> tuple[list[Matrix], list[Vector], list[Vector], list[Vector], list[Vector]]:
     """ω, ω̇, v and v̇ of each body's origin."""
-    T = poses(robot, q)
+    T = body_poses(robot, q)
     zero = np.array([0, 0, 0], dtype=object)
     w, wd, v, vd = ([zero] * (robot.n + 1) for _ in range(4))
     vd[BASE] = np.array(base_acceleration, dtype=object)
@@ -183,12 +183,12 @@ def frame_matrix(pose: Pose) -> Matrix:
 
 def forward_kinematics(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     body, pose = robot.frame(frame)
-    return base_in_file(robot) @ poses(robot, q)[body] @ frame_matrix(pose)
+    return base_in_file(robot) @ body_poses(robot, q)[body] @ frame_matrix(pose)
 
 
 def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     """The Jacobian column by column: the velocity of the frame at unit speed of one joint."""
-    T, R_file = poses(robot, q), base_in_file(robot)[:3, :3]
+    T, R_file = body_poses(robot, q), base_in_file(robot)[:3, :3]
     body, pose = robot.frame(frame)
     tip = (T[body] @ frame_matrix(pose))[:3, 3]
     Jq = np.zeros((6, robot.n), dtype=object)
@@ -198,6 +198,69 @@ def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
         Jq[:3, i] = R_file @ (0 * z if slides else z)
         Jq[3:, i] = R_file @ (z if slides else cross(z, arm))
     return Jq
+
+
+def poses(robot: RobotModel, q: State, frames: Sequence[str] | None = None) -> Matrix:
+    names = robot.frames if frames is None else frames
+    return np.array([forward_kinematics(robot, q, frame) for frame in names])
+
+
+def frame_acceleration(
+    robot: RobotModel, q: State, qd: State, qdd: State, frame: str | None = None
+) -> Vector:
+    """That of the body, and of a point fixed on it."""
+    body, pose = robot.frame(frame)
+    T, w, wd, _, vd = motion(robot, q, qd, qdd, [0, 0, 0])
+    arm, R_file = T[body][:3, :3] @ pose.r, base_in_file(robot)[:3, :3]
+    a = vd[body] + cross(wd[body], arm) + cross(w[body], cross(w[body], arm))
+    return np.concatenate([R_file @ wd[body], R_file @ a])
+
+
+def frame_velocity(robot: RobotModel, q: State, qd: State, frame: str | None = None) -> Vector:
+    return jacobian(robot, q, frame) @ np.array(qd, dtype=object)
+
+
+def frame_acceleration_bias(
+    robot: RobotModel, q: State, qd: State, frame: str | None = None
+) -> Vector:
+    return frame_acceleration(robot, q, qd, [0] * robot.n, frame)
+
+
+def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = None) -> Matrix:
+    """By a complex step along q̇."""
+    step = STEP * namespace(q[0]).sqrt(-1 + 0j)
+    moved = [x + step * rate for x, rate in zip(q, qd, strict=True)]
+    Jq = jacobian(robot, moved, frame)
+    return np.array([(0j + x).imag / STEP for x in Jq.flat], dtype=object).reshape(Jq.shape)
+
+
+def inverse_inertia_matrix(robot: RobotModel, q: State) -> Matrix:
+    return solved(inertia_matrix(robot, q), np.eye(robot.n, dtype=int))
+
+
+def centre_of_mass(robot: RobotModel, q: State) -> Vector:
+    T, total = body_poses(robot, q), sum(robot.m)
+    moment = sum(m * T[k][:3, 3] + c for k, m, c, _ in bodies(robot, T))
+    return (base_in_file(robot) @ np.array([*(moment / total), 1], dtype=object))[:3]
+
+
+def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
+    """Column by column: linear momentum by mass, at unit speed of one joint."""
+    units = np.eye(robot.n, dtype=int)
+    columns = [momentum(robot, q, unit)[3:] / sum(robot.m) for unit in units]
+    return np.array(columns, dtype=object).T
+
+
+def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
+    """The sum over bodies: of their own, and of their mass at a distance."""
+    T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
+    origin, R_file = robot.frames[robot.base_link].pose.r, base_in_file(robot)[:3, :3]
+    angular, linear = np.zeros((2, 3), dtype=object)
+    for k, m, c, J in bodies(robot, T):
+        p = m * v[k] + cross(w[k], c)
+        angular = angular + J @ w[k] + cross(c, v[k]) + cross(T[k][:3, 3] - origin, p)
+        linear = linear + p
+    return np.concatenate([R_file @ angular, R_file @ linear])
 
 
 def energy(robot: RobotModel, q: State, qd: State) -> tuple[Scalar, Scalar]:

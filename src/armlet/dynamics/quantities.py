@@ -18,6 +18,8 @@ class Quantity:
     """Further options: the wrench on the tool, the name of a frame or of a formulation."""
     inverts: str = ""
     """The quantity that it inverts, which may be singular."""
+    results: tuple[str, ...] = ()
+    """What its results are called, if it has several."""
 
 
 QUANTITIES = {
@@ -28,6 +30,11 @@ QUANTITIES = {
     "inertia_matrix": Quantity(
         "The joint-space inertia matrix H(q), with rotor inertias on its diagonal.",
         ("q",), ("geometry", "inertia", "drive"), minimal=True,
+    ),
+    "inverse_inertia_matrix": Quantity(
+        "The inverse of the joint-space inertia matrix, rotor inertias taken into account.",
+        ("q",), ("geometry", "inertia", "drive"), minimal=True, options=("inertia_matrix",),
+        inverts="inertia_matrix",
     ),
     "bias": Quantity(
         "Coriolis, centrifugal and gravity torques b(q, qd).",
@@ -49,26 +56,31 @@ QUANTITIES = {
     "linearization": Quantity(
         "Derivatives of the torques by qdd (H), qd (V) and q (P).",
         ("q", "qd", "qdd"), minimal=True, options=("inverse_dynamics",),
+        results=("by_qdd", "by_qd", "by_q"),
     ),
     "forward_linearization": Quantity(
         "Derivatives of the accelerations under torques tau by q, qd and tau.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix",
+        results=("by_q", "by_qd", "by_tau"),
     ),
     "state_space": Quantity(
         "Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
         inverts="inertia_matrix",
+        results=("A", "B"),
     ),
     "cartesian_model": Quantity(
         "Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.",
         ("q", "qd"), minimal=True, options=("frame", "inertia_matrix", "bias"),
         inverts="jacobian",
+        results=("D", "C", "G"),
     ),
     "cartesian_linearization": Quantity(
         "Derivatives of the torques by acceleration, velocity and displacement of a frame.",
         ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
         inverts="jacobian",
+        results=("by_acceleration", "by_velocity", "by_motion"),
     ),
     "friction_torque": Quantity(
         "Friction torques of the drives: viscous, Coulomb and constant.", ("qd",), ("drive",)
@@ -81,7 +93,40 @@ QUANTITIES = {
         "The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.",
         ("q",), ("geometry",), options=("frame",),
     ),
-    "energy": Quantity("Kinetic and potential energy.", ("q", "qd")),
+    "poses": Quantity(
+        "The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.",
+        ("q",), ("geometry",), options=("frames",),
+    ),
+    "frame_velocity": Quantity(
+        "The velocity of a frame (by default the tool): angular first, base axes.",
+        ("q", "qd"), ("geometry",), options=("frame",),
+    ),
+    "frame_acceleration": Quantity(
+        "The acceleration of a frame (by default the tool): angular first, base axes.",
+        ("q", "qd", "qdd"), ("geometry",), options=("frame",),
+    ),
+    "frame_acceleration_bias": Quantity(
+        "The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.",
+        ("q", "qd"), ("geometry",), options=("frame",),
+    ),
+    "jacobian_rate": Quantity(
+        "How fast the Jacobian of a frame (by default the tool) changes: angular rows first.",
+        ("q", "qd"), ("geometry",), options=("frame",),
+    ),
+    "centre_of_mass": Quantity(
+        "The centre of mass of all moving bodies, in the base.", ("q",), ("geometry", "inertia"),
+    ),
+    "centre_of_mass_jacobian": Quantity(
+        "The Jacobian of the centre of mass: its velocity is this times qd, in base axes.",
+        ("q",), ("geometry", "inertia"),
+    ),
+    "momentum": Quantity(
+        "Angular momentum about the base's origin and linear momentum of all bodies, base axes.",
+        ("q", "qd"), ("geometry", "inertia"),
+    ),
+    "energy": Quantity(
+        "Kinetic and potential energy.", ("q", "qd"), results=("kinetic", "potential")
+    ),
     "regressor": Quantity(
         "The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.",
         ("q", "qd", "qdd"), ("geometry", "gravity"),

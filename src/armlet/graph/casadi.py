@@ -10,6 +10,7 @@ import numpy as np
 from armlet.errors import CompileError, DataError
 from armlet.graph.graph import OPERATIONS
 from armlet.graph.inputs import Shape
+from armlet.graph.results import collected
 
 if TYPE_CHECKING:
     from armlet.graph.program import Program
@@ -38,7 +39,8 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
         for i, j in np.ndindex(*result.shape):
             result[i, j] = next(values)
         results.append(result)
-    recorded = casadi.Function(re.sub(r"\W+", "_", name), [*given.values()], results)
+    word = re.sub(r"[\W_]+", "_", f"armlet {name}").strip("_")
+    recorded = casadi.Function(word, [*given.values()], results)
 
     def call(*args: Any) -> Any:
         if len(args) != len(given):
@@ -50,7 +52,7 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
             if tuple(x.shape) not in (program.inputs[key].shape, given[key].shape):
                 raise DataError(f"{key} has shape {tuple(x.shape)}: expected {given[key].shape}")
         found = recorded.call(matrices)
-        return found[0] if program.single else tuple(found)
+        return collected(found, program.single, program.names)
 
     return call
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from armlet.graph.graph import Graph, Traced, live
-from armlet.scalar import DERIVATIVES
+from armlet.scalar import DERIVATIVES, less, where
 
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "add": lambda y, a, b: (1, 1),
@@ -21,8 +21,20 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "cos": lambda y, a: (-a.sin(),),
     "sqrt": lambda y, a: (1 / (2 * y),),
     "sign": lambda y, a: (0,),
+    "abs": lambda y, a: (a.sign(),),
+    "min": lambda y, a, b: (less(a, b), where(less(a, b), 0, 1)),
+    "max": lambda y, a, b: (less(b, a), where(less(b, a), 0, 1)),
+    "less": lambda y, a, b: (0, 0),
+    "where": lambda y, c, a, b: (0, where(c, 1, 0), where(c, 0, 1)),
+    "exp": lambda y, a: (y,),
+    "log": lambda y, a: (1 / a,),
+    "tanh": lambda y, a: (1 - y * y,),
+    "atan2": lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)),
 }
-"""The partial derivatives of y = op(a, b) by a and by b."""
+"""The partial derivatives of y = op(a, b) by a and by b.
+
+What is not chosen counts with a factor of zero, so its derivatives must be finite too.
+"""
 
 Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
 """A traced scalar, its operands and its partial derivatives by them."""

@@ -6,7 +6,9 @@ Each rule reads as the identity it states. Signs are moved outwards, since a neg
 
 from typing import Any
 
-COMMUTATIVE = frozenset({"add", "mul"})
+from armlet import scalar
+
+COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
 
 
 def negated(x: Any) -> Any:
@@ -33,8 +35,24 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
         case "div", (0, _):             return 0
         case "div", (x, 1):             return x
         case "div", (x, -1):            return -x
+        case "min" | "max", (x, y) if x is y:                return x
+        case "less", (x, y) if x is y:                       return 0
+        case "where", (_, x, y) if _same(x, y):              return x
+        case "where", (int() | float() as c, x, y):          return x if c > 0 else y
+        case "where", (c, 1, 0) if c.op == "less":           return c
+        case "where", (c, x, y) if _is_negation(c):          return scalar.where(c.args[0], y, x)
         case _:                         return _signed(op, args)
     # fmt: on
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Whether two operands are one scalar or one number."""
+    return x is y or (isinstance(x, int | float) and isinstance(y, int | float) and x == y)
+
+
+def _is_negation(condition: Any) -> bool:
+    """Whether a condition is 1 where another is 0, and 0 where that is 1."""
+    return bool(condition.op == "where" and condition.args[1:] == (0, 1))
 
 
 def _signed(op: str, args: tuple[Any, ...]) -> Any:
@@ -47,6 +65,8 @@ def _signed(op: str, args: tuple[Any, ...]) -> Any:
         case "sin" if minus_x is not None:   return -minus_x.sin()
         case "cos" if minus_x is not None:   return minus_x.cos()
         case "sign" if minus_x is not None:  return -minus_x.sign()
+        case "tanh" if minus_x is not None:  return -minus_x.tanh()
+        case "abs" if minus_x is not None:   return abs(minus_x)
         case "add" if minus_y is not None:   return x - minus_y
         case "add" if minus_x is not None:   return y - minus_x
         case "sub" if minus_y is not None:   return x + minus_y

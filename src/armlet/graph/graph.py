@@ -3,14 +3,18 @@
 To evaluate, count, differentiate or print a program is to replay its list under another meaning
 of the operations. There is no recursion, so a program may have any length.
 
-Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers.
+Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers, and loses the sign of a zero.
 """
 
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from armlet import scalar
+from armlet.errors import CompileError
+from armlet.graph.branch import branched
 from armlet.graph.fold import COMMUTATIVE, fold
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -23,8 +27,20 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "cos": scalar.cos,
     "sqrt": scalar.sqrt,
     "sign": scalar.sign,
+    "abs": abs,
+    "min": scalar.minimum,
+    "max": scalar.maximum,
+    "less": scalar.less,
+    "where": scalar.where,
+    "exp": scalar.exp,
+    "log": scalar.log,
+    "tanh": scalar.tanh,
+    "atan2": scalar.atan2,
 }
-"""What an operation means for numbers, arrays, symbols and traced scalars alike."""
+"""What an operation means for numbers, arrays, symbols and traced scalars alike.
+
+A comparison is 1 or 0, and `where` takes its second operand where the first is positive.
+"""
 
 
 class Graph:
@@ -72,7 +88,12 @@ class Graph:
         key = (op, args)
         found = self.known.get(key)
         if found is None:
-            operands = (a for a in args if isinstance(a, Traced))
+            operands = [a for a in args if isinstance(a, Traced)]
+            if any(a.graph is not self for a in operands):
+                raise CompileError(
+                    "a traced value is used outside the function that it is an argument of: give "
+                    "it to the other function as an argument"
+                )
             found = self.known[key] = Traced(self, len(self.nodes))
             self.nodes.append(key)
             self.scalars.append(found)
@@ -143,11 +164,66 @@ class Traced:
     def __rtruediv__(self, other: Any) -> Any:
         return self._after("div", other)
 
+    def __pow__(self, exponent: Any) -> Any:
+        """A power by products, or the square root."""
+        if exponent == 0.5:
+            return self.sqrt()
+        if isinstance(exponent, Traced) or exponent != int(exponent):
+            return NotImplemented
+        power: Any = 1
+        for _ in range(abs(int(exponent))):
+            power = power * self
+        return power if exponent >= 0 else 1 / power
+
     def __neg__(self) -> Any:
         return self.graph.record("neg", self)
 
     def __pos__(self) -> Any:
         return self
+
+    def __abs__(self) -> Any:
+        return self.graph.record("abs", self)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with("less", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._after("less", other)
+
+    def __le__(self, other: Any) -> Any:
+        return _negation(self._after("less", other))
+
+    def __ge__(self, other: Any) -> Any:
+        return _negation(self._with("less", other))
+
+    def __and__(self, other: Any) -> Any:
+        return self.graph.record("where", self, other, 0)
+
+    def __or__(self, other: Any) -> Any:
+        return self.graph.record("where", self, 1, other)
+
+    def __invert__(self) -> Any:
+        return _negation(self)
+
+    def __bool__(self) -> bool:
+        raise branched("decides what is done next")
+
+    def __float__(self) -> float:
+        raise branched("is made a number")
+
+    def __int__(self) -> int:
+        raise branched("is made a whole number")
+
+    def __index__(self) -> int:
+        raise branched("is made an index")
+
+    def record(self, op: str, *args: Any) -> Any:
+        """An operation of this and other scalars, in the graph of this one."""
+        return self.graph.record(op, *(a.item() if isinstance(a, np.generic) else a for a in args))
+
+    def arctan2(self, other: Any) -> Any:
+        """The angle of the point (other, self); NumPy calls it by that name."""
+        return self.graph.record("atan2", self, other)
 
     def sin(self) -> Any:
         return self.graph.record("sin", self)
@@ -160,6 +236,22 @@ class Traced:
 
     def sign(self) -> Any:
         return self.graph.record("sign", self)
+
+    def exp(self) -> Any:
+        return self.graph.record("exp", self)
+
+    def log(self) -> Any:
+        return self.graph.record("log", self)
+
+    def tanh(self) -> Any:
+        return self.graph.record("tanh", self)
+
+
+def _negation(condition: Any) -> Any:
+    """1 where a condition is 0, and 0 where it is 1."""
+    if condition is NotImplemented:
+        return condition
+    return scalar.where(condition, 0, 1)
 
 
 SCALARS = (Traced, int, float)

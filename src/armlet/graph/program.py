@@ -15,6 +15,7 @@ from armlet.graph.count import Count, counted
 from armlet.graph.differentiate import derivatives
 from armlet.graph.graph import OPERATIONS, Graph, Traced, live
 from armlet.graph.inputs import Input, Shape, leading_axes, named_inputs
+from armlet.graph.results import Names, collected
 
 TERMS = 24
 NUMBERS = (int, float, np.integer)
@@ -35,6 +36,8 @@ class Program:
         The results, arrays of traced scalars and numbers.
     single : bool
         Whether a function made of it returns its only output bare, not in a tuple.
+    names : tuple of str, optional
+        What the outputs are called: then a function made of it returns a named tuple.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Program:
     graph: Graph
     live: tuple[int, ...]
     single: bool
+    names: Names | None = None
 
     @property
     def nodes(self) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
@@ -111,7 +115,8 @@ class Program:
             np.array([next(rows) for _ in output.flat], dtype=object).reshape(*output.shape, *shape)
             for output in self.outputs
         ]
-        return program(f"d {self.name} / d {wrt}", self.inputs, outputs, single=self.single)
+        name = f"d {self.name} / d {wrt}"
+        return program(name, self.inputs, outputs, self.single, self.names)
 
     def function(self, namespace: ModuleType = np) -> Callable[..., Any]:
         """The program as a function of arrays.
@@ -247,14 +252,14 @@ class Program:
             done += output.size
         shapes = [output.shape for output in self.outputs]
         if namespace is None:
-            arrays = [_objects(part) for part in parts]
+            arrays = [objects(part) for part in parts]
         else:
             example = sum((x for entries in given.values() for x in entries[:1]), 0)
             zero = namespace.zeros_like(namespace.asarray(example))
             arrays = [_stacked(namespace, zero, leading, part) for part in parts]
             shapes = [(*leading, *shape) for shape in shapes]
         results = [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)]
-        return results[0] if self.single else tuple(results)
+        return collected(results, self.single, self.names)
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.inputs)
@@ -265,10 +270,11 @@ PRINTERS: dict[str, Callable[[Program, str, str, bool | None, str], str]] = {}
 """How a program is printed, under a name and for a dtype, by the language; `codegen` fills it."""
 
 
-def _objects(values: list[Any]) -> Any:
+def objects(values: Sequence[Any], shape: Shape | None = None) -> np.ndarray[Any, Any]:
+    """An array of any objects, in a row or of a shape."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
-    return array
+    return array if shape is None else array.reshape(shape)
 
 
 def _stacked(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
@@ -293,11 +299,12 @@ def program(
     inputs: Mapping[str, Input],
     outputs: Sequence[np.ndarray[Any, Any]],
     single: bool,
+    names: Names | None = None,
 ) -> Program:
     """The program that computes outputs made of traced scalars."""
     flat = [y for output in outputs for y in output.flat]
     graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
-    return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single)
+    return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single, names)
 
 
 def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
@@ -338,12 +345,10 @@ def renewed(value: Mapping[int, Any], x: Any) -> Any:
 
 def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
     """The program with other outputs, given what has become of each node."""
-    outputs = []
-    for output in old.outputs:
-        entries = np.empty(output.size, dtype=object)
-        entries[:] = [renewed(value, y) for y in output.flat]
-        outputs.append(entries.reshape(output.shape))
-    return program(old.name, old.inputs, outputs, old.single)
+    outputs = [
+        objects([renewed(value, y) for y in output.flat], output.shape) for output in old.outputs
+    ]
+    return program(old.name, old.inputs, outputs, old.single, old.names)
 
 
 def compact(old: Program) -> Program:
@@ -367,8 +372,7 @@ def traced(
     args = []
     given = named_inputs(inputs)
     for x in given.values():
-        entries = _objects([graph.input(x.name, k) for k in range(x.size)])
-        args.append(entries.reshape(x.shape))
+        args.append(objects([graph.input(x.name, k) for k in range(x.size)], x.shape))
     result = function(graph, *args)
     single = not isinstance(result, tuple)
     outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from armlet.graph.graph import Graph, Traced
 from armlet.graph.inputs import Input, named_inputs
-from armlet.graph.program import Program, program
+from armlet.graph.program import Program, objects, program
 
 
 def stored(p: Program) -> dict[str, Any]:
@@ -26,6 +24,7 @@ def stored(p: Program) -> dict[str, Any]:
         "inputs": [[name, list(shape), rate] for name, shape, rate in p.inputs.values()],
         "outputs": [[list(y.shape), [plain(x) for x in y.flat]] for y in p.outputs],
         "single": p.single,
+        "names": p.names,
         "nodes": nodes,
     }
 
@@ -40,10 +39,9 @@ def restored(data: dict[str, Any]) -> Program:
     for op, *args in data["nodes"]:
         named = op in ("input", "symbol")
         graph.node(op, tuple(args if named else map(scalar, args)))
-    outputs = []
-    for shape, entries in data["outputs"]:
-        y = np.empty(len(entries), dtype=object)
-        y[:] = [scalar(x) for x in entries]
-        outputs.append(y.reshape(shape))
+    outputs = [
+        objects([scalar(x) for x in entries], tuple(shape)) for shape, entries in data["outputs"]
+    ]
     inputs = named_inputs(Input(name, tuple(shape), rate) for name, shape, rate in data["inputs"])
-    return program(data["name"], inputs, outputs, data["single"])
+    names = data["names"] and tuple(data["names"])
+    return program(data["name"], inputs, outputs, data["single"], names)

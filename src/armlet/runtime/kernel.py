@@ -13,6 +13,7 @@ from armlet.codegen.lower import Lowered, lowered
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
 from armlet.graph.inputs import Shape, leading_axes
+from armlet.graph.results import collected
 from armlet.runtime.backends import BACKENDS, Compiled
 from armlet.runtime.calls import vectorcalled
 from armlet.runtime.once import made_once
@@ -185,7 +186,7 @@ class Kernel:
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
         results = self._results(shapes, out, given)
         self._compiled(once).run(given, results, prod(leading), int(threads))
-        return results[0] if self.program.single else tuple(results)
+        return collected(results, self.program.single, self.program.names)
 
     def _in_order(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The inputs in order, the last of them given by name."""

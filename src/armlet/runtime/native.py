@@ -11,6 +11,7 @@ from armlet.codegen.llvm import Target, many_states, module, one_state
 from armlet.codegen.lower import Lowered
 from armlet.errors import DataError
 from armlet.graph.inputs import Shape
+from armlet.graph.results import result_type
 from armlet.runtime.calls import Callee, address, connect, fast_call, join, reads_arrays, share
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.once import made_once
@@ -88,8 +89,10 @@ class NativeCode:
             connect(kernel, self._callee(otherwise, "", {}), self._one)
 
     def _callee(self, otherwise: Callable[..., Any], option: str, others: dict[Any, Any]) -> Callee:
-        count = len(self.code.outputs)
-        return Callee.of(otherwise, [*self.code.inputs], count, option, others, self._one)
+        code = self.code
+        results = tuple if code.single or code.names is None else result_type(code.names)
+        count = len(code.outputs)
+        return Callee.of(otherwise, [*code.inputs], count, option, others, self._one, results)
 
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int

@@ -1,5 +1,5 @@
-"""Poses and Jacobians of frames."""
+"""Poses, Jacobians and motion of frames."""
 
-from armlet.dynamics.kinematics import frames
+from armlet.dynamics.kinematics import frames, motion
 
-__all__ = ["frames"]
+__all__ = ["frames", "motion"]

@@ -35,6 +35,34 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
 
 
 @formulation(
+    "forward_kinematics",
+    source="by definition",
+    growth="n",
+    name="rows",
+    walks_twists=True,
+)
+def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
+    """The same, with the rows of the rotation carried over from the base outwards.
+
+    It takes more than `two_axes`, but `jacobian` takes these steps too: beside it the pose is
+    nearly free.
+    """
+    body, (R_frame, r) = robot.frame(frame)
+    X = robot.displacements(q)
+    base = robot.frames[robot.base_link].pose
+    path = robot.path(body)
+    for i in reversed(path):
+        r = X[i].point(r)
+    R = base.R.T
+    for i in path:
+        R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
+    T = np.zeros((4, 4), dtype=object)
+    T[:3, :3], T[:3, 3] = R @ R_frame, base.R.T @ (r - base.r)
+    T[3, 3] = 1
+    return T
+
+
+@formulation(
     "jacobian",
     source="by definition",
     growth="n",

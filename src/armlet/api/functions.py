@@ -1,0 +1,238 @@
+"""Functions of your own: Python functions of traced arrays that call robots, as programs."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.api.kinds import kind_of
+from armlet.compose import Composition, cheapest_composition
+from armlet.errors import CompileError, DataError, quoted
+from armlet.graph import Count, Input, Program
+from armlet.graph.arrays import as_traced, graph_of
+from armlet.graph.calls import Recording, inlined
+from armlet.graph.program import objects
+from armlet.graph.results import Names, check_names, collected
+from armlet.robot import RobotModel
+from armlet.runtime import Kernel
+from armlet.runtime.once import made_once
+
+Shape = int | tuple[int, ...] | Input
+"""How many entries an argument has, its axes, or an `Input` that is also given a rate."""
+Results = NDArray[np.float64] | tuple[NDArray[np.float64], ...]
+KEPT = (int, float, np.number)
+
+
+def program(*robots: RobotModel, **shapes: Shape) -> "Callable[[Callable[..., Any]], Function]":
+    """Make the function below a program: counted, compiled, differentiated, printed as C.
+
+    The function is called once, with traced arrays: NumPy's functions on them, those of
+    `armlet.math` and the methods of any robot are recorded. It is a program then, simplified as a
+    whole, in which the robots' quantities share what they can.
+
+    Parameters
+    ----------
+    *robots : Robot
+        The first says what shapes q, qd, qdd and tau have where they are not given.
+    **shapes : int, tuple of int or Input
+        The shape of each other argument for one state: `target=3`, `gains=(2, 6)`, `dt=()`. An
+        `armlet.Input(name, shape, "once")` is given once for all states of a call. Arguments with
+        a default that are not named keep it.
+
+    Returns
+    -------
+    callable
+        A decorator. It gives a `Function`, called with arrays of one state or of many.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> robot = armlet.load("planar2r")
+    >>> @armlet.program(robot, target=3)
+    ... def reach(q, qd, target):
+    ...     X, Jq = robot.forward_kinematics(q), robot.jacobian(q)[3:]
+    ...     return robot.gravity_torque(q) + Jq.T @ (400 * (target - X[:3, 3]) - 40 * Jq @ qd)
+    >>> reach.count()
+    Count(M=18, A=15, functions=(('cos', 3), ('sin', 3)))
+    >>> reach(np.zeros(2), np.zeros(2), np.array([2.0, 0.1, 0.0])).round(3).tolist()
+    [99.62, 44.905]
+    >>> reach.derivative("target").outputs[0].shape
+    (2, 3)
+    """
+
+    def decorate(function: Callable[..., Any]) -> Function:
+        return Function(function, _inputs(function, robots, shapes))
+
+    return decorate
+
+
+class Function:
+    """A function of your own as a program; `armlet.program` makes it.
+
+    It is traced when it is first used, and compiled when it is first called. The Python function
+    stays in `__wrapped__`: called with NumPy arrays of one state, it computes the same.
+    """
+
+    def __init__(self, function: Callable[..., object], inputs: Mapping[str, Input]) -> None:
+        self.inputs = dict(inputs)
+        update_wrapper(self, function)
+        self._function = function
+
+    def __reduce__(self) -> str:
+        """By its name, as functions are pickled."""
+        return str(vars(self)["__qualname__"])
+
+    @made_once
+    def program(self) -> Program:
+        """What it computes, in the fewest operations found."""
+        return cheapest_composition(self._composition()).program
+
+    @made_once
+    def kernel(self) -> Kernel:
+        """The program as machine code."""
+        return Kernel(self.program)
+
+    @made_once
+    def _call(self) -> Callable[..., Any]:
+        """The compiled entry point."""
+        return self.kernel.entry(self._evaluate, "_call")
+
+    def __call__(
+        self,
+        *arrays: ArrayLike,
+        out: NDArray[np.float64] | Sequence[NDArray[np.float64]] | None = None,
+        threads: int = 1,
+        **named: ArrayLike,
+    ) -> Results:
+        """The results for one state or many, as `Kernel` gives them; arguments may be named."""
+        if threads == 1:
+            return self._call(*arrays, out=out, **named)  # type: ignore[no-any-return]
+        return self._evaluate(*arrays, out=out, threads=threads, **named)  # type: ignore[no-any-return]
+
+    def _ordered(
+        self, arrays: tuple[ArrayLike, ...], named: Mapping[str, ArrayLike]
+    ) -> tuple[ArrayLike, ...]:
+        """All arguments in their order, of which some are given by name."""
+        rest = [*self.inputs][len(arrays) :]
+        if set(rest) != set(named):
+            raise DataError(
+                f"{self!r} is given {len(arrays)} arrays and {', '.join(named)} by name: expected "
+                f"{', '.join(rest) or 'no more'}"
+            )
+        return (*arrays, *(named[name] for name in rest))
+
+    def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
+        """Fallback for long batches, other kinds of array and invalid input."""
+        if named:
+            arrays = self._ordered(arrays, named)
+        if kind_of(arrays) == "armlet":
+            return self._recorded(arrays)
+        return self.kernel.evaluate(*arrays, out=out, threads=threads)
+
+    def count(self) -> Count:
+        """How many multiplications and additions it takes, by the rule of the published counts."""
+        return self.program.count()
+
+    def source(self, target: str = "c", **options: str | bool | None) -> str:
+        """The program as source code; the options are those of `Program.source`."""
+        return self.program.source(target, **options)  # type: ignore[arg-type]
+
+    def derivative(self, wrt: str, mode: str = "forward") -> Program:
+        """The program of the partial derivatives by an input, as `Program.derivative` has it."""
+        return self.program.derivative(wrt, mode)
+
+    def function(self, namespace: ModuleType = np) -> Callable[..., Any]:
+        """The program as a function of another library's arrays; see `Program.function`."""
+        return self.program.function(namespace)
+
+    def __repr__(self) -> str:
+        return f"<Function {vars(self)['__name__']}({', '.join(self.inputs)})>"
+
+    def _composition(self) -> Composition:
+        """What the function records when it is called with traced arrays."""
+        recording = Recording()
+        args = {}
+        for name, x in self.inputs.items():
+            entries = [recording.input(name, k) for k in range(x.size)]
+            args[name] = as_traced(objects(entries, x.shape)) if x.shape else entries[0]
+        outputs, single, names = self._outputs(self._function(**args))
+        return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
+
+    def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:
+        """The results as arrays, whether there is a bare one, and their names if they have any."""
+        names = getattr(result, "_fields", None)
+        if isinstance(result, Mapping):
+            names, result = tuple(result), tuple(result.values())
+        if names is not None:
+            check_names(names)
+        single = not isinstance(result, tuple)
+        outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]
+        for y in outputs:
+            for x in y.flat:
+                if graph_of([x]) is None and not isinstance(x, KEPT):
+                    raise CompileError(
+                        f"{vars(self)['__name__']} returns {quoted(x)}: expected arrays of numbers "
+                        "and of what it computes, or a tuple or a dictionary of these"
+                    )
+        return [objects([_number(x) for x in y.flat], y.shape) for y in outputs], single, names
+
+    def _recorded(self, arrays: Sequence[Any]) -> Any:
+        """The results of traced arrays: the program becomes a part of another."""
+        given = [np.asarray(x, dtype=object) for x in arrays]
+        shapes = [x.shape for x in self.inputs.values()]
+        if [x.shape for x in given] != shapes:
+            found = [x.shape for x in given]
+            raise DataError(f"{self!r} is given traced arrays of shapes {found}: expected {shapes}")
+        graph, p = graph_of(given), self.program
+        assert graph is not None
+        flat = iter(inlined(p, graph, [x.ravel().tolist() for x in given]))
+        results = [as_traced(objects([next(flat) for _ in y.flat], y.shape)) for y in p.outputs]
+        return collected(results, p.single, p.names)
+
+
+def _number(x: Any) -> Any:
+    """A number as Python's own, and all else as it is."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _inputs(
+    function: Callable[..., Any], robots: Sequence[RobotModel], shapes: Mapping[str, Shape]
+) -> dict[str, Input]:
+    """The arguments of a function in its order, each with its shape."""
+    known: dict[str, Shape] = {}
+    if robots:
+        n = robots[0].nv
+        known = {"q": robots[0].nq, "qd": n, "qdd": n, "tau": n}
+    name = getattr(function, "__name__", "function")
+    parameters = inspect.signature(function).parameters
+    for given in shapes:
+        if given not in parameters:
+            raise CompileError(
+                f"{name} has no argument {given!r}: expected one of {', '.join(parameters)}"
+            )
+    inputs = {}
+    for argument, parameter in parameters.items():
+        if argument in ("out", "threads"):
+            raise CompileError(
+                f"{name} has an argument {argument!r}, which means something else in a call: "
+                "choose another name"
+            )
+        if argument not in shapes and argument not in known:
+            if parameter.default is not parameter.empty:
+                continue
+            raise CompileError(
+                f"the shape of argument {argument!r} of {name} is not given: expected "
+                f"armlet.program(..., {argument}=3) or the like"
+            )
+        inputs[argument] = _input(argument, shapes.get(argument, known.get(argument, ())))
+    return inputs
+
+
+def _input(name: str, shape: Shape) -> Input:
+    if isinstance(shape, Input):
+        return shape._replace(name=name)
+    return Input(name, (shape,) if isinstance(shape, int) else tuple(shape))

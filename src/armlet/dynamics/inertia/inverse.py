@@ -1,0 +1,37 @@
+"""The inverse of the inertia matrix."""
+
+import numpy as np
+
+from armlet.algebra import udu
+from armlet.dynamics.formulation import FORMULATIONS, formulation
+from armlet.robot import RobotModel
+from armlet.scalar import Matrix, Vector
+
+
+@formulation(
+    "inverse_inertia_matrix", source="by H = U D Uᵀ", growth="n^3", name="factors",
+    walks_twists=True,
+)  # fmt: skip
+def inverse_inertia_matrix(
+    robot: RobotModel, q: Vector, inertia_matrix: str = "composite_bodies"
+) -> Matrix:
+    """H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ, H by any formulation.
+
+    U is unit upper triangular, and so is V: U V = 1 gives its entries row by row from below,
+
+        Vᵢₖ = -Uᵢₖ - Σⱼ Uᵢⱼ Vⱼₖ,   i < j < k
+    """
+    H = FORMULATIONS["inertia_matrix"][inertia_matrix].function(robot, q)
+    U, D = udu(H)
+    n = len(H)
+    V = np.array(np.eye(n, dtype=int), dtype=object)
+    for k in range(n):
+        for i in reversed(range(k)):
+            V[i, k] = -U[i, k] - sum(U[i, j] * V[j, k] for j in range(i + 1, k))
+    scaled = [[V[i, k] / D[i] for k in range(n)] for i in range(n)]
+    inverse = np.zeros((n, n), dtype=object)
+    for k in range(n):
+        for j in range(k + 1):
+            entry = sum(scaled[i][j] * V[i, k] for i in range(j + 1))
+            inverse[j, k] = inverse[k, j] = entry
+    return inverse

@@ -1,0 +1,67 @@
+"""Functions for controllers, on arrays of any kind, in functions of your own above all.
+
+They take what NumPy's functions of these names take: numbers, NumPy arrays, traced arrays (see
+`armlet.program`), and arrays of JAX and PyTorch. On traced arrays NumPy's own functions work too;
+`where`, `minimum`, `maximum` and `atan2` here also take traced scalars.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from armlet import algebra, scalar
+from armlet.graph.arrays import as_traced, elementwise
+from armlet.graph.graph import Traced
+
+Array = Any
+"""A number or an array of any kind."""
+
+
+def _lifted(function: Callable[..., Any], about: str) -> Callable[..., Array]:
+    def lifted(*args: Array) -> Array:
+        return elementwise(function, *args)
+
+    lifted.__name__ = lifted.__qualname__ = function.__name__
+    lifted.__doc__ = about
+    return lifted
+
+
+sin = _lifted(scalar.sin, "The sine.")
+cos = _lifted(scalar.cos, "The cosine.")
+sqrt = _lifted(scalar.sqrt, "The square root.")
+sign = _lifted(scalar.sign, "1 where x is positive, -1 where it is negative, 0 where it is zero.")
+exp = _lifted(scalar.exp, "The exponential function.")
+log = _lifted(scalar.log, "The natural logarithm.")
+tanh = _lifted(scalar.tanh, "The hyperbolic tangent.")
+abs = _lifted(abs, "The absolute value.")
+minimum = _lifted(scalar.minimum, "The smaller of two, entry by entry.")
+maximum = _lifted(scalar.maximum, "The larger of two, entry by entry.")
+atan2 = _lifted(scalar.atan2, "The angle of the point (x, y), given y and then x.")
+where = _lifted(scalar.where, "x where a condition is true and y elsewhere: where(c, x, y).")
+
+
+def solve(H: Array, y: Array) -> Array:
+    """The x with H x = y, for a symmetric positive definite H such as an inertia matrix.
+
+    Parameters
+    ----------
+    H : array of shape (..., n, n)
+        Only its upper triangle is read where it is traced.
+    y : array of shape (..., n) or, traced, also (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from armlet.math import solve
+    >>> solve(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 3.0])).round(6).tolist()
+    [1.0, 1.0]
+    """
+    if _is_traced(H) or _is_traced(y):
+        return as_traced(algebra.solved(np.asarray(H, dtype=object), np.asarray(y, dtype=object)))
+    linalg = scalar.namespace(H).linalg
+    return linalg.solve(H, y[..., None])[..., 0] if y.ndim == H.ndim - 1 else linalg.solve(H, y)
+
+
+def _is_traced(x: Array) -> bool:
+    return isinstance(x, Traced) or (isinstance(x, np.ndarray) and x.dtype == object)
