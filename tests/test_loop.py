@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from test_kernel import same_bits
+from kernels import same_bits
 
 import armlet
 from armlet.codegen.llvm import Target, module
