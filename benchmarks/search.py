@@ -26,7 +26,6 @@ QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics")
 ORDERS = search.EFFORT.orders
 OTHERS = {
     "contenders": (1, 2, 3, 6),
-    "steepest": (2,),
     "slack": (1.0, 1.05, 2.0),
     "trials": (0, 3, 6),
     "shortest_unit": (0.1, 0.5),

@@ -99,7 +99,7 @@ def test_formulations_are_ranked_by_their_counts_on_the_robot_itself(arms, monke
         names = [
             name
             for name, entry in armlet.formulations(quantity).items()
-            if entry.power <= search.EFFORT.steepest and asked.takes(entry)
+            if entry.is_contender and asked.takes(entry)
         ]
         totals = {name: asked.program(name).count().total for name in names}
         least = sorted(totals.values())[: search.EFFORT.contenders]
@@ -120,6 +120,22 @@ def test_a_formulation_with_fewer_operations_that_is_much_slower_is_left_out(arm
     assert [contender.name for contender in contenders] == ["composite"]
     assert fewer.count().total < fast.count().total
     assert search.cycles(fewer) > 1.25 * search.cycles(fast)
+
+
+@pytest.mark.parametrize("quantity", ["inverse_dynamics", "inertia_matrix", "forward_dynamics"])
+def test_no_contender_fails_where_a_body_is_a_point(quantity):
+    """Neither masses nor principal moments are divided by, or their roots taken."""
+    point = (1.0, (0.5, 0, 0), (0, 0, 0, 0, 0, 0))
+    nothing = (0.0, (0, 0, 0), (0, 0, 0, 0, 0, 0))
+    rows = [(0, 0, 0, 0), (0.3, 1, 0.2, 0), (0.4, 1, 0.1, 0)]
+    arm = armlet.Robot.from_dh(rows, convention="modified", inertia=[nothing, point, point])
+    for minimal in (True, False):
+        asked = request(arm, quantity, {}, minimal, {})
+        for entry in armlet.formulations(quantity).values():
+            if entry.is_contender and asked.takes(entry):
+                program = asked.program(entry.name)
+                numbers = [x for _, _, args in program.nodes for x in args if type(x) is float]
+                assert np.isfinite(numbers).all(), entry.name
 
 
 def test_a_formulation_from_outside_does_not_change_what_methods_compute(arms, monkeypatch):

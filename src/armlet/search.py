@@ -44,8 +44,6 @@ class Effort:
     contenders: int = 4
     """How many formulations are tried in other frames and units: those with the fewest operations
     in canonical frames."""
-    steepest: int = 3
-    """The power of n in a formulation's growth above which it is not even counted."""
     slack: float = 1.25
     """By what factor a formulation with fewer operations may take more cycles, as estimated, than
     the fastest one."""
@@ -155,8 +153,8 @@ def searched(
 ) -> SearchResult:
     """The cheapest program for a request.
 
-    armlet's own formulations are ranked by their counts in canonical frames. Each of the first is
-    traced with origins moved back along their axes and in other units of length, as far as that
+    The formulations that contend are ranked by their counts in canonical frames. Each of the first
+    is traced with origins moved back along their axes and in other units of length, as far as that
     gains; the cheapest of these programs is simplified, and each of them if they are short.
     """
     effort = effort or EFFORT
@@ -182,10 +180,10 @@ def ranked(
     """
     table = FORMULATIONS[request.name]
     own = [name for name, entry in table.items() if entry.is_built_in]
-    names = [name for name in own if request.takes(table[name])] or own[:1]
-    flat = [name for name in names if table[name].power <= effort.steepest]
+    taking = [name for name in own if request.takes(table[name])] or own[:1]
+    names = [name for name in taking if table[name].is_contender] or taking[:1]
     found: list[Contender] = []
-    for name in flat or names:
+    for name in names:
         if found and thread_time() >= deadline:
             break
         found.append(Contender(request, weight, effort, deadline, name))

@@ -1,6 +1,5 @@
 """Formulations, and the table of them that a decorator beside each function fills."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -41,19 +40,22 @@ class Formulation:
     given: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """The same function given an intermediate result, keyed by its name: some published counts
     start from there. For the rigid bodies alone, without rotors."""
+    contends: bool | None = None
+    """Whether the search for the cheapest program may take it: by default if it takes lumped
+    inertias. One that divides by masses or takes roots of inertias fails where these are zero,
+    one that grows with n^4 takes long to trace, and one that loses digits is no choice."""
     rank: int = UNRANKED
     """Its place in the table of its quantity, which decides between equal counts."""
+
+    @property
+    def is_contender(self) -> bool:
+        """Whether the search for the cheapest program may take it."""
+        return self.is_built_in and (self.minimal if self.contends is None else self.contends)
 
     @property
     def is_built_in(self) -> bool:
         """Whether it comes with armlet; the search for the cheapest program leaves others out."""
         return self.function.__module__.partition(".")[0] == "armlet"
-
-    @property
-    def power(self) -> int:
-        """The power of n in its growth."""
-        found = re.match(r"n\^(\d+)", self.growth)
-        return int(found[1]) if found else 1
 
     def check(self, robot: RobotModel) -> None:
         """Raise if the formulation does not hold for the robot."""
@@ -82,6 +84,7 @@ class Declared(TypedDict, total=False):
     minimal: bool
     traced: bool
     given: Mapping[str, Callable[..., Any]]
+    contends: bool
     rank: int
 
 
@@ -111,8 +114,8 @@ def formulation(
         Rotor inertia is added to the result of the function, which gets a robot without it. True if
         the function includes it by itself.
     **declared
-        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given` and
-        `rank`, as in `armlet.Formulation`.
+        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given`,
+        `contends` and `rank`, as in `armlet.Formulation`.
 
     Returns
     -------

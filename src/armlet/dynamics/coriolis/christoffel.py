@@ -13,6 +13,7 @@ from armlet.scalar import Matrix, Vector
     source="Lin 1991, (32)-(34), (45) and (47), on trees",
     growth="n^3",
     minimal=False,
+    contends=True,
     rank=2,
 )
 def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
