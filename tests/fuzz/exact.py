@@ -17,6 +17,8 @@ import numpy as np
 DIGITS = 50
 STEP = Decimal("1e-20")
 EARTH = ("0", "0", "-9.81")
+QUARTER = np.pi / 2
+DECIMALS = range(10, 17)
 
 
 def exactly(function):
@@ -245,9 +247,16 @@ def _three(element, key: str, default="0 0 0"):
     return numbers((default if element is None else element.get(key, default)).split())
 
 
+def _angle(written: Decimal) -> Decimal:
+    """An angle in a file; a quarter turn written with ten decimals or more means a quarter turn."""
+    turns = round(float(written) / QUARTER)
+    rounded = (round(turns * QUARTER, digits) for digits in DECIMALS)
+    return turns * Decimal(str(mpmath.pi / 2)) if float(written) in rounded else written
+
+
 def _pose(element):
     """xyz, then roll, pitch and yaw about fixed axes."""
-    roll, pitch, yaw = _three(element, "rpy")
+    roll, pitch, yaw = map(_angle, _three(element, "rpy"))
     x, y, z = np.eye(3, dtype=int)
     R = rotation(z, yaw) @ rotation(y, pitch) @ rotation(x, roll)
     return pose(R, _three(element, "xyz"))
