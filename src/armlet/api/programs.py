@@ -1,10 +1,12 @@
 """`trace`, `cheapest` and `compile`: from a robot and a quantity to programs and machine code."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation
 from armlet.errors import ArmletError
 from armlet.graph import Program
+from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.search import SearchResult, cheapest_program
@@ -31,7 +33,7 @@ def trace(
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
     minimize: str = "operations",
-    **options: str | bool | None,
+    **options: str | bool | MinimalParameters[Any] | None,
 ) -> Program:
     """The program that computes a quantity of a robot.
 
@@ -82,7 +84,7 @@ def cheapest(
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
     minimize: str = "operations",
-    **options: str | bool | None,
+    **options: str | bool | MinimalParameters[Any] | None,
 ) -> SearchResult:
     """The cheapest program found for a quantity of a robot, and how it was found.
 
@@ -124,7 +126,7 @@ def compile(
     constants: Mapping[str, str] | None = None,
     minimal: bool = True,
     minimize: str = "operations",
-    **options: str | bool | None,
+    **options: str | bool | MinimalParameters[Any] | None,
 ) -> Kernel:
     """A kernel that computes a quantity of a robot in machine code.
 

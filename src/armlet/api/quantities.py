@@ -1,10 +1,11 @@
 """Every quantity of `armlet.dynamics` as a method of robots; a test compares the two."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from armlet.api.evaluation import Array, blanked, evaluated
+from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
 
 Pair = tuple[Array, Array]
@@ -239,7 +240,7 @@ class Quantities(RobotModel):
         q: ArrayLike,
         qd: ArrayLike,
         qdd: ArrayLike,
-        parameters: Literal["minimal", "standard"] | None = None,
+        parameters: Literal["minimal", "standard"] | MinimalParameters[Any] | None = None,
         rotors: bool = False,
         friction: bool = False,
         *,
@@ -249,7 +250,8 @@ class Quantities(RobotModel):
         """The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.
 
         Returns shape (..., n, p), one column per parameter: those of `armlet.minimal_parameters`,
-        or ten per body with parameters="standard". Rotors and friction add those of the drives.
+        ten per body with parameters="standard", or those of any `MinimalParameters` of this robot.
+        Rotors and friction add those of the drives; leave them out with a `MinimalParameters`.
         """
         method, given = Quantities.regressor, (q, qd, qdd)
         options = {"parameters": parameters, "rotors": rotors, "friction": friction}
@@ -258,7 +260,9 @@ class Quantities(RobotModel):
     def gravity_regressor(
         self,
         q: ArrayLike,
-        parameters: Literal["minimal", "standard", "gravity"] | None = None,
+        parameters: Literal["minimal", "standard", "gravity"]
+        | MinimalParameters[Any]
+        | None = None,
         *,
         out: Array | None = None,
         threads: int = 1,
@@ -275,7 +279,7 @@ class Quantities(RobotModel):
         self,
         q: ArrayLike,
         qd: ArrayLike,
-        parameters: Literal["minimal", "standard"] | None = None,
+        parameters: Literal["minimal", "standard"] | MinimalParameters[Any] | None = None,
         rotors: bool = False,
         *,
         out: Array | None = None,
