@@ -162,7 +162,7 @@ class Request:
                 named |= zip(values, given[group].flat, strict=True)
             else:
                 named |= {
-                    name: graph.symbol(name)
+                    name: graph.symbol(value if type(value) is Symbol else name)
                     for name, value in values.items()
                     if kind == "symbolic" or type(value) is Symbol
                 }
@@ -207,7 +207,7 @@ def one_of(name: str, table: Mapping[str, Any], kind: str) -> str:
 
 def _check_mass(robot: RobotModel, name: str, kinds: Mapping[str, str]) -> None:
     """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
-    if "inertia" in QUANTITIES[name].reads and kinds["inertia"] == "fixed" and not robot.symbols:
+    if "inertia" in QUANTITIES[name].reads and kinds["inertia"] == "fixed":
         weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)
         if not weighs:
             raise ModelError(

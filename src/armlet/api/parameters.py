@@ -65,7 +65,7 @@ def minimal_parameters(
         return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
     if robot.symbols:
         sympy = importlib.import_module("sympy")
-        robot = robot.with_constants({name: sympy.Symbol(name) for name in robot.symbols})
+        robot = robot.with_constants({name: sympy.Symbol(x) for name, x in robot.symbolic.items()})
     return closed_form(robot, rotors, friction, kind, of)
 
 

@@ -194,10 +194,16 @@ class RobotModel(Tree):
         )
 
     @property
-    def symbols(self) -> list[Symbol]:
-        """The constants that are names without a value."""
+    def symbolic(self) -> dict[str, Symbol]:
+        """The constants that are symbols, by the names that `constants` gives them."""
         groups = ("geometry", "inertia", "gravity", "drive")
-        return [v for group in groups for v in self.constants(group).values() if type(v) is Symbol]
+        named = (pair for group in groups for pair in self.constants(group).items())
+        return {name: x for name, x in named if type(x) is Symbol}
+
+    @property
+    def symbols(self) -> list[Symbol]:
+        """The names of constants without a value, each once."""
+        return list(dict.fromkeys(self.symbolic.values()))
 
     # ------------------------------------------------------------------ other robots
 
