@@ -154,6 +154,21 @@ def test_what_a_toml_file_with_names_cannot_have_is_refused(old, new, message, t
         armlet.load(tmp_path / "own.toml")
 
 
+@pytest.mark.parametrize("symbolic", [arm((0, "L", 0, 0)), armlet.general_arm("RP")], ids=str)
+def test_what_needs_numbers_says_so(symbolic, tmp_path):
+    for make in (
+        lambda: symbolic.to_toml(tmp_path / "it.toml"),
+        lambda: symbolic.to_urdf(tmp_path / "it.urdf"),
+        lambda: symbolic.lock({"joint1": 0}),
+        lambda: symbolic.with_payload(1, (0, 0, 0)),
+        lambda: symbolic.mass,
+        lambda: symbolic.forward_kinematics([0] * symbolic.n),
+    ):
+        with pytest.raises(armlet.ModelError, match="has constants without a value"):
+            make()
+    assert symbolic.gravity.shape == (3,)
+
+
 def test_joints_of_an_arm_of_symbols_cannot_be_locked(tmp_path):
     (tmp_path / "own.toml").write_text(TOML)
     with pytest.raises(armlet.ModelError, match="lock= and gravity= are not taken"):

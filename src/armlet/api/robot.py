@@ -97,7 +97,7 @@ class Robot(Quantities):
         ...     convention="modified", gravity=(0, "g", 0), inertia=[beam, beam],
         ... )
         >>> armlet.trace(arm, "gravity_torque").symbols
-        ['L', 'g', 'c', 'm']
+        ['L', 'c', 'm', 'g']
         """
         return cls.of(
             models.from_dh(
