@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from robots import deviation, states
 from test_readable import python_of
+from typer.testing import CliRunner
 
 import armlet
+from armlet.cli import app
 
 VALUES = {"L": 0.4, "D": 0.2, "twist": 0.3, "off": 0.25, "g": -9.81, "M": 2.0, "I": 0.05, "cx": 0.1}
 ROWS = [(0, 0, "D", 0), (np.pi / 2, "L", 0, "off"), ("twist", "L", 0.1, 0), (0, 0, 0, -np.pi / 2)]
@@ -167,6 +169,14 @@ def test_what_needs_numbers_says_so(symbolic, tmp_path):
         with pytest.raises(armlet.ModelError, match="has constants without a value"):
             make()
     assert symbolic.gravity.shape == (3,)
+
+
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_the_command_shows_names(option, tmp_path):
+    (tmp_path / "own.toml").write_text(TOML)
+    done = CliRunner().invoke(app, ["info", str(tmp_path / "own.toml"), *option])
+    assert done.exit_code == 0
+    assert "L" in done.output.split() or '"L"' in done.output
 
 
 def test_joints_of_an_arm_of_symbols_cannot_be_locked(tmp_path):
