@@ -299,6 +299,17 @@ def test_options_of_c_are_refused_elsewhere(target):
             program.source(target, **option)
 
 
+def test_a_tuple_of_one_result_stays_a_tuple():
+    program = traced("f", lambda graph, x: (2 * x,), {"x": (2,)})
+    assert [y.tolist() for y in python_of(program)([1.0, 2.0])] == [[2.0, 4.0]]
+
+
+def test_a_result_without_entries_keeps_its_shape():
+    robot = armlet.load("planar2r").with_gravity([0, 0, 0])
+    program = armlet.trace(robot, "gravity_regressor", parameters="gravity")
+    assert python_of(program)([0, 0]).shape == (2, 0)
+
+
 def test_a_constant_without_end_is_refused():
     program = traced("f", lambda graph, x: x * float("inf"), {"x": (1,)})
     with pytest.raises(armlet.CompileError, match="expected a finite number"):

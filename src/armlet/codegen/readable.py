@@ -143,8 +143,8 @@ def python(code: Assignments, name: str, count: Count) -> str:
     ]
     body = _body(code, entries, PYTHON, "# ")
     results = [_numpy_array(result) for result in code.results]
-    alone = len(results) == 1
-    body.append(f"return {results[0]}" if alone else f"return {', '.join(results)}")
+    comma = "" if code.single or len(results) > 1 else ","
+    body.append(f"return {', '.join(results)}{comma}")
     text = indent("\n".join(body), "    ")
     used = set(NUMPY.findall(text)) | ({"array"} if "array(" in text else set())
     imports = f"from numpy import {', '.join(sorted(used))}\n\n\n" if used else ""

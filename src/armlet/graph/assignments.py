@@ -97,6 +97,8 @@ class Assignments(NamedTuple):
     lines: tuple[Assignment, ...]
     """What depends on the arguments: these are the operations that are counted."""
     results: tuple[Result, ...]
+    single: bool
+    """Whether the only result is returned bare."""
 
 
 def assignments(program: "Program") -> Assignments:
@@ -135,7 +137,9 @@ def assignments(program: "Program") -> Assignments:
     )
     symbols = tuple(names.of[i] for i, op, _ in program.nodes if op == "symbol")
     arguments = tuple(names.arguments.values())
-    return Assignments(arguments, entries, symbols, tuple(constants), tuple(lines), results)
+    return Assignments(
+        arguments, entries, symbols, tuple(constants), tuple(lines), results, program.single
+    )
 
 
 def _nested(program: "Program") -> set[int]:
