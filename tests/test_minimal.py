@@ -264,6 +264,117 @@ def test_torques_stay_when_the_minimal_parameters_do(tmp_path, seed):
         )
 
 
+SETS = [
+    {},
+    {"kind": "khalil_gautier"},
+    {"kind": "rank"},
+    {"rotors": True, "friction": True},
+    {"kind": "khalil_gautier", "rotors": True},
+    {"kind": "rank", "rotors": True, "friction": True},
+]
+
+
+def torques(robot, options, q, qd, qdd):
+    """All torques that a set with these options describes."""
+    friction = value(robot, "friction_torque", qd) if options.get("friction") else 0
+    return value(robot, "inverse_dynamics", q, qd, qdd) + friction
+
+
+@pytest.mark.parametrize("options", SETS, ids=str)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_robot_of_minimal_parameters_has_their_torques(tmp_path, seed, options):
+    """Of the robot's own parameters its torques; of others those of the set's regressor."""
+    robot = any_robot(tmp_path, seed)
+    robot = robot if options.get("rotors") else robot.without_drives()
+    state = states(robot, seed=seed)
+    found = armlet.minimal_parameters(robot, **options)
+    same = found.robot(found.values)
+    assert type(same) is type(robot)
+    assert deviation(torques(same, options, *state), torques(robot, options, *state)) < 1e-10
+    x = found.values * np.random.default_rng(seed).uniform(0.5, 2, len(found))
+    program = armlet.trace(robot, "regressor", "unit_bodies", parameters=found)
+    Y = program.function(np)(*state)
+    assert Y.shape[-1] == len(found)
+    assert deviation(torques(found.robot(x), options, *state), Y @ x) < 1e-10
+    again = armlet.minimal_parameters(found.robot(x), **options)
+    if again.names == found.names:
+        np.testing.assert_allclose(again.values, x, rtol=1e-9, atol=1e-9)
+
+
+def test_drives_that_are_not_in_a_set_stay():
+    robot = armlet.load("puma560")
+    found = armlet.minimal_parameters(robot)
+    assert found.robot(found.values).drives == robot.drives
+
+
+def test_regressors_take_any_set_of_this_robot():
+    robot = armlet.load("puma560")
+    q, qd, qdd = states(robot, 5)
+    bare = robot.without_drives()
+    found = armlet.minimal_parameters(robot, kind="khalil_gautier")
+    tau = bare.inverse_dynamics(q, qd, qdd)
+    assert deviation(robot.regressor(q, qd, qdd, parameters=found) @ found.values, tau) < 1e-12
+    g = robot.gravity_regressor(q, parameters=found) @ found.values
+    assert deviation(g, robot.gravity_torque(q)) < 1e-12
+    kinetic = (robot.energy_regressor(q, qd, parameters=found) @ found.values)[:, 0]
+    assert deviation(kinetic, bare.energy(q, qd)[0]) < 1e-12
+    at_rest = armlet.minimal_parameters(robot, kind="rank", of="gravity")
+    g = robot.gravity_regressor(q, parameters=at_rest) @ at_rest.values
+    assert deviation(g, robot.gravity_torque(q)) < 1e-12
+    symmetric = armlet.minimal_parameters(robot, zero=["Jxy4", "Jxz4"])
+    Y = robot.regressor(q, qd, qdd, parameters=symmetric)
+    assert Y.shape == (5, 6, len(symmetric))
+    other = symmetric.robot(symmetric.values).without_drives()
+    assert deviation(Y @ symmetric.values, other.inverse_dynamics(q, qd, qdd)) < 1e-12
+
+
+def test_masses_of_zero_do_not_stop_the_search():
+    robot = armlet.load("puma560")
+    q, qd, qdd = states(robot, 5)
+    found = armlet.minimal_parameters(robot, kind="rank", rotors=True)
+    other = found.robot(found.values)
+    assert any(m == 0 and c.any() for m, c, _ in other.bodies)
+    assert deviation(other.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd)) < 1e-10
+    assert deviation(other.inertia_matrix(q), robot.inertia_matrix(q)) < 1e-10
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    assert deviation(other.forward_dynamics(q, qd, tau), qdd) < 1e-10
+    with pytest.raises(armlet.ModelError, match="'saha' of inverse_dynamics reads centres of mass"):
+        armlet.trace(other, "inverse_dynamics", "saha")
+
+
+def test_equal_sets_share_a_kernel():
+    robot = armlet.load("planar2r")
+    for _ in range(2):
+        found = armlet.minimal_parameters(robot, kind="rank")
+        robot.regressor([0, 0], [0, 0], [0, 0], parameters=found)
+    assert found == armlet.minimal_parameters(robot, kind="rank")
+    assert found != armlet.minimal_parameters(robot, kind="lin")
+    assert sum(key[:2] == ("kernel", "regressor") for key in robot.memory) == 1
+
+
+def test_sets_that_do_not_fit_are_refused():
+    robot = armlet.load("puma560")
+    zero = np.zeros(6)
+    found = armlet.minimal_parameters(robot)
+    other = armlet.minimal_parameters(armlet.load("stanford"))
+    with pytest.raises(armlet.ArmletError, match="those of robot 'stanford' in other frames"):
+        robot.regressor(zero, zero, zero, parameters=other)
+    with pytest.raises(armlet.ArmletError, match="another gravity"):
+        robot.with_gravity([1, 2, 3]).regressor(zero, zero, zero, parameters=found)
+    with pytest.raises(armlet.ArmletError, match="rotors=True, but the parameters have no rotor"):
+        robot.regressor(zero, zero, zero, parameters=found, rotors=True)
+    light = armlet.minimal_parameters(robot, of="gravity")
+    with pytest.raises(armlet.ArmletError, match="more than the parameters of gravity torques"):
+        robot.regressor(zero, zero, zero, parameters=light)
+    with pytest.raises(armlet.DataError, match="a robot needs all"):
+        light.robot(light.values)
+    driven = armlet.minimal_parameters(robot, rotors=True)
+    with pytest.raises(armlet.ArmletError, match="no columns for rotor_inertia"):
+        robot.gravity_regressor(zero, parameters=driven)
+    with pytest.raises(armlet.DataError, match=r"shape \(3,\): expected \(36,\)"):
+        found.robot([1, 2, 3])
+
+
 def test_lumping_keeps_the_minimal_parameters():
     robot = armlet.load("stanford")
     found = armlet.minimal_parameters(robot)

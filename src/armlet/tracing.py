@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
+from armlet.dynamics.regressor import with_columns
 from armlet.dynamics.singular import joint_without_inertia
 from armlet.errors import ArmletError, CompileError, ModelError, listed, quoted
 from armlet.graph import Graph, Input, Program, traced
 from armlet.minimal import lumped
 from armlet.robot import Arrangement, RobotModel
-from armlet.scalar import Symbol
+from armlet.scalar import Symbol, is_zero
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
 KINDS = ("fixed", "symbolic", "argument")
@@ -92,7 +93,20 @@ class Request:
                 )
         for used in (entry, *self.built_on):
             used.check(self.robot)
+            self._check_centres(used)
         self._check_inertia()
+
+    def _check_centres(self, entry: Formulation) -> None:
+        """Raise if a formulation reads centres of mass, and a body with a moment has no mass."""
+        if entry.minimal or not self.quantity.minimal or self.kinds["inertia"] != "fixed":
+            return
+        for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
+            if is_zero(m) and not all(map(is_zero, c)):
+                raise ModelError(
+                    f"formulation {entry.name!r} of {self.name} reads centres of mass, and link "
+                    f"{link!r} of robot {self.robot.name!r} has a first moment but no mass: name "
+                    "another formulation, or none"
+                )
 
     def _check_inertia(self) -> None:
         """Raise if the inertia matrix is inverted, known in numbers, and singular."""
@@ -148,7 +162,7 @@ class Request:
                 named |= zip(values, given[group].flat, strict=True)
             else:
                 named |= {
-                    name: graph.symbol(name)
+                    name: graph.symbol(value if type(value) is Symbol else name)
                     for name, value in values.items()
                     if kind == "symbolic" or type(value) is Symbol
                 }
@@ -170,6 +184,7 @@ def request(
             raise ArmletError(f"{name} does not take {option}=")
         if option in FORMULATIONS:
             one_of(value, FORMULATIONS[option], f"formulation of {option}")
+    options = with_columns(robot, name, quantity.options, options)
     for group, kind in constants.items():
         one_of(group, dict.fromkeys(GROUPS), "group of constants")
         one_of(kind, dict.fromkeys(KINDS), "kind of constant")
@@ -192,7 +207,7 @@ def one_of(name: str, table: Mapping[str, Any], kind: str) -> str:
 
 def _check_mass(robot: RobotModel, name: str, kinds: Mapping[str, str]) -> None:
     """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
-    if "inertia" in QUANTITIES[name].reads and kinds["inertia"] == "fixed" and not robot.symbols:
+    if "inertia" in QUANTITIES[name].reads and kinds["inertia"] == "fixed":
         weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)
         if not weighs:
             raise ModelError(

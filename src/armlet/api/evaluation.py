@@ -28,7 +28,7 @@ def evaluated(
     arrays: Sequence[ArrayLike],
     out: Result | None,
     threads: int,
-    **options: ArrayLike | None,
+    **options: Any,
 ) -> Result:
     """The result of a robot's method, computed by the kernel for the given options."""
     name = method.__name__

@@ -10,18 +10,19 @@ from armlet.api.programs import trace
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ModelError
 from armlet.minimal import MinimalParameters, by_rank, check_options, closed_form, standard_names
+from armlet.minimal.parameters import Model
 from armlet.robot import RobotModel
 from armlet.tracing import one_of
 
 
 def minimal_parameters(
-    robot: RobotModel,
+    robot: Model,
     rotors: bool = False,
     friction: bool = False,
     kind: str = "lin",
     of: str = "torques",
     zero: Sequence[str] = (),
-) -> MinimalParameters:
+) -> MinimalParameters[Model]:
     """The minimal inertial parameters of a robot: those that its torques depend on.
 
     Parameters
@@ -64,7 +65,7 @@ def minimal_parameters(
         return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
     if robot.symbols:
         sympy = importlib.import_module("sympy")
-        robot = robot.with_constants({name: sympy.Symbol(name) for name in robot.symbols})
+        robot = robot.with_constants({name: sympy.Symbol(x) for name, x in robot.symbolic.items()})
     return closed_form(robot, rotors, friction, kind, of)
 
 

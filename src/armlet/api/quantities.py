@@ -1,18 +1,18 @@
 """Every quantity of `armlet.dynamics` as a method of robots; a test compares the two."""
 
-from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from armlet.api.evaluation import Array, blanked, evaluated
-from armlet.robot import RobotModel
+from armlet.api.kinematics import Kinematics
+from armlet.minimal import MinimalParameters
 
 Pair = tuple[Array, Array]
 Triple = tuple[Array, Array, Array]
 
 
-class Quantities(RobotModel):
+class Quantities(Kinematics):
     """A robot with its quantities as methods.
 
     They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions in rad or m. The
@@ -199,132 +199,6 @@ class Quantities(RobotModel):
         """
         return evaluated(self, Quantities.friction_torque, (qd,), out, threads)
 
-    def forward_kinematics(
-        self,
-        q: ArrayLike,
-        frame: str | None = None,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
-        """The pose of a frame (by default the tool) in the base: a 4x4 homogeneous matrix.
-
-        Returns shape (..., 4, 4).
-
-        >>> import armlet
-        >>> armlet.load("planar2r").forward_kinematics([0, 0])[:3, 3].tolist()
-        [2.0, 0.0, 0.0]
-        """
-        return evaluated(self, Quantities.forward_kinematics, (q,), out, threads, frame=frame)
-
-    def jacobian(
-        self,
-        q: ArrayLike,
-        frame: str | None = None,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
-        """The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.
-
-        Returns shape (..., 6, n).
-        """
-        return evaluated(self, Quantities.jacobian, (q,), out, threads, frame=frame)
-
-    def poses(
-        self,
-        q: ArrayLike,
-        frames: Sequence[str] | None = None,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
-        """The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.
-
-        Returns shape (..., f, 4, 4), one per frame, in the order given or that of `robot.frames`.
-        """
-        named = None if frames is None else tuple(frames)
-        return evaluated(self, Quantities.poses, (q,), out, threads, frames=named)
-
-    def frame_velocity(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        frame: str | None = None,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
-        """The velocity of a frame (by default the tool): angular first, base axes.
-
-        Returns shape (..., 6): what the Jacobian makes of qd.
-        """
-        return evaluated(self, Quantities.frame_velocity, (q, qd), out, threads, frame=frame)
-
-    def frame_acceleration(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        qdd: ArrayLike,
-        frame: str | None = None,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
-        """The acceleration of a frame (by default the tool): angular first, base axes.
-
-        Returns shape (..., 6): that of its origin, without gravity.
-        """
-        method = Quantities.frame_acceleration
-        return evaluated(self, method, (q, qd, qdd), out, threads, frame=frame)
-
-    def frame_acceleration_bias(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        frame: str | None = None,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
-        """The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.
-
-        Returns shape (..., 6), angular first, base axes.
-        """
-        method = Quantities.frame_acceleration_bias
-        return evaluated(self, method, (q, qd), out, threads, frame=frame)
-
-    def jacobian_rate(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        frame: str | None = None,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
-        """How fast the Jacobian of a frame (by default the tool) changes: angular rows first.
-
-        Returns shape (..., 6, n), in base axes.
-        """
-        return evaluated(self, Quantities.jacobian_rate, (q, qd), out, threads, frame=frame)
-
-    def centre_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The centre of mass of all moving bodies, in the base.
-
-        Returns shape (..., 3).
-        """
-        return evaluated(self, Quantities.centre_of_mass, (q,), out, threads)
-
-    def centre_of_mass_jacobian(
-        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
-    ) -> Array:
-        """The Jacobian of the centre of mass: its velocity is this times qd, in base axes.
-
-        Returns shape (..., 3, n).
-        """
-        return evaluated(self, Quantities.centre_of_mass_jacobian, (q,), out, threads)
-
     def momentum(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
     ) -> Array:
@@ -348,7 +222,7 @@ class Quantities(RobotModel):
         q: ArrayLike,
         qd: ArrayLike,
         qdd: ArrayLike,
-        parameters: Literal["minimal", "standard"] | None = None,
+        parameters: Literal["minimal", "standard"] | MinimalParameters[Any] | None = None,
         rotors: bool = False,
         friction: bool = False,
         *,
@@ -358,7 +232,8 @@ class Quantities(RobotModel):
         """The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.
 
         Returns shape (..., n, p), one column per parameter: those of `armlet.minimal_parameters`,
-        or ten per body with parameters="standard". Rotors and friction add those of the drives.
+        ten per body with parameters="standard", or those of any `MinimalParameters` of this robot.
+        Rotors and friction add those of the drives; leave them out with a `MinimalParameters`.
         """
         method, given = Quantities.regressor, (q, qd, qdd)
         options = {"parameters": parameters, "rotors": rotors, "friction": friction}
@@ -367,7 +242,9 @@ class Quantities(RobotModel):
     def gravity_regressor(
         self,
         q: ArrayLike,
-        parameters: Literal["minimal", "standard", "gravity"] | None = None,
+        parameters: Literal["minimal", "standard", "gravity"]
+        | MinimalParameters[Any]
+        | None = None,
         *,
         out: Array | None = None,
         threads: int = 1,
@@ -384,7 +261,7 @@ class Quantities(RobotModel):
         self,
         q: ArrayLike,
         qd: ArrayLike,
-        parameters: Literal["minimal", "standard"] | None = None,
+        parameters: Literal["minimal", "standard"] | MinimalParameters[Any] | None = None,
         rotors: bool = False,
         *,
         out: Array | None = None,

@@ -44,12 +44,13 @@ class Robot(Quantities):
     @classmethod
     def from_dh(
         cls,
-        rows: Sequence[Sequence[float]],
+        rows: Sequence[Sequence[float | str]],
         *,
         convention: Literal["modified", "standard"],
         joints: str | None = None,
-        gravity: Sequence[float] = EARTH,
-        inertia: Sequence[tuple[float, Sequence[float], ArrayLike]] | None = None,
+        gravity: Sequence[float | str] = EARTH,
+        inertia: Sequence[tuple[float | str, Sequence[float], ArrayLike] | Sequence[float | str]]
+        | None = None,
         name: str = "arm",
     ) -> Self:
         """A serial arm from a table of Denavit-Hartenberg parameters.
@@ -67,7 +68,8 @@ class Robot(Quantities):
             The acceleration of gravity in base axes.
         inertia : sequence of (mass, centre of mass, inertia), optional
             For each body, in the row's own frame: kg, m, and the tensor about the centre of mass,
-            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only.
+            3x3 or as xx xy xz yy yz zz. Without it the arm has kinematics only. Of an arm with
+            symbols also the ten parameters Jxx Jxy Jxz Jyy Jyz Jzz cx cy cz m, about the origin.
         name : str
             The name of the robot.
 
@@ -85,6 +87,17 @@ class Robot(Quantities):
         ... )
         >>> arm.gravity_torque([0, 0]).round(4).tolist()
         [19.62, 4.905]
+
+        Names in place of numbers are symbols: such an arm can be traced, counted and printed. Its
+        frames are those of the table, in the modified convention.
+
+        >>> beam = (0, 0, 0, 0, 0, "J", "c", 0, 0, "m")
+        >>> arm = armlet.Robot.from_dh(
+        ...     [(0, 0, 0, 0), (0, "L", 0, 0)],
+        ...     convention="modified", gravity=(0, "g", 0), inertia=[beam, beam],
+        ... )
+        >>> armlet.trace(arm, "gravity_torque").symbols
+        ['L', 'c', 'm', 'g']
         """
         return cls.of(
             models.from_dh(

@@ -32,7 +32,8 @@ def info(
     console.print(styled((arm.name, "bold"), f"  {arm!r}"))
     if arm.source:
         console.print(f"numbers from {arm.source}", style="dim")
-    console.print(f"gravity {[round(float(x), 6) + 0.0 for x in arm.gravity]} in base axes")
+    gravity = [x if isinstance(x, str) else round(float(x), 6) + 0.0 for x in arm.gravity]
+    console.print(f"gravity {gravity} in base axes")
     for table in (_frames(arm), _bodies(arm), _drives(arm)):
         if table is not None:
             console.print()
@@ -46,7 +47,7 @@ def _data(arm: RobotModel) -> dict[str, Any]:
         "name": arm.name,
         "source": arm.source,
         "joints": arm.joint_letters,
-        "gravity": [float(x) for x in arm.gravity],
+        "gravity": [x if isinstance(x, str) else float(x) for x in arm.gravity],
         "tool": arm.tool,
         "frames": list(arm.frames),
         "table": [
@@ -72,7 +73,10 @@ def _table(title: str, words: list[str], numbers: Sequence[str | Text]) -> Table
     return table
 
 
-def _number(value: float) -> Text:
+def _number(value: float | str) -> Text:
+    """A number, or the name of a constant without a value."""
+    if isinstance(value, str):
+        return styled(value)
     return styled(("·", "dim") if value == 0 else f"{value:.6g}")
 
 
@@ -88,9 +92,14 @@ def _frames(arm: RobotModel) -> Table:
     title = "canonical frames (modified DH)"
     table = _table(title, ["joint", "kind", "parent"], [*units, "range"])
     for joint, row in zip(arm.joints, rows, strict=True):
-        values = [_number(degrees(row[key]) if key in ANGLES else row[key]) for key in keys]
+        values = [_number(_shown(key, row[key])) for key in keys]
         table.add_row(joint.name, joint.kind, row["parent"], *values, _range(joint))
     return table
+
+
+def _shown(key: str, value: float | str) -> float | str:
+    """An angle in degrees, all else as it is."""
+    return degrees(value) if key in ANGLES and not isinstance(value, str) else value
 
 
 def _range(joint: Any) -> Text:
@@ -100,8 +109,10 @@ def _range(joint: Any) -> Text:
     return styled(f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}")
 
 
-def _bodies(arm: RobotModel) -> Table:
-    """Mass and centre of mass in the frames of the file."""
+def _bodies(arm: RobotModel) -> Table | None:
+    """Mass and centre of mass in the frames of the file, if they are numbers."""
+    if arm.symbols:
+        return None
     table = _table("bodies (kg, m; file frames)", ["link"], ["mass", "x", "y", "z"])
     for i, link in enumerate(arm.links):
         m = arm.m[i]

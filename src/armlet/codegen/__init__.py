@@ -1,5 +1,5 @@
 """Programs printed for a target: a table of operations, and a frame around it."""
 
-from armlet.codegen import c
+from armlet.codegen import c, readable
 
-__all__ = ["c"]
+__all__ = ["c", "readable"]

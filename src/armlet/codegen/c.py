@@ -13,6 +13,7 @@ from textwrap import indent, wrap
 from armlet.codegen.languages import LANGUAGES, LIBRARY, Printer, printer_for
 from armlet.codegen.lower import Lowered, lowered
 from armlet.graph import PRINTERS, Program
+from armlet.graph.symbols import with_arguments
 
 RESERVED = """
     abs alignas alignof and and_eq armlet_cos armlet_sin armlet_sincos asm atan2 atan2f auto
@@ -155,9 +156,10 @@ def printed(
 ) -> str:
     """The program as source code of one of the languages here; see `Program.source`."""
     printer = printer_for(target, dtype, fused, sines)
-    code = lowered(program)
+    code = lowered(with_arguments(program))
     preamble = printer.preamble(code)
-    text = definition(code, identifier(name), printer)
+    notes = [f"constants: {', '.join(program.symbols)}"] if program.symbols else []
+    text = definition(code, identifier(name), printer, notes)
     return f"{preamble}\n{text}" if preamble else text
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import joint_motion
-from armlet.dynamics.regressor import PARAMETERS, full_sets
+from armlet.dynamics.regressor import PARAMETERS, Parameters, full_sets
 from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
@@ -74,7 +74,11 @@ def potential_energy(robot: RobotModel, q: Vector) -> Scalar:
     minimal=False,
 )
 def energy_regressor(
-    robot: RobotModel, q: Vector, qd: Vector, parameters: str = "minimal", rotors: bool = False
+    robot: RobotModel,
+    q: Vector,
+    qd: Vector,
+    parameters: Parameters = "minimal",
+    rotors: bool = False,
 ) -> Matrix:
     """Y(q, q̇) of two rows with (T, U) = Y φ: column k is the energy for a unit parameter φₖ.
 

@@ -1,6 +1,7 @@
 """Regressors: torques as a matrix times the inertial parameters."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,12 +10,17 @@ from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import parallel_axes
 from armlet.dynamics.recursions import accelerations, turnings
 from armlet.errors import ArmletError
-from armlet.minimal import closed_form, standard_names
+from armlet.minimal import MinimalParameters, closed_form, standard_names
 from armlet.robot import Displacement, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
 
 PARAMETERS = ("minimal", "standard")
+DRIVE_OPTIONS = {"rotors": "rotor_inertia", "friction": "viscous"}
+"""The options for drives, and a parameter that a set has with each."""
 PARAMETERS_AT_REST = (*PARAMETERS, "gravity")
+Columns = tuple[tuple[float, ...], ...]
+Parameters = str | Columns
+"""The name of a set of parameters, or the columns of a `MinimalParameters`."""
 Wrench = tuple[Vector, Vector]
 
 
@@ -30,7 +36,7 @@ def regressor(
     q: Vector,
     qd: Vector,
     qdd: Vector,
-    parameters: str = "minimal",
+    parameters: Parameters = "minimal",
     rotors: bool = False,
     friction: bool = False,
 ) -> Matrix:
@@ -63,7 +69,7 @@ def regressor(
     name="unit_bodies",
     minimal=False,
 )
-def gravity_regressor(robot: RobotModel, q: Vector, parameters: str = "minimal") -> Matrix:
+def gravity_regressor(robot: RobotModel, q: Vector, parameters: Parameters = "minimal") -> Matrix:
     """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters.
 
     At rest it shows fewer of them: its columns are independent for the parameters of gravity
@@ -75,12 +81,14 @@ def gravity_regressor(robot: RobotModel, q: Vector, parameters: str = "minimal")
 
 def full_sets(
     robot: RobotModel,
-    parameters: str,
+    parameters: Parameters,
     names: Sequence[str],
     rotors: bool = False,
     friction: bool = False,
 ) -> list[list[Scalar]]:
     """For each parameter of a set, standard parameters that make it one and the others zero."""
+    if isinstance(parameters, tuple):
+        return [list(column) for column in parameters]
     if parameters not in names:
         raise ArmletError(f"parameters is {parameters!r}: expected one of {', '.join(names)}")
     if parameters == "standard":
@@ -105,15 +113,52 @@ def torques_of(
     columns = []
     for phi in sets:
         rows = {i: phi[10 * i : 10 * i + 10] for i in range(n)}
-        drive = [k for k, x in enumerate(phi[10 * n :]) if not is_zero(x)]
-        columns.append(
-            drives[drive[0]]
-            if drive
-            else column(
-                robot, X, {i: mixed(row, shares[i]) for i, row in rows.items() if any_of(row)}
-            )
-        )
+        wrench = {i: mixed(row, shares[i]) for i, row in rows.items() if any_of(row)}
+        parts = [column(robot, X, part) for part in by_path(robot, wrench)]
+        parts += [
+            [x * y for y in drive]
+            for x, drive in zip(phi[10 * n :], drives, strict=True)
+            if not is_zero(x)
+        ]
+        columns.append([sum(torques) for torques in zip(*parts, strict=True)] or [0] * n)
     return np.array(columns, dtype=object).reshape(-1, n).T
+
+
+def by_path(robot: RobotModel, wrench: Mapping[int, Wrench]) -> list[dict[int, Wrench]]:
+    """The wrenches on bodies, apart for each of the paths to the base that they are on."""
+    left, paths = dict(wrench), []
+    while left:
+        path = robot.path_to_base(max(left))
+        paths.append({i: left.pop(i) for i in path if i in left})
+    return paths
+
+
+def with_columns(
+    robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Options in which a `MinimalParameters` is replaced by its columns and drive options."""
+    found = options.get("parameters")
+    if not isinstance(found, MinimalParameters):
+        return dict(options)
+    given, own = ((x.joint_letters, x.parent, x.dh, list(x.g)) for x in (found.model, robot))
+    if given != own:
+        raise ArmletError(
+            f"the parameters are those of robot {found.model.name!r} in other frames or under "
+            f"another gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"
+        )
+    if found.of == "gravity" and name != "gravity_regressor":
+        raise ArmletError(f"{name} needs more than the parameters of gravity torques alone")
+    others = {key: x for key, x in options.items() if key not in ("parameters", *DRIVE_OPTIONS)}
+    for option, parameter in DRIVE_OPTIONS.items():
+        has = f"{parameter}1" in found.standard
+        if has and option not in taken:
+            raise ArmletError(f"{name} has no columns for {parameter}: expected a set without it")
+        if not has and options.get(option):
+            raise ArmletError(
+                f"{option}=True, but the parameters have no {parameter}: leave it out"
+            )
+        others |= {option: True} if has else {}
+    return others | {"parameters": found.columns}
 
 
 def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:

@@ -1,7 +1,7 @@
 """A program: the operations that outputs need, with named arguments."""
 
+import importlib
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from armlet.errors import CompileError, DataError
+from armlet.graph.assignments import formulas
 from armlet.graph.casadi import matrix_function
 from armlet.graph.count import Count, counted
 from armlet.graph.differentiate import derivatives
@@ -17,7 +18,6 @@ from armlet.graph.graph import OPERATIONS, Graph, Traced, live
 from armlet.graph.inputs import Input, Shape, leading_axes, named_inputs
 from armlet.graph.results import Names, collected
 
-TERMS = 24
 NUMBERS = (int, float, np.integer)
 """The types of constant entries, which stand in place of traced scalars."""
 
@@ -59,11 +59,11 @@ class Program:
         return [args[0] for _, op, args in self.nodes if op == "symbol"]
 
     def check_values(self) -> None:
-        """Raise if a constant has no value: such a program can be counted, not run or printed."""
+        """Raise if a constant has no value: such a program can be counted and printed, not run."""
         if self.symbols:
             raise CompileError(
                 f"{self.name} has symbolic constants ({', '.join(self.symbols[:4])}, …): "
-                "they can be counted; give them values, or make them arguments"
+                "they can be counted and printed; give them values, or make them arguments"
             )
 
     def replay(self, meaning: Callable[..., Any]) -> list[Any]:
@@ -164,6 +164,51 @@ class Program:
         call.__name__ = self.name
         return call
 
+    def sympy(self) -> tuple[list[tuple[Any, Any]], Any]:
+        """The program as SymPy formulas with common subexpressions, as `sympy.cse` returns them.
+
+        Returns
+        -------
+        replacements : list of (symbol, expression)
+            The assignments of `listing`, in order, so that nothing is expanded.
+        results : array of expressions, or tuple of arrays
+            In the symbols of the replacements and of the arguments: q1, q2, …
+
+        Examples
+        --------
+        >>> import armlet
+        >>> program = armlet.trace(armlet.load("planar2r"), "inertia_matrix")
+        >>> replacements, H = program.sympy()
+        >>> replacements
+        [(c2, cos(q2)), (H11, c2 + 1.66666666666667), (H12, 0.5*c2 + 0.333333333333333)]
+        >>> H[1, 0]
+        H12
+        """
+        return formulas(self, importlib.import_module("sympy"))
+
+    def listing(self) -> str:
+        """The program as text to read: one assignment to a named variable per line.
+
+        A line is one operation or one sum of products. Sines, cosines and sums of angles are called
+        s2, c23 and q23, results after their quantity, constants after their symbol; k1, k2, … are
+        computed from constants alone and not counted, t1, t2, … are all others. The lines have
+        exactly the operations that `count` counts.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> program = armlet.trace(armlet.load("planar2r"), "gravity_torque")
+        >>> print(program.listing())
+        # gravity_torque(q): 2M 2A, 2 cos
+        c1 = cos(q1)
+        q12 = q1 + q2
+        c12 = cos(q12)
+        g2 = 4.905*c12
+        g1 = 14.715*c1 + g2
+        <BLANKLINE>
+        """
+        return self.source("listing")
+
     def source(
         self,
         target: str = "c",
@@ -177,8 +222,11 @@ class Program:
 
         Parameters
         ----------
-        target : {"c", "cpp", "cuda"}
-            A C99 function; a C++ template; a CUDA device function and kernel, one thread per state.
+        target : {"c", "cpp", "cuda", "python", "matlab", "julia", "latex", "listing"}
+            A C99 function; a C++ template; a CUDA device function and kernel, one thread per state;
+            a function of NumPy arrays, of MATLAB or Octave, or of Julia; the lines of an align
+            environment; the text of `listing`. The last five are for one state, for people to
+            read, and take none of the options below but the name.
         name : str, optional
             The name of the function, made an identifier; by default that of the program.
         dtype : {"float64", "float32"}
@@ -197,7 +245,10 @@ class Program:
         Returns
         -------
         str
-            Same program, same text. Its arguments are arrays, the inputs and then the outputs.
+            Same program, same text. In C, its arguments are arrays, the inputs and then the
+            outputs. Symbolic constants are arguments too: by keyword in Python and Julia, fields of
+            a last argument `constants` in MATLAB, and an array `constants` in the order of
+            `symbols` after the inputs in C, C++ and CUDA.
 
         Examples
         --------
@@ -305,37 +356,6 @@ def program(
     flat = [y for output in outputs for y in output.flat]
     graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
     return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single, names)
-
-
-def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
-    """How often each node is used, and by what operation last; outputs are uses too."""
-    uses: Counter[int] = Counter()
-    users: dict[int, str] = {}
-    outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
-    for op, args in (*((op, args) for _, op, args in old.nodes), *outputs):
-        for a in args:
-            if isinstance(a, Traced):
-                uses[a.index] += 1
-                users[a.index] = op
-    return uses, users
-
-
-def parts_of(old: Program, family: Mapping[str, str]) -> set[int]:
-    """The sums that are only a part of one other sum, likewise products, as a family has them.
-
-    A part has at most TERMS terms, since all pairs of the terms of a sum are looked at.
-    """
-    uses, users = uses_of(old)
-    size: dict[int, int] = {}
-    parts: set[int] = set()
-    for i, op, args in old.nodes:
-        if op in family and not old.graph.constant[i]:
-            size[i] = sum(
-                size[a.index] if isinstance(a, Traced) and a.index in parts else 1 for a in args
-            )
-            if uses[i] == 1 and family.get(users[i]) == family[op] and size[i] <= TERMS:
-                parts.add(i)
-    return parts
 
 
 def renewed(value: Mapping[int, Any], x: Any) -> Any:

@@ -25,8 +25,9 @@ from armlet.graph.pattern import (
     rules_of,
     same,
 )
-from armlet.graph.program import Program, parts_of, rebuilt, uses_of
+from armlet.graph.program import Program, rebuilt
 from armlet.graph.rules import Identity
+from armlet.graph.uses import parts_of, uses_of
 from armlet.scalar import is_zero
 
 DEPTH = 3

@@ -10,7 +10,8 @@ from itertools import combinations
 from typing import Any
 
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, parts_of, rebuilt, renewed
+from armlet.graph.program import Program, rebuilt, renewed
+from armlet.graph.uses import parts_of
 
 FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
 

@@ -9,7 +9,13 @@ from armlet.algebra import ZERO, symmetric, upper_triangle, vector
 from armlet.errors import ArmletError, ModelError
 from armlet.minimal.lumping import NOTHING, Rule, added, axially_symmetric, gathered, khalil_gautier
 from armlet.minimal.observability import JointContext, along_z, joint_contexts, vanishes
-from armlet.minimal.parameters import MinimalParameters, as_array, is_number, standard_names
+from armlet.minimal.parameters import (
+    MinimalParameters,
+    Model,
+    as_array,
+    is_number,
+    standard_names,
+)
 from armlet.robot import BASE, PHI, JointKind, RobotModel
 from armlet.robot.displacement import Body
 from armlet.scalar import Matrix, Scalar
@@ -79,12 +85,12 @@ def khalil_gautier_at_rest(joint: JointKind, context: JointContext, body: Body) 
 
 
 def closed_form(
-    robot: RobotModel,
+    robot: Model,
     rotors: bool = False,
     friction: bool = False,
     kind: str = "lin",
     of: str = "torques",
-) -> MinimalParameters:
+) -> MinimalParameters[Model]:
     """The minimal parameters of a robot, by Theorem 5 of Lin 1994, on trees along each path.
 
     From the tips inwards, parameters of a child that act like those of body i are lumped on it.
@@ -135,8 +141,8 @@ def closed_form(
 
 
 def _derived(
-    robot: RobotModel, rotors: bool, friction: bool, kind: str, of: str
-) -> MinimalParameters:
+    robot: Model, rotors: bool, friction: bool, kind: str, of: str
+) -> MinimalParameters[Model]:
     """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
     context = joint_contexts(robot, friction)

@@ -10,7 +10,7 @@ from armlet.minimal.parameters import MinimalParameters
 TOLERANCE = 1e-8
 
 
-def equivalence(a: MinimalParameters, b: MinimalParameters) -> np.ndarray[Any, Any]:
+def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> np.ndarray[Any, Any]:
     """The nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
 
     Lin 1994, Corollary 6: two sets of one size are both minimal if and only if there is one.

@@ -1,17 +1,19 @@
 """A set of minimal parameters: linear combinations of the standard ones, with names."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet.errors import DataError
 from armlet.robot import PHI, Drive, RobotModel
+from armlet.robot.arrays import hashable
 from armlet.scalar import Scalar, is_zero, namespace
 
+Model = TypeVar("Model", bound=RobotModel)
 Writer = Callable[[Any], str]
 ROTORS, FRICTION = Drive._fields[:1], Drive._fields[1:]
 LATEX = {"rotor_inertia": "I_{a%s}", "viscous": "f_{v%s}", "coulomb": "f_{c%s}",
@@ -49,7 +51,7 @@ def as_array(entries: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MinimalParameters:
+class MinimalParameters(Generic[Model]):
     """A minimal set φ' = Λ φ of parameters that the torques of a robot, or its weight, depend on.
 
     Examples
@@ -62,7 +64,8 @@ class MinimalParameters:
     'cx1 + m2'
     """
 
-    robot: RobotModel
+    model: Model
+    """The robot whose parameters they are."""
     kind: str
     """Whose set it is: "lin", "khalil_gautier", or "rank" for one found numerically."""
     names: tuple[str, ...]
@@ -82,7 +85,7 @@ class MinimalParameters:
     @cached_property
     def phi(self) -> NDArray[Any]:
         """The robot's own standard parameters, in a row."""
-        return standard_values(self.robot, self.standard)
+        return standard_values(self.model, self.standard)
 
     @cached_property
     def values(self) -> NDArray[Any]:
@@ -94,13 +97,67 @@ class MinimalParameters:
         """One full set of standard parameters with the given minimal ones: Λ full(φ') = φ'.
 
         All such sets give the same torques. The bodies may be unphysical, with zero masses. Leading
-        axes are preserved.
+        axes are preserved. `robot` returns a robot that has one.
         """
         given = np.asarray(phi_min)
         if given.shape[-1:] != (len(self),):
             raise DataError(f"phi_min has shape {given.shape}: expected {len(self)} parameters")
         full: NDArray[Any] = given @ self.back.T
         return full
+
+    def robot(self, phi_min: ArrayLike) -> Model:
+        """A robot with the given minimal parameters, whose torques are Y φ'.
+
+        Parameters
+        ----------
+        phi_min : array of shape (p,)
+            Values in the order of `names`.
+
+        Returns
+        -------
+        Robot
+            The robot of these parameters with the bodies of `full`, and with the rotor inertias and
+            the friction in the set; drive parameters that are not in the set stay as they are. Its
+            torques, inertia matrix and accelerations are right; its single bodies, and so its
+            energy and masses, may be unphysical, and no file can hold them.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> robot = armlet.load("planar2r")
+        >>> found = armlet.minimal_parameters(robot, friction=True)
+        >>> other = found.robot(1.1 * found.values)
+        >>> bool(abs(other.bias([1, 2], [3, 4]) - 1.1 * robot.bias([1, 2], [3, 4])).max() < 1e-12)
+        True
+        """
+        if self.of != "torques":
+            raise DataError(
+                "these are the parameters of gravity torques alone, and a robot needs all: "
+                'expected minimal_parameters(robot, of="torques"), or use full()'
+            )
+        if np.shape(phi_min) != (len(self),):
+            raise DataError(
+                f"phi_min has shape {np.shape(phi_min)}: expected ({len(self)},), one value per "
+                "parameter"
+            )
+        model = self.model
+        known = dict(zip(self.standard, self.full(phi_min).tolist(), strict=True))
+        phi = [known[name] for name in standard_names(model.n)]
+        drives = (
+            Drive(*(known.get(f"{key}{i + 1}", x) for key, x in drive._asdict().items()))
+            for i, drive in enumerate(model.drives)
+        )
+        return replace(model.with_inertia(phi), drives=tuple(drives))
+
+    @cached_property
+    def columns(self) -> tuple[tuple[float, ...], ...]:
+        """For each parameter the standard parameters that make it one and the others zero."""
+        if self.back.dtype == object:
+            raise DataError(
+                f"the parameters of {self.model.name!r} are symbolic: expected a robot whose "
+                "geometry and gravity are numbers"
+            )
+        return tuple(map(tuple, self.back.T.tolist()))
 
     @cached_property
     def expressions(self) -> dict[str, str]:
@@ -117,10 +174,22 @@ class MinimalParameters:
         sums = {x: written(self.terms(x), symbol, factor_in_latex, r"\,") for x in self.names}
         return " \\\\\n".join(f"{symbol(name)} &= {total}" for name, total in sums.items())
 
+    @cached_property
+    def _data(self) -> Hashable:
+        """All data of this set, for `==` and `hash`."""
+        others = [getattr(self, f.name) for f in fields(self) if f.name != "model"]
+        return self.model, hashable(others)
+
+    def __eq__(self, other: object) -> bool:
+        return self._data == other._data if isinstance(other, MinimalParameters) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._data)
+
     def __repr__(self) -> str:
         of = f"{len(self)} of {len(self.standard)}"
         kind = self.kind if self.of == "torques" else f"{self.kind}, {self.of}"
-        return f"<MinimalParameters ({kind}) of {self.robot.name!r}: {of}>"
+        return f"<MinimalParameters ({kind}) of {self.model.name!r}: {of}>"
 
 
 def written(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.minimal.parameters import MinimalParameters
-from armlet.robot import RobotModel
+from armlet.minimal.parameters import MinimalParameters, Model
 
 TOLERANCE = 1e-9
 """Columns of length one depend on one another below this. On 400 random robots the singular values
@@ -53,12 +52,12 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
 
 
 def by_rank(
-    robot: RobotModel,
+    robot: Model,
     Y: Array,
     standard: tuple[str, ...],
     zero: Sequence[str] = (),
     of: str = "torques",
-) -> MinimalParameters:
+) -> MinimalParameters[Model]:
     """The minimal set that a regressor of the standard parameters shows, less those named zero."""
     shown = Y.copy()
     shown[:, [standard.index(name) for name in zero]] = 0

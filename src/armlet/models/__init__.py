@@ -17,6 +17,8 @@ from armlet.models.file import shown_path, write
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.rounding import warn_of_rounded_angles
+from armlet.models.symbolic import has_symbols, symbolic_arm
+from armlet.models.symbolic_toml import read_symbolic_toml
 from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
@@ -40,6 +42,13 @@ def load(
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
     lock = _checked_lock(lock)
+    if (arm := _symbolic(robot)) is not None:
+        if lock or gravity is not None:
+            raise ModelError(
+                f"robot {quoted(arm.name)} has constants without a value: lock= and gravity= are "
+                "not taken; write them in the file"
+            )
+        return arm
     description = _read(robot, lock)
     if gravity is not None:
         description = _under(description, gravity)
@@ -100,6 +109,14 @@ def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
             )
 
 
+def _symbolic(robot: str | Path) -> RobotModel | None:
+    """The arm in a TOML file that has names of constants in place of numbers."""
+    if not isinstance(robot, str | os.PathLike) or str(robot) in catalogue():
+        return None
+    is_file = Path(robot).suffix.lower() == ".toml" and os.path.isfile(robot)
+    return read_symbolic_toml(Path(robot)) if is_file else None
+
+
 def _existing(robot: str | Path) -> Path:
     """The path of an existing file; `os.path` also accepts strings that cannot be paths."""
     path = Path(robot)
@@ -126,7 +143,7 @@ def _under(description: Description, gravity: Sequence[float]) -> Description:
     return replace(description, gravity=_three(gravity))
 
 
-def _three(gravity: Sequence[float]) -> Vector:
+def _three(gravity: Sequence[float | str]) -> Vector:
     try:
         return array(gravity).reshape(3)
     except (TypeError, ValueError, OverflowError):
@@ -136,12 +153,12 @@ def _three(gravity: Sequence[float]) -> Vector:
 
 
 def from_dh(
-    rows: Sequence[Sequence[float]],
+    rows: Sequence[Sequence[float | str]],
     *,
     convention: str,
     joints: str | None = None,
-    gravity: Sequence[float] = EARTH,
-    inertia: Sequence[tuple[float, Sequence[float], Any]] | None = None,
+    gravity: Sequence[float | str] = EARTH,
+    inertia: Sequence[Any] | None = None,
     name: str = "arm",
 ) -> RobotModel:
     """A serial arm from DH parameters; `armlet.Robot.from_dh` documents the arguments."""
@@ -161,6 +178,8 @@ def from_dh(
         bodies = _entries(inertia, "inertia")
     if len(bodies) != len(rows):
         raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one per row")
+    if has_symbols([rows, gravity, bodies]):
+        return symbolic_arm(name, rows, convention, letters, gravity, bodies)
     links, connections = [Link("base")], []
     for i, (row, letter, body) in enumerate(zip(rows, letters, bodies, strict=True), start=1):
         subject = f"row {i} of the DH table"

@@ -142,7 +142,8 @@ def _check_structure(text: str, file: str) -> None:
             )
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def parsed(path: Path) -> dict[str, Any]:
+    """The data of a TOML file."""
     file = shown(path.name)
     try:
         text = contents(path).decode("utf-8-sig")
@@ -163,7 +164,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 def read_toml(path: Path) -> Description:
     """The description in a TOML file."""
     file = shown(path.name)
-    top = Table(_parsed(path), file, TOP)
+    top = Table(parsed(path), file, TOP)
     if top.data.get("angles") not in ("degrees", "radians"):
         raise top.unlike("angles", "'degrees' or 'radians'")
     unit = radians(1) if top.data["angles"] == "degrees" else 1.0

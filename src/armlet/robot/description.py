@@ -270,6 +270,7 @@ def described(robot: RobotModel) -> Description:
     The frame of a moving link is shifted to its joint's axis where the file's is not on it;
     merged links stay merged.
     """
+    robot.check_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, meshes=robot.meshes.get(robot.base_link, ()))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
     zero = _zero_poses(robot)

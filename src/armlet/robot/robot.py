@@ -75,12 +75,15 @@ class RobotModel(Tree):
     @property
     def gravity(self) -> NDArray[Any]:
         """The acceleration of gravity in the axes of the file's base, of shape (3,)."""
+        if any(type(x) is Symbol for x in self.g):  # then the base's axes are canonical
+            return self.g
         gravity: NDArray[Any] = self.frames[self.base_link].pose.R.T @ self.g
         return gravity
 
     @property
     def mass(self) -> Scalar:
         """The total mass of the moving bodies."""
+        self.check_values("a total mass")
         return sum(self.m)
 
     @cached_property
@@ -194,10 +197,24 @@ class RobotModel(Tree):
         )
 
     @property
-    def symbols(self) -> list[Symbol]:
-        """The constants that are names without a value."""
+    def symbolic(self) -> dict[str, Symbol]:
+        """The constants that are symbols, by the names that `constants` gives them."""
         groups = ("geometry", "inertia", "gravity", "drive")
-        return [v for group in groups for v in self.constants(group).values() if type(v) is Symbol]
+        named = (pair for group in groups for pair in self.constants(group).items())
+        return {name: x for name, x in named if type(x) is Symbol}
+
+    @property
+    def symbols(self) -> list[Symbol]:
+        """The names of constants without a value, each once."""
+        return list(dict.fromkeys(self.symbolic.values()))
+
+    def check_values(self, what: str) -> None:
+        """Raise if a constant has no value, which something needs."""
+        if self.symbols:
+            raise ModelError(
+                f"robot {quoted(self.name)} has constants without a value ({self.symbols[0]}, …): "
+                f"{what} needs numbers"
+            )
 
     # ------------------------------------------------------------------ other robots
 
@@ -234,6 +251,7 @@ class RobotModel(Tree):
         The centre of mass is given in that frame, the inertia about the centre of mass in its
         axes, as three by three or as xx xy xz yy yz zz.
         """
+        self.check_values("a payload")
         i, at = self.frame(frame)
         if i == BASE:
             raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")

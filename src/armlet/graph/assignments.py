@@ -1,0 +1,336 @@
+"""A program as readable assignments: named variables, one operation or sum of products each.
+
+Nothing is computed twice and nothing is reordered: the assignments do the operations of the program
+with the same roundings. Operations on constants alone come first, since they are not counted.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armlet.graph.graph import OPERATIONS, Traced
+
+if TYPE_CHECKING:
+    from armlet.graph.inputs import Shape
+    from armlet.graph.program import Program
+
+LONGEST = 4
+"""How many terms a sum on one line has at most, and how many factors a product."""
+LETTERS = {
+    "inverse_dynamics": ("tau",),
+    "inertia_matrix": ("H",),
+    "bias": ("b",),
+    "gravity_torque": ("g",),
+    "friction_torque": ("tau",),
+    "coriolis_matrix": ("C",),
+    "forward_dynamics": ("qdd",),
+    "linearization": ("H", "V", "P"),
+    "state_space": ("A", "B"),
+    "cartesian_model": ("D", "C", "G"),
+    "forward_kinematics": ("X",),
+    "jacobian": ("Jq",),
+    "energy": ("kinetic", "potential"),
+    "regressor": ("Y",),
+    "gravity_regressor": ("Y",),
+    "energy_regressor": ("Y",),
+}
+"""What the results of known programs are called."""
+RESERVED = """
+    abs and array arctan2 as assert asarray async atan atan2 await baremodule begin break case catch
+    class const constants continue cos def del do double e elif else elseif end except exp export
+    false finally float for from function global i if ifelse im import in inf is j lambda let local
+    log macro max maximum min minimum missing module nan nonlocal not nothing numpy or otherwise
+    parfor pass permute permutedims persistent pi print quote raise reshape return sign sin spmd
+    sqrt struct switch tanh true try using where while with yield False Float64 None True
+"""
+"""The words of Python, MATLAB and Julia, and the functions and constants that are used there."""
+
+
+class Term(NamedTuple):
+    """An operation inside an expression."""
+
+    op: str
+    args: tuple["Operand", ...]
+
+
+Operand = Term | str | int | float
+"""An operation, the name of a variable, or a number."""
+
+
+class Assignment(NamedTuple):
+    """A variable and the expression it holds."""
+
+    name: str
+    value: Operand
+
+
+class Entry(NamedTuple):
+    """The variable that holds an entry of an argument."""
+
+    name: str
+    argument: str
+    place: tuple[int, ...]
+    """The indices of the entry, from zero."""
+
+
+class Result(NamedTuple):
+    """An output: its name and shape, and its entries row by row."""
+
+    name: str
+    shape: "Shape"
+    entries: tuple[Assignment, ...]
+    """The name of each entry, and the variable or number that it is."""
+
+
+class Assignments(NamedTuple):
+    """A program as assignments, in their order."""
+
+    arguments: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    """The entries of the arguments that are read."""
+    symbols: tuple[str, ...]
+    """The names of constants without a value."""
+    constants: tuple[Assignment, ...]
+    """What is computed from constants alone."""
+    lines: tuple[Assignment, ...]
+    """What depends on the arguments: these are the operations that are counted."""
+    results: tuple[Result, ...]
+    single: bool
+    """Whether the only result is returned bare."""
+
+
+def assignments(program: "Program") -> Assignments:
+    """The program as assignments to named variables."""
+    names = _Names(program)
+    nested = _nested(program)
+    value: dict[int, Operand] = {}
+    constants: list[Assignment] = []
+    lines: list[Assignment] = []
+    for i, op, args in program.nodes:
+        if op in ("input", "symbol"):
+            value[i] = names.of[i]
+            continue
+        operands = [value[a.index] if isinstance(a, Traced) else _number(a) for a in args]
+        term = Term(op, _sum_first(op, operands))
+        if i in nested:
+            value[i] = term
+        else:
+            constant = program.graph.constant[i]
+            value[i] = names.variable(i, op, operands, constant)
+            (constants if constant else lines).append(Assignment(names.of[i], term))
+
+    def entry(name: str, y: Any) -> Assignment:
+        return Assignment(name, value[y.index] if isinstance(y, Traced) else _number(y))
+
+    results = tuple(
+        Result(
+            name, output.shape, tuple(entry(*pair) for pair in zip(each, output.flat, strict=True))
+        )
+        for (name, each), output in zip(names.results, program.outputs, strict=True)
+    )
+    entries = tuple(
+        Entry(names.of[i], names.arguments[args[0]], _place(args[1], program.inputs[args[0]].shape))
+        for i, op, args in program.nodes
+        if op == "input"
+    )
+    symbols = tuple(names.of[i] for i, op, _ in program.nodes if op == "symbol")
+    arguments = tuple(names.arguments.values())
+    return Assignments(
+        arguments, entries, symbols, tuple(constants), tuple(lines), results, program.single
+    )
+
+
+def _nested(program: "Program") -> set[int]:
+    """The operations that are written inside the one expression that uses them."""
+    uses: dict[int, int] = {}
+    outputs = [y for output in program.outputs for y in output.flat]
+    for a in (*(a for _, _, args in program.nodes for a in args), *outputs, *outputs):
+        if isinstance(a, Traced):  # outputs count twice: each is a variable
+            uses[a.index] = uses.get(a.index, 0) + 1
+    graph = program.graph
+    nested: set[int] = set()
+    size: dict[int, int] = {}  # the terms of a sum, or the factors of a product
+
+    def takes(i: int, a: Any, ops: Iterable[str]) -> bool:
+        """Whether operand a of node i may be written inside it, if its operation is one of ops."""
+        return (
+            isinstance(a, Traced)
+            and uses[a.index] == 1
+            and a.op in ops
+            and graph.constant[a.index] == graph.constant[i]
+        )
+
+    def take(a: Traced) -> int:
+        nested.add(a.index)
+        return size.get(a.index, 2)
+
+    for i, op, args in program.nodes:
+        if op in ("add", "sub"):
+            size[i] = 2
+            sums = [a for a in (args if op == "add" else args[:1]) if takes(i, a, ("add", "sub"))]
+            sums = [a for a in sums if size[a.index] < LONGEST]
+            if sums:
+                size[i] = take(max(sums, key=lambda a: a.index)) + 1
+            for a in args:
+                if takes(i, a, ("mul",)):
+                    take(a)
+        elif op == "mul" and all(isinstance(a, Traced) for a in args):
+            size[i] = 2
+            products = [a for a in args if takes(i, a, ("mul",)) and size.get(a.index, 2) < LONGEST]
+            if products:
+                size[i] = take(products[-1]) + 1
+        elif op == "neg" and takes(i, args[0], ("mul",)):
+            take(args[0])
+    return nested
+
+
+def _sum_first(op: str, operands: list[Operand]) -> tuple[Operand, ...]:
+    """The operands, the one that needs no parentheses on the left there: x + (a + b) = a + b + x.
+
+    Addition and multiplication commute exactly in floating-point numbers.
+    """
+    inner = {"add": ("add", "sub"), "mul": ("mul",)}.get(op, ())
+    if len(operands) == 2 and isinstance(operands[1], Term) and operands[1].op in inner:
+        return operands[1], operands[0]
+    return tuple(operands)
+
+
+def _number(x: Any) -> int | float:
+    return x if isinstance(x, int) else float(x)
+
+
+def _place(k: int, shape: "Shape") -> tuple[int, ...]:
+    """The indices of entry k of an array, row by row."""
+    return tuple(int(x) for x in np.unravel_index(k, shape)) if shape else ()
+
+
+def _numbered(name: str, place: tuple[int, ...], shape: "Shape") -> str:
+    """The name of an entry: H12, or H1_12 where an index may have two digits."""
+    between = "_" if max(shape, default=0) > 9 else ""
+    head = f"{name}_" if name[-1:].isdigit() and place else name
+    return head + between.join(str(k + 1) for k in place)
+
+
+class _Names:
+    """The names of variables, all different."""
+
+    def __init__(self, program: "Program") -> None:
+        self.taken = set(RESERVED.split())
+        self.of: dict[int, str] = {}
+        self.joints: dict[str, tuple[int, ...]] = {}
+        """The joints whose angles a variable is the sum of."""
+        self.count = {"k": 0, "t": 0}
+        self.many = max((x.size for x in program.inputs.values()), default=0) > 9
+        self.arguments = {name: self.free(name) for name in program.inputs}
+        for i, op, args in program.nodes:
+            if op == "symbol":
+                self.of[i] = self.free(args[0])
+        for i, op, args in program.nodes:
+            if op == "input":
+                argument, k = args
+                self._enter(i, argument, k, program.inputs[argument].shape)
+        self.results = [
+            self._result(name, y.shape)
+            for name, y in zip(_letters(program), program.outputs, strict=True)
+        ]
+        self._name_outputs(program)
+
+    def free(self, name: str) -> str:
+        """An identifier like the name that is not taken yet."""
+        word = re.sub("[^0-9A-Za-z]+", "_", name).strip("_") or "x"
+        word = word if word[0].isalpha() else f"x_{word}"
+        while word in self.taken:
+            word += "_"
+        self.taken.add(word)
+        return word
+
+    def _enter(self, i: int, argument: str, k: int, shape: "Shape") -> None:
+        """Name an entry of an argument; a scalar argument is its own entry."""
+        if not shape:
+            self.of[i] = self.arguments[argument]
+            return
+        name = self.of[i] = self.free(_numbered(argument, _place(k, shape), shape))
+        if argument == "q":
+            self.joints[name] = (k + 1,)
+
+    def _result(self, name: str, shape: "Shape") -> tuple[str, list[str]]:
+        """The names of an output and of its entries; a scalar output is its own entry."""
+        own = self.free(name)
+        if not shape:
+            return own, [own]
+        return own, [self.free(_numbered(name, place, shape)) for place in np.ndindex(*shape)]
+
+    def _name_outputs(self, program: "Program") -> None:
+        """Name the operations that are outputs after the first output that they are."""
+        for (_, names), output in zip(self.results, program.outputs, strict=True):
+            for name, y in zip(names, output.flat, strict=True):
+                if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):
+                    self.of.setdefault(y.index, name)
+
+    def variable(self, i: int, op: str, operands: list[Operand], constant: bool) -> str:
+        """The name of the variable that holds an operation."""
+        if i not in self.of:
+            self.of[i] = self._told(op, operands) or self._next("k" if constant else "t")
+        return self.of[i]
+
+    def _told(self, op: str, operands: list[Operand]) -> str | None:
+        """A name that tells what a variable is: s2, c23, q23; sin_alpha1 of other angles."""
+        if op in ("sin", "cos"):
+            angle = str(operands[0])
+            joints = self.joints.get(angle)
+            return self.free(f"{op}_{angle}" if joints is None else op[0] + self._sum(joints))
+        found = [self.joints.get(x) for x in operands if isinstance(x, str)]
+        if op == "add" and len(found) == 2 and None not in found:
+            joints = tuple(sorted(k for angles in found for k in angles or ()))
+            name = self.free("q" + self._sum(joints))
+            self.joints[name] = joints
+            return name
+        return None
+
+    def _sum(self, joints: tuple[int, ...]) -> str:
+        return ("_" if self.many else "").join(map(str, joints))
+
+    def _next(self, letter: str) -> str:
+        """The next of t1, t2, …, or of k1, k2, … for constants, that is not taken."""
+        while True:
+            self.count[letter] += 1
+            name = f"{letter}{self.count[letter]}"
+            if name not in self.taken:
+                return self.free(name)
+
+
+def _letters(program: "Program") -> list[str]:
+    """What the outputs are called: as known, as they are named, or out."""
+    count = len(program.outputs)
+    if program.names:
+        return [LETTERS.get(name, (name,))[0] for name in program.names]
+    known = LETTERS.get(program.name, ())
+    if len(known) == count:
+        return list(known)
+    return ["out"] if count == 1 else [f"out{k + 1}" for k in range(count)]
+
+
+def formulas(program: "Program", namespace: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """The assignments as pairs of symbol and expression, and the arrays of results.
+
+    The namespace is SymPy, or another with `Symbol`.
+    """
+    code = assignments(program)
+
+    def expression(x: Operand) -> Any:
+        if isinstance(x, Term):
+            return OPERATIONS[x.op](*map(expression, x.args))
+        return namespace.Symbol(x) if isinstance(x, str) else namespace.sympify(x)
+
+    pairs = [
+        (namespace.Symbol(name), expression(value))
+        for name, value in (*code.constants, *code.lines)
+    ]
+    arrays = []
+    for result in code.results:
+        array = np.empty(len(result.entries), dtype=object)
+        array[:] = [expression(y.value) for y in result.entries]
+        arrays.append(array.reshape(result.shape))
+    return pairs, arrays[0] if program.single else tuple(arrays)
