@@ -17,6 +17,7 @@ from armlet.models.file import shown_path, write
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.rounding import warn_of_rounded_angles
+from armlet.models.ties import lock_tied
 from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
@@ -33,6 +34,8 @@ def load(
     robot: str | Path,
     *,
     lock: Mapping[str, float] | None = None,
+    lock_mimic: bool = False,
+    tool: str | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
@@ -40,13 +43,14 @@ def load(
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
     lock = _checked_lock(lock)
-    description = _read(robot, lock)
+    description = _read(robot)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
+    lock = lock_tied(description, lock, lock_mimic)
     found = assembled(description, lock, tolerance)
     warn_of_rounded_angles(found, description, lock)
-    return found
+    return found if tool is None else found.with_tool(tool)
 
 
 def _check_tolerance(tolerance: float) -> None:
@@ -78,7 +82,7 @@ def _as_float(value: Any) -> float:
         return nan
 
 
-def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
+def _read(robot: str | Path) -> Description:
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
             f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
@@ -90,10 +94,10 @@ def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
         case ".toml":
             return read_toml(path)
         case ".urdf":
-            return read_urdf(path, lock, EARTH)
+            return read_urdf(path, EARTH)
         case ".xml" | ".mjcf":
             is_urdf = read_xml(path).tag == "robot"
-            return read_urdf(path, lock, EARTH) if is_urdf else read_mjcf(path, lock)
+            return read_urdf(path, EARTH) if is_urdf else read_mjcf(path)
         case suffix:
             raise ModelError(
                 f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .xml or .toml"

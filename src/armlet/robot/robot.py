@@ -28,6 +28,9 @@ from armlet.scalar import (
 
 Made = TypeVar("Made")
 
+GROUPS = ("geometry", "inertia", "gravity", "drive")
+"""The groups of constants."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotModel(Tree):
@@ -196,8 +199,7 @@ class RobotModel(Tree):
     @property
     def symbols(self) -> list[Symbol]:
         """The constants that are names without a value."""
-        groups = ("geometry", "inertia", "gravity", "drive")
-        return [v for group in groups for v in self.constants(group).values() if type(v) is Symbol]
+        return [v for group in GROUPS for v in self.constants(group).values() if type(v) is Symbol]
 
     # ------------------------------------------------------------------ other robots
 
