@@ -205,26 +205,28 @@ def test_several_frames_are_several_functions(tmp_path):
 @needs("gcc")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_inertias_may_be_arguments_of_generated_code(tmp_path, dtype):
-    made = shown("generate", "puma560", "-f", "inverse_dynamics", "-f", "forward_dynamics",
+    made = shown("generate", "planar3r", "-f", "inverse_dynamics", "-f", "gravity_torque",
                  "-f", "jacobian", "--argument", "inertia", "--argument", "gravity",
                  "--dtype", dtype, "-o", tmp_path, "--json")  # fmt: skip
     inverse, _, kinematics = (list(f["arguments"]) for f in made["functions"])
     assert inverse == ["q", "qd", "qdd", "inertia", "gravity"]
     assert kinematics == ["q"]
     page = (tmp_path / "README.md").read_text()
-    assert f"| 19 | m2 | {armlet.load('puma560').m[1]!r} |" in page
+    assert f"| 19 | m2 | {armlet.load('planar3r').m[1]!r} |" in page
     assert passes_its_test(tmp_path)
 
 
 @needs("gcc")
 @pytest.mark.parametrize("name", ["inverse_dynamics", "jacobian", "coriolis_matrix"])
 def test_the_self_test_fails_if_the_program_is_not_the_quantity(tmp_path, monkeypatch, name):
-    other = armlet.load("stanford")
+    rows = [(0.1, 0, 0, 0), (0.2, 1, 0, 0), (0.3, 1, 0, 0)]
+    rod = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
+    other = armlet.Robot.from_dh(rows, convention="modified", inertia=[rod] * 3)
 
     def wrong(arm, *args, **options):
-        return armlet.cheapest(other, *args, **options)
+        return armlet.cheapest(other.with_tool("link3"), *args, **options)
 
-    command = ["generate", "puma560", "-f", name, "-o"]
+    command = ["generate", "planar3r", "-f", name, "-o"]
     CliRunner().invoke(app, [*command, str(tmp_path / "right")])
     assert passes_its_test(tmp_path / "right")
     monkeypatch.setattr(sys.modules["armlet.cli.generate"], "cheapest", wrong)
