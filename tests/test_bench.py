@@ -7,17 +7,23 @@ import pytest
 from test_cli import run
 
 import armlet
+from armlet.cli.bench import show
 from armlet.cli.measure import TIMED
+from armlet.cli.terminal import Terminal
 from armlet.runtime.timing import native_loop, time_in_turns, vector_operations
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    file = tmp_path_factory.mktemp("bench") / "bench.json"
-    shown = run("bench", "planar2r", "--peers", "--rounds", "1", "--json", file)
+def data():
+    shown = run("bench", "planar2r", "--peers", "--rounds", "1", "--json")
     assert shown.returncode == 0, shown.stderr
-    assert all(name in shown.stdout for name in ("inverse_dynamics", "Pinocchio", "MuJoCo"))
-    return json.loads(file.read_text())
+    return json.loads(shown.stdout)
+
+
+def test_the_tables_name_quantities_and_rivals(data, capsys):
+    show(data, Terminal())
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("inverse_dynamics", "Pinocchio", "MuJoCo"))
 
 
 def test_every_quantity_is_timed_in_every_way(data):

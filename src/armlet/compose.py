@@ -25,6 +25,7 @@ from armlet.graph.results import Names, check_names, collected
 from armlet.graph.serialize import stored
 from armlet.progress import status
 from armlet.robot import Arrangement, RobotModel
+from armlet.robot.robot import GROUPS
 from armlet.runtime import cache
 from armlet.search import (
     EFFORT,
@@ -39,7 +40,7 @@ from armlet.search import (
     ranked,
     search_key,
 )
-from armlet.tracing import AS_IT_IS, GROUPS, Request, one_of, request
+from armlet.tracing import AS_IT_IS, Request, one_of, request
 
 Array = np.ndarray[Any, Any]
 STATE = ("q", "qd", "qdd", "tau", "wrench")

@@ -14,9 +14,9 @@ from armlet.errors import ArmletError, CompileError, ModelError, listed, quoted
 from armlet.graph import Graph, Input, Program, traced
 from armlet.minimal import lumped
 from armlet.robot import Arrangement, RobotModel
+from armlet.robot.robot import GROUPS
 from armlet.scalar import Symbol, is_zero
 
-GROUPS = ("geometry", "inertia", "gravity", "drive")
 KINDS = ("fixed", "symbolic", "argument")
 AS_IT_IS = Arrangement()
 

@@ -139,6 +139,8 @@ def load(
     robot: str | Path,
     *,
     lock: Mapping[str, float] | None = None,
+    lock_mimic: bool = False,
+    tool: str | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
@@ -150,7 +152,12 @@ def load(
     robot : str or Path
         A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
     lock : mapping of str to float, optional
-        Joints to fix and their values, such as fingers and mimic joints.
+        Joints to fix and their values, such as those of fingers.
+    lock_mimic : bool
+        Fix all joints that mimic others too, where they are while the others are at the values
+        given by `lock`, or else at zero.
+    tool : str, optional
+        The frame that is the tool; by default the file's, or the only link without children.
     gravity : three floats, optional
         The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
     strict : bool
@@ -172,7 +179,15 @@ def load(
     <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
     """
     return Robot.of(
-        models.load(robot, lock=lock, gravity=gravity, strict=strict, tolerance=tolerance)
+        models.load(
+            robot,
+            lock=lock,
+            lock_mimic=lock_mimic,
+            tool=tool,
+            gravity=gravity,
+            strict=strict,
+            tolerance=tolerance,
+        )
     )
 
 

@@ -25,7 +25,6 @@ app = typer.Typer(
     name="armlet",
     help="The dynamics of robot arms, computed with the fewest operations.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
 )
 for command in (demo, robots, info, count, compare, generate, minimal, bench):
@@ -51,7 +50,7 @@ def main() -> None:
     """Run a command; an error is printed as one line and gives exit code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="spelled")
     warnings.showwarning = lambda message, *_, **__: _tell("warning:", "yellow", str(message))
     try:
         try:

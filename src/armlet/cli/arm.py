@@ -1,25 +1,150 @@
-"""The robot argument of commands."""
+"""The robot of a command: its name or file, and the options that are those of `armlet.load`."""
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any
 
 import typer
 
-from armlet.errors import ArmletError
-from armlet.models import general_arm, load
-from armlet.robot import RobotModel
+from armlet.api import Robot, general_arm, load
+from armlet.cli.completion import frames, joints, robots
+from armlet.errors import ArmletError, quoted
+from armlet.robot import TOLERANCE
 
-RobotName = Annotated[
-    str | None, typer.Argument(help="A catalogue name or a file.", metavar="[ROBOT]")
+PANEL = "The robot"
+ROBOT = Annotated[
+    str | None, typer.Argument(help="A catalogue name or a file.", autocompletion=robots)
 ]
-GeneralArm = Annotated[
+GENERAL = Annotated[
     str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
 ]
+OPTIONS: dict[str, Any] = {
+    "lock": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Fix a joint at a value (rad or m), such as finger=0.02; 'mimic' fixes all joints "
+            "that mimic others. Repeatable.",
+            metavar="NAME=VALUE",
+            autocompletion=joints,
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "tool": Annotated[
+        str | None,
+        typer.Option(
+            help="The frame that is the tool.", autocompletion=frames, rich_help_panel=PANEL
+        ),
+    ],
+    "gravity": Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(
+            help="The acceleration of gravity in base axes, three numbers.",
+            metavar="X Y Z",
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "tolerance": Annotated[
+        float | None,
+        typer.Option(
+            help="Angles this close to quarter turns (rad) are made exact.", rich_help_panel=PANEL
+        ),
+    ],
+}
+OF_A_FRAME = "of kinematics; by default the tool."
+FrameName = Annotated[
+    str | None, typer.Option(help=f"The frame {OF_A_FRAME}", autocompletion=frames)
+]
+FrameNames = Annotated[
+    list[str] | None,
+    typer.Option(help=f"A frame {OF_A_FRAME} Repeatable.", autocompletion=frames),
+]
 
 
-def selected_arm(robot: RobotName, general: GeneralArm) -> RobotModel:
-    """A robot by name or file, or the general arm."""
-    if robot is not None and general is None:
-        return load(robot)
-    if general is not None and robot is None:
-        return general_arm(general)
-    raise ArmletError("name a robot or give --general RRRRRR, one of the two")
+@dataclass(frozen=True)
+class Choice:
+    """The robot that was chosen on the command line, to be loaded by `load`."""
+
+    robot: str | None
+    lock: Sequence[str] | None = None
+    tool: str | None = None
+    gravity: tuple[float, float, float] | None = None
+    tolerance: float | None = None
+    general: str | None = None
+
+    def load(self, frame: str | None = None) -> Robot:
+        """The robot by name or file, or the general arm; a frame that is given is its tool."""
+        arm = self._loaded()
+        return arm if frame is None else arm.with_tool(frame)
+
+    def _loaded(self) -> Robot:
+        if self.robot is not None and self.general is None:
+            values, mimics = locks(self.lock or ())
+            return load(
+                self.robot,
+                lock=values,
+                lock_mimic=mimics,
+                tool=self.tool,
+                gravity=self.gravity,
+                tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
+            )
+        if self.general is None or self.robot is not None:
+            raise ArmletError("name a robot or give --general RRRRRR, one of the two")
+        for name in OPTIONS:
+            if getattr(self, name):
+                raise ArmletError(f"--{name} is for a robot: leave it out with --general")
+        return general_arm(self.general)
+
+
+def locks(given: Sequence[str]) -> tuple[dict[str, float], bool]:
+    """The values of joints to lock, and whether those that mimic others are locked too."""
+    values: dict[str, float] = {}
+    for text in given:
+        name, is_value, value = text.rpartition("=")
+        if not is_value and text == "mimic":
+            continue
+        try:
+            values[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ArmletError(
+                f"--lock {quoted(text)} is not understood: expected NAME=VALUE, such as "
+                "finger=0.02, or mimic"
+            )
+    return values, "mimic" in given
+
+
+def takes_robot(
+    default: str | None = None, *, general: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator for a command whose first argument is a `Choice`: adds the options for it.
+
+    Without a default the robot must be named, unless the general arm is another choice.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(**given: Any) -> None:
+            names = [field.name for field in fields(Choice) if field.name in given]
+            command(Choice(**{name: given.pop(name) for name in names}), **given)
+
+        _, *own = signature(command).parameters.values()
+        robot = Parameter.empty if default is None and not general else default
+        parameters = [
+            Parameter("robot", Parameter.KEYWORD_ONLY, default=robot, annotation=ROBOT),
+            *([_option("general", GENERAL)] if general else []),
+            *(parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own),
+            *(_option(name, annotation) for name, annotation in OPTIONS.items()),
+        ]
+        run.__name__, run.__doc__, run.__module__ = (
+            command.__name__, command.__doc__, command.__module__,
+        )  # fmt: skip
+        run.__annotations__ = {x.name: x.annotation for x in parameters}
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _option(name: str, annotation: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

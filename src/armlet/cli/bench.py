@@ -1,25 +1,23 @@
 """armlet bench"""
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import track
-from rich.table import Table
 from rich.text import Text
 
-from armlet.api import load
+from armlet.cli.arm import Choice, takes_robot
 from armlet.cli.measure import DTYPES, THREADS, TIMED, machine, measured
 from armlet.cli.rivals import rivals
-from armlet.cli.terminal import Terminal, styled
-from armlet.models.file import check_writable, shown_path, write
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal, progress, styled
 
 
+@takes_robot("panda")
 def bench(
-    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.")] = "panda",
+    choice: Choice,
     peers: Annotated[bool, typer.Option("--peers", help="Time Pinocchio and MuJoCo too.")] = False,
-    file: Annotated[Path | None, typer.Option("--json", help="Write JSON to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 15,
 ) -> None:
     """Time the compiled kernels of a robot: calls, the code alone, batches, the first call.
@@ -29,13 +27,10 @@ def bench(
 
     Example: armlet bench panda --peers
     """
-    if file is not None:
-        check_writable(file)
-    console = Terminal()
-    arm = load(robot).without_drives()
+    arm = choice.load().without_drives()
     found, skipped = rivals(arm) if peers else ([], [])
     host = machine(rounds)
-    names = track(TIMED, description="timing", transient=True, console=console)
+    names = progress(TIMED, "timing")
     data = {
         "robot": arm.name,
         "joints": arm.n,
@@ -43,10 +38,10 @@ def bench(
         "quantities": {name: measured(arm, name, rounds, host, found) for name in names},
         "skipped": skipped,
     }
-    show(data, console)
-    if file is not None:
-        write(file, json.dumps(data, indent=2) + "\n")
-        console.print(f"wrote {shown_path(file)}", soft_wrap=True)
+    if as_json:
+        print(json.dumps(data, indent=2))
+        return
+    show(data, Terminal())
 
 
 def show(data: dict[str, Any], console: Terminal) -> None:
@@ -87,12 +82,9 @@ def _short(seconds: float) -> str:
 
 
 def _table(title: str, words: list[str], numbers: list[str], caption: str) -> Table:
-    table = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
-    table.title_justify, table.caption, table.caption_justify = "left", caption, "left"
-    for column in words:
-        table.add_column(column, no_wrap=True)
-    for column in numbers:
-        table.add_column(column, justify="right", no_wrap=True)
+    table = Table(title, caption)
+    table.words(*words)
+    table.numbers(*numbers)
     return table
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import track
-from rich.table import Table
 
 from armlet.api import compile, trace
+from armlet.cli.arm import Choice, FrameName, takes_robot
+from armlet.cli.completion import quantities
 from armlet.cli.deviation import deviation, random_states
-from armlet.cli.terminal import Terminal, styled
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError, visible
 from armlet.graph import Count
-from armlet.models import load
 from armlet.models.file import check_writable, shown_path, write
 from armlet.robot import RobotModel
 
@@ -38,9 +38,13 @@ class Run:
     deviation: float | None
 
 
+@takes_robot()
 def compare(
-    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.", metavar="ROBOT")],
-    quantity: Annotated[str, typer.Option(help="The quantity to compare.")] = "inverse_dynamics",
+    choice: Choice,
+    quantity: Annotated[
+        str, typer.Option(help="The quantity to compare.", autocompletion=quantities)
+    ] = "inverse_dynamics",
+    frame: FrameName = None,
     html: Annotated[
         Path | None, typer.Option(help="Write a page with the chart to this file.")
     ] = None,
@@ -59,13 +63,9 @@ def compare(
         )
     if html is not None:
         check_writable(html)
-    arm = load(robot)
-    console = Terminal()
-    names = track(
-        [*FORMULATIONS[quantity], None], "running", transient=True, console=console, disable=as_json
-    )
+    arm = choice.load(frame)
     runs, refused = [], []
-    for name in names:
+    for name in progress([*FORMULATIONS[quantity], None], "running"):
         try:
             runs.append(_run(arm, quantity, name))
         except ModelError as error:
@@ -73,14 +73,16 @@ def compare(
     if not runs:
         raise ArmletError(refused[0])
     runs.sort(key=lambda run: run.count.total)
+    if html is not None:
+        write(html, _page(arm, quantity, runs, refused))
     if as_json:
         print(json.dumps([_data(run) for run in runs], indent=2))
         return
+    console = Terminal()
     console.print(_table(arm, quantity, runs))
     for line in refused:
         console.print(line, style="dim")
     if html is not None:
-        write(html, _page(arm, quantity, runs, refused))
         console.print(f"wrote {shown_path(html)}", soft_wrap=True)
 
 
@@ -111,14 +113,11 @@ def _scale(runs: list[Run]) -> int:
 
 
 def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
-    title = f"{arm.name}: {quantity}"
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    table.add_column("formulation", no_wrap=True)
-    for column in ("M", "A", "M+A"):
-        table.add_column(column, justify="right")
+    table = Table(f"{arm.name}: {quantity}")
+    table.words("formulation")
+    table.numbers("M", "A", "M+A")
     table.add_column("", no_wrap=True)
-    for column in ("ns per state", "deviation"):
-        table.add_column(column, justify="right")
+    table.numbers("ns per state", "deviation")
     whole = _scale(runs)
     for run in runs:
         bar = "█" * min(WIDTH, max(1, round(WIDTH * run.count.total / whole)))

@@ -4,13 +4,13 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.progress import track
-from rich.table import Table
 
 from armlet.api import cheapest, trace
-from armlet.cli.arm import GeneralArm, RobotName, selected_arm
+from armlet.cli.arm import Choice, FrameName, takes_robot
+from armlet.cli.completion import one_of, quantities
 from armlet.cli.published import show_published
-from armlet.cli.terminal import Terminal, styled
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, ModelError, quoted
 from armlet.graph import Count
@@ -29,12 +29,16 @@ WHAT = {
 """What each simplification pass does."""
 
 
+@takes_robot(general=True)
 def count(
-    robot: RobotName = None,
-    general: GeneralArm = None,
+    choice: Choice,
     quantity: Annotated[
-        list[str] | None, typer.Option(help="A quantity to count; all by default. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="A quantity to count; all by default. Repeatable.", autocompletion=quantities
+        ),
     ] = None,
+    frame: FrameName = None,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="Use the inertias as numbers, not as symbols.")
     ] = False,
@@ -45,7 +49,8 @@ def count(
         str,
         typer.Option(
             help="What the search minimizes: operations, multiplications, additions, "
-            "or time, which needs --numbers."
+            "or time, which needs --numbers.",
+            autocompletion=one_of("operations", "multiplications", "additions", "time"),
         ),
     ] = "operations",
     published: Annotated[
@@ -66,11 +71,11 @@ def count(
     Example: armlet count --published --quantity inertia_matrix
     """
     if published:
-        if robot or general:
+        if choice.robot or choice.general:
             raise ArmletError("--published counts the arms of the literature: name no robot")
         show_published(quantity, as_json)
         return
-    arm = selected_arm(robot, general)
+    arm = choice.load(frame)
     rigid = arm if drives else arm.without_drives()
     constants = {} if numbers else {"inertia": "symbolic"}
     for name in quantity or ():
@@ -78,12 +83,11 @@ def count(
             raise ArmletError(
                 f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
             )
-    console = Terminal()
     names = quantity or _moving(drives)
     pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
     rows: list[dict[str, Any]] = []
     found: dict[str, SearchResult] = {}
-    for name, entry in track(pairs, "counting", transient=True, console=console, disable=as_json):
+    for name, entry in progress(pairs, "counting"):
         asked = arm if name == "friction_torque" else rigid
         try:
             if entry is None:
@@ -103,6 +107,7 @@ def count(
     for name in quantity or ():
         if name not in found:
             raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
+    console = Terminal()
     console.print(
         _table(f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}", rows, found)
     )
@@ -112,11 +117,9 @@ def count(
 
 
 def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    table.add_column("quantity", no_wrap=True)
-    table.add_column("formulation", no_wrap=True)
-    for column in ("all", "M+A", "minimal", "M+A"):
-        table.add_column(column, justify="right", no_wrap=True)
+    table = Table(title)
+    table.words("quantity", "formulation")
+    table.numbers("all", "M+A", "minimal", "M+A")
     for name, best in found.items():
         for row in (row for row in rows if row["quantity"] == name):
             every, fewest = row["all"], row["minimal"]
@@ -137,14 +140,10 @@ def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
     """The steps of the search for the cheapest program, and what each gained."""
-    table = Table(
-        title=f"the cheapest {quantity}", title_justify="left", box=None, header_style="bold",
-        pad_edge=False,
-    )  # fmt: skip
-    table.add_column("step", no_wrap=True)
-    for column in ("count", "M+A", "gain"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("what")
+    table = Table(f"the cheapest {quantity}")
+    table.words("step")
+    table.numbers("count", "M+A", "gain")
+    table.text("what")
     before = None
     for step in best.steps:
         total = step.count.total

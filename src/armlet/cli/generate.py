@@ -1,26 +1,32 @@
 """armlet generate"""
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import track
 
-from armlet.api import cheapest, formulations, trace
-from armlet.cli.terminal import Terminal
+from armlet.api import Robot, cheapest, formulations, trace
+from armlet.cli.arm import Choice, FrameNames, takes_robot
+from armlet.cli.completion import functions as completed_functions
+from armlet.cli.completion import one_of
+from armlet.cli.reference import reference, references
+from armlet.cli.terminal import Terminal, progress
 from armlet.codegen.project import MARK, Function, project
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
-from armlet.models import load
 from armlet.models.file import check_folder, shown_path, write
-from armlet.robot import RobotModel
+from armlet.robot.robot import GROUPS
+from armlet.tracing import one_of as checked
 
 
+@takes_robot()
 def generate(
-    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.", metavar="ROBOT")],
+    choice: Choice,
     function: Annotated[
         list[str] | None,
         typer.Option(
@@ -28,13 +34,26 @@ def generate(
             "-f",
             help="A quantity, QUANTITY:FORMULATION, or NAME=QUANTITY,QUANTITY,… for one function "
             "of several. Repeatable.",
+            autocompletion=completed_functions,
         ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder to write to.", metavar="DIR")
     ] = None,
-    target: Annotated[str, typer.Option(help="c, cpp or cuda.")] = "c",
-    dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
+    frame: FrameNames = None,
+    argument: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Constants that are given at run time: {', '.join(GROUPS)}. Repeatable.",
+            autocompletion=one_of(*GROUPS),
+        ),
+    ] = None,
+    target: Annotated[
+        str, typer.Option(help="c, cpp or cuda.", autocompletion=one_of("c", "cpp", "cuda"))
+    ] = "c",
+    dtype: Annotated[
+        str, typer.Option(help="float64 or float32.", autocompletion=one_of("float64", "float32"))
+    ] = "float64",
     fused: Annotated[
         bool | None,
         typer.Option("--fused/--unfused", help="Call fma, or not; by default for CUDA alone."),
@@ -42,65 +61,146 @@ def generate(
     minimal: Annotated[
         bool, typer.Option("--minimal/--full", help="Lump the inertias first, or keep them all.")
     ] = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was written as JSON.")
+    ] = False,
 ) -> None:
     """Write functions of a robot as source code with its own test.
 
     For C: a header, a source without allocation or globals, a test program with reference
-    values, a CMakeLists.txt and a README with the counts.
+    values, a CMakeLists.txt and a README with the counts. Of several frames there is one function
+    each. Reference values come from the definition of the quantity.
 
     Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
 
     Example: armlet generate panda -f terms=inertia_matrix,bias,jacobian -o panda
+
+    Example: armlet generate panda -f jacobian --frame link4 --frame flange -o panda
+
+    Example: armlet generate panda -f inverse_dynamics --argument inertia -o panda
     """
     if not function:
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
     if output is None:
         raise ArmletError("no folder is named: give one, such as -o generated")
     check_folder(output)
-    arm = load(robot)
-    console = Terminal()
-    wanted = track(
-        _once(function), "tracing", transient=True, console=console, disable=not console.is_terminal
-    )
-    functions = [_function(arm, text, minimal) for text in wanted]
+    for group in argument or ():
+        checked(group, dict.fromkeys(GROUPS), "group of constants")
+    arm = choice.load()
+    wanted = _jobs(arm, function, frame or (), argument or (), minimal)
+    functions = [job() for job in progress(wanted, "tracing")]
+    for group in argument or ():
+        if not any(group in f.program.inputs for f in functions):
+            raise ArmletError(f"--argument {group}: none of the functions depends on {group}")
     written = _write(output, project(arm, functions, target, dtype, fused))
+    if as_json:
+        print(json.dumps({"functions": [_data(f) for f in functions],
+                          "files": [str(path) for path in written]}, indent=2))  # fmt: skip
+        return
+    console = Terminal()
     for f in functions:
         console.print(f"{f.program.name}: {f.code.count()}")
     for path in written:
         console.print(f"wrote {shown_path(path)}", soft_wrap=True)
 
 
-def _once(wanted: Sequence[str]) -> Sequence[str]:
-    """What is wanted: each under a name of its own, so that each is given once."""
+def _jobs(
+    arm: Robot,
+    wanted: Sequence[str],
+    frames: Sequence[str],
+    arguments: Sequence[str],
+    minimal: bool,
+) -> list[Callable[[], Function]]:
+    """What makes each function, under a name of its own: one for each frame of a quantity."""
+    jobs: dict[str, Callable[[], Function]] = {}
+    of_frames = False
+    for text in wanted:
+        name, is_named, quantities = text.rpartition("=")
+        several = quantities.split(",")
+        for quantity in several:
+            formulations(quantity.partition(":")[0])
+        takes_frame = any(_takes_frame(quantity) for quantity in several)
+        of_frames = of_frames or takes_frame
+        here = frames if takes_frame else ()
+        new: dict[str, Callable[[], Function]] = {}
+        if is_named or len(several) > 1:
+            name = name or "_and_".join(several)
+            new[name] = partial(_together, arm, name, several, here, arguments, minimal)
+        else:
+            for frame in here or (None,):
+                suffix = f"_{re.sub('[^0-9A-Za-z]', '_', frame)}" if frame and len(here) > 1 else ""
+                name = quantities.partition(":")[0] + suffix
+                if name in new:
+                    raise ArmletError(f"two functions would be called {name}: name other frames")
+                new[name] = partial(_function, arm, quantities, frame, name, arguments, minimal)
+        for name in new:
+            if name in jobs:
+                raise ArmletError(f"{name} is given {_times(name, wanted)} times: expected once")
+        jobs |= new
+    if frames and not of_frames:
+        raise ArmletError("--frame is for kinematics: none of the functions is of a frame")
+    return [*jobs.values()]
+
+
+def _times(name: str, wanted: Sequence[str]) -> int:
+    """How often a function of that name is wanted."""
     names = [re.split("[:=]", text)[0] for text in wanted]
-    for name in names:
-        if names.count(name) > 1:
-            raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
-    return wanted
+    return max(2, names.count(name))
 
 
-def _function(arm: RobotModel, text: str, minimal: bool) -> Function:
-    name, is_named, quantities = text.rpartition("=")
-    if is_named or "," in quantities:
-        return _together(arm, name, quantities.split(","), minimal)
-    quantity, _, formulation = quantities.partition(":")
+def _takes_frame(quantity: str) -> bool:
+    return "frame" in QUANTITIES[quantity.partition(":")[0]].options
+
+
+def _constants(arm: Robot, quantities: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
+    """The groups of constants that are arguments, of those that the quantities read."""
+    read = {group for quantity in quantities for group in QUANTITIES[quantity].reads}
+    return {group: "argument" for group in arguments if group in read and arm.constants(group)}
+
+
+def _function(
+    arm: Robot, text: str, frame: str | None, name: str, arguments: Sequence[str], minimal: bool
+) -> Function:
+    quantity, _, formulation = text.partition(":")
     entries = formulations(quantity)
+    constants = _constants(arm, [quantity], arguments)
     if formulation:
-        program, form = trace(arm, quantity, formulation, minimal=minimal), ""
-        entry = entries[formulation]
+        program = trace(
+            arm, quantity, formulation, constants=constants, minimal=minimal, frame=frame
+        )
+        entry, form = entries[formulation], ""
     else:
-        found = cheapest(arm, quantity, minimal=minimal)
+        found = cheapest(arm, quantity, constants=constants, minimal=minimal, frame=frame)
         entry, program, form = entries[found.formulation], found.program, ", simplified"
+    about = QUANTITIES[quantity].about + (f" Frame {frame}." if frame else "")
     source = f"{entry.name}: {entry.source}{form}"
-    return Function(program, QUANTITIES[quantity].about, source)
+    return Function(replace(program, name=name), about, source, reference(arm, quantity, frame))
 
 
-def _together(arm: RobotModel, name: str, quantities: Sequence[str], minimal: bool) -> Function:
+def _data(function: Function) -> dict[str, object]:
+    """A function that was written, as plain data."""
+    count = function.code.count()
+    counted = {"M": count.M, "A": count.A, **dict(count.functions)}
+    inputs = {name: list(x.shape) for name, x in function.program.inputs.items()}
+    return {"name": function.program.name, "arguments": inputs, "operations": counted}
+
+
+def _together(
+    arm: Robot,
+    name: str,
+    quantities: Sequence[str],
+    frames: Sequence[str],
+    arguments: Sequence[str],
+    minimal: bool,
+) -> Function:
     """One function of several quantities."""
-    found = cheapest(arm, quantities, minimal=minimal)
-    program = replace(found.program, name=name or found.program.name)
+    constants = _constants(arm, quantities, arguments)
+    frame = (frames if len(frames) > 1 else frames[0]) if frames else None
+    found = cheapest(arm, quantities, constants=constants, minimal=minimal, frame=frame)
+    program = replace(found.program, name=name)
     about = f"{', '.join(quantities)}: what they share is computed once."
-    return Function(program, about, f"{found.formulation}: together, simplified")
+    source = f"{found.formulation}: together, simplified"
+    return Function(program, about, source, references(arm, quantities, frames))
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:

@@ -6,27 +6,38 @@ from math import degrees, isinf
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
+from armlet.cli.arm import Choice, takes_robot
+from armlet.cli.completion import frames
+from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, styled
-from armlet.models import load
 from armlet.robot import PHI, RobotModel
+from armlet.robot.pose import rpy_of
 
+RPY = ("roll", "pitch", "yaw")
 ANGLES = ("gamma", "alpha", "beta", "theta")
 
 
+@takes_robot()
 def info(
-    robot: Annotated[str, typer.Argument(help="A catalogue name or a file.", metavar="ROBOT")],
+    choice: Choice,
+    frame: Annotated[
+        list[str] | None,
+        typer.Option(help="A frame to place on its link. Repeatable.", autocompletion=frames),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Show a robot: its canonical frames, masses, drives and named frames.
 
     Example: armlet info puma560
+
+    Example: armlet info hand.urdf --lock mimic --frame palm
     """
-    arm = load(robot)
+    arm = choice.load()
+    poses = {name: _pose(arm, name) for name in frame or ()}
     if as_json:
-        print(json.dumps(_data(arm), indent=2))
+        print(json.dumps(_data(arm) | ({"poses": poses} if poses else {}), indent=2))
         return
     console = Terminal()
     console.print(styled((arm.name, "bold"), f"  {arm!r}"))
@@ -40,6 +51,24 @@ def info(
             console.print(table)
     console.print()
     console.print(f"frames: {', '.join(arm.frames)}")
+    if poses:
+        table = _table(
+            "frames (m, deg; in the link's own frame)", ["frame", "link"], [*"xyz", *RPY]
+        )
+        for name, at in poses.items():
+            turned = (degrees(x) for x in at["rpy"])
+            table.add_row(name, at["link"], *map(_number, at["xyz"]), *map(_number, turned))
+        console.print()
+        console.print(table)
+
+
+def _pose(arm: RobotModel, name: str) -> dict[str, Any]:
+    """A frame: the link that it is fixed to, and where it is in that link's frame."""
+    body, at = arm.frame(name)
+    link = (*arm.links, arm.base_link)[body]
+    pose = arm.frames[link].pose.inverse() @ at
+    rounded = [[round(float(x), 9) + 0.0 for x in part] for part in (pose.r, rpy_of(pose.R))]
+    return {"link": link, "xyz": rounded[0], "rpy": rounded[1]}
 
 
 def _data(arm: RobotModel) -> dict[str, Any]:
@@ -65,11 +94,9 @@ def _finite(limits: dict[str, float]) -> dict[str, float | None]:
 
 def _table(title: str, words: list[str], numbers: Sequence[str | Text]) -> Table:
     """An empty table, words to the left and numbers to the right."""
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for word in words:
-        table.add_column(word, no_wrap=True)
-    for number in numbers:
-        table.add_column(number, justify="right")
+    table = Table(title)
+    table.words(*words)
+    table.numbers(*numbers)
     return table
 
 

@@ -4,21 +4,30 @@ import json
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from armlet.api import minimal_parameters
-from armlet.cli.arm import GeneralArm, RobotName, selected_arm
+from armlet.cli.arm import Choice, takes_robot
+from armlet.cli.completion import one_of
+from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.minimal.closed_form import KINDS, SETS
 
 
+@takes_robot(general=True)
 def minimal(
-    robot: RobotName = None,
-    general: GeneralArm = None,
+    choice: Choice,
     rotors: Annotated[bool, typer.Option("--rotors", help="Include rotor inertias.")] = False,
     friction: Annotated[bool, typer.Option("--friction", help="Include friction.")] = False,
-    kind: Annotated[str, typer.Option(help=f"The set: {', '.join(KINDS)}, rank.")] = "lin",
-    of: Annotated[str, typer.Option(help=f"What depends on it: {', '.join(SETS)}.")] = "torques",
+    kind: Annotated[
+        str,
+        typer.Option(
+            help=f"The set: {', '.join(KINDS)}, rank.", autocompletion=one_of(*KINDS, "rank")
+        ),
+    ] = "lin",
+    of: Annotated[
+        str,
+        typer.Option(help=f"What depends on it: {', '.join(SETS)}.", autocompletion=one_of(*SETS)),
+    ] = "torques",
     zero: Annotated[
         list[str] | None,
         typer.Option(help="A standard parameter that is zero, such as Jxy3. Repeatable."),
@@ -35,7 +44,7 @@ def minimal(
 
     Example: armlet minimal puma560
     """
-    arm = selected_arm(robot, general)
+    arm = choice.load()
     found = minimal_parameters(arm, rotors, friction, kind, of, zero or ())
     if latex:
         print(found.latex())
@@ -54,10 +63,10 @@ def minimal(
         about = {"robot": arm.name, "of": of, **sizes}
         print(json.dumps({**about, "parameters": parameters}, indent=2))
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("parameter", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("is", overflow="fold")
+    table = Table()
+    table.words("parameter")
+    table.numbers("value")
+    table.text("is")
     for name, expression, value in rows:
         table.add_row(name, "" if value is None else f"{value:.6g}", expression)
     console = Terminal()

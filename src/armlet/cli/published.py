@@ -4,11 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from rich.progress import track
-from rich.table import Table
 from rich.text import Text
 
-from armlet.cli.terminal import Terminal, styled
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.literature import Total, totals
@@ -24,16 +23,14 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
                 f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
             )
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
-    console = Terminal()
-    shown = track(chosen, "counting", transient=True, console=console, disable=as_json)
+    shown = progress(chosen, "counting")
     rows = [(total, n, total.counted(n)) for total in shown for n in total.n]
     if as_json:
         print(json.dumps([_data(*row) for row in rows], indent=2))
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("method")
-    for column in ("n", "printed", "armlet", ""):
-        table.add_column(column, justify="right", no_wrap=True)
+    table = Table()
+    table.text("method")
+    table.numbers("n", "printed", "armlet", "")
     section, method = Text(), Text()
     for total, n, count in rows:
         if section != (section := styled((total.quantity, "bold"), f": {total.work}")):
@@ -49,6 +46,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
             styled((verdict, MARKS[verdict])),
         )
         method = here
+    console = Terminal()
     console.print(table)
     verdicts = [total.verdict(n) for total, n, _ in rows]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in MARKS)

@@ -4,8 +4,8 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
+from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.models import about, catalogue, load
 
@@ -26,9 +26,10 @@ def robots(
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("name", "joints", "mass", "arm"):
-        table.add_column(column, justify="right" if column == "mass" else "left")
+    table = Table()
+    table.words("name", "joints")
+    table.numbers("mass")
+    table.text("arm")
     for row in rows:
         table.add_row(row["name"], row["joints"], f"{row['mass']:.2f} kg", row["title"])
     console = Terminal()

@@ -9,9 +9,10 @@ from textwrap import wrap
 from armlet.codegen.c import WIDTH, comment, definition, identifier, plain, prototype
 from armlet.codegen.languages import DTYPES, Printer, printer_for
 from armlet.codegen.lower import Lowered, lowered
-from armlet.codegen.selftest import TEST, test_words
+from armlet.codegen.selftest import TEST, Reference, test_words
 from armlet.graph import Program
-from armlet.robot import RobotModel
+from armlet.robot import PHI, RobotModel
+from armlet.robot.robot import GROUPS
 from armlet.version import __version__
 
 MARK = "Written by armlet"
@@ -97,7 +98,7 @@ BUILD = """
     cmake --build build
     ctest --test-dir build
 
-The test compares each function with armlet's own values at @states random states."""
+The test compares each function with @compared at @states random states."""
 README = """\
 <!-- @mark -->
 # Dynamics of @robot
@@ -115,7 +116,7 @@ included; friction is in `friction_torque` alone. The robot's numbers are from: 
 | entry of q | joint | kind |
 |---:|---|---|
 @joints
-"""
+@constants"""
 
 FILES = {
     "c": {
@@ -132,6 +133,10 @@ FILES = {
     "cuda": {"@{library}.cu": KERNELS},
 }
 """The files of a target, beside the page."""
+DEFINED = """\
+values that are not computed by the program but
+from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
+"""What the test compares with if every function has a reference."""
 ABOUT = {
     "c": "C99 in @T, without allocation, globals or libraries beyond libm." + BUILD,
     "cpp": "C++11 templates over the type of numbers, in one header." + BUILD,
@@ -146,11 +151,15 @@ takes the number of states and then device pointers; entry k of state i is at `[
 
 @dataclass(frozen=True)
 class Function:
-    """A program to print, what it computes and where its formulation comes from."""
+    """A program to print, what it computes and where its formulation comes from.
+
+    With a reference, the test of the project compares it with values from there.
+    """
 
     program: Program
     about: str
     source: str
+    reference: Reference | None = None
 
     @cached_property
     def code(self) -> Lowered:
@@ -185,8 +194,14 @@ def project(
         "T": DTYPES[dtype],
         **_code(named, printer),
         **_page(robot, named),
-        **test_words({name: f.program for name, f in named.items()}, dtype),
+        **test_words(
+            robot,
+            {name: f.program for name, f in named.items()},
+            {name: f.reference for name, f in named.items()},
+            dtype,
+        ),
     }
+    words["compared"] = DEFINED if all(f.reference for f in functions) else "armlet's own values"
     words["banner"] = _filled(BANNER, words)
     words["about"] = _filled(ABOUT[target], words)
     forms = FILES[target] | {"README.md": README}
@@ -219,6 +234,7 @@ def _page(robot: RobotModel, named: Mapping[str, Function]) -> dict[str, str]:
         others = ", ".join(f"{times} {other}" for other, times in count.functions)
         cells = (f"`{name}`", count.M, count.A, others, plain(f.about), plain(f.source))
         rows.append(f"| {' | '.join(map(str, cells))} |")
+    given = dict.fromkeys(x for f in named.values() for x in f.program.inputs if x in GROUPS)
     order = ", ".join(f"{plain(joint.name)} {joint.letter}" for joint in robot.joints)
     return {
         "robot": plain(robot.name),
@@ -229,4 +245,19 @@ def _page(robot: RobotModel, named: Mapping[str, Function]) -> dict[str, str]:
         "joints": "\n".join(
             f"| {k} | {plain(joint.name)} | {joint.kind} |" for k, joint in enumerate(robot.joints)
         ),
+        "constants": "".join(_constants(robot, group) for group in given),
     }
+
+
+def _constants(robot: RobotModel, group: str) -> str:
+    """A table of the constants that are an argument, with the robot's own values."""
+    about = f"The numbers of joints, from 1, end the names of entries of `{group}`."
+    if group == "inertia":
+        about += f" Of each body, about and in the canonical frame of its joint: {' '.join(PHI)}."
+    rows = [
+        f"| {k} | {name} | {float(value)!r} |"
+        for k, (name, value) in enumerate(robot.constants(group).items())
+    ]
+    return "\n".join(
+        ("", about, "", f"| entry of {group} | constant | value |", "|---:|---|---:|", *rows, "")
+    )

@@ -1,6 +1,6 @@
 """A test program for printed functions: random states, and reference values at these."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -8,7 +8,9 @@ import numpy as np
 
 from armlet.codegen.c import identifier, named
 from armlet.codegen.languages import DTYPES, printer_for
-from armlet.graph import OPERATIONS, Program
+from armlet.graph import OPERATIONS, Input, Program
+from armlet.robot import RobotModel
+from armlet.robot.robot import GROUPS
 
 STATES = 5
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
@@ -16,6 +18,8 @@ TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 LARGEST_ROUNDING = 64
 """How many units in the last place of the largest intermediate value rounding may add up to."""
 Array = np.ndarray[Any, Any]
+Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
+"""The results for the arguments of one state, by their names, computed in some other way."""
 
 TEST = """\
 /* @mark
@@ -68,10 +72,21 @@ static int check_{name}(void)
 """
 
 
-def test_words(programs: Mapping[str, Program], dtype: str) -> dict[str, str]:
-    """What the form of the test is filled with; programs are by the names of their functions."""
-    states = random_states(programs)
-    checks = [_check(name, program, states, dtype) for name, program in programs.items()]
+def test_words(
+    robot: RobotModel,
+    programs: Mapping[str, Program],
+    references: Mapping[str, Reference | None],
+    dtype: str,
+) -> dict[str, str]:
+    """What the form of the test is filled with; programs are by the names of their functions.
+
+    Reference values are those of the references; a program that has none is compared with its own
+    values.
+    """
+    states = random_states(robot, programs)
+    checks = [
+        _check(name, program, references[name], states, dtype) for name, program in programs.items()
+    ]
     return {
         "states": str(STATES),
         "tolerance": TOLERANCE[dtype],
@@ -81,23 +96,43 @@ def test_words(programs: Mapping[str, Program], dtype: str) -> dict[str, str]:
     }
 
 
-def random_states(programs: Mapping[str, Program]) -> dict[str, Array]:
-    """One row per state for every argument; short numbers, exact in either dtype."""
+def random_states(robot: RobotModel, programs: Mapping[str, Program]) -> dict[str, Array]:
+    """One row per state for every argument; numbers are exact in either dtype."""
     rng = np.random.default_rng(0)
     inputs = {name: x for program in programs.values() for name, x in program.inputs.items()}
-    return {name: rng.integers(-128, 129, (STATES, *x.shape)) / 64 for name, x in inputs.items()}
+    return {
+        name: _near(robot, x, rng)
+        if name in GROUPS
+        else rng.integers(-128, 129, (STATES, *x.shape)) / 64
+        for name, x in inputs.items()
+    }
+
+
+def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array:
+    """Constants near those of the robot, also where these are zero, so that inertias make sense."""
+    own = np.array([*robot.constants(argument.name).values()], float).reshape(argument.shape)
+    size = np.abs(own)
+    if argument.name == "inertia":
+        for part in (slice(0, 6), slice(6, 9)):
+            size[:, part] = size[:, part].max(axis=1, keepdims=True)
+    values = own + size * rng.integers(-2, 3, (STATES, *argument.shape)) / 64
+    return np.asarray(values.astype(np.float32), float)
 
 
 def _state(name: str) -> str:
     return f"state_{identifier(name)}"
 
 
-def _check(name: str, program: Program, states: Mapping[str, Array], dtype: str) -> str:
+def _check(
+    name: str,
+    program: Program,
+    reference: Reference | None,
+    states: Mapping[str, Array],
+    dtype: str,
+) -> str:
     """A function of the test that runs one of the project at every state."""
     _, results = named(program)
-    with np.errstate(all="ignore"):
-        found = program.function(np)(*(states[key] for key in program.inputs))
-    expected = dict(zip(results, [found] if program.single else found, strict=True))
+    expected = dict(zip(results, _expected(program, reference, states), strict=True))
     rounding = LARGEST_ROUNDING * float(np.finfo(dtype).eps) * _largest_value(program, states)
     least = rounding / float(TOLERANCE[dtype])
     sizes = {_state(key): x.size for key, x in program.inputs.items()}
@@ -112,6 +147,18 @@ def _check(name: str, program: Program, states: Mapping[str, Array], dtype: str)
             f'differs("{name}", {x.size}, {y}, {name}_{y}, {least!r})' for y, x in expected.items()
         ),
     )
+
+
+def _expected(
+    program: Program, reference: Reference | None, states: Mapping[str, Array]
+) -> list[Array]:
+    """The values of each result, one row per state."""
+    with np.errstate(all="ignore"):
+        if reference is None:
+            found = program.function(np)(*(states[key] for key in program.inputs))
+            return [found] if program.single else list(found)
+        rows = [reference({key: states[key][k] for key in program.inputs}) for k in range(STATES)]
+    return [np.array(values, dtype=float) for values in zip(*rows, strict=True)]
 
 
 def _largest_value(program: Program, states: Mapping[str, Array]) -> float:

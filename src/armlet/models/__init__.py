@@ -19,6 +19,7 @@ from armlet.models.mjcf import read_mjcf
 from armlet.models.rounding import warn_of_rounded_angles
 from armlet.models.symbolic import has_symbols, symbolic_arm
 from armlet.models.symbolic_toml import read_symbolic_toml
+from armlet.models.ties import lock_tied
 from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
@@ -35,6 +36,8 @@ def load(
     robot: str | Path,
     *,
     lock: Mapping[str, float] | None = None,
+    lock_mimic: bool = False,
+    tool: str | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
@@ -49,13 +52,14 @@ def load(
                 "not taken; write them in the file"
             )
         return arm
-    description = _read(robot, lock)
+    description = _read(robot)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
+    lock = lock_tied(description, lock, lock_mimic)
     found = assembled(description, lock, tolerance)
     warn_of_rounded_angles(found, description, lock)
-    return found
+    return found if tool is None else found.with_tool(tool)
 
 
 def _check_tolerance(tolerance: float) -> None:
@@ -87,7 +91,7 @@ def _as_float(value: Any) -> float:
         return nan
 
 
-def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
+def _read(robot: str | Path) -> Description:
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
             f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
@@ -99,10 +103,10 @@ def _read(robot: str | Path, lock: Mapping[str, float]) -> Description:
         case ".toml":
             return read_toml(path)
         case ".urdf":
-            return read_urdf(path, lock, EARTH)
+            return read_urdf(path, EARTH)
         case ".xml" | ".mjcf":
             is_urdf = read_xml(path).tag == "robot"
-            return read_urdf(path, lock, EARTH) if is_urdf else read_mjcf(path, lock)
+            return read_urdf(path, EARTH) if is_urdf else read_mjcf(path)
         case suffix:
             raise ModelError(
                 f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .xml or .toml"

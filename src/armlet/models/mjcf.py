@@ -16,7 +16,7 @@ from armlet.models.mjcf_refusals import (
     check_attributes,
     check_sections,
     check_tag,
-    refuse_constraints,
+    constraints,
     refuse_nonzero,
 )
 from armlet.models.mjcf_settings import (
@@ -44,14 +44,14 @@ SHOWN = range(3)
 
 
 @np.errstate(all="ignore")  # the description is checked for numbers that are not finite
-def read_mjcf(path: Path, lock: Mapping[str, float]) -> Description:
+def read_mjcf(path: Path) -> Description:
     """The description in an MJCF file; the world is its base."""
     root = read_xml(path)
     if root.tag != "mujoco":
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <mujoco>")
     check_sections(root)
     compiler, defaults = read_compiler(root), Defaults(root)
-    refuse_constraints(root, defaults, lock)
+    ties = constraints(root, defaults)
     world = _world(root)
     bodies = list(_bodies(world))
     joints = [joint for body in bodies for joint in _inside(body, "joint")]
@@ -74,6 +74,7 @@ def read_mjcf(path: Path, lock: Mapping[str, float]) -> Description:
         tool=tree.tips[0] if len(tree.tips) == 1 else None,
         source=shown(path.name),
         where=shown(path.name),
+        ties=tuple(ties),
     )
 
 
@@ -204,6 +205,7 @@ def _joint(joint: Element, at: Pose, motor: "Motor", compiler: Compiler) -> Conn
             coulomb=joint.number("frictionloss", 0.0),
         ),
         where=joint.where,
+        at_start=ref,
     )
 
 

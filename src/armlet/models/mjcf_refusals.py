@@ -1,6 +1,5 @@
 """MJCF features that armlet does not model and refuses."""
 
-from collections.abc import Mapping
 from difflib import get_close_matches
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from armlet.errors import ModelError, quoted
 from armlet.models.mjcf_settings import ORIENTATIONS, Defaults, called, flag, section
 from armlet.models.xml import Element
+from armlet.robot import Tie
 
 SAVE_IT = "save the model as one plain file with MuJoCo, mujoco.mj_saveLastXML"
 READ = ("body", "frame", "inertial", "joint", "geom", "site", "camera", "light")
@@ -68,23 +68,23 @@ def _refuse_includes(element: Element) -> None:
         _refuse_includes(child)
 
 
-def refuse_constraints(root: Element, defaults: Defaults, lock: Mapping[str, float]) -> None:
-    """Refuse constraints between joints or bodies, except for locked joints."""
+def constraints(root: Element, defaults: Defaults) -> list[Tie]:
+    """The ties between joints; other constraints are refused."""
+    ties = []
     for element in section(root, "equality").children:
         constraint = defaults.fill(element, "equality")
         if not flag(constraint, "active", "true"):
             continue
         subject = f"{called(constraint)} in <equality>"
         joints = [constraint.get(key) for key in ("joint1", "joint2") if constraint.get(key)]
-        if joints and set(joints) <= set(lock):
-            continue
         if joints:
-            names = [quoted(joint) for joint in joints]
-            values = ", ".join(f"{name}: 0.0" for name in names)
-            raise ModelError(
-                f"{subject} ties joint {' to '.join(names)}, which armlet does not model: lock "
-                f"what it ties while loading, lock={{{values}}}"
-            )
+            joint, leader = (*joints, "")[:2]
+            coefficients = constraint.numbers("polycoef", None, (0.0, 1.0))
+            names = " to ".join(map(quoted, joints))
+            said = f"{subject.removeprefix(f'{constraint.where}: ')} ties joint {names}"
+            fixed = coefficients if leader else coefficients[:1]
+            ties.append(Tie(joint, leader, tuple(fixed), said, constraint.where, mutual=True))
+            continue
         raise ModelError(
             f'{subject} closes a loop: expected a tree; remove it or set active="false"'
         )
@@ -94,6 +94,7 @@ def refuse_constraints(root: Element, defaults: Defaults, lock: Mapping[str, flo
             refuse_nonzero(tendon, key, "a force along it")
     for flex in section(root, "deformable").all("flex"):
         raise ModelError(f"{called(flex)} is not read: expected rigid bodies")
+    return ties
 
 
 def refuse_nonzero(element: Element, key: str, meaning: str, first: int = 0) -> None:

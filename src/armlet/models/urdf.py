@@ -21,6 +21,7 @@ from armlet.robot import (
     Link,
     Pose,
     RobotModel,
+    Tie,
     described,
     pose,
 )
@@ -43,7 +44,7 @@ UNLIMITED = 1e308
 """Written where a joint has no limit, since URDF requires a number."""
 
 
-def read_urdf(path: Path, lock: Mapping[str, float], gravity: Sequence[float]) -> Description:
+def read_urdf(path: Path, gravity: Sequence[float]) -> Description:
     """The description in a URDF file."""
     root = read_xml(path)
     if root.tag != "robot":
@@ -52,7 +53,7 @@ def read_urdf(path: Path, lock: Mapping[str, float], gravity: Sequence[float]) -
     links = tuple(_link(element) for element in root.all("link"))
     if not links:
         raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
-    joints = tuple(_joint(element, drives, lock) for element in root.all("joint"))
+    joints = tuple(_joint(element, drives) for element in root.all("joint"))
     return Description(
         name=root.get("name", shown(path.stem)),
         links=links,
@@ -60,6 +61,7 @@ def read_urdf(path: Path, lock: Mapping[str, float], gravity: Sequence[float]) -
         gravity=np.array(gravity, dtype=float),
         source=shown(path.name),
         where=shown(path.name),
+        ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
     )
 
 
@@ -117,7 +119,7 @@ def _meshes(element: Element) -> list[Mesh]:
     return meshes
 
 
-def _joint(element: Element, drives: Mapping[str, Drive], lock: Mapping[str, float]) -> Connection:
+def _joint(element: Element, drives: Mapping[str, Drive]) -> Connection:
     _refuse_repeats(element)
     name = element.word("name")
     kind = element.word("type", "revolute, continuous, prismatic or fixed")
@@ -126,12 +128,6 @@ def _joint(element: Element, drives: Mapping[str, Drive], lock: Mapping[str, flo
         raise ModelError(
             f"{element.where}: {subject} is {kind}, with {UNSUPPORTED[kind]}: expected revolute, "
             "continuous, prismatic or fixed"
-        )
-    mimic = element.first("mimic")
-    if mimic is not None and name not in lock:
-        raise ModelError(
-            f"{mimic.where}: {subject} mimics joint {quoted(mimic.get('joint'))}, which armlet "
-            f"does not model: lock it while loading, lock={{{quoted(name)}: 0.0}}"
         )
     axis = element.first("axis")
     return Connection(
@@ -145,6 +141,17 @@ def _joint(element: Element, drives: Mapping[str, Drive], lock: Mapping[str, flo
         drive=_drive(element, drives.get(name, Drive())),
         where=element.where,
     )
+
+
+def _mimic(element: Element) -> list[Tie]:
+    """The tie of a joint to the one that it mimics, if it does and can move."""
+    mimic = element.first("mimic")
+    if mimic is None or element.get("type") == "fixed":
+        return []
+    name, leader = element.word("name"), mimic.get("joint")
+    coefficients = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
+    said = f"joint {quoted(name)} mimics joint {quoted(leader)}"
+    return [Tie(name, leader, coefficients, said, mimic.where)]
 
 
 def _limits(element: Element, kind: str, subject: str) -> Limits:

@@ -1,7 +1,7 @@
 """The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
-from armlet.robot.description import Connection, Description, Link, assembled, described
+from armlet.robot.description import Connection, Description, Link, Tie, assembled, described
 from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
 from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
 from armlet.robot.parts import BASE, PHI, DHRow, Drive, Frame, Joint, Limits, with_base
@@ -29,6 +29,7 @@ __all__ = [
     "Pose",
     "RobotModel",
     "Screw",
+    "Tie",
     "Twist",
     "assembled",
     "axial_turn",

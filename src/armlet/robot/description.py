@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,6 +61,26 @@ class Connection:
     limits: Limits = field(default_factory=Limits)
     drive: Drive = field(default_factory=Drive)
     where: str = ""
+    at_start: float = 0.0
+    """The value of q in the pose that the file draws."""
+
+
+class Tie(NamedTuple):
+    """A joint that a leader moves: its q is a polynomial of the leader's, both from the start."""
+
+    joint: str
+    leader: str
+    coefficients: tuple[float, ...]
+    said: str
+    """What the file says, for messages."""
+    where: str
+    mutual: bool = False
+    """Whether the joint holds the leader too."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints to lock so that the tie has no effect."""
+        return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
 
 
 @dataclass(frozen=True)
@@ -73,6 +94,7 @@ class Description:
     tool: str | None = None
     source: str = ""
     where: str = ""
+    ties: tuple[Tie, ...] = ()
 
 
 def assembled(

@@ -28,6 +28,9 @@ from armlet.scalar import (
 
 Made = TypeVar("Made")
 
+GROUPS = ("geometry", "inertia", "gravity", "drive")
+"""The groups of constants."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotModel(Tree):
@@ -199,8 +202,7 @@ class RobotModel(Tree):
     @property
     def symbolic(self) -> dict[str, Symbol]:
         """The constants that are symbols, by the names that `constants` gives them."""
-        groups = ("geometry", "inertia", "gravity", "drive")
-        named = (pair for group in groups for pair in self.constants(group).items())
+        named = (pair for group in GROUPS for pair in self.constants(group).items())
         return {name: x for name, x in named if type(x) is Symbol}
 
     @property

@@ -1,0 +1,290 @@
+"""The options of commands that say which robot, how wide output is, and what shells complete."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from test_c import needs
+from test_cli import COMMANDS, run
+from test_formats import MIMIC
+from typer.testing import CliRunner
+
+import armlet
+from armlet.cli import app
+from armlet.cli.arm import OPTIONS
+
+HAND = MIMIC.replace(
+    "</robot>",
+    """<link name="pad"/>
+  <joint name="curl" type="revolute">
+    <parent link="right"/><child link="pad"/><axis xyz="1 0 0"/><limit lower="0" upper="1"/>
+    <mimic joint="follow" multiplier="-2" offset="0.5"/>
+  </joint>
+</robot>""",
+)
+WITH_ROBOT = [name for name in COMMANDS if name != "robots"]
+
+
+@pytest.fixture
+def hand(tmp_path):
+    path = tmp_path / "hand.urdf"
+    path.write_text(HAND)
+    return path
+
+
+def shown(*args):
+    told = run(*args)
+    assert told.returncode == 0, told.stderr
+    return json.loads(told.stdout)
+
+
+# ------------------------------------------------------------------ joints that mimic others
+
+
+def test_all_mimic_joints_are_named_with_what_would_load_the_file(hand):
+    with pytest.raises(armlet.ModelError) as refused:
+        armlet.load(hand)
+    said = str(refused.value)
+    assert "joint 'follow' mimics joint 'open'; joint 'curl' mimics joint 'follow'" in said
+    lock = eval(re.search(r"lock=(\{.*?\})", said)[1])
+    assert armlet.load(hand, lock=lock).joint_names == ("open",)
+    flags = re.search(r"command line (.*), or", said)[1].split()
+    data = shown("info", hand, "--json", *flags)
+    assert [row["joint"] for row in data["table"]] == ["open"]
+
+
+def test_mimic_joints_are_locked_where_they_follow(hand):
+    arm = armlet.load(hand, lock={"open": 0.1}, lock_mimic=True)
+    assert arm.n == 0
+    assert armlet.load(hand, lock={"open": 0.1, "follow": 0.1, "curl": 0.3}) == arm
+    assert armlet.load(hand, lock_mimic=True) == armlet.load(hand, lock={"follow": 0, "curl": 0.5})
+
+
+def test_tied_joints_of_mjcf_are_locked_where_they_follow(tmp_path):
+    body = '<body name="{0}"><joint name="{0}" {1}/><geom size="1" mass="1"/></body>'
+    path = tmp_path / "tied.xml"
+    path.write_text(
+        f"""<mujoco><compiler angle="radian"/><worldbody>
+        {body.format("a", 'ref="0.2"')}{body.format("b", 'ref="0.1"')}{body.format("c", "")}
+        </worldbody><equality><joint joint1="a" joint2="b" polycoef="0.3 2 1"/></equality></mujoco>
+        """
+    )
+    arm = armlet.load(path, lock={"b": 0.5}, lock_mimic=True)
+    assert arm.joint_names == ("c",)
+    a = 0.2 + 0.3 + 2 * 0.4 + 0.4**2
+    assert arm == armlet.load(path, lock={"a": a, "b": 0.5})
+
+
+# ------------------------------------------------------------------ options of a robot
+
+
+@pytest.mark.parametrize("command", WITH_ROBOT)
+def test_every_command_with_a_robot_takes_the_options_of_load(command):
+    text = run(command, "--help").stdout
+    assert all(f"--{name}" in text for name in OPTIONS)
+
+
+@pytest.mark.parametrize("command", ["info", "count", "compare", "generate", "demo"])
+def test_every_command_with_kinematics_takes_a_frame(command):
+    assert "--frame" in run(command, "--help").stdout
+
+
+def test_joints_are_locked_and_gravity_and_tool_are_set(hand):
+    data = shown("info", hand, "--json", "--lock", "mimic", "--tool", "left",
+                 "--gravity", "0", "0", "-1.62")  # fmt: skip
+    assert data["joints"] == "P"
+    assert data["tool"] == "left"
+    assert data["gravity"] == [0, 0, -1.62]
+    arm = armlet.load(hand, lock_mimic=True, tool="left")
+    assert arm.tool == "left"
+
+
+def test_the_tolerance_makes_rounded_angles_exact(tmp_path):
+    path = tmp_path / "rounded.toml"
+    armlet.load("puma560").to_toml(path)
+    turned = re.sub(r"1\.57079632679\d+", "1.5708", path.read_text())
+    assert turned != path.read_text()
+    path.write_text(turned)
+    command = ("count", path, "--quantity", "gravity_torque", "--json")
+    rounded, exact = (shown(*command, "--tolerance", x)[0]["all"] for x in ("1e-14", "1e-4"))
+    assert exact["M"] < rounded["M"]
+
+
+def test_a_frame_is_counted_and_shown():
+    command = ("count", "panda", "--quantity", "jacobian", "--json")
+    whole, part = (shown(*command, *x)[-1]["minimal"]["M"] for x in ((), ("--frame", "link3")))
+    assert part < whole / 2
+    found = shown("info", "panda", "--frame", "flange", "--json")["poses"]["flange"]
+    assert found["link"] == "link7"
+    assert found["xyz"] == [0, 0, pytest.approx(0.107)]
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (("info", "panda", "--lock", "joint3"), "error: --lock 'joint3' is not understood"),
+        (("info", "panda", "--lock", "joint3=x"), "error: --lock 'joint3=x' is not understood"),
+        (("info", "panda", "--tool", "hand3"), "error: robot 'panda' has no frame 'hand3'"),
+        (("count", "--general", "RR", "--tool", "link1"), "error: --tool is for a robot"),
+        (("count", "panda", "--frame", "hand3"), "error: robot 'panda' has no frame 'hand3'"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_one_clear_line(args, line):
+    told = run(*args)
+    assert told.returncode == 1
+    assert told.stderr.startswith(line)
+    assert len(told.stderr.strip().splitlines()) == 1
+
+
+# ------------------------------------------------------------------ output
+
+
+TABLES = [
+    "count planar2r --quantity inverse_dynamics",
+    "compare planar2r --quantity gravity_torque",
+    "info puma560 --frame flange",
+    "robots",
+    "minimal puma560",
+    "demo planar2r",
+]
+
+
+def numbers(text):
+    """The numbers in a text, in their order of size; measured times and lines of words aside."""
+    return sorted(re.findall(r"(?<![\w.-])-?\d+\.?\d*(?:e[-+]?\d+)?[MA]?(?![\w.])", text))
+
+
+@pytest.mark.parametrize("columns", ["20", "40", "60", "80"])
+@pytest.mark.parametrize("command", TABLES)
+def test_no_number_is_shortened_at_any_width(command, columns):
+    wide, narrow = (run(*command.split(), env={"COLUMNS": x}) for x in ("", columns))
+    assert narrow.returncode == 0, narrow.stderr
+    assert "…" not in re.sub(r"\d … -?\d", "", narrow.stdout)
+    if not command.startswith("compare"):  # its times differ from run to run
+        assert numbers(narrow.stdout) == numbers(wide.stdout)
+
+
+def test_a_pipe_gets_each_row_on_one_line():
+    rows = run("count", "puma560", "--quantity", "inertia_matrix", env={"COLUMNS": ""}).stdout
+    assert re.search(r"^frames .* origins moved back along the axes of joint3 *$", rows, re.M)
+
+
+@pytest.mark.parametrize("command", [*TABLES, "count --published --quantity coriolis_matrix"])
+def test_json_is_all_that_is_on_standard_output(command):
+    assert isinstance(shown(*command.split(), "--json"), list | dict)
+
+
+def test_python_m_armlet_is_the_command():
+    told = run("info", "panda", "--json", command=(sys.executable, "-m", "armlet"))
+    assert told.returncode == 0
+    assert json.loads(told.stdout)["name"] == "panda"
+
+
+# ------------------------------------------------------------------ generated code
+
+
+def passes_its_test(folder):
+    """Whether the C of a folder builds and passes its own test."""
+    files = map(str, folder.glob("*.c"))
+    subprocess.run(["gcc", *files, "-lm", "-o", folder / "it"], check=True, cwd=folder)
+    return subprocess.run([folder / "it"], stdout=subprocess.DEVNULL).returncode == 0
+
+
+@needs("gcc")
+def test_several_frames_are_several_functions(tmp_path):
+    made = shown("generate", "panda", "-f", "jacobian", "-f", "bias", "--frame", "link4",
+                 "--frame", "flange", "-o", tmp_path, "--json")  # fmt: skip
+    names = [f["name"] for f in made["functions"]]
+    assert names == ["jacobian_link4", "jacobian_flange", "bias"]
+    assert "panda_jacobian_link4(" in (tmp_path / "panda_dynamics.h").read_text()
+    assert passes_its_test(tmp_path)
+
+
+@needs("gcc")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_inertias_may_be_arguments_of_generated_code(tmp_path, dtype):
+    made = shown("generate", "planar3r", "-f", "inverse_dynamics", "-f", "gravity_torque",
+                 "-f", "jacobian", "--argument", "inertia", "--argument", "gravity",
+                 "--dtype", dtype, "-o", tmp_path, "--json")  # fmt: skip
+    inverse, _, kinematics = (list(f["arguments"]) for f in made["functions"])
+    assert inverse == ["q", "qd", "qdd", "inertia", "gravity"]
+    assert kinematics == ["q"]
+    page = (tmp_path / "README.md").read_text()
+    assert f"| 19 | m2 | {armlet.load('planar3r').m[1]!r} |" in page
+    assert passes_its_test(tmp_path)
+
+
+@needs("gcc")
+@pytest.mark.parametrize("name", ["inverse_dynamics", "jacobian", "coriolis_matrix"])
+def test_the_self_test_fails_if_the_program_is_not_the_quantity(tmp_path, monkeypatch, name):
+    rows = [(0.1, 0, 0, 0), (0.2, 1, 0, 0), (0.3, 1, 0, 0)]
+    rod = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
+    other = armlet.Robot.from_dh(rows, convention="modified", inertia=[rod] * 3)
+
+    def wrong(arm, *args, **options):
+        return armlet.cheapest(other.with_tool("link3"), *args, **options)
+
+    command = ["generate", "planar3r", "-f", name, "-o"]
+    CliRunner().invoke(app, [*command, str(tmp_path / "right")])
+    assert passes_its_test(tmp_path / "right")
+    monkeypatch.setattr(sys.modules["armlet.cli.generate"], "cheapest", wrong)
+    CliRunner().invoke(app, [*command, str(tmp_path / "wrong")])
+    assert not passes_its_test(tmp_path / "wrong")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ("-f bias --frame link1", "error: --frame is for kinematics"),
+        ("-f jacobian --argument inertia", "error: --argument inertia: none of the functions"),
+        ("-f bias --argument mass", "error: no group of constants is called 'mass'"),
+        ("-f jacobian --frame flange --frame flange", "error: two functions would be called"),
+    ],
+)
+def test_options_that_no_function_takes_are_refused(tmp_path, options, line):
+    told = run("generate", "planar2r", *options.split(), "-o", tmp_path)
+    assert told.returncode == 1
+    assert told.stderr.startswith(line)
+
+
+# ------------------------------------------------------------------ shells
+
+
+def completed(line):
+    words = line.split(" ")
+    environment = {
+        "_ARMLET_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    return run(env=environment).stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("armlet inf", ["info"]),
+        ("armlet info pu", ["puma560"]),
+        ("armlet count panda --quantity inv", ["inverse_dynamics"]),
+        ("armlet generate panda -f gravity_t", ["gravity_torque"]),
+        ("armlet generate panda -f inverse_dynamics:luh", ["inverse_dynamics:luh_walker_paul"]),
+        ("armlet compare panda --frame fl", ["flange"]),
+        ("armlet info panda --lock joint7", ["joint7="]),
+        ("armlet minimal panda --of gr", ["gravity"]),
+    ],
+)
+def test_the_shell_completes_names(line, expected):
+    assert completed(line) == expected
+
+
+def test_the_shell_completes_files(tmp_path, monkeypatch):
+    (tmp_path / "mine.urdf").touch()
+    (tmp_path / "mine.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    assert completed("armlet info mi") == ["mine.urdf"]
+
+
+def test_completion_can_be_installed():
+    assert "_ARMLET_COMPLETE" in run("--show-completion", env={"SHELL": "/bin/bash"}).stdout
