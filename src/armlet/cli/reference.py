@@ -37,7 +37,7 @@ def reference(robot: RobotModel, quantity: str, frame: str | None = None) -> Ref
 
 
 def references(robot: RobotModel, quantities: Sequence[str], frames: Sequence[str]) -> Reference:
-    """The same for several quantities, one after the other, in each of the frames that they take."""
+    """The same for several quantities in order, each in all frames if it takes a frame."""
     every = [
         reference(robot, quantity, frame)
         for quantity in quantities
