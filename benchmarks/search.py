@@ -8,6 +8,8 @@ sets the estimate of cycles, which decides between formulations, beside the time
 
 import os
 import sys
+from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from time import process_time
 
@@ -25,7 +27,6 @@ from armlet.tracing import request
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics")
 ORDERS = search.EFFORT.orders
 OTHERS = {
-    "contenders": (1, 2, 3, 6),
     "slack": (1.0, 1.05, 2.0),
     "trials": (0, 3, 6),
     "shortest_unit": (0.1, 0.5),
@@ -49,6 +50,9 @@ def main():
             effort = replace(search.EFFORT, **{name: value})
             label = f"{len(value)} of {len(ORDERS)}" if name == "orders" else str(value)
             show(f"{name} = {label}", requests, effort)
+    print("\nfewest operations in canonical frames, number of arms (* contends)\n")
+    for quantity in armlet.QUANTITIES:
+        print(f"{quantity:24}", *winners(quantity, arms), sep="  ")
     print("\nforward dynamics of one state, estimated cycles and measured nanoseconds\n")
     for arm in arms:
         print(f"{arm.name:10}", *estimates(arm), sep="  ")
@@ -59,6 +63,22 @@ def show(label, requests, effort):
     start = process_time()
     total = sum(search.searched(r, M_PLUS_A, effort).program.count().total for r in requests)
     print(f"{label:31} {total:10} {process_time() - start:8.1f}", flush=True)
+
+
+def winners(quantity, arms):
+    """How often each formulation has the fewest operations, alone or with others."""
+    won = Counter()
+    for arm in arms:
+        with suppress(armlet.ModelError):
+            asked = request(arm, quantity, {"inertia": "symbolic"}, True, {})
+            totals = {
+                name: asked.program(name).count().total
+                for name, entry in armlet.formulations(quantity).items()
+                if asked.takes(entry)
+            }
+            won.update(name for name, total in totals.items() if total == min(totals.values()))
+    for name, times in won.most_common():
+        yield f"{name}{'*' * armlet.formulations(quantity)[name].contends} {times}"
 
 
 def estimates(arm):

@@ -267,7 +267,7 @@ def completed(line):
     [
         ("armlet inf", ["info"]),
         ("armlet info pu", ["puma560"]),
-        ("armlet count panda --quantity inv", ["inverse_dynamics"]),
+        ("armlet count panda --quantity inverse_d", ["inverse_dynamics"]),
         ("armlet generate panda -f gravity_t", ["gravity_torque"]),
         ("armlet generate panda -f inverse_dynamics:luh", ["inverse_dynamics:luh_walker_paul"]),
         ("armlet compare panda --frame fl", ["flange"]),

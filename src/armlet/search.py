@@ -41,9 +41,6 @@ RATE = 2.5
 class Effort:
     """How far a search goes. `benchmarks/search.py` prints what each of these numbers costs."""
 
-    contenders: int = 4
-    """How many formulations are tried in other frames and units: those with the fewest operations
-    in canonical frames."""
     slack: float = 1.25
     """By what factor a formulation with fewer operations may take more cycles, as estimated, than
     the fastest one."""
@@ -57,8 +54,8 @@ class Effort:
     )
     """The orders of the passes of simplification that are tried."""
     short: int = 300
-    """Operations up to which every formulation that is tried is simplified, and in every order; of
-    longer programs the cheapest is, in the first order."""
+    """Operations up to which every formulation is rearranged and simplified, and in every order; of
+    longer programs the first is rearranged, and the cheapest simplified in the first order."""
     long: int = 10_000
     """Operations above which a program is neither rearranged nor simplified."""
     seconds: float = 30.0
@@ -153,21 +150,26 @@ def searched(
 ) -> SearchResult:
     """The cheapest program for a request.
 
-    The formulations that contend are ranked by their counts in canonical frames. Each of the first
-    is traced with origins moved back along their axes and in other units of length, as far as that
-    gains; the cheapest of these programs is simplified, and each of them if they are short.
+    The formulations that contend are ranked by their counts in canonical frames. The first is
+    traced with origins moved back along their axes and in other units of length, as far as that
+    gains, the others in the same arrangement; the cheapest of these programs is simplified. Short
+    programs are all rearranged and simplified.
     """
     effort = effort or EFFORT
     deadline = thread_time() + effort.seconds
     contenders = ranked(request, weight, effort, deadline)
     quick = contenders[0].length <= QUICK
     with status(f"searching for the cheapest {request.name}", quick):
-        for contender in contenders:
-            contender.rearrange()
-        best = min(contenders, key=lambda contender: contender.cost(contender.program))
-        finalists = contenders if best.length <= effort.short else [best]
-        found = [contender.simplified() for contender in finalists]
-        return min(found, key=lambda result: best.cost(result.program))
+        first, *others = contenders
+        first.rearrange()
+        if first.length <= effort.short:
+            for other in others:
+                other.rearrange()
+            found = [contender.simplified() for contender in contenders]
+            return min(found, key=lambda result: first.cost(result.program))
+        for other in others:
+            other.adopt(first.arrangement)
+        return min(contenders, key=lambda x: x.cost(x.program)).simplified()
 
 
 def ranked(
@@ -181,7 +183,7 @@ def ranked(
     table = FORMULATIONS[request.name]
     own = [name for name, entry in table.items() if entry.is_built_in]
     taking = [name for name in own if request.takes(table[name])] or own[:1]
-    names = [name for name in taking if table[name].is_contender] or taking[:1]
+    names = [name for name in taking if table[name].contends] or taking[:1]
     found: list[Contender] = []
     for name in names:
         if found and thread_time() >= deadline:
@@ -189,7 +191,7 @@ def ranked(
         found.append(Contender(request, weight, effort, deadline, name))
     enough = effort.slack * min(cycles(contender.program) for contender in found)
     fast = [contender for contender in found if cycles(contender.program) <= enough]
-    return sorted(fast, key=lambda x: x.cost(x.program))[: effort.contenders]
+    return sorted(fast, key=lambda x: x.cost(x.program))
 
 
 class Contender:
@@ -234,6 +236,11 @@ class Contender:
             self._try("frames", self.arrangement._replace(back=(*self.arrangement.back, i)))
         for unit in takewhile(self.goes_on, possible_units(self.request, self.effort)):
             self._try("units", self.arrangement._replace(unit=unit))
+
+    def adopt(self, arrangement: Arrangement) -> None:
+        """Take the frames and units that another formulation gained by."""
+        if self.request.lumps(FORMULATIONS[self.request.name][self.name]) and not self.ends():
+            self._try("frames and units", arrangement)
 
     def _try(self, step: str, arrangement: Arrangement) -> None:
         program = self.request.program(self.name, arrangement)

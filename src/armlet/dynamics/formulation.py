@@ -40,21 +40,15 @@ class Formulation:
     given: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """The same function given an intermediate result, keyed by its name: some published counts
     start from there. For the rigid bodies alone, without rotors."""
-    contends: bool | None = None
-    """Whether the search for the cheapest program may take it: by default if it takes lumped
-    inertias. One that divides by masses or takes roots of inertias fails where these are zero,
-    one that grows with n^4 takes long to trace, and one that loses digits is no choice."""
+    contends: bool = False
+    """Whether the search for the cheapest program may take it: those with the fewest operations on
+    some arm, that hold for all numbers a robot may have. `benchmarks/search.py` prints who wins."""
     rank: int = UNRANKED
     """Its place in the table of its quantity, which decides between equal counts."""
 
     @property
-    def is_contender(self) -> bool:
-        """Whether the search for the cheapest program may take it."""
-        return self.is_built_in and (self.minimal if self.contends is None else self.contends)
-
-    @property
     def is_built_in(self) -> bool:
-        """Whether it comes with armlet; the search for the cheapest program leaves others out."""
+        """Whether it comes with armlet: the search for the cheapest program takes no other."""
         return self.function.__module__.partition(".")[0] == "armlet"
 
     def check(self, robot: RobotModel) -> None:

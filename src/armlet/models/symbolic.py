@@ -10,6 +10,8 @@ from math import isfinite
 from numbers import Real
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from armlet.algebra import vector
 from armlet.errors import ModelError, quoted
 from armlet.models.dh import check_angles
@@ -39,8 +41,8 @@ def has_symbols(values: Any) -> bool:
     """Whether an entry of nested sequences is a name."""
     if isinstance(values, str):
         return NAME.fullmatch(values) is not None and values.lower() not in NUMBERS
-    nested = isinstance(values, Sequence) or hasattr(values, "tolist")
-    return nested and any(has_symbols(x) for x in getattr(values, "tolist", lambda: values)())
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    return isinstance(plain, Sequence) and any(map(has_symbols, plain))
 
 
 def symbolic_arm(

@@ -12,6 +12,7 @@ from armlet.scalar import Scalar, Vector
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
     growth="n",
     name="newton_euler",
+    contends=True,
     rank=1,
     walks_twists=True,
 )
@@ -25,6 +26,7 @@ def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
     growth="n",
     name="newton_euler",
+    contends=True,
     rank=1,
     walks_twists=True,
 )

@@ -10,6 +10,7 @@ from armlet.scalar import Matrix, Vector
     "coriolis_matrix",
     source="half of V of Balafoutis and Patel 1991, Algorithm 7.1, on trees",
     growth="n^2",
+    contends=True,
     rank=1,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:

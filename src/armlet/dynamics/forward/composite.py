@@ -19,6 +19,7 @@ def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scala
     source="Balafoutis and Patel 1991, section 6.2",
     growth="n^3",
     given={"bias": from_inertia_matrix},
+    contends=True,
     rank=1,
     walks_twists=True,
 )

@@ -16,6 +16,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     source="Featherstone 1983, articulated bodies",
     growth="n",
     given={"bias": from_factors},
+    contends=True,
     rank=2,
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:

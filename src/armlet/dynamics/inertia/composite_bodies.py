@@ -13,6 +13,7 @@ from armlet.scalar import Matrix, Vector
     "inertia_matrix",
     source="Walker and Orin 1982, third method",
     growth="n^2",
+    contends=True,
     rank=1,
     walks_twists=True,
 )

@@ -32,6 +32,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     "inertia_matrix",
     source="Lin and Fang 1999, Table VII with Formulation 1, (7)-(11) and (29)-(31), on trees",
     growth="n^2",
+    contends=True,
     rank=2,
 )
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:

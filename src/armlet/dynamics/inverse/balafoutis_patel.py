@@ -56,6 +56,7 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46)",
     growth="n",
+    contends=True,
     rank=2,
 )
 def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:

@@ -13,7 +13,6 @@ from armlet.scalar import Matrix, Scalar, Vector
     source="Uicker 1965, Kahn 1969; Balafoutis and Patel 1991, (5.2.7)",
     growth="n^4",
     topology="serial",
-    contends=False,
 )
 def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), in closed form with 4x4 matrices.

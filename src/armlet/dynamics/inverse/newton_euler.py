@@ -19,6 +19,7 @@ from armlet.scalar import Scalar, Vector
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees",
     growth="n",
+    contends=True,
     rank=1,
     walks_twists=True,
 )

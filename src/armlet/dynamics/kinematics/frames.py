@@ -14,6 +14,7 @@ from armlet.scalar import Matrix, Vector
     growth="n",
     name="two_axes",
     walks_twists=True,
+    contends=True,
 )
 def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base: a homogeneous matrix, four by four.
@@ -40,6 +41,7 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
     growth="n",
     name="rows",
     walks_twists=True,
+    contends=True,
 )
 def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The same, with the rows of the rotation carried over from the base outwards.

@@ -175,6 +175,7 @@ def by_entries(robot: RobotModel, state: State) -> Triple:
     source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
     given={"inverse dynamics": with_torques(by_recursion)},
+    contends=True,
     rank=1,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
@@ -196,6 +197,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",
     given={"inverse dynamics": with_torques(by_entries)},
+    contends=True,
     rank=2,
 )
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
