@@ -372,11 +372,12 @@ def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
 
 
 def compact(old: Program) -> Program:
-    """The same program in a graph of its own, which has nothing else: nodes count from zero."""
+    """The same program in a graph of its own: nodes count from zero, numbers are Python's."""
     graph = Graph()
     value: dict[int, Any] = {}
     for i, op, args in old.nodes:
-        value[i] = graph.node(op, tuple(renewed(value, a) for a in args))
+        plain = (a.item() if isinstance(a, np.generic) else a for a in args)
+        value[i] = graph.node(op, tuple(renewed(value, a) for a in plain))
     return rebuilt(old, value)
 
 
