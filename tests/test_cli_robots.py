@@ -156,7 +156,7 @@ def numbers(text):
     return sorted(re.findall(r"(?<![\w.-])-?\d+\.?\d*(?:e[-+]?\d+)?[MA]?(?![\w.])", text))
 
 
-@pytest.mark.parametrize("columns", ["20", "40", "60", "80"])
+@pytest.mark.parametrize("columns", ["20", "80"])
 @pytest.mark.parametrize("command", TABLES)
 def test_no_number_is_shortened_at_any_width(command, columns):
     wide, narrow = (run(*command.split(), env={"COLUMNS": x}) for x in ("", columns))

@@ -16,7 +16,7 @@ from armlet.cli import app
 from armlet.dynamics.regressor import regressor
 from armlet.minimal import closed_form, lumped, rank
 
-ROBOTS = int(os.environ.get("ARMLET_MINIMAL_ROBOTS", "200"))
+ROBOTS = int(os.environ.get("ARMLET_MINIMAL_ROBOTS", "100"))
 SIZES = {
     "puma560": (36, 40, 10), "stanford": (33, 37, 9), "ur3e": (36, 40, 10), "ur5e": (36, 40, 10),
     "ur10e": (36, 40, 10), "tx40": (36, 40, 10), "rx90": (36, 40, 10), "z1": (36, 40, 10),

@@ -1,5 +1,6 @@
-"""The same robots in Pinocchio and MuJoCo."""
+"""The same robots in Pinocchio and MuJoCo; with ARMLET_LONG=1 on 300 random trees, else on 100."""
 
+import os
 from functools import partial
 
 import numpy as np
@@ -10,13 +11,20 @@ from robots import deviation, random_robot, states, value
 import armlet
 from armlet.dynamics import definition
 
-TREES = 300
+TREES = 300 if os.environ.get("ARMLET_LONG") else 100
 CHUNK = 10
 REFUSED_BY_MUJOCO = {"puma560", "stanford"}
 """Published tensors that break the triangle inequality or, but for rounding, meet its bound."""
 
 
-def check(robot, urdf, frame, peers):
+MOTIONS = {
+    "inverse_inertia_matrix", "centre_of_mass", "centre_of_mass_jacobian", "momentum",
+    "frame_velocity", "frame_acceleration", "frame_acceleration_bias", "jacobian_rate",
+}  # fmt: skip
+"""Quantities that are compared on one random tree of each chunk."""
+
+
+def check(robot, urdf, frame, peers, without=frozenset()):
     """Every quantity that a peer has, and all of them by definition."""
     q, qd, qdd = states(robot, count=2)
     frames = [frame] * len(q)
@@ -40,6 +48,8 @@ def check(robot, urdf, frame, peers):
     }
     engines = [peer(urdf, robot.joint_names, robot.gravity) for peer in peers]
     for quantity, given in arguments.items():
+        if quantity in without:
+            continue
         by_frame = "frame" in armlet.QUANTITIES[quantity].options
         state = given[:-1] if by_frame else given
         found = value(robot, quantity, *state, frame=by_frame and frame)
@@ -59,7 +69,8 @@ def check(robot, urdf, frame, peers):
 def test_random_trees_agree(tmp_path, chunk):
     for seed in range(1000 + chunk * CHUNK, 1000 + (chunk + 1) * CHUNK):
         robot, path = random_robot(tmp_path, seed, 2 + seed % 29)
-        check(robot, path.read_text(), "tool", (Pinocchio, Mujoco))
+        without = set() if seed % CHUNK == 0 else MOTIONS
+        check(robot, path.read_text(), "tool", (Pinocchio, Mujoco), without)
 
 
 @pytest.mark.parametrize("seed", range(5))
