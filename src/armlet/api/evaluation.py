@@ -61,10 +61,10 @@ def kernel_of(robot: RobotModel, quantity: str, **options: Any) -> Kernel:
     return robot.once(("kernel", quantity, *sorted(options.items())), compiled)
 
 
-# ------------------------------------------------------------------ the shortest way
+# ------------------------------------------------------------------ the fast path
 
 CHOOSING = ("wrench", "frame")
-"""The options that a compiled entry looks at, to call the kernel for it."""
+"""The options by which a compiled entry selects a kernel."""
 
 
 def _call(
@@ -73,10 +73,10 @@ def _call(
     arrays: Sequence[ArrayLike],
     asked: Mapping[str, Any],
 ) -> Callable[..., Any]:
-    """The compiled function for the options given.
+    """The compiled function for the given options.
 
-    From now on it, or one that chooses it, is in the method's place on this robot, if the arrays
-    are not so many that compiled code for one state would not be needed.
+    Unless the batch is long, it also replaces the method on this robot, directly or behind a
+    function that selects it by the option.
     """
     name = method.__name__
     option = next((x for x in CHOOSING if x in QUANTITIES[name].options), "")
@@ -108,12 +108,11 @@ def _shorten(
     key: Any,
     entries: dict[Any, Any],
 ) -> None:
-    """Put the compiled entry of a kernel in the method's place on this robot.
+    """Replace a method of this robot by the compiled entry of its kernel.
 
-    Later calls then go straight to machine code: of the kernel without options, or of those that
-    were used before with a frame or a wrench, which the entry chooses from. This is the one place
-    that writes to a robot after it was made: what a call returns stays the same, and pickles and
-    copies leave it out.
+    Later calls then run machine code directly, also with a frame or a wrench that was used before.
+    This is the only place that writes to an existing robot: results stay the same, and pickles and
+    copies leave the entry out.
     """
     name, bound = method.__name__, MethodType(method, robot)
     about = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"

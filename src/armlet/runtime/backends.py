@@ -22,10 +22,10 @@ class Compiled(Protocol):
         option: str = "",
         others: dict[Any, Any] | None = None,
     ) -> Callable[..., Any]:
-        """A function that computes a few states as fast as can be, and else asks another.
+        """A fast function for a few states that calls `otherwise` for all other arguments.
 
-        What it is about is its docstring; the option, an argument after the inputs, chooses one of
-        the other functions. A backend without such a way returns the one to ask.
+        `about` is its docstring. The option, an argument after the inputs, selects one of `others`.
+        A backend without a fast path returns `otherwise`.
         """
 
     def connect(self, kernel: Any, otherwise: Callable[..., Any]) -> None:

@@ -86,7 +86,7 @@ class Kernel:
 
     @made_once
     def call(self) -> Callable[..., Any]:
-        """The compiled way in: what calling the kernel does, as a function."""
+        """The compiled entry point: what calling the kernel does, as a function."""
         return self.entry(self._converted_call)
 
     @made_once
@@ -105,11 +105,11 @@ class Kernel:
         option: str = "",
         others: dict[Any, Any] | None = None,
     ) -> Callable[..., Any]:
-        """A compiled function that runs the kernel on a few states, and else asks another.
+        """A compiled function for a few states that calls `otherwise` for all other arguments.
 
-        What it is about is its docstring, which may begin with its signature as CPython has it. An
-        option, an argument after the inputs, makes it call one of the others: the one under the
-        name given, or under True if what is given is an array, which then is passed on as well.
+        `about` is its docstring, which may begin with a signature in CPython's format. An option,
+        an argument after the inputs, selects one of `others`: by its value, or by True if it is an
+        array, which is then passed on as well.
         """
         return self._compiled().entry(otherwise, name, about, option, others)
 
@@ -179,7 +179,7 @@ class Kernel:
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """What calling the kernel does, in Python: long batches, and arguments to be refused."""
+        """Fallback for long batches, other array types and invalid input."""
         if not isinstance(threads, int | np.integer) or threads < 1:
             raise DataError(f"threads is {threads!r}: expected a whole number, 1 or more")
         given, leading, once = self._inputs(arrays)

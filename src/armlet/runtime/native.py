@@ -72,11 +72,10 @@ class NativeCode:
         option: str = "",
         others: dict[Any, Any] | None = None,
     ) -> Callable[..., Any]:
-        """A compiled function that runs on a few states, and else asks another.
+        """A compiled function for a few states that calls `otherwise` for all other arguments.
 
-        Its docstring may begin with its signature as CPython has it. The option, which may come
-        after the inputs or by its name, chooses one of the others: that of its name, or, if it is
-        an array, the one under True.
+        Its docstring may begin with a signature in CPython's format. The option, given after the
+        inputs or by name, selects one of `others`: by its value, or by True if it is an array.
         """
         if not reads_arrays():
             return otherwise
