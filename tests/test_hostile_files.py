@@ -330,3 +330,14 @@ def test_moments_that_are_too_large_are_refused_though_their_factors_are_not(tmp
     )
     with pytest.raises(armlet.ModelError, match=r"far\.urdf.*'arm': its first moment about"):
         armlet.load(path)
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".toml"])
+def test_a_robot_with_an_empty_name_is_called_after_its_file(arms, tmp_path, suffix):
+    path, again = tmp_path / "arm.urdf", tmp_path / f"again{suffix}"
+    arms["planar2r"].to_urdf(path)
+    path.write_text(path.read_text().replace('name="planar2r"', 'name=""', 1))
+    robot = armlet.load(path)
+    assert robot.name == "arm"
+    getattr(robot, f"to_{suffix[1:]}")(again)
+    assert armlet.load(again).name == "arm"

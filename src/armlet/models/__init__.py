@@ -167,8 +167,8 @@ def from_dh(
 ) -> RobotModel:
     """A serial arm from DH parameters; `armlet.Robot.from_dh` documents the arguments."""
     check_convention(convention, "from_dh")
-    if not isinstance(name, str):
-        raise ModelError(f"name is {quoted(name)}: expected a string")
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"name is {quoted(name)}: expected a string, not an empty one")
     rows = _entries(rows, "rows")
     if not rows:
         raise ModelError("the DH table has no rows: expected one per joint")

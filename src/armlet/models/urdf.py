@@ -55,7 +55,7 @@ def read_urdf(path: Path, gravity: Sequence[float]) -> Description:
         raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
     joints = tuple(_joint(element, drives) for element in root.all("joint"))
     return Description(
-        name=root.get("name", shown(path.stem)),
+        name=root.get("name") or shown(path.stem),
         links=links,
         joints=joints,
         gravity=np.array(gravity, dtype=float),
