@@ -25,3 +25,8 @@ def hangs(rng, folder):
 
 def fills_the_memory(rng, folder):
     bytearray(2**34)
+
+
+def computes_for_ever(rng, folder):
+    while True:
+        pass

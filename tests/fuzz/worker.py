@@ -17,6 +17,8 @@ import numpy as np
 
 CONTEXT = get_context("spawn")
 """Fresh interpreters: nothing that the caller has loaded or started is shared with a trial."""
+SLICE = 0.25
+"""Seconds between two looks at a process."""
 STARTUP = 60
 """Seconds that a process may take before its first trial."""
 
@@ -29,7 +31,7 @@ class Class(NamedTuple):
     trial: Trial
     about: str
     limit: float = 60
-    """Seconds of one trial on a core of its own."""
+    """Seconds that one trial may compute, or do nothing."""
     memory: float = 0
     """Bytes of address space of the process; 0 where there is no limit."""
     share: float = 1
@@ -50,9 +52,10 @@ def failure(trial: Trial, seed: int, folder: Path) -> str:
     return ""
 
 
-def crowding() -> float:
-    """How many processes share a core of this machine now, at least one."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+def processor_seconds(pid: int) -> float:
+    """How long a process and the children it has waited for have computed, by Linux's account."""
+    text = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+    return sum(map(int, text.split()[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 class Worker:
@@ -73,13 +76,19 @@ class Worker:
     def failure(self, seed: int) -> str:
         """What failed with a seed, or an empty text; the worker may not be alive afterwards."""
         self.pipe.send(seed)
-        return self._answer(self.limit * crowding())
+        return self._answer(self.limit)
 
     def _answer(self, seconds: float) -> str:
+        """The answer, if it comes within so many seconds of computing, or of doing nothing."""
+        begun = used = processor_seconds(self.process.pid)
+        idle = 0.0
         try:
-            if self.pipe.poll(seconds):
-                return str(self.pipe.recv())
-            ended = f"no end after {seconds:.3g} s"
+            while used - begun < seconds and idle < seconds:
+                if self.pipe.poll(SLICE):
+                    return str(self.pipe.recv())
+                before, used = used, processor_seconds(self.process.pid)
+                idle = idle + SLICE if used == before else 0.0
+            ended = f"no end after {used - begun:.3g} s of computing and {idle:.3g} s of nothing"
         except EOFError:
             self.process.join()
             code = self.process.exitcode or 0
