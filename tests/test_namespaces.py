@@ -3,6 +3,8 @@
 None of them is needed to run armlet; where one is not installed, its tests are skipped.
 """
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -294,16 +296,16 @@ def test_matrices_are_read_row_by_row(casadi):
 
 def test_programs_without_inputs_are_functions_of_nothing(casadi):
     program = traced("f", lambda graph: np.array([1.5, 2]), {})
-    assert dense(program.function(casadi)()).tolist() == [[1.5], [2]]
+    (found,) = program.function(casadi).call([])
+    assert dense(found).tolist() == [[1.5], [2]]
 
 
 # fmt: off
 MISFITS = {
-    "too few": ([np.zeros(6)], r"bias takes 2 arrays \(q, qd\), got 1"),
-    "too long": ([np.zeros(6), np.zeros(7)], r"qd has shape \(7,\): expected \(6, 1\)"),
-    "a number": ([0.0, np.zeros(6)], r"q has shape \(\): expected \(6, 1\)"),
+    "too long": ([np.zeros(6), np.zeros(7)], r"qd has shape \(7, 1\): expected \(6, 1\)"),
+    "a number": ([0.0, np.zeros(6)], r"q has shape \(1, 1\): expected \(6, 1\)"),
     "a row": ([np.zeros((1, 6)), np.zeros(6)], r"q has shape \(1, 6\): expected \(6, 1\)"),
-    "a batch": ([np.zeros((3, 6)), np.zeros((3, 6))], r"q has shape \(3, 6\): expected \(6, 1\)"),
+    "a batch": ([np.zeros((6, 3)), np.zeros((6, 3))], r"q has shape \(6, 3\): expected \(6, 1\)"),
 }
 # fmt: on
 
@@ -311,7 +313,47 @@ MISFITS = {
 @pytest.mark.parametrize(("args", "message"), MISFITS.values(), ids=MISFITS)
 def test_a_matrix_that_does_not_fit_is_named(casadi, robot, args, message):
     with pytest.raises(DataError, match=message):
-        armlet.trace(robot, "bias").function(casadi)(*args)
+        robot.bias(*map(casadi.DM, args))
+
+
+def test_a_program_is_a_casadi_function_with_names(casadi, robot):
+    function = armlet.trace(robot, ["jacobian", "energy"]).function("casadi")
+    assert isinstance(function, casadi.Function)
+    assert function.name() == "jacobian_and_energy"
+    assert function.name_in() == ["q", "qd"]
+    assert function.name_out() == ["jacobian", "energy_kinetic", "energy_potential"]
+    slope = armlet.trace(robot, "bias").derivative("q").function("casadi")
+    assert (slope.name(), slope.name_out()) == ("d_bias_d_q", ["d_bias_d_q"])
+    q = casadi.MX.sym("q", 6)
+    assert robot.bias(q, q).shape == (6, 1)
+    D, _, G = robot.cartesian_model(q, q)
+    assert (D.shape, G.shape) == ((6, 6), (6, 1))
+
+
+@pytest.mark.parametrize("library", ["numpy", "jax", "torch", "casadi", "sympy", "mpmath"])
+def test_a_library_is_given_by_name_or_as_a_module(arms, library):
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    program = armlet.trace(arms["planar2r"], "gravity_torque")
+    q = [0.1, 0.2]
+    if library == "torch":
+        q = module.tensor(q)
+    first, second = program.function(library)(q), program.function(module)(q)
+    assert type(first) is type(second)
+    assert np.array_equal(*(np.asarray(x).astype(float) for x in (first, second)))
+
+
+def test_a_library_that_is_none_is_named():
+    program = armlet.trace(armlet.load("planar2r"), "gravity_torque")
+    for library, said in (("tensorflow", "'tensorflow'"), (pytest, "<module 'pytest"), (3, "3")):
+        expected = f"library is {said}.*: expected one of numpy, jax, torch, casadi, sympy, mpmath"
+        with pytest.raises(DataError, match=expected):
+            program.function(library)
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    with pytest.raises(CompileError, match="casadi cannot be imported"):
+        armlet.trace(armlet.load("planar2r"), "gravity_torque").function("casadi")
 
 
 def test_more_than_two_axes_are_refused(casadi, robot):

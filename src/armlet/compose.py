@@ -19,8 +19,9 @@ from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, listed
 from armlet.graph import Graph, Input, Program, compact, simplified
 from armlet.graph.calls import Recording, inlined
+from armlet.graph.functions import objects
 from armlet.graph.inputs import leading_axes
-from armlet.graph.program import objects, program
+from armlet.graph.program import program
 from armlet.graph.results import Names, check_names, collected
 from armlet.graph.serialize import stored
 from armlet.progress import status

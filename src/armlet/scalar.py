@@ -81,6 +81,9 @@ def _chosen(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
             return x if condition else y
         case _ if isinstance(leading, np.number):
             return x if condition else y
+        case "torch":  # which makes a tensor of its default dtype of two numbers
+            kind = {"dtype": leading.dtype, "device": leading.device}
+            return module.where(condition, *(module.as_tensor(a, **kind) for a in (x, y)))
         case _:
             return module.where(condition, x, y)
 

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.api.kinds import KINDS, kind_of
-from armlet.api.programs import compile
+from armlet.api.kinds import KINDS, kernel_of, kind_of
 from armlet.dynamics import QUANTITIES
 from armlet.dynamics.singular import is_singular
-from armlet.errors import DataWarning, ModelError
+from armlet.errors import DataWarning
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.calls import dispatcher_call
+from armlet.runtime.libraries import refuse_out
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -38,27 +38,14 @@ def evaluated(
         asked["wrench"] = True
     result: Result
     if (kind := kind_of(arrays)) in KINDS:
-        result = KINDS[kind](robot, name, arrays, asked)
+        refuse_out(out)
+        result = KINDS[kind](robot, name, arrays, asked, threads)
     elif threads == 1:
         result = _call(robot, method, arrays, asked)(*arrays, out=out)
     else:
         kernel = kernel_of(robot, name, **asked)
         result = kernel.evaluate(*arrays, out=out, threads=threads)
     return result
-
-
-def kernel_of(robot: RobotModel, quantity: str, **options: Any) -> Kernel:
-    """The kernel of a quantity of a robot, compiled once."""
-
-    def compiled() -> Kernel:
-        if robot.symbols:
-            raise ModelError(
-                f"robot {robot.name!r} has constants without a value ({robot.symbols[0]}, …): it "
-                "can be traced and counted, not evaluated"
-            )
-        return compile(robot, quantity, **options)
-
-    return robot.once(("kernel", quantity, *sorted(options.items())), compiled)
 
 
 # ------------------------------------------------------------------ the fast path

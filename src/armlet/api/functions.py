@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.api.kinds import kind_of
+from armlet.api.kinds import KINDS, expressed, kind_of
 from armlet.compose import Composition, cheapest_composition
 from armlet.errors import CompileError, DataError, quoted
 from armlet.graph import Count, Input, Program
 from armlet.graph.arrays import as_traced, graph_of
 from armlet.graph.calls import Recording, inlined
-from armlet.graph.program import objects
+from armlet.graph.functions import objects
 from armlet.graph.results import Names, check_names, collected
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
+from armlet.runtime.libraries import library_of, refuse_out
 from armlet.runtime.once import made_once
 
 Shape = int | tuple[int, ...] | Input
@@ -81,6 +82,7 @@ class Function:
         self.inputs = dict(inputs)
         update_wrapper(self, function)
         self._function = function
+        self._kernels: dict[str, Kernel] = {}
 
     def __reduce__(self) -> str:
         """By its name, as functions are pickled."""
@@ -95,6 +97,12 @@ class Function:
     def kernel(self) -> Kernel:
         """The program as machine code."""
         return Kernel(self.program)
+
+    def _kernel_of(self, dtype: str) -> Kernel:
+        """The program as machine code for numbers of a type, made once."""
+        if dtype == "float64":
+            return self.kernel
+        return self._kernels.setdefault(dtype, Kernel(self.program, dtype))
 
     @made_once
     def _call(self) -> Callable[..., Any]:
@@ -129,8 +137,14 @@ class Function:
         """Fallback for long batches, other kinds of array and invalid input."""
         if named:
             arrays = self._ordered(arrays, named)
-        if kind_of(arrays) == "armlet":
-            return self._recorded(arrays)
+        if (kind := kind_of(arrays)) in KINDS:
+            refuse_out(out)
+            if kind == "armlet":
+                return self._recorded(arrays)
+            if library := library_of(arrays):
+                kernel = self._kernel_of(library.dtype_of(arrays))
+                return library.evaluated(kernel, arrays, threads)
+            return expressed(self.program, arrays)
         return self.kernel.evaluate(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
@@ -145,9 +159,9 @@ class Function:
         """The program of the partial derivatives by an input, as `Program.derivative` has it."""
         return self.program.derivative(wrt, mode)
 
-    def function(self, namespace: ModuleType = np) -> Callable[..., Any]:
+    def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
         """The program as a function of another library's arrays; see `Program.function`."""
-        return self.program.function(namespace)
+        return self.program.function(library)
 
     def __repr__(self) -> str:
         return f"<Function {vars(self)['__name__']}({', '.join(self.inputs)})>"

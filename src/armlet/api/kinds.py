@@ -1,26 +1,32 @@
 """How a quantity is evaluated, by the kind of array that it is given.
 
-NumPy's arrays, and lists of numbers, run the kernel. `KINDS` has the others, keyed by the package
-that an array's type, or the type of its entries, belongs to.
+NumPy's arrays, and lists of numbers, run the kernel; so do arrays of PyTorch and JAX, which carry
+derivatives. Other scalars give expressions. `KINDS` has all but NumPy's, keyed by the package that
+an array's type, or the type of its entries, belongs to.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from armlet.api.programs import compile
 from armlet.compose import recorded
+from armlet.errors import ModelError
 from armlet.graph import Program
 from armlet.graph.arrays import as_traced, graph_of
+from armlet.graph.casadi import check_matrices
+from armlet.graph.results import collected
 from armlet.robot import RobotModel
+from armlet.runtime import Kernel
+from armlet.runtime.libraries import library_of
 from armlet.scalar import package
 from armlet.search import cheapest_program
 from armlet.tracing import request
 
 PLAIN = ("builtins", "numpy")
-Evaluation = Callable[[RobotModel, str, Sequence[Any], Mapping[str, Any]], Any]
-"""The results of a quantity, given the robot, its name, the arrays and the options."""
+Evaluation = Callable[[RobotModel, str, Sequence[Any], Mapping[str, Any], int], Any]
+"""The results of a quantity, given the robot, its name, the arrays, the options and threads."""
 
 
 def kind_of(arrays: Sequence[Any]) -> str:
@@ -36,9 +42,13 @@ def kind_of(arrays: Sequence[Any]) -> str:
 
 def _kind_of_entries(array: Any) -> str:
     """The package of the first entry that is not a number."""
+    if isinstance(array, list | tuple):
+        found = (kind for kind in map(package, array) if kind not in PLAIN)
+        if kind := next(found, ""):
+            return kind
     try:
         entries = np.asarray(array)
-    except ValueError:  # rows of different lengths, which the kernel refuses with a message
+    except (TypeError, ValueError, RuntimeError):  # which the kernel refuses with a message
         return "numpy"
     if entries.dtype != object:
         return "numpy"
@@ -46,7 +56,7 @@ def _kind_of_entries(array: Any) -> str:
 
 
 def traced_quantity(
-    robot: RobotModel, name: str, arrays: Sequence[Any], options: Mapping[str, Any]
+    robot: RobotModel, name: str, arrays: Sequence[Any], options: Mapping[str, Any], threads: int
 ) -> Any:
     """A quantity of traced arrays, recorded in their graph."""
     arrays = [np.asarray(x, dtype=object) for x in arrays]
@@ -56,17 +66,59 @@ def traced_quantity(
     return tuple(map(as_traced, found)) if isinstance(found, tuple) else as_traced(found)
 
 
-def replayed_quantity(
-    robot: RobotModel, name: str, arrays: Sequence[Any], options: Mapping[str, Any]
+def expressed_quantity(
+    robot: RobotModel, name: str, arrays: Sequence[Any], options: Mapping[str, Any], threads: int
 ) -> Any:
     """A quantity of other scalars, by the operations of the cheapest program."""
-    program: Program = cheapest_program(request(robot, name, {}, True, options)).program
-    return program.function(import_module(kind_of(arrays)))(*arrays)
+
+    def found() -> Program:
+        return cheapest_program(request(robot, name, {}, True, options)).program
+
+    program = robot.once(("program", name, *sorted(options.items())), found)
+    return expressed(program, arrays)
+
+
+def expressed(program: Program, arrays: Sequence[Any]) -> Any:
+    """The results of a program as expressions of the library that the arrays are of."""
+    program.check_number(arrays)
+    kind = kind_of(arrays)
+    if kind == "casadi":
+        check_matrices(program, arrays)
+    found = program.function(kind)(*arrays)
+    results = [found] if program.single or not isinstance(found, tuple) else found
+    return collected(results, program.single, program.names)
+
+
+def computed_quantity(
+    robot: RobotModel, name: str, arrays: Sequence[Any], options: Mapping[str, Any], threads: int
+) -> Any:
+    """A quantity of arrays of PyTorch or JAX, by the kernel of their dtype."""
+    library = library_of(arrays)
+    assert library is not None
+    kernel = kernel_of(robot, name, library.dtype_of(arrays), **options)
+    return library.evaluated(kernel, arrays, threads)
+
+
+def kernel_of(robot: RobotModel, quantity: str, dtype: str = "float64", **options: Any) -> Kernel:
+    """The kernel of a quantity of a robot, compiled once."""
+
+    def compiled() -> Kernel:
+        if robot.symbols:
+            raise ModelError(
+                f"robot {robot.name!r} has constants without a value ({robot.symbols[0]}, …): it "
+                "can be traced and counted, not evaluated"
+            )
+        return compile(robot, quantity, dtype=dtype, **options)
+
+    return robot.once(("kernel", quantity, dtype, *sorted(options.items())), compiled)
 
 
 KINDS: dict[str, Evaluation] = {
     "armlet": traced_quantity,
-    "sympy": replayed_quantity,
-    "mpmath": replayed_quantity,
-    "casadi": replayed_quantity,
+    "sympy": expressed_quantity,
+    "mpmath": expressed_quantity,
+    "casadi": expressed_quantity,
+    "torch": computed_quantity,
+    "jax": computed_quantity,
+    "jaxlib": computed_quantity,
 }

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from armlet.graph.functions import objects
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, objects, renewed
+from armlet.graph.program import Program, renewed
 
 Array = np.ndarray[Any, Any]
 CALL = "call "

@@ -1,7 +1,8 @@
 """Programs as functions of CasADi's matrices, which always have two axes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,14 @@ import numpy as np
 from armlet.errors import CompileError, DataError
 from armlet.graph.graph import OPERATIONS
 from armlet.graph.inputs import Shape
-from armlet.graph.results import collected
 
 if TYPE_CHECKING:
     from armlet.graph.program import Program
 
 
-def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
-    """The program as a function of one state's matrices: a vector is a column.
+@lru_cache(maxsize=64)
+def casadi_function(program: "Program", casadi: ModuleType) -> Any:
+    """The program as a `casadi.Function` of one state's matrices: a vector is a column.
 
     Symbols give expressions and numbers give numbers. The operations are recorded once, in SX;
     where MX are given, they stay together as one node of their graph.
@@ -39,22 +40,25 @@ def matrix_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
         for i, j in np.ndindex(*result.shape):
             result[i, j] = next(values)
         results.append(result)
-    word = re.sub(r"[\W_]+", "_", f"armlet {name}").strip("_")
-    recorded = casadi.Function(word, [*given.values()], results)
+    numbered = [f"result{k + 1}" for k in range(len(results))]
+    names = program.names or ([name] if program.single else numbered)
+    arguments = [*map(_word, given)], [*map(_word, names)]
+    return casadi.Function(_word(name), [*given.values()], results, *arguments)
 
-    def call(*args: Any) -> Any:
-        if len(args) != len(given):
-            raise DataError(
-                f"{name} takes {len(given)} arrays ({', '.join(given)}), got {len(args)}"
-            )
-        matrices = [x if hasattr(x, "shape") else np.asarray(x, dtype=float) for x in args]
-        for key, x in zip(given, matrices, strict=True):
-            if tuple(x.shape) not in (program.inputs[key].shape, given[key].shape):
-                raise DataError(f"{key} has shape {tuple(x.shape)}: expected {given[key].shape}")
-        found = recorded.call(matrices)
-        return collected(found, program.single, program.names)
 
-    return call
+def check_matrices(program: "Program", args: Sequence[Any]) -> None:
+    """Raise if a matrix is not of its argument's shape, where CasADi would repeat or turn it."""
+    for x, arg in zip(program.inputs.values(), args, strict=True):
+        shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
+        expected = _axes(program.name, x.shape)
+        if shape not in (x.shape, expected):
+            raise DataError(f"{x.name} has shape {shape}: expected {expected}")
+
+
+def _word(name: str) -> str:
+    """A name as CasADi wants it: a letter first, no two underscores in a row."""
+    word = re.sub(r"[\W_]+", "_", name).strip("_")
+    return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
 
 
 def _axes(name: str, shape: Shape) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 Both modes read one table, the partial derivatives of each operation.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ def derivatives(
 DERIVATIVES[Traced] = derivatives
 
 
-def _moving(graph: Graph, outputs: Sequence[Any], inputs: Sequence[Traced]) -> list[Node]:
+def _moving(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:
     """What the outputs need and the inputs move, in the order of recording, inputs left out."""
     moved = {x.index for x in inputs}
     nodes: list[Node] = []
@@ -92,11 +92,15 @@ def _reverse(
 ) -> list[dict[int, Any]]:
     """The same, from each output back to the inputs."""
     inner = {y.index for y, _, _ in moving} | {x.index for x in inputs}
-    return [_adjoints(y, moving, inner) if isinstance(y, Traced) else {} for y in outputs]
+    return [
+        _adjoints({y.index: 1}, moving, inner) if isinstance(y, Traced) else {} for y in outputs
+    ]
 
 
-def _adjoints(output: Traced, moving: list[Node], inner: set[int]) -> dict[int, Any]:
-    adjoint: dict[int, Any] = {output.index: 1}
+def _adjoints(
+    adjoint: dict[int, Any], moving: list[Node], inner: Collection[int]
+) -> dict[int, Any]:
+    """Derivatives by every node, given what is known of them, from the last node to the first."""
     for y, args, partials in reversed(moving):
         if y.index in adjoint:
             for a, partial in zip(args, partials, strict=True):
@@ -104,3 +108,33 @@ def _adjoints(output: Traced, moving: list[Node], inner: set[int]) -> dict[int, 
                     step = adjoint[y.index] * partial
                     adjoint[a.index] = adjoint.get(a.index, 0) + step
     return adjoint
+
+
+# ------------------------------------------------------------------ products with derivatives
+
+
+def along(graph: Graph, outputs: Sequence[Any], directions: Mapping[int, Any]) -> list[Any]:
+    """The derivatives of outputs along directions, given for the inputs by their number."""
+    inputs = [graph.scalars[i] for i in directions]
+    found = dict(directions)
+    for y, args, partials in _moving(graph, outputs, inputs):
+        total: Any = 0
+        for a, partial in zip(args, partials, strict=True):
+            if isinstance(a, Traced) and a.index in found:
+                total = total + partial * found[a.index]
+        found[y.index] = total
+    return [found.get(y.index, 0) if isinstance(y, Traced) else 0 for y in outputs]
+
+
+def weighted(
+    graph: Graph, outputs: Sequence[Any], weights: Sequence[Any], inputs: Sequence[Traced]
+) -> list[Any]:
+    """The derivatives of the weighted sum of outputs by inputs."""
+    moving = _moving(graph, outputs, inputs)
+    inner = {y.index for y, _, _ in moving} | {x.index for x in inputs}
+    adjoint: dict[int, Any] = {}
+    for y, weight in zip(outputs, weights, strict=True):
+        if isinstance(y, Traced) and y.index in inner:
+            adjoint[y.index] = adjoint.get(y.index, 0) + weight
+    found = _adjoints(adjoint, moving, inner)
+    return [found.get(x.index, 0) for x in inputs]

@@ -34,6 +34,19 @@ def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Inp
     return {given.name: given for given in inputs}
 
 
+def added(inputs: Mapping[str, Input], word: str, others: Iterable[Input]) -> list[Input]:
+    """Further inputs, called by a word and what they belong to, as no other input is called."""
+    taken = set(inputs)
+    found = []
+    for x in others:
+        name = f"{word}_{x.name}"
+        while name in taken:
+            name = f"{word}_{name}"
+        taken.add(name)
+        found.append(x._replace(name=name))
+    return found
+
+
 def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
     """The axes of a call before those of one state, and those that each array has of them."""
     inputs = list(inputs)

@@ -11,15 +11,12 @@ import numpy as np
 
 from armlet.errors import CompileError, DataError
 from armlet.graph.assignments import formulas
-from armlet.graph.casadi import matrix_function
 from armlet.graph.count import Count, counted
-from armlet.graph.differentiate import derivatives
-from armlet.graph.graph import OPERATIONS, Graph, Traced, live
-from armlet.graph.inputs import Input, Shape, leading_axes, named_inputs
-from armlet.graph.results import Names, collected
-
-NUMBERS = (int, float, np.integer)
-"""The types of constant entries, which stand in place of traced scalars."""
+from armlet.graph.differentiate import along, derivatives, weighted
+from armlet.graph.functions import function_of, objects
+from armlet.graph.graph import Graph, Traced, live
+from armlet.graph.inputs import Input, Shape, added, named_inputs
+from armlet.graph.results import Names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,51 +115,101 @@ class Program:
         name = f"d {self.name} / d {wrt}"
         return program(name, self.inputs, outputs, self.single, self.names)
 
-    def function(self, namespace: ModuleType = np) -> Callable[..., Any]:
-        """The program as a function of arrays.
+    def jvp(self) -> "Program":
+        """The program of the derivatives of every output along directions of the inputs.
+
+        Returns
+        -------
+        Program
+            Its inputs are those of this program and a direction for each, of its shape; its outputs
+            are the derivatives times these directions (Jacobian-vector products).
+
+        Examples
+        --------
+        >>> import armlet
+        >>> armlet.trace(armlet.load("planar2r"), "gravity_torque").jvp()
+        <Program jvp of gravity_torque(q, direction_q): 4M 3A, 2 sin>
+        """
+        graph = Graph()
+        flat = self.replay(graph.copy)
+        directions = added(self.inputs, "direction", self.inputs.values())
+        moved = {
+            graph.input(old.name, k).index: graph.input(new.name, k)
+            for old, new in zip(self.inputs.values(), directions, strict=True)
+            for k in range(old.size)
+        }
+        found = iter(along(graph, flat, moved))
+        outputs = [objects([next(found) for _ in y.flat], y.shape) for y in self.outputs]
+        inputs = {**self.inputs, **{x.name: x for x in directions}}
+        return program(f"jvp of {self.name}", inputs, outputs, self.single, self.names)
+
+    def vjp(self) -> "Program":
+        """The program of the derivatives of a weighted sum of all outputs by every input.
+
+        Returns
+        -------
+        Program
+            Its inputs are those of this program and weights for each output, of its shape; its
+            outputs are weights times derivatives (vector-Jacobian products), one array for each
+            input of this program. It takes a few times the operations of this program, however many
+            inputs there are.
+
+        Examples
+        --------
+        >>> import armlet
+        >>> armlet.trace(armlet.load("planar2r"), "gravity_torque").vjp()
+        <Program vjp of gravity_torque(q, weight_gravity_torque): 4M 3A, 2 sin>
+        """
+        graph = Graph()
+        flat = self.replay(graph.copy)
+        labels = self.names or [
+            self.name if self.single else f"{k}" for k in range(len(self.outputs))
+        ]
+        shaped = (Input(label, y.shape) for label, y in zip(labels, self.outputs, strict=False))
+        weights = added(self.inputs, "weight", shaped)
+        seeds = [graph.input(x.name, k) for x in weights for k in range(x.size)]
+        by = [graph.input(x.name, k) for x in self.inputs.values() for k in range(x.size)]
+        found = iter(weighted(graph, flat, seeds, by))
+        outputs = [
+            objects([next(found) for _ in range(x.size)], x.shape) for x in self.inputs.values()
+        ]
+        inputs = {**self.inputs, **{x.name: x for x in weights}}
+        return program(f"vjp of {self.name}", inputs, outputs, False, tuple(self.inputs))
+
+    def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
+        """The program as a function of the arrays of a library, operation by operation.
 
         Parameters
         ----------
-        namespace : module
-            numpy, jax.numpy or torch for their arrays with any leading axes; casadi for its
-            matrices; sympy or mpmath for object arrays of their scalars.
+        library : str or module
+            "numpy", "jax" or "torch" for their arrays with any leading axes; "casadi" for its
+            matrices; "sympy" or "mpmath" for object arrays of their scalars; or the module itself.
 
         Returns
         -------
         callable
             Takes the inputs in order, returns the output or the tuple of outputs. Those of JAX and
-            PyTorch can be differentiated, mapped and, in JAX, compiled.
+            PyTorch can be differentiated, mapped and compiled by them; for machine code and exact
+            derivatives without a compilation by them, give their arrays to a robot's method or a
+            kernel. That of CasADi is a `casadi.Function` with named arguments and results.
 
         Examples
         --------
         >>> import armlet, sympy
         >>> program = armlet.trace(armlet.load("planar2r"), "gravity_torque")
-        >>> tau = program.function(sympy)(sympy.symbols("q1 q2"))
+        >>> tau = program.function("sympy")(sympy.symbols("q1 q2"))
         >>> sympy.simplify(tau[1])
         4.905*cos(q1 + q2)
         """
-        arrays = hasattr(namespace, "stack")
-        if namespace.__name__ != "sympy":
-            self.check_values()
+        return function_of(self, library)
 
-        if namespace.__name__ == "casadi":
-            return matrix_function(self, namespace)
-
-        def call(*args: Any) -> Any:
-            given, leading = self._arguments(args, namespace if arrays else np)
-
-            def meaning(op: str, *operands: Any) -> Any:
-                if op == "input":
-                    return given[operands[0]][operands[1]]
-                if op == "symbol":
-                    return namespace.Symbol(operands[0])
-                return OPERATIONS[op](*operands)
-
-            values = self.replay(meaning)
-            return self._assembled(values, given, leading, namespace if arrays else None)
-
-        call.__name__ = self.name
-        return call
+    def check_number(self, args: Sequence[Any]) -> None:
+        """Raise if there are not as many arrays as inputs."""
+        if len(args) != len(self.inputs):
+            raise DataError(
+                f"{self.name} takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), "
+                f"got {len(args)}"
+            )
 
     def sympy(self) -> tuple[list[tuple[Any, Any]], Any]:
         """The program as SymPy formulas with common subexpressions, as `sympy.cse` returns them.
@@ -270,48 +317,6 @@ class Program:
             raise CompileError(f"target is {target!r}: expected one of {', '.join(PRINTERS)}")
         return PRINTERS[target](self, name or self.name, dtype, fused, sines)
 
-    def _arguments(
-        self, args: Sequence[Any], namespace: ModuleType
-    ) -> tuple[dict[str, list[Any]], Shape]:
-        """The entries of each argument, each an array over the leading axes, and these axes."""
-        if len(args) != len(self.inputs):
-            raise DataError(
-                f"{self.name} takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), "
-                f"got {len(args)}"
-            )
-        arrays = [_array(arg, namespace) for arg in args]
-        inputs = self.inputs.values()
-        leading, own = leading_axes(inputs, [tuple(array.shape) for array in arrays])
-        entries: dict[str, list[Any]] = {}
-        for given, array, axes in zip(inputs, arrays, own, strict=True):
-            flat = array.reshape((*axes, given.size))
-            every = (slice(None),) * len(axes)
-            entries[given.name] = [flat[(*every, k)] for k in range(given.size)]
-        return entries, leading
-
-    def _assembled(
-        self,
-        values: list[Any],
-        given: Mapping[str, list[Any]],
-        leading: Shape,
-        namespace: ModuleType | None,
-    ) -> Any:
-        """The values as arrays of the outputs' shapes, after the leading axes."""
-        parts, done = [], 0
-        for output in self.outputs:
-            parts.append(values[done : done + output.size])
-            done += output.size
-        shapes = [output.shape for output in self.outputs]
-        if namespace is None:
-            arrays = [objects(part) for part in parts]
-        else:
-            example = sum((x for entries in given.values() for x in entries[:1]), 0)
-            zero = namespace.zeros_like(namespace.asarray(example))
-            arrays = [_stacked(namespace, zero, leading, part) for part in parts]
-            shapes = [(*leading, *shape) for shape in shapes]
-        results = [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)]
-        return collected(results, self.single, self.names)
-
     def __repr__(self) -> str:
         arguments = ", ".join(self.inputs)
         return f"<Program {self.name}({arguments}): {self.count()}>"
@@ -319,30 +324,6 @@ class Program:
 
 PRINTERS: dict[str, Callable[[Program, str, str, bool | None, str], str]] = {}
 """How a program is printed, under a name and for a dtype, by the language; `codegen` fills it."""
-
-
-def objects(values: Sequence[Any], shape: Shape | None = None) -> np.ndarray[Any, Any]:
-    """An array of any objects, in a row or of a shape."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array if shape is None else array.reshape(shape)
-
-
-def _stacked(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
-    """Values as the last axis of an array; what lacks the leading axes is spread by a zero."""
-    full = [y if _has_axes(y, leading) else y + zero for y in values]
-    return namespace.stack(full, -1) if full else namespace.zeros((*leading, 0))
-
-
-def _has_axes(y: Any, leading: Shape) -> bool:
-    """Whether a value is an array over the leading axes; a constant is not."""
-    return not isinstance(y, NUMBERS) and tuple(y.shape) == leading
-
-
-def _array(x: Any, namespace: ModuleType) -> Any:
-    """An array of the namespace; PyTorch's own are taken as they are, with their derivatives."""
-    tensor = getattr(namespace, "Tensor", None)
-    return x if tensor is not None and isinstance(x, tensor) else namespace.asarray(x)
 
 
 def program(

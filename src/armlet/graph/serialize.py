@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from armlet.graph.functions import objects
 from armlet.graph.graph import Graph, Traced
 from armlet.graph.inputs import Input, named_inputs
-from armlet.graph.program import Program, objects, program
+from armlet.graph.program import Program, program
 
 
 def stored(p: Program) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from armlet.graph.inputs import Shape, leading_axes
 from armlet.graph.results import collected
 from armlet.runtime.backends import BACKENDS, Compiled
 from armlet.runtime.calls import vectorcalled
+from armlet.runtime.libraries import library_of, refuse_out
 from armlet.runtime.once import made_once
 
 Array = np.ndarray[Any, Any]
@@ -69,6 +70,16 @@ class Kernel:
         self.dtype = np.dtype(self.target.dtype)
         self._made_of = program, dtype, target, backend
         self._by_rates: dict[frozenset[str], Compiled] = {}
+
+    @made_once
+    def jvp(self) -> "Kernel":
+        """The kernel of the derivatives along directions of the inputs; see `Program.jvp`."""
+        return Kernel(self.program.jvp(), *self._made_of[1:])
+
+    @made_once
+    def vjp(self) -> "Kernel":
+        """The kernel of the derivatives of a weighted sum of results; see `Program.vjp`."""
+        return Kernel(self.program.vjp(), *self._made_of[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The data alone: a copy compiles its own code."""
@@ -168,6 +179,9 @@ class Kernel:
         """Fallback of the compiled entry, which it tries once more with converted arrays."""
         if named:
             arrays = self._in_order(arrays, named)
+        if library := library_of(arrays):
+            refuse_out(out)
+            return library.evaluated(self, arrays, threads)
         if threads == 1 and not self.takes_long(arrays):
             try:
                 arrays = tuple([self.backend.array(x, self.target.dtype) for x in arrays])
@@ -205,11 +219,7 @@ class Kernel:
     def _inputs(self, arrays: Sequence[Any]) -> tuple[list[Array], Shape, frozenset[str]]:
         """The arrays as the backend's, the axes before those of one state, and what has none."""
         inputs = self.program.inputs
-        if len(arrays) != len(inputs):
-            raise DataError(
-                f"{self.program.name} takes {len(inputs)} arrays ({', '.join(inputs)}), "
-                f"got {len(arrays)}"
-            )
+        self.program.check_number(arrays)
         given = [self._converted(name, x) for name, x in zip(inputs, arrays, strict=True)]
         leading, own = leading_axes(inputs.values(), [x.shape for x in given])
         once = (

@@ -14,6 +14,7 @@ from armlet.graph.inputs import Shape
 from armlet.graph.results import result_type
 from armlet.runtime.calls import Callee, address, connect, fast_call, join, reads_arrays, share
 from armlet.runtime.engine import Code, compiled, host
+from armlet.runtime.libraries import ON_A_GPU
 from armlet.runtime.once import made_once
 from armlet.runtime.threads import parallel_for
 
@@ -35,6 +36,8 @@ class Native:
 
     def array(self, x: Any, dtype: str) -> Array:
         """x as a contiguous array; other numbers are converted."""
+        if hasattr(x, "__cuda_array_interface__"):
+            raise TypeError(ON_A_GPU)
         array = x if isinstance(x, np.ndarray) else np.asarray(x)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"its dtype is {array.dtype}")
