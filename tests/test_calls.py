@@ -457,13 +457,64 @@ def test_several_results_come_in_the_class_that_the_entry_holds(robot):
 
     kernel, q = armlet.compile(robot, "energy"), np.ones(robot.n)
     code = kernel._compiled()._one
-    callee = Callee.of(kernel.evaluate, ["q", "qd"], 2, "", {}, code, Pair)
+    callee = Callee.of(kernel.evaluate, ["q", "qd"], "", {}, code, Pair)
     function = fast_call(code, "energy", callee, "")
     for arrays in ((q, q), (np.ones((3, robot.n)),) * 2):
         found = function(*arrays)
         assert type(found) is Pair
         same((found.kinetic, found.potential), kernel.evaluate(*arrays))
         assert gc.is_tracked(found)
+
+
+def test_several_results_that_nobody_refers_to_are_used_again(robot):
+    kernel, q = armlet.compile(robot, ["energy", "jacobian"]), np.ones(robot.n)
+    kernel(q, q)
+    first, second = (id(kernel(q, q)) for _ in range(2))
+    assert first == second
+    seen = set()
+    for _ in range(10):
+        kinetic, potential, Jq = kernel(q, q)
+        seen.add(id(Jq))
+    assert len(seen) == 2
+    same((kinetic, potential, Jq), kernel.evaluate(q, q))
+
+
+def test_several_results_of_which_anything_is_held_are_not_written_again(robot):
+    """Whatever part of a tuple is held, and however long, its numbers stay."""
+    kernel = armlet.compile(robot, ["energy", "jacobian"])
+    rng = np.random.default_rng(0)
+    hold = [
+        lambda found: found, lambda found: found[0], lambda found: found.jacobian,
+        lambda found: found.jacobian[1:], lambda found: tuple(found), lambda found: iter(found),
+        lambda found: (found[1], found.jacobian.T), lambda found: found._asdict(),
+        lambda found: weakref.ref(found.jacobian), lambda found: None,
+    ]  # fmt: skip
+    held = []
+    for _ in range(400):
+        q, qd = rng.normal(size=(2, robot.n))
+        found = kernel(q, qd)
+        same(found, kernel.evaluate(q, qd))
+        held.append((hold[rng.integers(len(hold))](found), found[0], found.jacobian.copy(), q, qd))
+        del found
+        if rng.random() < 0.5:
+            del held[rng.integers(len(held))]
+    for what, kinetic, Jq, q, qd in held:
+        assert kinetic == kernel.evaluate(q, qd)[0]
+        if isinstance(what, tuple) and len(what) == 3:
+            assert np.array_equal(what[2], Jq)
+
+
+def test_several_results_that_were_changed_are_not_handed_out_again(robot):
+    kernel, q = armlet.compile(robot, ["energy", "jacobian"]), np.ones(robot.n)
+    expected = kernel.evaluate(q, q)
+    for spoil in (
+        lambda y: setattr(y, "shape", (-1,)),
+        lambda y: setattr(y.flags, "writeable", False),
+        lambda y: y.resize((2, 2), refcheck=False),
+    ):
+        for _ in range(4):
+            spoil(kernel(q, q).jacobian)
+            same(kernel(q, q), expected)
 
 
 # ------------------------------------------------------------------ batches

@@ -17,17 +17,20 @@ from armlet.codegen.lower import Lowered
 from armlet.codegen.objects import (
     APART,
     FITS,
+    FREE,
     ITEM,
+    KEEP,
+    NEW_ARRAY,
     READABLE,
     RESULT,
     ROWS,
     SEVERAL,
     SHARED,
-    SPARES,
-    WRITEABLE,
+    SPARE,
     declared,
     printed,
 )
+from armlet.codegen.results import results
 from armlet.graph.inputs import Shape
 
 FEW = 32
@@ -53,9 +56,9 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
         *_several(inputs, outputs, most_rows(code)),
         *(line for k, shape in enumerate(inputs) for line in _read(k, shape)),
         *_found(inputs, outputs, {"float64": 8, "float32": 4}[dtype]),
-        *_results(len(inputs), len(outputs)),
+        *results(len(inputs), len(outputs), code.single),
         *_run(inputs, outputs, lanes),
-        *_packed(len(outputs), code.single),
+        "ret ptr %returned",
         *SLOW,
     ]
     shapes = [
@@ -68,7 +71,8 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 def shared(dtype: str) -> str:
     """The text of the functions that the entries of all kernels of a dtype call."""
-    return printed((FITS, ROWS, APART, ITEM, CONVERTED, RESULT, SEVERAL, ARRANGED, CHOSEN), dtype)
+    parts = (FITS, ROWS, APART, ITEM, CONVERTED, FREE, NEW_ARRAY, KEEP, RESULT, SPARE, SEVERAL)
+    return printed((*parts, ARRANGED, CHOSEN), dtype)
 
 
 MANY = "@many_states = global ptr null"
@@ -261,58 +265,11 @@ def _read(k: int, shape: Shape) -> list[str]:
     return [*lines, f"br label %input{k + 1}"]
 
 
-def _results(inputs: int, outputs: int) -> list[str]:
-    """Take the arrays given as results, if they can be written to, or make new ones."""
-    lines = ["%make = icmp eq ptr %out, null", "br i1 %make, label %make0, label %take0"]
-    for k in range(outputs):
-        g = f"%g{k}"
-        lines += [
-            f"take{k}:",
-            f"{g} = call ptr @item(ptr %out, i64 {k}, i64 {outputs})",
-            f"{g}.none = icmp eq ptr {g}, null",
-            f"br i1 {g}.none, label %slow, label %given{k}",
-            f"given{k}:",
-            f"{g}.fits = call i1 @fits(ptr {g}, i32 {WRITEABLE}, i32 %r{k}.rank, ptr %r{k}.shape)",
-            f"br i1 {g}.fits, label %fit{k}, label %slow",
-            f"fit{k}:",
-            f"{g}.data = field data of {g}",
-        ]
-        others = [(f"%a{j}.data", f"%a{j}.bytes") for j in range(inputs)]
-        others += [(f"%g{j}.data", f"%r{j}.bytes") for j in range(k)]
-        free = "true"
-        for j, (data, bytes_) in enumerate(others):
-            lines += [
-                f"{g}.apart{j} = call i1 @apart(ptr {g}.data, i64 %r{k}.bytes, "
-                f"ptr {data}, i64 {bytes_})",
-                f"{g}.free{j} = and i1 {free}, {g}.apart{j}",
-            ]
-            free = f"{g}.free{j}"
-        lines.append(f"br i1 {free}, label %take{k + 1}, label %slow")
-    lines += [
-        f"take{outputs}:",
-        *(f"call void @Py_IncRef(ptr %g{k})" for k in range(outputs)),
-        "br label %run",
-    ]
-    for k in range(outputs):
-        m = f"%m{k}"
-        lines += [
-            f"make{k}:",
-            f"{m} = call ptr @result(ptr %self, i64 {SPARES * k}, i32 %r{k}.rank, "
-            f"ptr %r{k}.shape, i1 %batch)",
-            f"{m}.failed = icmp eq ptr {m}, null",
-            f"br i1 {m}.failed, label %failed{k}, label %make{k + 1}",
-            *_failed(k, "m"),
-        ]
-    return [*lines, f"make{outputs}:", "br label %run"]
-
-
 def _run(inputs: Sequence[Shape], outputs: Sequence[Shape], lanes: int) -> list[str]:
     """Run the kernel: on one state, on rows of states at once, or on one row after the other."""
     arrays, last = _named(inputs, outputs), len(outputs)
     pointers = [f"ptr %{name}.data" for name, _ in arrays]
     lines = [
-        "run:",
-        *(f"%r{k} = phi ptr [ %g{k}, %take{last} ], [ %m{k}, %make{last} ]" for k in range(last)),
         *(f"%r{k}.data = field data of %r{k}" for k in range(last)),
         "br i1 %batch, label %rows_of_states, label %one_state",
         "one_state:",
@@ -341,27 +298,3 @@ def _run(inputs: Sequence[Shape], outputs: Sequence[Shape], lanes: int) -> list[
         ]
     here = ", ".join(f"ptr %{name}.here" for name, _ in arrays)
     return [*lines, f"call void @one({here})", "br label %row", "done:"]
-
-
-def _packed(outputs: int, single: bool) -> list[str]:
-    """Return the results: the single one bare, else in a tuple."""
-    if single:
-        return ["ret ptr %r0"]
-    return [
-        f"%tuple = call ptr @several(ptr %self, i64 {outputs})",
-        "%tuple.failed = icmp eq ptr %tuple, null",
-        f"br i1 %tuple.failed, label %failed{outputs}, label %pack",
-        *_failed(outputs, "r"),
-        "pack:",
-        *(
-            f"%set{k} = call i32 @PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %r{k})"
-            for k in range(outputs)
-        ),
-        "ret ptr %tuple",
-    ]
-
-
-def _failed(made: int, name: str) -> list[str]:
-    """Out of memory: give back the results made so far and let the exception pass."""
-    freed = [f"call void @Py_DecRef(ptr %{name}{k})" for k in range(made)]
-    return [f"failed{made}:", *freed, "ret ptr null"]

@@ -17,7 +17,7 @@ ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
 SPARES = 2
 """How many results are kept for reuse, so that one is free while a variable holds the other."""
 
-PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_ARRAYS", "OUT_NAME", "RESULTS")
+PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
 """What the tuple that an entry has as self holds, in this order.
 
 The Python function for all that the entry does not take; the names of its arguments in the order of
@@ -60,7 +60,11 @@ SHARED = {
     "apart": "i1 (ptr, i64, ptr, i64)",
     "item": "ptr (ptr, i64, i64)",
     "converted": "i1 (ptr, i64, i64, ptr)",
-    "result": "ptr (ptr, i64, i32, ptr, i1)",
+    "is_free": "i1 (ptr, i32, ptr)",
+    "new_array": "ptr (i32, ptr)",
+    "keep": "void (ptr, ptr)",
+    "result": "ptr (ptr, i32, ptr, i1)",
+    "spare": "ptr (ptr, i64)",
     "several": "ptr (ptr, i64)",
     "only_out": "i1 (ptr, ptr)",
     "arranged": "i1 (ptr, ptr, i64, ptr, i64, ptr)",
@@ -168,55 +172,96 @@ ret ptr null
 }
 """
 
-RESULT = """
-; A new reference to an array to write to: a spare one if there is one, else one made now. A spare
-; array is one that was returned before and that nobody but the list of them refers to any more.
-define ptr @result(ptr %self, i64 %first, i32 %rank, ptr %shape, i1 %batch) {
+FREE = """
+; Whether an array that was returned before may be written to again: nobody but the one who asks
+; refers to it, and it is as it was made.
+define i1 @is_free(ptr %a, i32 %rank, ptr %shape) {
 start:
-%spares = call ptr @PyTuple_GetItem(ptr %self, i64 SPARE_ARRAYS)
-%end = add i64 %first, SPARES
-br i1 %batch, label %make, label %look
-look:
-%k = phi i64 [ %first, %start ], [ %next, %other ]
-%next = add i64 %k, 1
-%last = icmp eq i64 %k, %end
-br i1 %last, label %make, label %candidate
-candidate:
-%a = call ptr @PyList_GetItem(ptr %spares, i64 %k)
 %references = field references of %a
 %only = icmp eq i32 %references, 1
-br i1 %only, label %fit, label %other
+br i1 %only, label %fit, label %no
 fit:
 %fits = call i1 @fits(ptr %a, i32 OWNED, i32 %rank, ptr %shape)
-br i1 %fits, label %unseen, label %other
+br i1 %fits, label %unseen, label %no
 unseen:
 %weakrefs = field weakrefs of %a
 %is_unseen = icmp eq ptr %weakrefs, null
-br i1 %is_unseen, label %take, label %other
-take:
-call void @Py_IncRef(ptr %a)
-ret ptr %a
-other:
-br label %look
-make:
+ret i1 %is_unseen
+no:
+ret i1 false
+}
+"""
+
+NEW_ARRAY = """
+; A new array to write to; null, with an exception, if there is no memory.
+define ptr @new_array(i32 %rank, ptr %shape) {
 call void @Py_IncRef(ptr @armlet_dtype)
 %new = call ptr @armlet_new_array(ptr @armlet_array_type, ptr @armlet_dtype, i32 %rank, ptr %shape, ptr null, ptr null, i32 0, ptr null)
-%failed = icmp eq ptr %new, null
-%unkept = or i1 %failed, %batch
-br i1 %unkept, label %done, label %keep
-keep:
-%newest = call ptr @PyList_GetItem(ptr %spares, i64 %first)
-call void @Py_IncRef(ptr %newest)
-call void @Py_IncRef(ptr %new)
-%second = add i64 %first, 1
-%set.first = call i32 @PyList_SetItem(ptr %spares, i64 %first, ptr %new)
-%set.second = call i32 @PyList_SetItem(ptr %spares, i64 %second, ptr %newest)
-br label %done
-done:
 ret ptr %new
 }
 """  # noqa: E501
 
+KEEP = """
+; Keep a result to be used again, beside the one that was kept last.
+define void @keep(ptr %self, ptr %new) {
+%spares = call ptr @PyTuple_GetItem(ptr %self, i64 SPARE_RESULTS)
+%newest = call ptr @PyList_GetItem(ptr %spares, i64 0)
+call void @Py_IncRef(ptr %newest)
+call void @Py_IncRef(ptr %new)
+%set.first = call i32 @PyList_SetItem(ptr %spares, i64 0, ptr %new)
+%set.second = call i32 @PyList_SetItem(ptr %spares, i64 1, ptr %newest)
+ret void
+}
+"""
+
+RESULT = """
+; A new reference to the only result, to be written to: one that is free, else one made now.
+define ptr @result(ptr %self, i32 %rank, ptr %shape, i1 %batch) {
+start:
+%spares = call ptr @PyTuple_GetItem(ptr %self, i64 SPARE_RESULTS)
+br i1 %batch, label %make, label %look
+look:
+%k = phi i64 [ 0, %start ], [ %next, %candidate ]
+%next = add i64 %k, 1
+%last = icmp eq i64 %k, SPARES
+br i1 %last, label %make, label %candidate
+candidate:
+%a = call ptr @PyList_GetItem(ptr %spares, i64 %k)
+%is_free = call i1 @is_free(ptr %a, i32 %rank, ptr %shape)
+br i1 %is_free, label %take, label %look
+take:
+call void @Py_IncRef(ptr %a)
+ret ptr %a
+make:
+%new = call ptr @new_array(i32 %rank, ptr %shape)
+%failed = icmp eq ptr %new, null
+%unkept = or i1 %failed, %batch
+br i1 %unkept, label %done, label %kept
+kept:
+call void @keep(ptr %self, ptr %new)
+br label %done
+done:
+ret ptr %new
+}
+"""
+
+SPARE = """
+; A tuple of several results that was returned before and that nobody else refers to, or null. The
+; reference is borrowed, and its arrays may not be free.
+define ptr @spare(ptr %self, i64 %k) {
+start:
+%spares = call ptr @PyTuple_GetItem(ptr %self, i64 SPARE_RESULTS)
+%class = call ptr @PyTuple_GetItem(ptr %self, i64 RESULTS)
+%tuple = call ptr @PyList_GetItem(ptr %spares, i64 %k)
+%type = field type of %tuple
+%references = field references of %tuple
+%is_tuple = icmp eq ptr %type, %class
+%only = icmp eq i32 %references, 1
+%unused = and i1 %is_tuple, %only
+%found = select i1 %unused, ptr %tuple, ptr null
+ret ptr %found
+}
+"""
 
 SEVERAL = """
 ; A new tuple to put several results in, of the class that they are returned in.

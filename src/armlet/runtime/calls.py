@@ -61,7 +61,6 @@ class Callee(tuple[Any, ...]):
         cls,
         fallback: Callable[..., Any],
         inputs: Sequence[str],
-        outputs: int,
         option: str,
         others: dict[Any, Any],
         code: Code,
@@ -70,7 +69,7 @@ class Callee(tuple[Any, ...]):
         """All that an entry needs, with the code, which lives as long."""
         names = (*inputs, "out", *([option] if option else []))
         interned = tuple(map(sys.intern, names))
-        spares = [None] * (SPARES * outputs)
+        spares = [None] * SPARES
         return cls((fallback, interned, others, spares, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -132,7 +131,7 @@ def dispatcher_call(
         return fallback
     share("float64")
     code = compiled(dispatcher(len(inputs)), "entry")
-    return fast_call(code, name, Callee.of(fallback, inputs, 0, option, others, code), about)
+    return fast_call(code, name, Callee.of(fallback, inputs, option, others, code), about)
 
 
 def join(one: Code, many: Code) -> None:

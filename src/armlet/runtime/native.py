@@ -93,8 +93,7 @@ class NativeCode:
     def _callee(self, otherwise: Callable[..., Any], option: str, others: dict[Any, Any]) -> Callee:
         code = self.code
         results = tuple if code.single or code.names is None else result_type(code.names)
-        count = len(code.outputs)
-        return Callee.of(otherwise, [*code.inputs], count, option, others, self._one, results)
+        return Callee.of(otherwise, [*code.inputs], option, others, self._one, results)
 
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
