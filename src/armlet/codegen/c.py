@@ -16,9 +16,10 @@ from armlet.graph import PRINTERS, Program
 from armlet.graph.symbols import with_arguments
 
 RESERVED = """
-    abs alignas alignof and and_eq armlet_cos armlet_sin armlet_sincos asm atan2 atan2f auto
+    abs alignas alignof and and_eq armlet_cos armlet_cosf armlet_sin armlet_sincos
+    armlet_sincosf armlet_sinf asm atan2 atan2f auto
     bitand bitor bool break case catch char class compl concept const const_cast consteval
-    constexpr constinit continue copysign cos cosf count decltype default delete do double
+    constexpr constinit continue copysign copysignf cos cosf count decltype default delete do double
     dynamic_cast else enum exp expf explicit export extern fabs fabsf false float fma fmaf for
     friend goto i if inline int log logf long main multiply_add mutable namespace new noexcept not
     not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
