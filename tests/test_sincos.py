@@ -8,6 +8,7 @@ single.
 
 import math
 import os
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -119,6 +120,22 @@ def test_it_is_off_by_no_more_than_two_units(fuses, dtype, worst, kind):
     found = both(Target(dtype, host(dtype).lanes, fuses))(x)
     for ours, function in zip(found, FUNCTIONS, strict=True):
         assert ulps(ours, function(x.astype(LONG))).max() <= worst <= 2
+
+
+@pytest.mark.parametrize("fuses", [True, False])
+@pytest.mark.parametrize("dtype", CONSTANTS)
+def test_the_parts_add_up_to_a_quarter_turn(dtype, fuses):
+    """By far more digits than the dtype has; unfused, products with all but the last are exact."""
+    of, kind = CONSTANTS[dtype], np.dtype(dtype).type
+    parts = [of.nearest(part) for part in of.quarter[fuses]]
+    assert min(parts) > 0
+    with mpmath.workprec(300):
+        missing = mpmath.pi / 2 - sum(mpmath.mpf(float(part)) for part in parts)
+        assert abs(missing) < 2.0 ** (-2 * np.finfo(dtype).nmant - 18)
+    if not fuses:
+        for part in parts[:-1]:
+            for k in range(round(2 / math.pi * of.reach) + 1):
+                assert Fraction(float(kind(k) * part)) == k * Fraction(float(part))
 
 
 @pytest.mark.parametrize("fuses", [host("float32").fuses, False], ids=["fused", "unfused"])

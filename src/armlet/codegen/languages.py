@@ -199,7 +199,7 @@ def printer_for(
     language = LANGUAGES[target]
     if language.generic and sines == "armlet":
         raise CompileError(
-            "sines is 'armlet': these are of doubles, and a C++ template is of any type; "
+            "sines is 'armlet': these are of one dtype, and a C++ template is of any type; "
             "expected 'library', or another target"
         )
     return Printer(language, dtype, language.fuses if fused is None else fused, sines)

@@ -2,9 +2,9 @@
 
 A multiple k of a quarter turn is taken off in several parts, the polynomials approximate both on
 [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All is done in the dtype of the
-vector, whose constants are those of a table. Lanes that are out of reach, NaN among them, are
-computed one by one, so that no lane depends on its neighbours: doubles by the C library, singles
-as doubles.
+vector, with its constants. Lanes that are out of reach, NaN among them, are computed otherwise,
+whatever their neighbours are: doubles by the C library, singles as doubles. Of doubles the largest
+error found is 1.6 ulp, of all singles within reach 1.53 ulp.
 """
 
 import struct
@@ -24,14 +24,14 @@ class Constants:
     bits: int
     reach: float
     """The largest |x| for which the reduction is accurate."""
+    round: float
+    """Adding this rounds to a whole number, which then stands in the last bits."""
     quarter: Mapping[bool, tuple[float, ...]]
     """π/2 in parts, where the machine fuses and where it does not.
 
     Fused, x - k p₀ is exact. Unfused, all parts but the last are so short that their products
     with k are exact. All are positive, so that -0.0 stays what it is.
     """
-    round: float
-    """Adding this rounds to a whole number, which then stands in the last bits."""
     sin: tuple[float, ...]
     """(sin r - r) / r³ as a polynomial of r²."""
     cos: tuple[float, ...]
@@ -63,30 +63,36 @@ class Constants:
 # fmt: off
 CONSTANTS = {
     "float64": Constants(
-        "double", 64, 1e5,
-        {
+        "double", bits=64, reach=1e5, round=1.5 * 2.0**52,
+        quarter={
             True: (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32),
             False: (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21),
         },
-        1.5 * 2.0**52,
-        (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-         2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10),
-        (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-         -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11),
+        sin=(
+            -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+            2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+        ),
+        cos=(
+            4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+            -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
+        ),
     ),
     "float32": Constants(
-        "float", 32, 1e3,
-        {
+        "float", bits=32, reach=1e3, round=1.5 * 2.0**23,
+        quarter={
             True: (1.57079625, 7.5497894e-08, 5.3903025e-15),
             False: (1.5706787, 0.000117614865, 9.920313e-10, 6.223372e-14),
         },
-        1.5 * 2.0**23,
-        (-0.16666655, 0.008332187, -0.00019517897),
-        (0.041666646, -0.001388731, 2.4432327e-05),
+        sin=(-0.16666655, 0.008332187, -0.00019517897),
+        cos=(0.041666646, -0.001388731, 2.4432327e-05),
     ),
 }
 # fmt: on
-"""The polynomials of doubles are those of fdlibm; those of singles minimise the largest error."""
+"""The polynomials of doubles are those of fdlibm.
+
+Those of singles were fitted for the smallest largest relative error, each coefficient rounded
+before the next: 4e-9 and 1e-10 in exact arithmetic.
+"""
 
 
 def bits(x: float) -> str:
