@@ -109,7 +109,7 @@ def _both(dtype: str, fused: bool, qualifier: str) -> str:
         T=T,
         f=f,
         qualifier=qualifier,
-        reach=number(of.reach),
+        reach=number(of.reach[fused]),
         beyond=BEYOND[dtype],
         far=block(FAR[dtype], 8),
         t=fma("x", number(2 / pi), number(of.round)),

@@ -141,7 +141,7 @@ class Body:
         V, S, pair = of.vector(lanes), of.name(lanes), of.pair(lanes)
         tag = f"t{min(wanted.values())}"
         vectors = [self._vector(group, f"{tag}.{g}", V) for g, group in enumerate(groups)]
-        far_off, reach = "0", splat(of.element, bits(of.reach), lanes)
+        far_off, reach = "0", splat(of.element, bits(of.reach[self.target.fuses]), lanes)
         for g, x in enumerate(vectors):
             self.lines += [
                 f"%{tag}.{g}.abs = call {V} @llvm.fabs.{S}({V} {x})",
