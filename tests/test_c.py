@@ -153,9 +153,10 @@ def every_program(robot):
 
 
 def bit_states(program, dtype, count=9):
-    """Random states, one with angles so far off that the C library is asked for their sines."""
+    """Random states, two of them with angles out of reach, of singles and of doubles."""
     rng = np.random.default_rng(count)
     arrays = [rng.uniform(-2, 2, (count, *x.shape)).astype(dtype) for x in program.inputs.values()]
+    arrays[0][-2] *= 1e4
     arrays[0][-1] *= 1e5
     return arrays
 
@@ -190,12 +191,14 @@ def test_printed_c_gives_the_bits_of_the_kernel(arm, dtype, tmp_path):
 
 
 @needs("gcc")
-def test_without_fused_operations_printed_c_gives_the_bits_of_such_a_kernel(tmp_path):
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_without_fused_operations_printed_c_gives_the_bits_of_such_a_kernel(dtype, tmp_path):
     program = armlet.trace(armlet.load("stanford"), "inverse_dynamics")
-    library = compiled(tmp_path, program.source(fused=False, sines="armlet"), ".c", *EXACT)
-    kernel = armlet.Kernel(program, target=Target(fuses=False))
-    for state in zip(*bit_states(program, "float64"), strict=True):
-        (found,) = called(library.inverse_dynamics, program, state, "float64")
+    text = program.source(dtype=dtype, fused=False, sines="armlet")
+    library = compiled(tmp_path, text, ".c", *EXACT)
+    kernel = armlet.Kernel(program, target=Target(dtype, fuses=False))
+    for state in zip(*bit_states(program, dtype), strict=True):
+        (found,) = called(library.inverse_dynamics, program, state, dtype)
         np.testing.assert_array_equal(found, kernel(*state))
 
 

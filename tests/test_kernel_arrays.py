@@ -1,15 +1,30 @@
 """The arrays that kernels and methods take, and those they write to."""
 
 import copy
+import ctypes
 import inspect
+import mmap
 import pydoc
+import sys
 
 import numpy as np
 import pytest
-from kernels import ONE, TEN, WAYS, every_way, read_only, same_bits, unaligned, ways
+from kernels import (
+    ONE,
+    TEN,
+    WAYS,
+    every_target,
+    every_way,
+    read_only,
+    same_bits,
+    unaligned,
+    ways,
+)
 
 import armlet
 from armlet.errors import DataError
+from armlet.graph import traced
+from armlet.runtime import Kernel
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +234,23 @@ def test_threads_write_no_row_but_those_of_the_call(robot, dtype):
         assert np.array_equal(around[40 : 40 + count], whole[:count])
         assert (around[:40] == 7).all()
         assert (around[40 + count :] == 7).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is made unreadable by mprotect")
+@every_target
+@pytest.mark.parametrize("size", [1, 3, 7, 8, 9, 17])
+def test_nothing_is_read_beyond_the_last_row(target, size):
+    program = traced("more", lambda _, x: 1 + x, {"x": (size,)})
+    kernel = Kernel(program, target=target)
+    page, unreadable = mmap.PAGESIZE, 0
+    memory = np.frombuffer(mmap.mmap(-1, 2 * page), np.uint8)
+    end = ctypes.c_void_p(memory.ctypes.data + page)
+    assert ctypes.CDLL(None).mprotect(end, ctypes.c_size_t(page), unreadable) == 0
+    numbers = memory[:page].view(target.dtype)
+    for rows in (target.lanes, 2 * target.lanes, 2 * target.lanes + 1):
+        x = numbers[-rows * size :].reshape(rows, size)
+        x[...] = np.arange(x.size).reshape(x.shape)
+        np.testing.assert_array_equal(kernel.evaluate(x), x + 1)
 
 
 # ------------------------------------------------------------------ arrays out

@@ -25,6 +25,7 @@ from armlet.codegen.llvm import (
 )
 from armlet.codegen.llvm_table import LIBRARY, TABLE
 from armlet.codegen.lower import lowered
+from armlet.codegen.sincos import near
 from armlet.graph import OPERATIONS, traced
 from armlet.runtime import Kernel
 from armlet.runtime.engine import host
@@ -190,6 +191,12 @@ def test_singles_are_computed_as_singles():
     assert found.tolist() == [1, math.inf]
 
 
+def test_no_double_is_computed_for_singles_within_reach(torque):
+    code, target = lowered(torque), Target("float32", 8)
+    texts = one_state(code, target), many_states(code, target), near("float32", 8, True)
+    assert not any("double" in text for text in texts)
+
+
 # fmt: off
 ODD = {
     "constants alone": (lambda x: np.array([1, -0.5, 0]), {"x": (2,)}),
@@ -248,7 +255,7 @@ def bit_states(dtype):
     """Rows of states, some of them far, huge or not numbers at all."""
     arrays = np.random.default_rng(5).uniform(-3, 3, (3, ROWS, 7)).astype(dtype)
     q = arrays[0]
-    q[3, 2], q[11, 6], q[12] = 2e5, -1e30, 3e5
+    q[3, 2], q[11, 6], q[12], q[13, 4] = 2e5, -1e30, 3e5, 2e3
     q[17, 3], q[23, 5], q[29, 1] = np.nan, np.inf, -np.inf
     q[30], q[31] = 0, -0.0
     return arrays
@@ -297,6 +304,20 @@ def test_the_host_has_a_target_that_it_runs():
     assert host("float64").lanes in (2, 4, 8)
     assert host("float32").lanes == 2 * host("float64").lanes
     assert host("float32").fuses == host("float64").fuses
+
+
+@every_target
+def test_only_the_last_rows_of_a_block_are_read_by_masked_loads(torque, target):
+    """Those from which a whole vector would leave the block."""
+    text = many_states(lowered(torque), target)
+    ends = [
+        row * 7 + start + target.lanes
+        for row in range(target.lanes)
+        for start in range(0, 7, target.lanes)
+    ]
+    masked = sum(end > 7 * target.lanes for end in ends)
+    assert text.count("@llvm.masked.load") == 3 * masked
+    assert masked <= 2
 
 
 def blocks_of(text):

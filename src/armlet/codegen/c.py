@@ -16,15 +16,16 @@ from armlet.graph import PRINTERS, Program
 from armlet.graph.symbols import with_arguments
 
 RESERVED = """
-    abs alignas alignof and and_eq armlet_cos armlet_sin armlet_sincos asm atan2 atan2f auto
-    bitand bitor bool break case catch char class compl concept const const_cast consteval
-    constexpr constinit continue copysign cos cosf count decltype default delete do double
-    dynamic_cast else enum exp expf explicit export extern fabs fabsf false float fma fmaf for
-    friend goto i if inline int log logf long main multiply_add mutable namespace new noexcept not
-    not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
-    restrict return short signed sin sinf sizeof sqrt sqrtf static static_assert static_cast
-    stride struct switch T tanh tanhf template this thread_local throw true try typedef typeid
-    typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+    abs alignas alignof and and_eq armlet_cos armlet_cosf armlet_sin armlet_sincos
+    armlet_sincosf armlet_sinf asm atan2 atan2f auto bitand bitor bool break case catch char
+    class compl concept const const_cast consteval constexpr constinit continue copysign
+    copysignf cos cosf count decltype default delete do double dynamic_cast else enum exp expf
+    explicit export extern fabs fabsf false float fma fmaf for friend goto i if inline int log
+    logf long main multiply_add mutable namespace new noexcept not not_eq nullptr operator or
+    or_eq private protected public register reinterpret_cast requires restrict return short
+    signed sin sinf sizeof sqrt sqrtf static static_assert static_cast stride struct switch T
+    tanh tanhf template this thread_local throw true try typedef typeid typename union unsigned
+    using virtual void volatile wchar_t while xor xor_eq
 """
 """The words of the languages, and those of the frames."""
 LONGEST = 40

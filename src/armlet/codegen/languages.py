@@ -48,12 +48,7 @@ FUSED = {
 """The same with one rounding instead of two."""
 LIBRARY = ("abs", "exp", "log", "tanh", "atan2")
 """Other functions of the C library."""
-OWN_SINES = {
-    "float64": {name: f"const {{T}} {{out}} = armlet_{name}({{0}});" for name in TRIGONOMETRY},
-    "float32": {
-        name: f"const {{T}} {{out}} = (float)armlet_{name}((double){{0}});" for name in TRIGONOMETRY
-    },
-}
+OWN_SINES = {name: f"const {{T}} {{out}} = armlet_{name}{{f}}({{0}});" for name in TRIGONOMETRY}
 """Sines and cosines by armlet's own functions, which are printed too."""
 
 
@@ -149,7 +144,7 @@ class Printer:
     def table(self) -> Mapping[str, str]:
         """The line of each operation."""
         fused = FUSED if self.fused else {}
-        return {**self.language.table, **fused, **(OWN_SINES[self.dtype] if self.own_sines else {})}
+        return {**self.language.table, **fused, **(OWN_SINES if self.own_sines else {})}
 
     @property
     def own_sines(self) -> bool:
@@ -186,7 +181,7 @@ class Printer:
         ops = {op for code in codes for op, _ in code.operations}
         fma = self.language.fma_preamble if self.fused and ops & FUSED.keys() else ""
         used = ops & set(TRIGONOMETRY) if self.own_sines else set()
-        sines = sine_functions(used, self.fused, self.language.local)
+        sines = sine_functions(used, self.dtype, self.fused, self.language.local)
         return self.language.preamble + fma + (f"\n{sines}" if sines else "")
 
 
@@ -204,7 +199,7 @@ def printer_for(
     language = LANGUAGES[target]
     if language.generic and sines == "armlet":
         raise CompileError(
-            "sines is 'armlet': these are of doubles, and a C++ template is of any type; "
+            "sines is 'armlet': these are of one dtype, and a C++ template is of any type; "
             "expected 'library', or another target"
         )
     return Printer(language, dtype, language.fuses if fused is None else fused, sines)

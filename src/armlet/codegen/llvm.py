@@ -15,7 +15,7 @@ import numpy as np
 from armlet.codegen.expand import TRIGONOMETRY
 from armlet.codegen.llvm_table import LIBRARY, TABLE, UNFUSED, library_call
 from armlet.codegen.lower import Lowered, Operand
-from armlet.codegen.sincos import REACH, bits, far, near, splat
+from armlet.codegen.sincos import CONSTANTS, bits, sines, splat
 from armlet.codegen.transpose import load_columns, store_columns
 from armlet.errors import CompileError
 from armlet.graph import Input
@@ -131,19 +131,20 @@ class Body:
             yield [self.operand(y) for y in output.values]
 
     def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
-        """Sine and cosine of angles, by our own code or, if one is far, by the C library."""
+        """Sine and cosine of angles, by @sincos.near or, if one is out of reach, by @sincos.far."""
         packed = self.lanes == 1
         size = PACK if packed else 1
         angles = list(dict.fromkeys(angle for _, angle in wanted))
         groups = [angles[k : k + size] for k in range(0, len(angles), size)]
         lanes = PACK if packed else self.lanes
-        V = f"<{lanes} x double>"
+        of = CONSTANTS[self.target.dtype]
+        V, S, pair = of.vector(lanes), of.name(lanes), of.pair(lanes)
         tag = f"t{min(wanted.values())}"
-        vectors = [self._vector(group, f"{tag}.{g}", lanes) for g, group in enumerate(groups)]
-        far_off, reach = "0", splat("double", bits(REACH), lanes)
+        vectors = [self._vector(group, f"{tag}.{g}", V) for g, group in enumerate(groups)]
+        far_off, reach = "0", splat(of.element, bits(of.reach[self.target.fuses]), lanes)
         for g, x in enumerate(vectors):
             self.lines += [
-                f"%{tag}.{g}.abs = call {V} @llvm.fabs.v{lanes}f64({V} {x})",
+                f"%{tag}.{g}.abs = call {V} @llvm.fabs.{S}({V} {x})",
                 f"%{tag}.{g}.far = fcmp ugt {V} %{tag}.{g}.abs, {reach}",
                 f"%{tag}.{g}.bits = bitcast <{lanes} x i1> %{tag}.{g}.far to i{lanes}",
                 f"%{tag}.{g}.any = or i{lanes} {far_off}, %{tag}.{g}.bits",
@@ -153,11 +154,10 @@ class Body:
             f"%{tag}.is_far = icmp ne i{lanes} {far_off}, 0",
             f"br i1 %{tag}.is_far, label %{tag}.far, label %{tag}.near",
         ]
-        pair = f"{{ {V}, {V} }}"
         for way in ("near", "far"):
             self.lines.append(f"{tag}.{way}:")
             self.lines += [
-                f"%{tag}.{g}.{way}.both = call {pair} @sincos.{way}{lanes}({V} {x})"
+                f"%{tag}.{g}.{way}.both = call {pair} @sincos.{way}.{S}({V} {x})"
                 for g, x in enumerate(vectors)
             ]
             self.lines.append(f"br label %{tag}.join")
@@ -174,38 +174,21 @@ class Body:
                 self.lines.append(f"{whole} = extractvalue {pair} %{tag}.{g}.both, {k}")
                 for lane, angle in enumerate(group):
                     if (word, angle) in wanted:
-                        i = wanted[word, angle]
-                        self.name[i] = self._element(whole, V, lane, packed)
+                        value = f"{whole}.{lane}" if packed else whole
+                        self.name[wanted[word, angle]] = value
+                        if packed:
+                            self.lines.append(f"{value} = extractelement {V} {whole}, i32 {lane}")
 
-    def _vector(self, group: list[int], tag: str, lanes: int) -> str:
-        """Angles as a vector of doubles: those of one state side by side, or one of many states."""
-        V = f"<{lanes} x double>"
+    def _vector(self, group: list[int], tag: str, V: str) -> str:
+        """Angles as a vector: those of one state side by side, or one of many states."""
         if self.lanes > 1:
-            return self._widened(self.name[group[0]], f"%{tag}.wide", lanes)
+            return self.name[group[0]]
         x = "zeroinitializer"
         for k, i in enumerate(group):
-            angle = self._widened(self.name[i], f"%{tag}.wide{k}", 1)
-            self.lines.append(f"%{tag}.x{k} = insertelement {V} {x}, double {angle}, i32 {k}")
+            angle = f"{self.target.element} {self.name[i]}"
+            self.lines.append(f"%{tag}.x{k} = insertelement {V} {x}, {angle}, i32 {k}")
             x = f"%{tag}.x{k}"
         return x
-
-    def _widened(self, x: str, out: str, lanes: int) -> str:
-        if self.target.element == "double":
-            return x
-        wide = "double" if lanes == 1 else f"<{lanes} x double>"
-        self.lines.append(f"{out} = fpext {self.T} {x} to {wide}")
-        return out
-
-    def _element(self, whole: str, V: str, lane: int, packed: bool) -> str:
-        """One angle's sine or cosine, in the kernel's own type."""
-        value, kind = whole, V
-        if packed:
-            value, kind = f"{whole}.{lane}", "double"
-            self.lines.append(f"{value} = extractelement {V} {whole}, i32 {lane}")
-        if self.target.element == "float":
-            self.lines.append(f"{value}.f = fptrunc {kind} {value} to {self.T}")
-            value = f"{value}.f"
-        return value
 
 
 def _finite(x: float, dtype: str) -> float:
@@ -352,7 +335,7 @@ def _before_the_loop(
         ]
 
 
-def module(target: Target, *functions: str) -> str:
+def module(target: Target, *texts: str) -> str:
     """Functions with all that they call."""
     widths = sorted({PACK, target.lanes})
     lines = ["declare double @sin(double)", "declare double @cos(double)"]
@@ -377,6 +360,7 @@ def module(target: Target, *functions: str) -> str:
         f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',
     ]
     for lanes in widths:
-        if any(f"@sincos.near{lanes}(" in text for text in functions):
-            lines += [near(lanes, target.fuses), far(lanes)]
-    return "\n".join([*lines, *functions]) + "\n"
+        name = CONSTANTS[target.dtype].name(lanes)
+        if any(f"@sincos.near.{name}(" in text for text in texts):
+            lines += sines(target.dtype, lanes, target.fuses)
+    return "\n".join([*lines, *texts]) + "\n"

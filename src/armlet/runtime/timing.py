@@ -139,7 +139,7 @@ def _function(code: Code, name: str, pointers: int) -> Any:
 ARITHMETIC = re.compile(
     r"= (?:(?:fadd|fsub|fmul|fdiv)|call) <(\d+) x (double|float)>(?: @llvm\.(?:fma|sqrt)| %| <)"
 )
-SINES = re.compile(r"call .* @(sincos\.near\d+)")
+SINES = re.compile(r"call .* @(sincos\.near\.\w+)")
 
 
 def vector_operations(kernel: Kernel) -> tuple[float, float]:
