@@ -575,6 +575,13 @@ def test_what_is_called_can_be_pickled(robot, copied):
     assert isinstance(copied(kernel), Kernel)
 
 
+def test_the_module_of_a_compiled_function_is_a_name(robot):
+    """Whoever looks at functions expects one, PyTorch's compiler among them."""
+    robot.gravity_torque(np.zeros(robot.n))
+    for function in (robot.gravity_torque, armlet.compile(robot, "bias").call):
+        assert function.__module__ == "armlet"
+
+
 def test_a_kernel_is_a_plain_object(robot):
     kernel = armlet.compile(robot, "jacobian")
     q = np.ones(robot.n)

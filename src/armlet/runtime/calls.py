@@ -106,15 +106,18 @@ class MethodDefinition(ctypes.Structure):
 
 
 def fast_call(code: Code, name: str, callee: Callee, about: str) -> Callable[..., Any]:
-    """The entry in compiled code as a function of Python's own kind, which keeps the code."""
+    """The entry in compiled code as a function of Python's own kind, which keeps the code.
+
+    Its module is a string, which PyTorch's compiler reads.
+    """
     definition = MethodDefinition(
         name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, about.encode()
     )
-    kept = Code.of(code.addresses, code, definition)
+    kept = Callee((*callee, Code.of(code.addresses, code, definition)))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function: Callable[..., Any] = new(ctypes.addressof(definition), callee, kept)
+    function: Callable[..., Any] = new(ctypes.addressof(definition), kept, "armlet")
     return function
 
 

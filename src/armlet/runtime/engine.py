@@ -78,15 +78,11 @@ class Code(np.ndarray[Any, Any]):
 
     It holds things as an array holds its entries, which the garbage collector does not see. The
     collector would take apart what it finds in a dead cycle at once, though a finalizer in that
-    cycle may still call the code. A function keeps it in the place of its module, so it has a hash
-    and is false, as no module would be.
+    cycle may still call the code. It has a hash, as weak references need.
     """
 
     __slots__ = ()
     __hash__ = object.__hash__  # type: ignore[assignment]
-
-    def __bool__(self) -> bool:
-        return False
 
     @classmethod
     def of(cls, addresses: Mapping[str, int], *kept: Any) -> "Code":
