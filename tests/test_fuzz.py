@@ -78,7 +78,7 @@ def a_little_off(converted):
 BREAKS = {
     "loader_bytes":     lambda p: p.setattr("armlet.models.read_toml", refusing(KeyError("name"))),
     "loader_structure": lambda p: p.setattr("armlet.models.read_mjcf", refusing(IndexError(3))),
-    "kernels":    lambda p: p.setattr(Kernel, "_converted", a_little_off(Kernel._converted)),
+    "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),
     "robots":     lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),

@@ -3,6 +3,11 @@
 Neither is needed to run armlet; where one is not installed, its tests are skipped.
 """
 
+import os
+import subprocess
+import sys
+import warnings
+
 import numpy as np
 import pytest
 from robots import deviation
@@ -205,6 +210,71 @@ def test_lists_and_arrays_are_taken_beside_tensors(torch, robot):
     assert np.array_equal(robot.bias(torch.tensor(q), torch.tensor(qd), threads=2), expected)
 
 
+def test_nested_lists_of_tensors_carry_derivatives(torch, robot):
+    (q,) = state(robot, "gravity_torque")
+    own = armlet.program(robot)(lambda q: robot.gravity_torque(q))
+    for call in (robot.gravity_torque, armlet.compile(robot, "gravity_torque"), own):
+        entries = [torch.tensor(x, requires_grad=True) for x in q[:5]]
+        found = call([[*entries, q[5]], (*entries, float(q[5]))])
+        assert np.array_equal(found.detach().numpy(), [call(q)] * 2)
+        found.sum().backward()
+        expected = torch.tensor(q, requires_grad=True)
+        (2 * call(expected).sum()).backward()
+        assert deviation([x.grad for x in entries], expected.grad[:5].numpy()) < 1e-12
+
+
+def test_subclasses_of_tensors_are_tensors(torch, robot):
+    class Posture(torch.Tensor):
+        pass
+
+    (q,) = state(robot, "gravity_torque")
+    for call in (robot.gravity_torque, armlet.compile(robot, "gravity_torque")):
+        assert call(torch.tensor(q, requires_grad=True).as_subclass(Posture)).requires_grad
+
+
+def test_arrays_that_pytorch_cannot_share_are_copied(torch, robot):
+    q, qd = state(robot, "bias")
+    expected = robot.bias(q, qd[::-1])
+    assert np.array_equal(robot.bias(torch.tensor(q), qd[::-1]).numpy(), expected)
+    fixed = qd[::-1].copy()
+    fixed.flags.writeable = False
+    with warnings.catch_warnings(action="error"):
+        assert np.array_equal(robot.bias(torch.tensor(q), fixed).numpy(), expected)
+    negated = torch.complex(*torch.tensor(np.array([qd, -qd[::-1]]))).conj().imag
+    assert np.array_equal(robot.bias(torch.tensor(q), negated).numpy(), expected)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch's own
+def test_kernels_are_not_recorded_as_constants(torch, robot):
+    """Where PyTorch records operations, it would take results for numbers that never change."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def torque(q):
+        return robot.gravity_torque(q)
+
+    q = torch.rand(6, dtype=torch.float64)
+    for record in (lambda: make_fx(torque)(q), lambda: torch.jit.trace(torque, q)):
+        with pytest.raises(DataError, match="gravity_torque is called while PyTorch records"):
+            record()
+    with pytest.raises(DataError, match="gravity_torque is called while PyTorch records"):
+        torch.func.linearize(torque, q)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch's own
+def test_pytorch_compiles_what_is_around_a_call(torch, robot):
+    pytest.importorskip("networkx", reason="networkx, which torch.compile needs, is not installed")
+    q = torch.rand(6, dtype=torch.float64, requires_grad=True)
+
+    def function(q):
+        return robot.gravity_torque(2 * q).square().sum()
+
+    compiled = torch.compile(function, backend="eager")
+    for x in (q, q.detach()[None].requires_grad_()):
+        assert torch.equal(compiled(x), function(x))
+        slopes = [torch.autograd.grad(f(x), x)[0] for f in (compiled, function)]
+        assert torch.equal(*slopes)
+
+
 def test_a_result_is_never_written_again(torch, robot):
     q = torch.tensor(state(robot, "gravity_torque")[0])
     first = robot.gravity_torque(q)
@@ -226,6 +296,10 @@ def test_tensors_that_cannot_be_used_are_named(torch, robot):
         robot.gravity_torque(q, out=np.zeros(6))
     with pytest.raises(DataError, match="qd is not an array of numbers"):
         robot.bias(q, "qd")
+    with pytest.raises(DataError, match="q is not an array of numbers: stack expects each tensor"):
+        robot.gravity_torque([q, q[:5]])
+    with pytest.raises(DataError, match=r"q is a tensor of layout torch\.sparse_coo: expected a"):
+        robot.gravity_torque(q.to_sparse())
     with pytest.raises(DataError, match=r"bias takes 2 arrays \(q, qd\), got 1"):
         armlet.compile(robot, "bias")(q)
     jacobian = torch.autograd.functional.jacobian
@@ -332,6 +406,76 @@ def test_jax_without_doubles_runs_the_kernel_for_singles(jax, robot):
             armlet.compile(robot, "gravity_torque")(q)
     finally:
         jax.config.update("jax_enable_x64", True)
+
+
+def test_nested_lists_of_jaxs_arrays_carry_derivatives(jax, robot):
+    (q,) = state(robot, "gravity_torque")
+    own = armlet.program(robot)(lambda q: robot.gravity_torque(q))
+    for call in (robot.gravity_torque, armlet.compile(robot, "gravity_torque"), own):
+        for wrap in (jax.jit, lambda f: f):
+            found = wrap(lambda x: call([[*x], x]))(jax.numpy.asarray(q))  # noqa: B023
+            assert isinstance(found, jax.Array)
+            assert np.array_equal(found, [call(q)] * 2)
+        gradient = jax.grad(lambda x: call([[*x], x]).sum())(jax.numpy.asarray(q))  # noqa: B023
+        expected = 2 * jax.grad(lambda x: call(x).sum())(jax.numpy.asarray(q))  # noqa: B023
+        assert deviation(gradient, expected) < 1e-12
+
+
+def test_the_transpose_of_a_transpose_is_the_derivative(jax, robot):
+    q, d = jax.numpy.asarray(np.random.default_rng(4).uniform(-1, 1, (2, 6)))
+    _, back = jax.vjp(robot.gravity_torque, q)
+    (found,) = jax.linear_transpose(lambda w: back(w)[0], q)(d)
+    assert deviation(found, jax.jvp(robot.gravity_torque, (q,), (d,))[1]) < 1e-12
+    with pytest.raises(DataError, match="gravity_torque is not linear: expected a function that"):
+        jax.linear_transpose(robot.gravity_torque, q)(d)
+
+
+ON_TWO_DEVICES = """
+import armlet, jax, numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+jax.config.update("jax_enable_x64", True)
+robot = armlet.load("planar2r")
+kernel = armlet.compile(robot, "inverse_dynamics", constants={"inertia": "argument"})
+q = jax.numpy.asarray(np.random.default_rng(1).uniform(-1, 1, (40, 2)))
+phi = jax.numpy.asarray(robot.phi)
+first, second = jax.devices()
+assert robot.gravity_torque(jax.device_put(q, second)).devices() == {second}
+
+def torque(q, phi):
+    return kernel(q, q, q, phi)
+
+states = P("d")
+mesh = Mesh(np.array([first, second]), "d")
+shared = jax.shard_map(torque, mesh=mesh, in_specs=(states, P()), out_specs=states)
+for wrap in (jax.jit, lambda f: f):
+    assert np.array_equal(wrap(shared)(q, phi), torque(q, phi))
+    for k in (0, 1):
+        found, expected = (
+            wrap(jax.grad(lambda *x: (f(*x) ** 2).sum(), k))(q, phi) for f in (shared, torque)
+        )
+        assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+"""
+
+
+def test_several_devices_share_the_rows(jax):
+    if not hasattr(jax, "shard_map"):
+        pytest.skip("this JAX has no jax.shard_map")
+    two = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    found = subprocess.run(
+        [sys.executable, "-c", ON_TWO_DEVICES],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **two},
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+
+
+def test_singular_postures_of_arrays_of_jax_are_left(jax, robot):
+    """NumPy's q beside them has a posture, but results of JAX cannot be written to."""
+    found = robot.cartesian_model(np.zeros(6), jax.numpy.zeros(6))
+    assert all(isinstance(y, jax.Array) for y in found)
 
 
 def test_arrays_of_jax_that_cannot_be_used_are_named(jax, robot):

@@ -6,7 +6,8 @@ program from traced scalars, formulas from SymPy symbols and fifty digits from m
 
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,7 @@ NAMESPACES = {
 }
 """The module with the functions of a scalar, by the package of its type; NumPy for all others."""
 
+NUMBERS = {int, float, np.float64}
 QUARTER = math.pi / 2
 QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
@@ -39,6 +41,24 @@ def namespace(x: Scalar) -> ModuleType:
 def package(x: Scalar) -> str:
     """The package that the type of x is of."""
     return type(x).__module__.partition(".")[0]
+
+
+def package_of(x: Any, known: Collection[str]) -> str | None:
+    """The first known package that x is of, or that an entry of it is of, with base classes."""
+    level = [x]
+    while level:
+        found = dict.fromkeys(map(type, level))
+        for cls in (cls for kind in found for cls in kind.__mro__):
+            if (name := cls.__module__.partition(".")[0]) in known:
+                return name
+        inner = () if found.keys() <= NUMBERS else filter(is_nested, level)
+        level = [*chain.from_iterable(y.flat if isinstance(y, np.ndarray) else y for y in inner)]
+    return None
+
+
+def is_nested(x: Any) -> bool:
+    """Whether x is a list, a tuple or an array of objects, which may be arrays of any kind."""
+    return isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype == object)
 
 
 def _function(name: str) -> Callable[[Scalar], Scalar]:

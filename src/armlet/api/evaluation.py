@@ -125,9 +125,10 @@ def blanked(
 ) -> Result:
     """The results, with nan at singular postures, where they would be arbitrary.
 
-    Expressions have no posture yet, and stay as they are.
+    Expressions have no posture yet, and stay as they are; so do arrays of PyTorch and JAX, which
+    may be mapped or not be there yet.
     """
-    if kind_of((q,)) in KINDS:
+    if kind_of(results) in KINDS:  # type: ignore[arg-type]
         return results
     options = {} if frame is None else {"frame": frame}
     singular = is_singular(kernel_of(robot, "jacobian", **options).evaluate(q))

@@ -20,39 +20,18 @@ from armlet.graph.results import collected
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.libraries import library_of
-from armlet.scalar import package
+from armlet.scalar import package_of
 from armlet.search import cheapest_program
 from armlet.tracing import request
 
-PLAIN = ("builtins", "numpy")
 Evaluation = Callable[[RobotModel, str, Sequence[Any], Mapping[str, Any], int], Any]
 """The results of a quantity, given the robot, its name, the arrays, the options and threads."""
 
 
 def kind_of(arrays: Sequence[Any]) -> str:
-    """The package of the first array that is not NumPy's, or of its entries; else numpy."""
-    for array in arrays:
-        kind = package(array)
-        if kind in PLAIN:
-            kind = _kind_of_entries(array)
-        if kind not in PLAIN:
-            return kind
-    return "numpy"
-
-
-def _kind_of_entries(array: Any) -> str:
-    """The package of the first entry that is not a number."""
-    if isinstance(array, list | tuple):
-        found = (kind for kind in map(package, array) if kind not in PLAIN)
-        if kind := next(found, ""):
-            return kind
-    try:
-        entries = np.asarray(array)
-    except (TypeError, ValueError, RuntimeError):  # which the kernel refuses with a message
-        return "numpy"
-    if entries.dtype != object:
-        return "numpy"
-    return next((kind for kind in map(package, entries.flat) if kind not in PLAIN), "numpy")
+    """The package of the first array in `KINDS`, or of its entries; else numpy."""
+    found = (package_of(array, KINDS) for array in arrays)
+    return next(filter(None, found), "numpy")
 
 
 def traced_quantity(

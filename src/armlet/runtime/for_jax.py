@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding, PartitionSpec
 
 from armlet.codegen.lower import lowered
 from armlet.codegen.xla import xla_entry
@@ -22,7 +23,8 @@ from armlet.errors import CompileError, DataError
 from armlet.graph.inputs import Shape, leading_axes
 from armlet.graph.results import collected
 from armlet.runtime.engine import Code, compiled
-from armlet.runtime.libraries import ON_A_GPU, extra_axes, spread
+from armlet.runtime.libraries import ON_A_GPU, extra_axes, spread, unnested
+from armlet.scalar import is_nested
 
 DTYPES = ("float64", "float32")
 REGISTERED: dict[str, Code] = {}
@@ -31,7 +33,7 @@ REGISTERED: dict[str, Code] = {}
 
 def dtype_of(arrays: Sequence[Any]) -> str:
     """The dtype that JAX would compute with; whole numbers are of its default."""
-    found = jnp.result_type(float, *(x for x in arrays if isinstance(x, jax.Array)))
+    found = jnp.result_type(float, *(x for x in unnested(arrays) if isinstance(x, jax.Array)))
     if found.name not in DTYPES:
         raise DataError(f"the arrays are of {found.name}: expected {' or '.join(DTYPES)}")
     return str(found.name)
@@ -50,18 +52,35 @@ def evaluated(kernel: Any, arrays: Sequence[Any], threads: int = 1) -> Any:
         )
     given = [_array(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
     leading_axes(program.inputs.values(), [x.shape for x in given])
-    results = kernel_p.bind(*given, kernel=kernel, transpose=None)
+    results = kernel_p.bind(*_varying(given), kernel=kernel, transpose=None)
     return collected(results, program.single, program.names)
 
 
 def _array(name: str, x: Any, kernel: Any) -> Any:
     try:
-        array = jnp.asarray(x)
+        array = jnp.asarray(x.tolist() if is_nested(x) and isinstance(x, np.ndarray) else x)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not an array of numbers: {error}") from None
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
         raise DataError(f"{name} is an array of {array.dtype}: expected real numbers")
     return array.astype(kernel.dtype)
+
+
+def _varying(arrays: Sequence[Any]) -> Sequence[Any]:
+    """Arrays that all vary along the same axes of the devices, as far as some do."""
+    own = [_axes_of_devices(x.aval) for x in arrays]
+    every = frozenset().union(*own)
+    return [
+        jax.lax.pcast(x, tuple(every - axes), to="varying") if every - axes else x
+        for x, axes in zip(arrays, own, strict=True)
+    ]
+
+
+def _axes_of_devices(kind: Any) -> frozenset[Any]:
+    """The axes of the devices along which an array varies, within `jax.shard_map` alone."""
+    newer = getattr(kind, "manual_axis_type", kind)
+    found: frozenset[Any] = getattr(newer, "varying", getattr(kind, "vma", frozenset()))
+    return found
 
 
 kernel_p = Primitive("armlet_kernel")
@@ -89,13 +108,27 @@ def _now(*given: Any, kernel: Any, transpose: Any) -> list[Any]:
         if any(device.platform != "cpu" for device in devices):
             raise DataError(f"{name} is an array on {', '.join(map(str, devices))}: {ON_A_GPU}")
     found = kernel.evaluate(*map(np.asarray, given))
-    return [*map(jnp.asarray, (found,) if kernel.program.single else found)]
+    where = next((x.sharding for x in given if getattr(x, "committed", False)), None)
+    if where is not None and len(where.device_set) > 1:
+        where = None
+    return [jax.device_put(y, where) for y in ((found,) if kernel.program.single else found)]
 
 
 @kernel_p.def_abstract_eval
 def _abstract(*given: Any, kernel: Any, transpose: Any) -> list[Any]:
     shapes, _ = _shapes(kernel, [x.shape for x in given])
-    return [jax.core.ShapedArray(shape, kernel.dtype) for shape in shapes]
+    if not given or not _axes_of_devices(given[0]):
+        return [jax.core.ShapedArray(shape, kernel.dtype) for shape in shapes]
+    mesh = given[0].sharding.mesh
+    return [
+        given[0].update(
+            shape=shape,
+            dtype=kernel.dtype,
+            weak_type=False,
+            sharding=NamedSharding(mesh, PartitionSpec(*[None] * len(shape))),
+        )
+        for shape in shapes
+    ]
 
 
 def _jvp(
@@ -109,10 +142,12 @@ def _jvp(
 
 def _transposed(weights: Sequence[Any], *given: Any, kernel: Any, transpose: Any) -> list[Any]:
     """Weights of the results as weights of the arguments in which the operation is linear."""
+    if transpose is None:
+        raise DataError(f"{kernel.program.name} is not linear: expected a function that is")
     count = len(transpose.program.outputs)
     fixed, linear = given[:-count], given[-count:]
     full = map(ad.instantiate_zeros, weights)
-    found = kernel_p.bind(*fixed, *full, kernel=transpose, transpose=None)
+    found = kernel_p.bind(*fixed, *full, kernel=transpose, transpose=kernel)
     return [None] * len(fixed) + [
         y.sum(extra_axes(x.aval.shape, y.shape)) if ad.is_undefined_primal(x) else None
         for x, y in zip(linear, found, strict=True)

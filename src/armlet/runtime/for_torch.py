@@ -9,17 +9,20 @@ from torch.autograd import forward_ad
 
 from armlet.errors import DataError
 from armlet.graph.results import collected
-from armlet.runtime.libraries import ON_A_GPU, extra_axes, spread
+from armlet.runtime.libraries import ON_A_GPU, extra_axes, spread, unnested
+from armlet.scalar import is_nested, package_of
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
 """Whether something is mapped or differentiated by torch.func, as PyTorch asks itself."""
+RECORDING = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKey.FAKE)
+"""How PyTorch records operations, as it asks itself."""
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
 def dtype_of(arrays: Sequence[Any]) -> str:
     """The dtype that PyTorch would compute with; whole numbers are of its default."""
     found = None
-    for x in arrays:
+    for x in unnested(arrays):
         if isinstance(x, torch.Tensor) and x.is_floating_point():
             found = x.dtype if found is None else torch.promote_types(found, x.dtype)
     found = torch.get_default_dtype() if found is None else found
@@ -33,8 +36,8 @@ def evaluated(kernel: Any, arrays: Sequence[Any], threads: int = 1) -> Any:
     """The results of a kernel as tensors that carry derivatives."""
     program = kernel.program
     program.check_number(arrays)
-    dtype = DTYPES[kernel.dtype.name]
-    given = [_tensor(name, x, dtype) for name, x in zip(program.inputs, arrays, strict=True)]
+    _check_unrecorded(program.name)
+    given = [_tensor(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
     compute = Evaluation.apply if _is_followed(given) else Evaluation.forward
     return collected(compute(kernel, threads, *given), program.single, program.names)
 
@@ -45,22 +48,35 @@ def _is_followed(given: Sequence[torch.Tensor]) -> bool:
     return asked or forward_ad._current_level >= 0 or transforms_are_active()
 
 
-def _tensor(name: str, x: Any, dtype: torch.dtype) -> torch.Tensor:
-    if isinstance(x, torch.Tensor) and x.dtype == dtype and x.is_cpu:
-        return x
-    try:
-        if isinstance(x, list | tuple) and any(isinstance(y, torch.Tensor) for y in x):
-            tensor = torch.stack([torch.as_tensor(y) for y in x])  # with their derivatives
-        else:
-            tensor = x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=dtype)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise DataError(f"{name} is not an array of numbers: {error}") from None
-    if tensor.device.type != "cpu":
-        where = ON_A_GPU if tensor.device.type == "cuda" else "expected one on the CPU"
-        raise DataError(f"{name} is a tensor on {tensor.device}: {where}")
-    if tensor.is_complex():
-        raise DataError(f"{name} is a tensor of {tensor.dtype}: expected real numbers")
-    return tensor.to(dtype)
+def _tensor(name: str, x: Any, kernel: Any) -> torch.Tensor:
+    dtype = DTYPES[kernel.dtype.name]
+    if not isinstance(x, torch.Tensor):
+        if not is_nested(x) or package_of(x, ("torch",)) is None:
+            return torch.from_numpy(np.array(kernel.converted(name, x)))
+        try:
+            return torch.stack([_tensor(name, y, kernel) for y in x])  # with their derivatives
+        except RuntimeError as error:
+            raise DataError(f"{name} is not an array of numbers: {error}") from None
+    if x.dtype == dtype and x.is_cpu and x.layout == torch.strided:
+        return x.resolve_neg()
+    if x.device.type != "cpu":
+        where = ON_A_GPU if x.device.type == "cuda" else "expected one on the CPU"
+        raise DataError(f"{name} is a tensor on {x.device}: {where}")
+    if x.layout != torch.strided:
+        raise DataError(f"{name} is a tensor of layout {x.layout}: expected a dense one")
+    if x.is_complex():
+        raise DataError(f"{name} is a tensor of {x.dtype}: expected real numbers")
+    return x.to(dtype).resolve_neg()
+
+
+def _check_unrecorded(name: str) -> None:
+    """Raise if PyTorch records the operations on tensors: it would take results for constants."""
+    if torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) for mode in RECORDING):
+        raise DataError(
+            f"{name} is called while PyTorch records operations (torch.func.linearize, make_fx, "
+            "torch.export or torch.jit.trace), of which a kernel has none: expected a call outside "
+            'of it, or Program.function("torch"), whose operations are PyTorch\'s'
+        )
 
 
 def _memory(x: torch.Tensor) -> np.ndarray[Any, Any]:

@@ -220,7 +220,7 @@ class Kernel:
         """The arrays as the backend's, the axes before those of one state, and what has none."""
         inputs = self.program.inputs
         self.program.check_number(arrays)
-        given = [self._converted(name, x) for name, x in zip(inputs, arrays, strict=True)]
+        given = [self.converted(name, x) for name, x in zip(inputs, arrays, strict=True)]
         leading, own = leading_axes(inputs.values(), [x.shape for x in given])
         once = (
             x.name
@@ -229,7 +229,8 @@ class Kernel:
         )
         return given, leading, frozenset(once)
 
-    def _converted(self, name: str, x: Any) -> Array:
+    def converted(self, name: str, x: Any) -> Array:
+        """An argument as an array of the backend's; DataError with its name if it is none."""
         try:
             array: Array = self.backend.array(x, self.target.dtype)
             return array

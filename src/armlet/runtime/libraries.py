@@ -5,13 +5,13 @@ Each module has `dtype_of(arrays)`, the dtype of the kernel that arrays are for,
 the programs `Program.jvp` and `Program.vjp`, compiled as kernels too.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
 from armlet.errors import DataError
 from armlet.graph.inputs import Input, Shape, leading_axes
-from armlet.scalar import package
+from armlet.scalar import is_nested, package_of
 
 MODULES = {
     "torch": "armlet.runtime.for_torch",
@@ -33,12 +33,21 @@ class Library(Protocol):
 
 
 def library_of(arrays: Iterable[Any]) -> Library | None:
-    """The module for the first array that is of another library than NumPy; None if none is."""
+    """The module for the first array of another library than NumPy, or of such entries, or None."""
     for x in arrays:
-        if (name := package(x)) in MODULES:
+        if name := package_of(x, MODULES):
             module: Any = import_module(MODULES[name])
             return module  # type: ignore[no-any-return]
     return None
+
+
+def unnested(arrays: Iterable[Any]) -> Iterator[Any]:
+    """Arrays, and in place of those that are nested what they hold."""
+    for x in arrays:
+        if is_nested(x):
+            yield from unnested(x)
+        else:
+            yield x
 
 
 def refuse_out(out: Any) -> None:
