@@ -229,7 +229,7 @@ class Kernel:
         )
         return given, leading, frozenset(once)
 
-    def converted(self, name: str, x: Any) -> Array:
+    def converted(self, name: str, x: ArrayLike) -> Array:
         """An argument as an array of the backend's; DataError with its name if it is none."""
         try:
             array: Array = self.backend.array(x, self.target.dtype)
