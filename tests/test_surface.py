@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_docs import BLOCK, LIBRARY
 
 import armlet
 from armlet.api.kinematics import Kinematics
@@ -35,7 +36,6 @@ OPTIONS = {
     "friction": False,
 }
 """What methods take beside the state, and its default; formulations are chosen in a trace."""
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ANY_SCALAR = {"Robot.mass", "Robot.displacements"}
 """What is of the kind of scalar that the robot, or the caller, has."""
 INTERNAL = {"Kernel.evaluate"}
@@ -318,9 +318,13 @@ def test_the_minimal_set_is_derived_once_for_a_robot(monkeypatch):
 
 
 def pages():
-    """The code on each page of the documentation and each example, as one file."""
+    """The code on each page of the documentation and each example, as one file.
+
+    Blocks with libraries that have no types, or need not be installed, are left out.
+    """
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+        blocks = [block for block in blocks if not LIBRARY.search(block)]
         if blocks:
             yield page.stem.lower(), "\n".join(map(code, blocks))
     for path in sorted((ROOT / "examples").glob("*.py")):
