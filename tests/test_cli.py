@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 import armlet
 from armlet.cli import app
 
-COMMANDS = ("demo", "robots", "info", "count", "compare", "generate", "minimal", "bench")
+COMMANDS = (
+    "demo", "robots", "info", "count", "compare", "generate", "minimal", "simulate", "bench",
+)  # fmt: skip
 ARMLET = Path(sys.executable).with_name("armlet")
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from test_c import needs
 from test_cli import COMMANDS, run
@@ -288,3 +289,36 @@ def test_the_shell_completes_files(tmp_path, monkeypatch):
 
 def test_completion_can_be_installed():
     assert "_ARMLET_COMPLETE" in run("--show-completion", env={"SHELL": "/bin/bash"}).stdout
+
+
+# ------------------------------------------------------------------ simulate
+
+
+def test_simulate_writes_the_motion_and_tells_it(tmp_path):
+    out = tmp_path / "run.csv"
+    told = run("simulate", "planar2r", "--duration", "1", "--q0", "0.1,0.2", "--out", str(out))
+    found = armlet.Trajectory.read(out)
+    assert (len(found), found.q[0].tolist()) == (1001, [0.1, 0.2])
+    assert "planar2r: 1001 rows, 0 to 1 s" in told.stdout
+    held = shown("simulate", "planar2r", "--torque", "hold", "--duration", "0.5", "--json")
+    assert held["last"]["q"] == pytest.approx([0, 0], abs=1e-9)
+    torques = tmp_path / "torques.csv"
+    np.savetxt(torques, np.ones((10, 2)), delimiter=",")
+    options = ("--duration", "0.1", "--dt", "0.01", "--method", "rk4", "--json")
+    pushed = shown("simulate", "planar2r", "--torque", str(torques), *options)
+    assert pushed["last"]["tau"] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--q0", "1,2,3"), "--q0 is '1,2,3': expected 2 numbers with commas between"),
+        (("--out", "run.txt"), "--out run.txt ends in '.txt': expected .npz, .csv, .parquet"),
+        (("--torque", "none"), "--torque is 'none': expected zero, hold, or a .csv or .npy file"),
+        (("--method", "euler"), "method is 'euler': expected one of dop853"),
+    ],
+)
+def test_simulate_refuses_what_it_does_not_understand(options, message):
+    told = run("simulate", "planar2r", *options)
+    assert told.returncode == 1
+    assert message in told.stderr

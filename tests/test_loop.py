@@ -1,35 +1,29 @@
 """Loops around programs: what is carried, what changes with every step, what is recorded."""
 
-import ctypes
-
 import numpy as np
 import pytest
 from kernels import same_bits
 
 import armlet
-from armlet.codegen.llvm import Target, module
-from armlet.codegen.loop import looped
-from armlet.codegen.lower import lowered
-from armlet.errors import CompileError
+from armlet.codegen.llvm import Target
+from armlet.errors import CompileError, DataError
 from armlet.graph import Input, Loop, traced
 from armlet.runtime import Kernel
-from armlet.runtime.engine import compiled
+from armlet.runtime.loops import LoopKernel
 from armlet.scalar import sin
 
 
 def run(loop, target, arrays, steps):
-    """The outputs of a loop, those recorded with their rows."""
-    once = [x.name for x in loop.body.inputs.values() if x.rate == "once"]
-    code = compiled(module(target, looped(loop, lowered(loop.body, once), target)), "loop")
-    given = [np.ascontiguousarray(x, target.dtype) for x in arrays]
-    results = []
-    for k, output in enumerate(loop.body.outputs):
-        rows = (-(-steps // loop.recorded[k]),) if k in loop.recorded else ()
-        results.append(np.full((*rows, *output.shape), np.nan, target.dtype))
-    pointers = [x.ctypes.data for x in (*given, *results)]
-    kinds = [*[ctypes.c_void_p] * len(pointers), ctypes.c_int64]
-    ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"])(*pointers, steps)
-    return results
+    """The outputs of one run of a loop, those recorded with their rows."""
+    arrays = [np.asarray(x, target.dtype) for x in arrays]
+    kernel = LoopKernel(loop, target=target)
+    inputs = loop.body.inputs.values()
+    given = [
+        x if x.ndim == len(kernel.shape(i, 1, steps)) else np.expand_dims(x, x.ndim - len(i.shape))
+        for i, x in zip(inputs, arrays, strict=True)
+    ]
+    found = kernel(*given, runs=1, steps=steps)
+    return [y[:, 0] if k in loop.recorded else y[0] for k, y in enumerate(found)]
 
 
 every_target = pytest.mark.parametrize(
@@ -132,6 +126,53 @@ def test_a_robot_is_simulated_in_a_loop(arms):
         q = q + 1e-3 * qd
     np.testing.assert_allclose(found[0], q, rtol=1e-11)
     np.testing.assert_allclose(found[1], qd, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("runs", [1, 3, 8, 21, 64])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_bits_of_a_run_depend_neither_on_the_others_nor_on_threads(dtype, runs, threads):
+    """Also where the steps are done in several pieces, and rows stand for many steps."""
+    rates = {"q": "state", "qd": "state", "tau": "state", "p": "run"}
+    inputs = [Input(x.name, x.shape, rates[x.name]) for x in PENDULUM.inputs.values()]
+    body = traced("pendulum", pendulum, inputs)
+    kernel = LoopKernel(Loop(body, {0: "q", 1: "qd"}, {0: 7, 2: 40}), dtype)
+    rng, steps = np.random.default_rng(4), 200
+    q, qd, tau = rng.normal(size=(runs, 1)), np.zeros((runs, 1)), rng.normal(size=(steps, runs, 1))
+    p = P * rng.uniform(0.9, 1.1, (runs, 3))
+    found = kernel(q, qd, tau, p, runs=runs, steps=steps, threads=threads)
+    for k in range(runs):
+        alone = kernel(q[[k]], qd[[k]], tau[:, [k]], p[[k]], runs=1, steps=steps)
+        same_bits(found[0][:, k], alone[0][:, 0])
+        same_bits(found[1][k], alone[1][0])
+        same_bits(found[2][:, k], alone[2][:, 0])
+
+
+def test_steps_done_in_pieces_are_the_same(monkeypatch):
+    kernel = LoopKernel(Loop(PENDULUM, {0: "q", 1: "qd"}, {0: 3}))
+    tau = np.random.default_rng(0).normal(size=(100, 9, 1))
+    q = np.random.default_rng(1).normal(size=(9, 1))
+    whole = kernel(q, 0 * q, tau, P, runs=9, steps=100)
+    seen = []
+    monkeypatch.setattr("armlet.runtime.loops.BLOCK", 7 * len(kernel.code.operations))
+    after = lambda done, results: seen.append(done) or True  # noqa: E731
+    pieces = kernel(q, 0 * q, tau, P, runs=9, steps=100, after=after)
+    assert seen == [*range(7, 99, 7), 100]
+    for x, y in zip(whole, pieces, strict=True):
+        same_bits(x, y)
+    q_before = q.copy()
+    kernel(q, 0 * q, tau, P, runs=9, steps=100, after=lambda done, results: done < 50)
+    assert np.array_equal(q, q_before)
+
+
+def test_inputs_may_change_with_every_step_for_all_runs():
+    body = traced("f", lambda graph, S, x: S + x, [Input("S", (2,)), Input("x", (2,), "step")])
+    kernel = LoopKernel(Loop(body, {0: "S"}))
+    x = np.arange(20.0).reshape(10, 2)
+    (found,) = kernel(np.ones((9, 2)), x, runs=9, steps=10)
+    assert np.array_equal(found, 1 + np.tile(x.sum(0), (9, 1)))
+    with pytest.raises(DataError, match=r"x has shape \(9, 2\): expected \(10, 2\)"):
+        kernel(np.ones((9, 2)), x[1:], runs=9, steps=10)
 
 
 # fmt: off

@@ -25,6 +25,16 @@ from armlet.errors import (
 from armlet.graph import Count, Input, Program
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
+from armlet.motion import (
+    METHODS,
+    Friction,
+    MotionError,
+    Rollouts,
+    Stops,
+    Trajectory,
+    rollout,
+    simulate,
+)
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel
 from armlet.search import SearchResult, Step
@@ -32,6 +42,7 @@ from armlet.version import __version__
 
 __all__ = [
     "FORMULATIONS",
+    "METHODS",
     "QUANTITIES",
     "ArmletError",
     "Arrangement",
@@ -40,17 +51,22 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Formulation",
+    "Friction",
     "Function",
     "Input",
     "Kernel",
     "MinimalParameters",
     "ModelError",
     "ModelWarning",
+    "MotionError",
     "Program",
     "Quantity",
     "Robot",
+    "Rollouts",
     "SearchResult",
     "Step",
+    "Stops",
+    "Trajectory",
     "__version__",
     "catalogue",
     "cheapest",
@@ -63,5 +79,7 @@ __all__ = [
     "math",
     "minimal_parameters",
     "program",
+    "rollout",
+    "simulate",
     "trace",
 ]

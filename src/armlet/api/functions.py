@@ -38,7 +38,8 @@ def program(*robots: RobotModel, **shapes: Shape) -> "Callable[[Callable[..., An
     Parameters
     ----------
     *robots : Robot
-        The first says what shapes q, qd, qdd and tau have where they are not given.
+        The first says what shapes q, qd, qdd and tau have where they are not given; t, the time, is
+        one number.
     **shapes : int, tuple of int or Input
         The shape of each other argument for one state: `target=3`, `gains=(2, 6)`, `dt=()`. An
         `armlet.Input(name, shape, "once")` is given once for all states of a call. Arguments with
@@ -140,7 +141,7 @@ class Function:
         if (kind := kind_of(arrays)) in KINDS:
             refuse_out(out)
             if kind == "armlet":
-                return self._recorded(arrays)
+                return part_of_another(self, arrays)
             if library := library_of(arrays):
                 kernel = self._kernel_of(library.dtype_of(arrays))
                 return library.evaluated(kernel, arrays, threads)
@@ -194,18 +195,19 @@ class Function:
                     )
         return [objects([_number(x) for x in y.flat], y.shape) for y in outputs], single, names
 
-    def _recorded(self, arrays: Sequence[Any]) -> Any:
-        """The results of traced arrays: the program becomes a part of another."""
-        given = [np.asarray(x, dtype=object) for x in arrays]
-        shapes = [x.shape for x in self.inputs.values()]
-        if [x.shape for x in given] != shapes:
-            found = [x.shape for x in given]
-            raise DataError(f"{self!r} is given traced arrays of shapes {found}: expected {shapes}")
-        graph, p = graph_of(given), self.program
-        assert graph is not None
-        flat = iter(inlined(p, graph, [x.ravel().tolist() for x in given]))
-        results = [as_traced(objects([next(flat) for _ in y.flat], y.shape)) for y in p.outputs]
-        return collected(results, p.single, p.names)
+
+def part_of_another(function: Function, arrays: Sequence[Any]) -> Any:
+    """The results of traced arrays: the program becomes a part of the one being traced."""
+    given = [np.asarray(x, dtype=object) for x in arrays]
+    shapes = [x.shape for x in function.inputs.values()]
+    if [x.shape for x in given] != shapes:
+        found = [x.shape for x in given]
+        raise DataError(f"{function!r} is given traced arrays of shapes {found}: expected {shapes}")
+    graph, p = graph_of(given), function.program
+    assert graph is not None
+    flat = iter(inlined(p, graph, [x.ravel().tolist() for x in given]))
+    results = [as_traced(objects([next(flat) for _ in y.flat], y.shape)) for y in p.outputs]
+    return collected(results, p.single, p.names)
 
 
 def _number(x: Any) -> Any:
@@ -220,7 +222,7 @@ def _inputs(
     known: dict[str, Shape] = {}
     if robots:
         n = robots[0].nv
-        known = {"q": robots[0].nq, "qd": n, "qdd": n, "tau": n}
+        known = {"q": robots[0].nq, "qd": n, "qdd": n, "tau": n, "t": ()}
     name = getattr(function, "__name__", "function")
     parameters = inspect.signature(function).parameters
     for given in shapes:

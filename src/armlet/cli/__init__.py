@@ -18,6 +18,7 @@ from armlet.cli.generate import generate
 from armlet.cli.info import info
 from armlet.cli.minimal import minimal
 from armlet.cli.robots import robots
+from armlet.cli.simulate import simulation
 from armlet.cli.terminal import Terminal, styled
 from armlet.errors import ArmletError
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-for command in (demo, robots, info, count, compare, generate, minimal, bench):
+for command in (demo, robots, info, count, compare, generate, minimal, simulation, bench):
     app.command()(command)
 
 

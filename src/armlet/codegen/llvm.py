@@ -203,7 +203,7 @@ def _finite(x: float, dtype: str) -> float:
     return value
 
 
-def _function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
+def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
     """A function of these lines, the first of which is the label of its first block.
 
     LLVM schedules the instructions of a block in quadratic time, so a long function is cut into
@@ -270,7 +270,7 @@ def one_state(code: Lowered, target: Target) -> str:
     body.print(loaded, 0, len(code.operations))
     for name, values in zip(outputs, body.outputs(), strict=True):
         stored_entries(values, name, name, F, lines)
-    return _function("one", arguments, [*lines, "ret void"])
+    return function("one", arguments, [*lines, "ret void"])
 
 
 def many_states(code: Lowered, target: Target) -> str:
@@ -313,7 +313,7 @@ def many_states(code: Lowered, target: Target) -> str:
         "done:",
         "ret void",
     ]
-    return _function("many", arguments, lines)
+    return function("many", arguments, lines)
 
 
 def _before_the_loop(

@@ -1,4 +1,4 @@
-"""Loops around programs as LLVM IR: what is carried stays in registers."""
+"""Loops around programs as LLVM IR: what is carried stays in registers, one run per vector lane."""
 
 from collections.abc import Iterable
 
@@ -7,20 +7,193 @@ from armlet.codegen.llvm import (
     Loaded,
     Target,
     arguments_of,
+    function,
     loaded_entries,
     stored_entries,
 )
 from armlet.codegen.lower import Lowered
-from armlet.graph import Loop
+from armlet.codegen.transpose import load_columns, store_columns
+from armlet.graph import Input, Loop
+
+SCALARS = ("runs", "from", "to", "first", "steps")
+"""The arguments of a loop after its pointers, whole numbers.
+
+How many runs there are, which of them are computed, the number of the first step, and how many
+steps are done, 1 or more.
+"""
 
 
-def counted_loop(
-    pointers: Iterable[str],
-    steps: Iterable[str],
-    before: Iterable[str] = (),
-    after: Iterable[str] = (),
-) -> str:
-    """void @loop(ptr …, i64 count): steps, so many times, number %i from 0.
+def looped(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
+    """void @loop(ptr in…, ptr out…, i64 …): a loop around a lowered program, for many runs.
+
+    The last arguments are SCALARS. With more than one lane there must be as many runs to compute
+    as lanes, and the last vector may repeat some: arrays that are carried are not those written to.
+    What does not change with the steps is to be lowered as given once.
+    """
+    text = _Text(loop, code, target, lanes)
+    pointers, outputs = arguments_of(code)
+    inputs = {name: loop.body.inputs[x.name] for name, x in pointers.items()}
+    for name, x in inputs.items():
+        text.load_before(name, x)
+    text.body.print(text.loaded, 0, code.start)
+    text.lines += ["br label %begun", "begun:", "br label %turn", "turn:"]
+    phis = len(text.lines)
+    text.lines.append("%step = add i64 %first, %k")
+    for name, x in inputs.items():
+        text.load_within(name, x)
+    text.body.print(text.loaded, code.start, len(code.operations))
+    values = dict(zip(outputs, text.body.outputs(), strict=True))
+    text.lines[phis:phis] = text.phis(list(values.values()))
+    for place, (name, entries) in enumerate(values.items()):
+        if place in loop.recorded:
+            text.record(name, entries, loop.recorded[place])
+    text.lines += [
+        "br label %turned",
+        "turned:",
+        "%k.next = add i64 %k, 1",
+        "%k.last = icmp eq i64 %k.next, %steps",
+        "br i1 %k.last, label %finished, label %turn",
+        "finished:",
+    ]
+    for place, (name, entries) in enumerate(values.items()):
+        if place not in loop.recorded:
+            text.store(name, name, entries)
+    arguments = [*(f"ptr noalias %{name}" for name in (*inputs, *outputs))]
+    arguments += [f"i64 %{name}" for name in SCALARS]
+    return function("loop", arguments, _over_runs(text.lines, lanes))
+
+
+class _Text:
+    """The lines of a loop for as many runs as there are lanes, numbers %i and on."""
+
+    def __init__(self, loop: Loop, code: Lowered, target: Target, lanes: int) -> None:
+        self.loop, self.lanes, self.F = loop, lanes, target.element
+        self.V = self.F if lanes == 1 else f"<{lanes} x {self.F}>"
+        self.lines: list[str] = []
+        self.loaded: Loaded = {}
+        self.starts: Loaded = {}
+        self.body = Body(code, target, lanes, self.lines)
+        self.sources = {name: place for place, name in loop.carried.items()}
+
+    def load_before(self, name: str, x: Input) -> None:
+        """Read what is there before the first step: starts, and what does not change with steps."""
+        if x.name in self.sources:
+            self.starts |= self._of_runs(name, name, x)
+            self.loaded |= {
+                entry: f"%{name}.x{entry[1]}" for entry in self.starts if entry[0] == x.name
+            }
+        elif x.rate == "run":
+            self.loaded |= self._of_runs(name, name, x)
+        elif x.rate == "once":
+            self.loaded |= self._of_all(name, name, x)
+
+    def load_within(self, name: str, x: Input) -> None:
+        """Read what changes with every step."""
+        if x.name in self.sources or x.rate in ("run", "once"):
+            return
+        number = "%step"
+        if self.loop.period is not None:
+            number = f"%{name}.k"
+            self.lines.append(f"{number} = urem i64 %step, {self.loop.period}")
+        size, pointer = f"{x.size}", f"{name}.here"
+        if x.rate == "state":
+            size = f"%{name}.size"
+            self.lines.append(f"{size} = mul i64 %runs, {x.size}")
+        self._move(name, pointer, number, size)
+        read = self._of_runs if x.rate == "state" else self._of_all
+        self.loaded |= read(pointer, name, x)
+
+    def record(self, name: str, entries: list[str], every: int) -> None:
+        """Write an output as the row of this step, if it is the last one of a row, or of all."""
+        at = f"%{name}"
+        self.lines += [
+            f"{at}.done = add i64 %step, 1",
+            f"{at}.rest = urem i64 {at}.done, {every}",
+            f"{at}.full = icmp eq i64 {at}.rest, 0",
+            f"{at}.turns = add i64 %k, 1",
+            f"{at}.end = icmp eq i64 {at}.turns, %steps",
+            f"{at}.is_row = or i1 {at}.full, {at}.end",
+            f"br i1 {at}.is_row, label %{name}.write, label %{name}.go_on",
+            f"{name}.write:",
+            f"{at}.row = udiv i64 %step, {every}",
+            f"{at}.size = mul i64 %runs, {len(entries)}",
+        ]
+        self._move(name, f"{name}.rows", f"{at}.row", f"{at}.size")
+        self.store(f"{name}.rows", name, entries)
+        self.lines += [f"br label %{name}.go_on", f"{name}.go_on:"]
+
+    def store(self, pointer: str, name: str, entries: list[str]) -> None:
+        """Write the entries of an output of these runs."""
+        if self.lanes > 1:
+            store_columns(pointer, entries, self.F, self.lanes, self.lines)
+            return
+        self._move(pointer, f"{pointer}.run", "%i", f"{len(entries)}")
+        stored_entries(entries, f"{pointer}.run", name, self.F, self.lines)
+
+    def phis(self, values: list[list[str]]) -> list[str]:
+        """What is carried: a start, and then what the last step gave."""
+        lines = ["%k = phi i64 [ 0, %begun ], [ %k.next, %turned ]"]
+        for (name, k), start in self.starts.items():
+            last = values[self.sources[name]][k]
+            here = self.loaded[name, k]
+            lines.append(f"{here} = phi {self.V} [ {start}, %begun ], [ {last}, %turned ]")
+        return lines
+
+    def _of_runs(self, pointer: str, name: str, x: Input) -> Loaded:
+        """The entries of an input that has a row for every run."""
+        if self.lanes > 1:
+            columns = load_columns(pointer, x.size, self.F, self.lanes, self.lines)
+            return {(x.name, k): column for k, column in enumerate(columns)}
+        self._move(pointer, f"{pointer}.run", "%i", f"{x.size}")
+        return loaded_entries(x, f"{pointer}.run", name, self.F, self.lines)
+
+    def _of_all(self, pointer: str, name: str, x: Input) -> Loaded:
+        """The entries of an input that is the same for all runs, in every lane."""
+        loaded = loaded_entries(x, pointer, name, self.F, self.lines)
+        if self.lanes == 1:
+            return loaded
+        for entry, value in loaded.items():
+            self.lines += [
+                f"{value}.first = insertelement {self.V} poison, {self.F} {value}, i32 0",
+                f"{value}.every = shufflevector {self.V} {value}.first, {self.V} poison, "
+                f"<{self.lanes} x i32> zeroinitializer",
+            ]
+            loaded[entry] = f"{value}.every"
+        return loaded
+
+    def _move(self, pointer: str, moved: str, number: str, size: str) -> None:
+        """A pointer moved by so many pieces of a size."""
+        self.lines += [
+            f"%{moved}.at = mul i64 {number}, {size}",
+            f"%{moved} = getelementptr {self.F}, ptr %{pointer}, i64 %{moved}.at",
+        ]
+
+
+def _over_runs(lines: Iterable[str], lanes: int) -> list[str]:
+    """Lines that compute as many runs as there are lanes, for all runs to be computed."""
+    return [
+        "entry:",
+        f"%last = sub i64 %to, {lanes}",
+        "br label %begin",
+        "begin:",
+        "br label %rows",
+        "rows:",
+        "%i = phi i64 [ %from, %begin ], [ %then, %stored ]",
+        *lines,
+        "br label %stored",
+        "stored:",
+        f"%next = add i64 %i, {lanes}",
+        "%fits = icmp ult i64 %next, %last",
+        "%then = select i1 %fits, i64 %next, i64 %last",
+        "%more = icmp ult i64 %i, %last",
+        "br i1 %more, label %rows, label %done",
+        "done:",
+        "ret void",
+    ]
+
+
+def counted_loop(pointers: Iterable[str], steps: Iterable[str], after: Iterable[str] = ()) -> str:
+    """void @loop(ptr …, i64 count): steps, so many times.
 
     The first steps may be phi nodes, by what was so at %begin and by the last turn, at %turned.
     """
@@ -28,9 +201,6 @@ def counted_loop(
     return "\n".join(
         [
             f"define void @loop({arguments}) #0 {{",
-            "entry:",
-            *before,
-            "br label %begin",
             "begin:",
             "br label %turn",
             "turn:",
@@ -47,57 +217,3 @@ def counted_loop(
             "}",
         ]
     )
-
-
-def looped(loop: Loop, code: Lowered, target: Target) -> str:
-    """void @loop(ptr in…, ptr out…, i64 steps): a loop around a lowered program, 1 step or more.
-
-    What is given once is to be lowered so, unless it is carried: it is read before the loop.
-    """
-    inputs, outputs = arguments_of(code)
-    F = target.element
-    sources = {name: k for k, name in loop.carried.items()}
-    before: list[str] = []
-    steps: list[str] = []
-    loaded: Loaded = {}
-    starts: dict[tuple[str, int], tuple[str, str]] = {}
-    for name, x in inputs.items():
-        if x.name in sources:
-            first = loaded_entries(x, name, name, F, before)
-            carried = {(x.name, k): f"%{name}.c{k}" for k in range(x.size)}
-            starts |= {entry: (carried[entry], first[entry]) for entry in carried}
-            loaded |= carried
-        elif x.rate == "once":
-            loaded |= loaded_entries(x, name, name, F, before)
-        else:
-            number = "%i"
-            if loop.period is not None:
-                number = f"%{name}.k"
-                steps.append(f"{number} = urem i64 %i, {loop.period}")
-            row = _row(name, number, x.size, F, steps)
-            loaded |= loaded_entries(x, row, name, F, steps)
-    body = Body(code, target, 1, before)
-    body.print(loaded, 0, code.start)
-    body.lines = steps
-    body.print(loaded, code.start, len(code.operations))
-    values = list(body.outputs())
-    for place, name in enumerate(outputs):
-        row = name
-        if place in loop.recorded:
-            steps.append(f"%{name}.k = udiv i64 %i, {loop.recorded[place]}")
-            row = _row(name, f"%{name}.k", len(values[place]), F, steps)
-        stored_entries(values[place], row, name, F, steps)
-    phis = [
-        f"{here} = phi {F} [ {start}, %begin ], [ {values[sources[name]][k]}, %turned ]"
-        for (name, k), (here, start) in starts.items()
-    ]
-    return counted_loop((*inputs, *outputs), [*phis, *steps], before)
-
-
-def _row(name: str, number: str, size: int, element: str, lines: list[str]) -> str:
-    """The name of a pointer to a row of an array."""
-    lines += [
-        f"%{name}.at = mul i64 {number}, {size}",
-        f"%{name}.row = getelementptr {element}, ptr %{name}, i64 %{name}.at",
-    ]
-    return f"{name}.row"

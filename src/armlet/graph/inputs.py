@@ -7,10 +7,12 @@ from typing import NamedTuple
 from armlet.errors import DataError
 
 Shape = tuple[int, ...]
-RATES = ("state", "once")
-"""An input changes with every state, or is given once for all states of a call.
+RATES = ("state", "step", "run", "once")
+"""How often an input changes: with every state, or not at all within a call.
 
-What is given once may also be given for every state, with their leading axes.
+What is given once may also be given for every state, with their leading axes. In a loop that is run
+for many starts at the same time, an input may also change with every step, the same for all runs,
+or with every run, the same in all steps.
 """
 
 

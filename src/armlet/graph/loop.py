@@ -14,8 +14,9 @@ class Loop:
     A simulation carries positions and velocities, a fit the sums over its data, a controller the
     cost of what it tries.
 
-    An input that is carried starts with the value that it is given. One that changes with every
-    state has a row for every step; one that is given once is the same in all steps.
+    The loop is run for one start or for many. An input that is carried starts with the value that
+    a run is given. The others have a value for every step and every run, for every step, for every
+    run, or one for all, as their rate says: "state", "step", "run" or "once".
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.codegen.llvm import many_states, module
-from armlet.codegen.loop import counted_loop, looped
+from armlet.codegen.loop import SCALARS, counted_loop, looped
 from armlet.graph import Loop
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.kernel import Kernel
@@ -122,13 +122,13 @@ def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     results = [np.empty(output.shape, kernel.dtype) for output in loop.body.outputs]
     pointers = [array.ctypes.data for array in (*given, *results)]
     code = compiled(module(kernel.target, looped(loop, kernel.code, kernel.target)), "loop")
-    function = _function(code, "loop", len(pointers))
+    function = _function(code, "loop", len(pointers), len(SCALARS))
     function.kept = (given, results)
-    return Timed(function, (*pointers, TURNS), TURNS)
+    return Timed(function, (*pointers, 1, 0, 1, 0, TURNS), TURNS)
 
 
-def _function(code: Code, name: str, pointers: int) -> Any:
-    kinds = [*[ctypes.c_void_p] * pointers, ctypes.c_int64]
+def _function(code: Code, name: str, pointers: int, numbers: int = 1) -> Any:
+    kinds = [*[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * numbers]
     function: Any = ctypes.CFUNCTYPE(None, *kinds)(code.addresses[name])
     function.code = code
     return function

@@ -1,0 +1,152 @@
+"""armlet simulate"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from armlet.api import Robot, program
+from armlet.api.functions import Function
+from armlet.cli.arm import Choice, takes_robot
+from armlet.cli.completion import one_of
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal
+from armlet.errors import DataError, quoted
+from armlet.motion import METHODS, Trajectory, simulate
+from armlet.motion.simulation import ADAPTIVE
+
+ENDINGS = (".npz", ".csv", ".parquet")
+Numbers = Annotated[
+    str | None, typer.Option(help="Where it starts, numbers with commas between; zeros by default.")
+]
+
+
+@takes_robot()
+def simulation(
+    choice: Choice,
+    duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
+    dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help=f"One of {', '.join((*ADAPTIVE, *METHODS))}.",
+            autocompletion=one_of(*ADAPTIVE, *METHODS),
+        ),
+    ] = "dop853",
+    q0: Numbers = None,
+    qd0: Numbers = None,
+    torque: Annotated[
+        str,
+        typer.Option(
+            help="zero (free fall), hold (gravity torques, damping), or a .csv or .npy file with "
+            "a row of torques for every dt."
+        ),
+    ] = "zero",
+    friction: Annotated[bool, typer.Option(help="Whether drives have friction.")] = True,
+    limits: Annotated[
+        str,
+        typer.Option(
+            help="At joint limits: ignore, stop or error.",
+            autocompletion=one_of("ignore", "stop", "error"),
+        ),
+    ] = "ignore",
+    out: Annotated[
+        Path | None, typer.Option(help=f"Write the motion as {', '.join(ENDINGS)}.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a page with plots; needs plotly.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Simulate the motion of a robot.
+
+    Example: armlet simulate panda --duration 2 --limits stop --plot run.html
+    """
+    arm = choice.load()
+    if out is not None and out.suffix not in ENDINGS:
+        raise DataError(
+            f"--out {out.name} ends in {quoted(out.suffix)}: expected {', '.join(ENDINGS)}"
+        )
+    run = simulate(
+        arm, _numbers("--q0", q0, arm.nq), _numbers("--qd0", qd0, arm.nv), _torque(arm, torque),
+        duration=duration, dt=dt, method=method, friction=friction, limits=limits,  # type: ignore[arg-type]
+    )  # fmt: skip
+    if out is not None:
+        getattr(run, f"to_{out.suffix[1:]}")(out)
+    if plot is not None:
+        run.plot().write_html(plot)
+    if as_json:
+        print(json.dumps(_summary(arm, run), indent=2))
+        return
+    _print(arm, run, [str(path) for path in (out, plot) if path is not None])
+
+
+simulation.__name__ = "simulate"
+
+
+def _numbers(name: str, text: str | None, count: int) -> list[float]:
+    if text is None:
+        return [0.0] * count
+    try:
+        found = [float(x) for x in text.split(",")]
+    except ValueError:
+        found = []
+    if len(found) != count:
+        raise DataError(f"{name} is {quoted(text)}: expected {count} numbers with commas between")
+    return found
+
+
+def _torque(arm: Robot, text: str) -> Any:
+    """The torques that are asked for by a word or a file."""
+    if text == "zero":
+        return None
+    if text == "hold":
+        return held(arm)
+    path = Path(text)
+    if path.suffix not in (".csv", ".npy") or not path.exists():
+        raise DataError(f"--torque is {quoted(text)}: expected zero, hold, or a .csv or .npy file")
+    try:
+        return np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+    except ValueError as error:
+        raise DataError(f"{path.name} has no rows of torques: {error}") from None
+
+
+def held(arm: Robot) -> Function:
+    """Gravity torques, and damping that stops the arm within about a second."""
+
+    @program(arm)
+    def hold(q, qd):  # type: ignore[no-untyped-def]
+        return arm.gravity_torque(q) - 5 * arm.inertia_matrix(q) @ qd
+
+    return hold
+
+
+def _summary(arm: Robot, run: Trajectory) -> dict[str, Any]:
+    last = {name: getattr(run, name)[-1].tolist() for name in ("q", "qd", "tau")}
+    return {
+        "robot": arm.name, "joints": run.joints, "rows": len(run), "duration": float(run.t[-1]),
+        "ended": run.ended, "energy": [float(run.energy[0]), float(run.energy[-1])], "last": last,
+    }  # fmt: skip
+
+
+def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:
+    table = Table()
+    table.words("joint")
+    table.numbers("start", "end", "least", "most", "fastest", "largest torque")
+    for i, joint in enumerate(run.joints):
+        q, qd, tau = run.q[:, i], run.qd[:, i], run.tau[:, i]
+        values = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(tau).max())
+        table.add_row(joint, *(f"{x:.4g}" for x in values))
+    console = Terminal()
+    console.print(f"{arm.name}: {len(run)} rows, {run.t[0]:g} to {run.t[-1]:g} s")
+    if run.ended:
+        console.print(f"ended before its time: {run.ended}", style="yellow")
+    console.print()
+    console.print(table)
+    console.print()
+    first, last = run.energy[0], run.energy[-1]
+    console.print(f"energy {first:.6g} J at the start, {last:.6g} J at the end", style="dim")
+    for path in written:
+        console.print(f"written: {path}")

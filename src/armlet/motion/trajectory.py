@@ -1,0 +1,250 @@
+"""A motion of an arm over time: what `armlet.simulate` returns."""
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.errors import ArmletError, DataError, quoted
+
+Array = NDArray[np.float64]
+JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
+"""What there is of every joint, and in which units."""
+ENERGIES = ("kinetic", "potential")
+
+
+class Figure(Protocol):
+    """What is used most of a figure of Plotly's."""
+
+    def show(self) -> object:
+        """Open it in a browser or a notebook."""
+
+    def write_html(self, file: str | Path) -> object:
+        """Write it as a page."""
+
+    def to_html(self, *, full_html: bool, include_plotlyjs: bool | str) -> str:
+        """It as the text of a page, or of a part of one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A motion, one row per time.
+
+    Attributes
+    ----------
+    t : array of shape (k,)
+        Times in s, rising.
+    q, qd, qdd : arrays of shape (k, n)
+        Positions, velocities and accelerations.
+    tau : array of shape (k, n)
+        The torques that were applied, without friction and stops.
+    kinetic, potential : arrays of shape (k,)
+        Energies in J.
+    joints : tuple of str
+        The names of the joints.
+    ended : str
+        Why it ended before its time; empty if it did not.
+    notes : tuple of str
+        What is worth knowing of how it was computed.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    kinetic: Array
+    potential: Array
+    joints: tuple[str, ...]
+    ended: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, rows: slice) -> "Trajectory":
+        """Some of the rows, as a slice says."""
+        if not isinstance(rows, slice):
+            raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
+        cut: dict[str, Any] = {name: array[rows] for name, array in self._arrays().items()}
+        return replace(self, **cut)
+
+    def _arrays(self) -> dict[str, Array]:
+        return {name: getattr(self, name) for name in ("t", *JOINTWISE, *ENERGIES)}
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy together, (k,)."""
+        return self.kinetic + self.potential
+
+    def at(self, times: ArrayLike) -> "Trajectory":
+        """The motion at other times within its own.
+
+        Positions and velocities are cubics between rows, through both and with the slopes of both,
+        all else is linear.
+        """
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
+            span = f"{self.t[0]} to {self.t[-1]} s" if len(self) else "nothing"
+            raise DataError(f"times reach beyond the trajectory, which has {span}")
+        found: dict[str, Any] = {
+            name: _linear(self.t, array, t) for name, array in self._arrays().items()
+        }
+        if len(self) > 1:
+            found["q"] = _cubic(self.t, self.q, self.qd, t)
+            found["qd"] = _cubic(self.t, self.qd, self.qdd, t)
+        return replace(self, **{**found, "t": t})
+
+    # ---------------------------------------------------------------- files
+
+    def to_npz(self, path: str | Path) -> None:
+        """Write it as a file of NumPy's."""
+        told = json.dumps([self.joints, self.ended, self.notes])
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, told=np.array(told), **self._arrays())  # type: ignore[arg-type]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write it as a table with a line of names: t, q of each joint, qd of each, and so on."""
+        columns = self.columns()
+        with Path(path).open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write it as a Parquet file; needs pyarrow."""
+        arrow, parquet = _needed("pyarrow"), _needed("pyarrow.parquet")
+        table = arrow.table(self.columns())
+        told = {"ended": self.ended, "notes": json.dumps(self.notes)}
+        parquet.write_table(table.replace_schema_metadata(told), str(path))
+
+    def columns(self) -> dict[str, Array]:
+        """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`."""
+        found = {"t": self.t}
+        for name in JOINTWISE:
+            rows = getattr(self, name)
+            found |= {f"{name}.{joint}": rows[:, i] for i, joint in enumerate(self.joints)}
+        return found | {name: getattr(self, name) for name in ENERGIES}
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Trajectory":
+        """A trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
+        path = Path(path)
+        readers = {".npz": cls._from_npz, ".csv": cls._from_csv, ".parquet": cls._from_parquet}
+        if path.suffix not in readers:
+            raise DataError(
+                f"{path.name} ends in {quoted(path.suffix)}: expected {', '.join(readers)}"
+            )
+        try:
+            return readers[path.suffix](path)
+        except (KeyError, ValueError, StopIteration) as error:
+            raise DataError(f"{path.name} is no trajectory: {error}") from None
+
+    @classmethod
+    def _from_npz(cls, path: Path) -> "Trajectory":
+        with np.load(path, allow_pickle=False) as file:
+            joints, ended, notes = json.loads(str(file["told"]))
+            arrays = {f.name: file[f.name] for f in fields(cls) if f.name in file}
+        return cls(**arrays, joints=tuple(joints), ended=ended, notes=tuple(notes))
+
+    @classmethod
+    def _from_csv(cls, path: Path) -> "Trajectory":
+        with path.open(newline="") as file:
+            names = next(csv.reader(file))
+            rows = [[float(x) for x in row] for row in csv.reader(file)]
+        numbers = np.array(rows).reshape(len(rows), len(names))
+        return cls._of_columns(dict(zip(names, numbers.T.copy(), strict=True)))
+
+    @classmethod
+    def _from_parquet(cls, path: Path) -> "Trajectory":
+        table = _needed("pyarrow.parquet").read_table(str(path))
+        told = table.schema.metadata or {}
+        columns = {name: table[name].to_numpy() for name in table.column_names}
+        found = cls._of_columns(columns)
+        notes = tuple(json.loads(told.get(b"notes", b"[]")))
+        return replace(found, ended=told.get(b"ended", b"").decode(), notes=notes)
+
+    @classmethod
+    def _of_columns(cls, columns: Mapping[str, Array]) -> "Trajectory":
+        joints = tuple(name[2:] for name in columns if name.startswith("q."))
+        arrays: dict[str, Any] = {
+            name: np.stack([columns[f"{name}.{joint}"] for joint in joints], axis=1)
+            for name in JOINTWISE
+        }
+        arrays |= {name: columns[name] for name in ("t", *ENERGIES)}
+        return cls(**arrays, joints=joints)
+
+    # ---------------------------------------------------------------- to look at
+
+    def plot(self) -> Figure:
+        """A figure of Plotly's: positions, velocities, torques and energy over time."""
+        graphs, subplots = _needed("plotly.graph_objects"), _needed("plotly.subplots")
+        panels = {"q": "position", "qd": "velocity", "tau": "torque"}
+        titles = [f"{title} ({JOINTWISE[name]})" for name, title in panels.items()]
+        figure = subplots.make_subplots(
+            4, 1, shared_xaxes=True, vertical_spacing=0.05, subplot_titles=[*titles, "energy (J)"]
+        )
+        for row, name in enumerate(panels, 1):
+            for i, joint in enumerate(self.joints):
+                figure.add_trace(
+                    graphs.Scatter(
+                        x=self.t, y=getattr(self, name)[:, i], name=joint, legendgroup=joint,
+                        showlegend=row == 1, line={"color": COLOURS[i % len(COLOURS)]},
+                    ),
+                    row, 1,
+                )  # fmt: skip
+        energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
+        for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
+            line = {"color": "black", "dash": dash}
+            figure.add_trace(graphs.Scatter(x=self.t, y=values, name=name, line=line), 4, 1)
+        figure.update_xaxes(title_text="time (s)", row=4, col=1)
+        figure.update_layout(height=1000, template="plotly_white", title=self.ended or None)
+        found: Figure = figure
+        return found
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.plot().to_html(full_html=False, include_plotlyjs="cdn")
+        except ArmletError:
+            return f"<pre>{self!r}</pre>"
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "empty"
+        ended = f", ended: {self.ended}" if self.ended else ""
+        return f"<Trajectory of {len(self.joints)} joints, {len(self)} rows, {span}{ended}>"
+
+
+# fmt: off
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00", "#666666")
+"""Colours of the joints, which people who are colour-blind can tell apart (Okabe and Ito)."""
+# fmt: on
+
+
+def _needed(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise ArmletError(f"{name} is needed for that, and cannot be imported: {error}") from None
+
+
+def _linear(t: Array, x: Array, at: Array) -> Array:
+    columns = [np.interp(at, t, column) for column in x.reshape(len(t), -1).T]
+    return np.array(columns).T.reshape(len(at), *x.shape[1:])
+
+
+def _cubic(t: Array, x: Array, slope: Array, at: Array) -> Array:
+    """Hermite's cubics through rows with slopes."""
+    k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
+    h = (t[k + 1] - t[k])[:, None]
+    s = (at - t[k])[:, None] / h
+    return (
+        x[k] * (1 + 2 * s) * (1 - s) ** 2 + x[k + 1] * s**2 * (3 - 2 * s)
+        + h * s * (1 - s) * (slope[k] * (1 - s) - slope[k + 1] * s)
+    )  # fmt: skip

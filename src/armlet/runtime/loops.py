@@ -1,0 +1,169 @@
+"""Loops around programs as machine code, for one run or many."""
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from armlet.codegen.llvm import Target, module
+from armlet.codegen.loop import SCALARS, looped
+from armlet.codegen.lower import Lowered, lowered
+from armlet.errors import DataError
+from armlet.graph import Input, Loop
+from armlet.graph.inputs import Shape
+from armlet.runtime.calls import address
+from armlet.runtime.engine import Code, compiled, host
+from armlet.runtime.once import made_once
+from armlet.runtime.threads import parallel_for
+
+Array = np.ndarray[Any, Any]
+BLOCK = 2**21
+"""How many operations are done before Ctrl-C is looked for."""
+
+
+class LoopKernel:
+    """A loop as machine code: one run as scalar code, many with one run per vector lane.
+
+    The bits of a run do not depend on how many there are, nor on threads.
+
+    Parameters
+    ----------
+    loop : Loop
+    dtype : {"float64", "float32"}
+        The type of numbers; arrays of other dtypes are converted once.
+    target : Target, optional
+        What to compile for instead of all features of this machine; sets the dtype.
+    """
+
+    def __init__(self, loop: Loop, dtype: str = "float64", target: Target | None = None) -> None:
+        loop.body.check_values()
+        self.loop, self._order = _separated(loop)
+        self.target = host(dtype) if target is None else target
+        self.dtype = np.dtype(self.target.dtype)
+
+    @made_once
+    def code(self) -> Lowered:
+        """The operations of one step, those first that do not change with the steps."""
+        fixed = [x.name for x in self.loop.body.inputs.values() if self._is_fixed(x)]
+        return lowered(self.loop.body, fixed)
+
+    def _is_fixed(self, x: Input) -> bool:
+        return x.rate in ("run", "once") and x.name not in self.loop.carried.values()
+
+    def shape(self, x: Input, runs: int, steps: int) -> Shape:
+        """The shape of an input's array."""
+        axes = {"state": (steps, runs), "step": (steps,), "run": (runs,), "once": ()}[x.rate]
+        return (*((runs,) if x.name in self.loop.carried.values() else axes), *x.shape)
+
+    def __call__(
+        self,
+        *arrays: Any,
+        runs: int,
+        steps: int,
+        first: int = 0,
+        threads: int = 1,
+        after: Callable[[int, Sequence[Array]], bool] = lambda done, results: True,
+    ) -> tuple[Array, ...]:
+        """The outputs of all runs: those recorded with a row for every so many steps.
+
+        Steps are numbered from 0; where those before the `first` have been done otherwise, their
+        rows are left empty. `after` is called every few milliseconds with the number of steps done
+        and the results so far, and may end the loop by returning False.
+        """
+        given = [
+            self._converted(x, array, runs, steps)
+            for x, array in zip(self.loop.body.inputs.values(), arrays, strict=True)
+        ]
+        results = [
+            np.empty(self._result_shape(k, y.shape, runs, steps), self.dtype)
+            for k, y in enumerate(self.loop.body.outputs)
+        ]
+        if runs:
+            for done in self._pieces(given, results, runs, range(first, steps), threads):
+                if not after(done, results):
+                    break
+        return tuple(results[k] for k in self._order)
+
+    def _pieces(
+        self, given: list[Array], results: list[Array], runs: int, steps: range, threads: int
+    ) -> Iterator[int]:
+        """Do some steps after the other; yields how many are done.
+
+        What is carried from one piece to the next goes through memory: what was written is read,
+        and written to what was read.
+        """
+        places = {name: k for k, name in enumerate(self.loop.body.inputs)}
+        carried = [(place, places[name]) for place, name in self.loop.carried.items()]
+        for _, k in carried:  # the caller's arrays are left as they are
+            given[k] = given[k].copy()
+        piece = max(1, BLOCK // max(1, len(self.code.operations)))
+        for start in steps[::piece]:
+            count = min(piece, steps.stop - start)
+            self._run(given, results, runs, start, count, threads)
+            yield start + count
+            if start + count < steps.stop:
+                for place, k in carried:
+                    given[k], results[place] = results[place], given[k]
+
+    def _run(
+        self,
+        given: Sequence[Array],
+        results: Sequence[Array],
+        runs: int,
+        start: int,
+        steps: int,
+        threads: int,
+    ) -> None:
+        lanes = self.target.lanes if runs >= self.target.lanes else 1
+        function, _ = self._many if lanes > 1 else self._one
+        pointers = [address(array) for array in (*given, *results)]
+
+        def rows(begin: int, end: int, _kept: Any = (given, results)) -> None:
+            function(*pointers, runs, min(begin, end - lanes), end, start, steps)
+
+        parallel_for(rows, runs, lanes, threads, grain=lanes)
+
+    @made_once
+    def _one(self) -> tuple[Any, Code]:
+        return self._compiled(1)
+
+    @made_once
+    def _many(self) -> tuple[Any, Code]:
+        return self._compiled(self.target.lanes)
+
+    def _compiled(self, lanes: int) -> tuple[Any, Code]:
+        """The function, and its code, which must live as long."""
+        text = looped(self.loop, self.code, self.target, lanes)
+        code = compiled(module(self.target, text), "loop")
+        kinds = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
+        return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"]), code
+
+    def _result_shape(self, place: int, shape: Shape, runs: int, steps: int) -> Shape:
+        every = self.loop.recorded.get(place)
+        return (runs, *shape) if every is None else (-(-steps // every), runs, *shape)
+
+    def _converted(self, x: Input, array: Any, runs: int, steps: int) -> Array:
+        found = np.asarray(array, self.dtype, order="C")
+        expected = self.shape(x, runs, steps)
+        if self.loop.period is not None and x.rate in ("state", "step"):
+            expected = self.shape(x, runs, self.loop.period)
+        if found.shape != expected:
+            raise DataError(f"{x.name} has shape {found.shape}: expected {expected}")
+        return found
+
+
+def _separated(loop: Loop) -> tuple[Loop, list[int]]:
+    """The loop with one more output for each that is both carried and recorded.
+
+    Also where the outputs of the first are in it.
+    """
+    body = loop.body
+    both = [k for k in loop.recorded if k in loop.carried]
+    more = {k: len(body.outputs) + i for i, k in enumerate(both)}
+    outputs = (*body.outputs, *(body.outputs[k] for k in both))
+    recorded = {more.get(k, k): every for k, every in loop.recorded.items()}
+    larger = replace(body, outputs=outputs, single=False, names=None)
+    order = [more.get(k, k) for k in range(len(body.outputs))]
+    return replace(loop, body=larger, recorded=recorded), order

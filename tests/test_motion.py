@@ -1,0 +1,361 @@
+"""Simulation and roll-outs: the physics, the orders of the methods, and what may go wrong."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from kernels import same_bits
+from scipy.integrate import solve_ivp
+
+import armlet
+from armlet import METHODS, Friction, MotionError, Stops, Trajectory
+from armlet.errors import DataError, DataWarning
+
+LONG = bool(os.environ.get("ARMLET_LONG"))
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return armlet.load("panda").without_drives()
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return armlet.load("ur5e").without_drives()
+
+
+def starts(robot, count, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, (count, robot.n))
+
+
+def own_torque(robot):
+    """A controller that pulls weakly towards a target, and stirs."""
+
+    @armlet.program(robot, target=robot.n)
+    def pull(q, qd, t, target):
+        return 0.05 * (target - q) - 0.001 * qd + 0.05 * np.sin(t)
+
+    return pull
+
+
+def reference(robot, q, target, duration):
+    """The end of the same motion, by SciPy at the accuracy of doubles."""
+    n = robot.n
+
+    def slope(t, x):
+        q, qd = x[:n], x[n:]
+        tau = 0.05 * (target - q) - 0.001 * qd + 0.05 * np.sin(t)
+        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau)])
+
+    start = np.concatenate([q, 0 * q])
+    found = solve_ivp(slope, (0, duration), start, "DOP853", rtol=1e-13, atol=1e-13)
+    return found.y[:n, -1]
+
+
+# ------------------------------------------------------------------ methods
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_fall_with_the_order_of_the_method(arm, method):
+    duration, target, q = 0.2, np.full(arm.n, 0.3), starts(arm, 3)
+    expected = [reference(arm, x, target, duration) for x in q]
+    errors = []
+    for steps in (400, 800):
+        found = armlet.rollout(
+            arm, q, torque=own_torque(arm), arguments={"target": target},
+            dt=duration / steps, steps=steps, every=steps, method=method,
+        )  # fmt: skip
+        errors.append(np.abs(found.q[-1] - expected).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(METHODS[method].order, abs=0.15)
+
+
+def test_energy_is_kept_by_an_adaptive_method(panda):
+    duration = 10.0 if LONG else 2.0
+    run = armlet.simulate(panda, starts(panda, 1)[0], duration=duration, rtol=1e-10, atol=1e-12)
+    assert np.ptp(run.energy) < 1e-9 * np.ptp(run.kinetic)
+
+
+def test_energy_has_no_trend_with_the_symplectic_method(panda):
+    """Its error stays where it was in the first part of a long run."""
+    duration = 1000.0 if LONG else 60.0
+    run = armlet.simulate(
+        panda, starts(panda, 1)[0], duration=duration, dt=1e-3, method="variational_midpoint"
+    )
+    error = (run.energy - run.energy[0]) / np.ptp(run.kinetic)
+    first, last = np.abs(np.array_split(error, 4)[0]), np.abs(np.array_split(error, 4)[-1])
+    assert first.max() < 1e-2
+    assert last.max() < 2 * first.max()
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau", "rk4"])
+def test_the_torques_come_back_by_inverse_dynamics(panda, method):
+    rng = np.random.default_rng(1)
+    torque = panda.gravity_torque(starts(panda, 1)[0]) + rng.normal(size=(100, panda.n))
+    run = armlet.simulate(
+        panda, starts(panda, 1)[0], torque=torque, duration=0.1, dt=1e-3, method=method
+    )
+    found = panda.inverse_dynamics(run.q, run.qd, run.qdd)
+    assert np.abs(found - run.tau).max() < 1e-9
+    assert np.array_equal(run.tau[:100], torque)
+
+
+def test_small_deviations_are_those_of_the_linear_model(arm):
+    """The error of the linear model falls with the square of the deviation."""
+    q, h = starts(arm, 1)[0], 1e-5
+    tau = arm.gravity_torque(q)
+    A, _ = arm.state_space(q, np.zeros(arm.n), tau)
+    errors = []
+    for size in (1e-2, 1e-3):
+        x = size * np.random.default_rng(2).normal(size=2 * arm.n)
+        torque = np.tile(tau, (10, 1))
+        run = armlet.simulate(
+            arm, q + x[: arm.n], x[arm.n :], torque, duration=10 * h, dt=h, method="rk4"
+        )
+        moved = (np.concatenate([run.q[1] - q, run.qd[1]]) - x) / h
+        errors.append(np.abs(moved - A @ x).max())
+    assert np.log10(errors[0] / errors[1]) == pytest.approx(2, abs=0.3)
+
+
+def test_friction_takes_the_energy_that_is_lost(arm):
+    drive = arm.drives[0]._replace(viscous=0.5, coulomb=1.0)
+    robot = replace(arm, drives=(drive,) * arm.n)
+    model = Friction(velocity=0.05)
+    run = armlet.simulate(robot, starts(arm, 1)[0], duration=1.0, friction=model, rtol=1e-10)
+    torque = 0.5 * run.qd + np.tanh(run.qd / 0.05)
+    power = (torque * run.qd).sum(1)
+    lost = np.sum((power[1:] + power[:-1]) / 2 * np.diff(run.t))
+    assert run.energy[0] - run.energy[-1] == pytest.approx(lost, rel=1e-3)
+
+
+# ------------------------------------------------------------------ roll-outs
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "adams_bashforth4"])
+def test_a_roll_out_is_the_simulation_of_each(arm, method):
+    q = starts(arm, 11)
+    torque = np.random.default_rng(3).normal(size=(50, 11, arm.n))
+    found = armlet.rollout(arm, q, torque=torque, dt=1e-3, steps=50, method=method)
+    for k in (0, 10):
+        run = armlet.simulate(arm, q[k], torque=torque[:, k], duration=0.05, dt=1e-3, method=method)
+        same_bits(found.q[:, k], run.q[1:])
+        same_bits(found.qd[:, k], run.qd[1:])
+    np.testing.assert_allclose(found.t, run.t[1:], rtol=1e-15)
+
+
+def test_bits_depend_neither_on_threads_nor_on_the_others(arm):
+    q = starts(arm, 37)
+    options = {"torque": own_torque(arm), "arguments": {"target": np.zeros(arm.n)}}
+    whole = armlet.rollout(arm, q, dt=1e-3, steps=30, **options)
+    threads = armlet.rollout(arm, q, dt=1e-3, steps=30, threads=2, **options)
+    part = armlet.rollout(arm, q[5:9], dt=1e-3, steps=30, **options)
+    same_bits(whole.q, threads.q)
+    same_bits(whole.qd[:, 5:9], part.qd)
+
+
+@pytest.mark.parametrize("every", [1, 3, 10, 100])
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "adams_bashforth4"])
+def test_rows_are_kept_every_few_steps(arm, every, method):
+    q = starts(arm, 2)
+    whole = armlet.rollout(arm, q, dt=1e-3, steps=25, method=method)
+    some = armlet.rollout(arm, q, dt=1e-3, steps=25, method=method, every=every)
+    rows = [*range(every - 1, 24, every), 24]
+    same_bits(some.q, whole.q[rows])
+    np.testing.assert_allclose(some.t, whole.t[rows], rtol=1e-15)
+
+
+def test_every_motion_may_have_inertias_of_its_own(arm):
+    heavy = arm.with_payload(3.0, com=(0, 0, 0.1))
+    q = starts(arm, 1).repeat(9, axis=0)
+    inertia = np.tile(arm.phi, (9, 1, 1))
+    inertia[4] = heavy.phi
+    found = armlet.rollout(arm, q, inertia=inertia, dt=1e-3, steps=100, every=100)
+    light = armlet.rollout(arm, q, dt=1e-3, steps=100, every=100)
+    alone = armlet.rollout(heavy, q, dt=1e-3, steps=100, every=100)
+    np.testing.assert_allclose(found.q[0, 3], light.q[0, 3], atol=1e-12)
+    np.testing.assert_allclose(found.q[0, 4], alone.q[0, 4], atol=1e-12)
+    assert np.abs(found.q[0, 4] - light.q[0, 4]).max() > 1e-6
+
+
+def test_a_cost_is_the_sum_over_all_steps(arm):
+    @armlet.program(arm, goal=arm.n)
+    def cost(q, qd, t, goal):
+        return ((q - goal) ** 2).sum() + 0.1 * (qd**2).sum() + t
+
+    q, goal = starts(arm, 10), starts(arm, 10, seed=5)
+    found = armlet.rollout(arm, q, dt=1e-3, steps=40, reduce=cost, arguments={"goal": goal})
+    rows = armlet.rollout(arm, q, dt=1e-3, steps=40)
+    q = np.concatenate([q[None], rows.q[:-1]])
+    qd = np.concatenate([0 * q[:1], rows.qd[:-1]])
+    expected = ((q - goal) ** 2).sum((0, 2)) + 0.1 * (qd**2).sum((0, 2)) + 1e-3 * sum(range(40))
+    np.testing.assert_allclose(found.cost, expected, rtol=1e-12)
+    assert found.q.shape == (1, 10, arm.n)
+
+
+# fmt: off
+WRONG = {
+    "starts": ({"q0": np.zeros(6)}, r"q0 has shape \(6,\): expected \(N, 6\)"),
+    "velocities": ({"qd0": np.zeros((3, 6))}, "q0 has 2 rows and qd0 3: expected the same"),
+    "time": ({"dt": 0.0}, "dt is 0.0: expected a length of time"),
+    "steps": ({"steps": 0}, "steps is 0: expected a whole number, 1 or more"),
+    "rows": ({"every": 1.5}, "every is 1.5: expected a whole number, 1 or more"),
+    "torque": ({"torque": np.zeros((4, 6))}, r"tau has shape \(4, 6\): expected one of"),
+    "inertia": ({"inertia": np.zeros((6, 9))}, r"inertia has shape \(6, 9\): expected one of"),
+    "arguments": ({"arguments": {"x": 1.0}}, "no function has an argument 'x'"),
+    "friction": ({"friction": 3}, "friction is 3: expected a bool or Friction"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
+def test_a_roll_out_that_makes_no_sense_is_refused(arm, options, message):
+    options = {"q0": np.zeros((2, 6)), "dt": 1e-3, "steps": 10, **options}
+    with pytest.raises(DataError, match=message):
+        armlet.rollout(arm, **options)
+
+
+def test_arguments_that_are_missing_or_unclear_are_named(arm):
+    with pytest.raises(DataError, match="argument 'target' that is not given"):
+        armlet.rollout(arm, np.zeros((2, 6)), torque=own_torque(arm), dt=1e-3, steps=3)
+    for count, steps in ((3, 3), (6, 6)):
+        given = {"target": np.zeros((count, 6))}
+        with pytest.raises(DataError, match="there are as many motions as steps"):
+            armlet.rollout(
+                arm, np.zeros((count, 6)), torque=own_torque(arm), dt=1e-3, steps=steps,
+                arguments=given,
+            )  # fmt: skip
+    with pytest.raises(armlet.ArmletError, match="no method is called 'rk5': expected one of"):
+        armlet.rollout(arm, np.zeros((2, 6)), dt=1e-3, steps=3, method="rk5")
+
+
+# ------------------------------------------------------------------ one motion
+
+
+def test_a_program_and_a_python_function_give_the_same_motion(arm):
+    q, target = starts(arm, 1)[0], np.zeros(arm.n)
+    pull = own_torque(arm)
+    options = {"duration": 0.2, "dt": 1e-2, "rtol": 1e-10, "atol": 1e-12}
+    compiled = armlet.simulate(arm, q, torque=pull, arguments={"target": target}, **options)
+
+    def called(t, q, qd):
+        return pull(q, qd, np.array(t), target)
+
+    slow = armlet.simulate(arm, q, torque=called, **options)
+    assert np.abs(slow.q - compiled.q).max() < 1e-9
+    assert np.abs(slow.tau - compiled.tau).max() < 1e-9
+    assert "Python function" in slow.notes[0]
+    assert compiled.notes == ()
+    steps = armlet.simulate(arm, q, torque=called, duration=0.02, dt=1e-3, method="rk4")
+    assert np.abs(steps.q[-1] - compiled.at([0.02]).q[0]).max() < 1e-3
+
+
+def test_stops_hold_the_joints(panda):
+    q = starts(panda, 1)[0]
+    free = armlet.simulate(panda, q, duration=1.0)
+    held = armlet.simulate(panda, q, duration=1.0, limits="stop")
+    upper = np.array([joint.limits.upper for joint in panda.joints])
+    lower = np.array([joint.limits.lower for joint in panda.joints])
+    assert np.any((free.q > upper) | (free.q < lower))
+    assert np.all((held.q < upper + 0.2) & (held.q > lower - 0.2))
+    with pytest.raises(MotionError, match=r"joint 'joint\d' is at .* beyond its limits") as caught:
+        armlet.simulate(panda, q, duration=1.0, limits="error")
+    kept = caught.value.trajectory
+    assert 0 < len(kept) < len(free)
+    assert np.all((kept.q <= upper) & (kept.q >= lower))
+    assert Stops(stiffness=1.0) != Stops()
+
+
+def test_what_is_not_finite_ends_the_run_and_is_named(arm):
+    def breaks(t, q, qd):
+        tau = np.zeros(6)
+        tau[2] = np.nan if t > 0.05 else 0.0
+        return tau
+
+    for method in ("dop853", "rk4"):
+        run = armlet.simulate(arm, np.zeros(6), torque=breaks, duration=0.1, dt=1e-3, method=method)
+        assert "the torque of joint 'elbow_joint' is not finite at 0.05" in run.ended
+        assert 40 < len(run) <= 52
+        assert np.isfinite(run.q).all()
+
+
+def test_steps_that_are_too_long_are_told(arm):
+    with pytest.warns(DataWarning, match="a motion without torques gains"):
+        run = armlet.simulate(
+            arm, starts(arm, 1)[0], duration=20.0, dt=0.2, method="rk4", friction=False
+        )
+    assert len(run) > 0
+
+
+def test_ctrl_c_returns_what_came_so_far(arm):
+    def interrupted(t, q, qd):
+        if t > 0.03:
+            raise KeyboardInterrupt
+        return np.zeros(6)
+
+    run = armlet.simulate(arm, np.zeros(6), torque=interrupted, duration=1.0, dt=1e-3, method="rk4")
+    assert run.ended.startswith("interrupted at 0.03")
+    assert 30 <= len(run) <= 32
+
+
+def test_a_simulation_that_makes_no_sense_is_refused(arm):
+    for options, message in (
+        ({"duration": -1.0}, "duration is -1.0: expected a time in s"),
+        ({"duration": 1.0, "method": "euler"}, "method is 'euler': expected one of dop853"),
+        ({"duration": 1.0, "limits": "bounce"}, "limits is 'bounce': expected 'ignore'"),
+        ({"duration": 1.0, "qd0": np.zeros(5)}, "qd0 is .*: expected 6 finite numbers"),
+        ({"duration": 1.0, "torque": np.zeros((5, 6))}, r"tau has shape \(5, 6\): expected one of"),
+        ({"duration": 1.0, "torque": lambda t, q, qd: [0.0]}, r"returns shape \(1,\): expected"),
+    ):
+        with pytest.raises(DataError, match=message):
+            armlet.simulate(arm, np.zeros(6), **options)
+
+
+# ------------------------------------------------------------------ trajectories
+
+
+@pytest.fixture(scope="module")
+def run(arm):
+    return armlet.simulate(arm, starts(arm, 1)[0], duration=0.5, dt=1e-2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
+def test_a_trajectory_comes_back_from_a_file(run, tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    path = tmp_path / f"run.{ending}"
+    getattr(run, f"to_{ending}")(path)
+    found = Trajectory.read(path)
+    assert found.joints == run.joints
+    for name in ("t", "q", "qd", "qdd", "tau", "kinetic", "potential"):
+        same_bits(getattr(found, name), getattr(run, name))
+
+
+def test_a_file_that_is_no_trajectory_is_refused(tmp_path):
+    for name, text, message in (
+        ("run.txt", "", "run.txt ends in '.txt': expected .npz, .csv, .parquet"),
+        ("run.csv", "t,q.a\n0,1\n", "run.csv is no trajectory"),
+        ("run.csv", "", "run.csv is no trajectory"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(DataError, match=message):
+            Trajectory.read(tmp_path / name)
+
+
+def test_between_rows_a_trajectory_is_close_to_the_motion(arm, run):
+    fine = armlet.simulate(arm, run.q[0], duration=0.5, dt=1e-3, rtol=1e-10)
+    found = run.at(fine.t)
+    assert np.abs(found.q - fine.q).max() < 1e-4
+    assert np.abs(found.q[::10] - fine.q[::10]).max() < 1e-8
+    assert len(run[5:10]) == 5
+    assert "51 rows, 0 to 0.5 s" in repr(run)
+    with pytest.raises(DataError, match=r"beyond the trajectory, which has 0\.0 to 0\.5 s"):
+        run.at([0.6])
+    with pytest.raises(TypeError, match="cut by a slice"):
+        run[3]
+
+
+def test_a_trajectory_can_be_looked_at(run):
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    figure = run.plot()
+    assert len(figure.data) == 3 * len(run.joints) + 3
+    assert "plotly" in run._repr_html_()
