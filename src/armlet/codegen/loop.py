@@ -15,11 +15,11 @@ from armlet.codegen.lower import Lowered
 from armlet.codegen.transpose import load_columns, store_columns
 from armlet.graph import Input, Loop
 
-SCALARS = ("runs", "from", "to", "first", "steps")
+SCALARS = ("runs", "from", "to", "first", "steps", "every")
 """The arguments of a loop after its pointers, whole numbers.
 
-How many runs there are, which of them are computed, the number of the first step, and how many
-steps are done, 1 or more.
+How many runs there are, which of them are computed, the number of the first step, how many steps
+are done, and how many a row stands for, both 1 or more.
 """
 
 
@@ -46,7 +46,7 @@ def looped(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
     text.lines[phis:phis] = text.phis(list(values.values()))
     for place, (name, entries) in enumerate(values.items()):
         if place in loop.recorded:
-            text.record(name, entries, loop.recorded[place])
+            text.record(name, entries)
     text.lines += [
         "br label %turned",
         "turned:",
@@ -103,19 +103,19 @@ class _Text:
         read = self._of_runs if x.rate == "state" else self._of_all
         self.loaded |= read(pointer, name, x)
 
-    def record(self, name: str, entries: list[str], every: int) -> None:
+    def record(self, name: str, entries: list[str]) -> None:
         """Write an output as the row of this step, if it is the last one of a row, or of all."""
         at = f"%{name}"
         self.lines += [
             f"{at}.done = add i64 %step, 1",
-            f"{at}.rest = urem i64 {at}.done, {every}",
+            f"{at}.rest = urem i64 {at}.done, %every",
             f"{at}.full = icmp eq i64 {at}.rest, 0",
             f"{at}.turns = add i64 %k, 1",
             f"{at}.end = icmp eq i64 {at}.turns, %steps",
             f"{at}.is_row = or i1 {at}.full, {at}.end",
             f"br i1 {at}.is_row, label %{name}.write, label %{name}.go_on",
             f"{name}.write:",
-            f"{at}.row = udiv i64 %step, {every}",
+            f"{at}.row = udiv i64 %step, %every",
             f"{at}.size = mul i64 %runs, {len(entries)}",
         ]
         self._move(name, f"{name}.rows", f"{at}.row", f"{at}.size")

@@ -1,6 +1,6 @@
 """A loop around a program."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from armlet.errors import CompileError
@@ -24,9 +24,9 @@ class Loop:
         One step.
     carried : mapping of int to str
         Outputs by their place, and the inputs that they are in the next step.
-    recorded : mapping of int to int
-        Outputs by their place that have rows, and how many steps a row stands for: it is what the
-        last of them gave. Of the other outputs, what the last step of all gave is left.
+    recorded : sequence of int
+        Outputs by their place that have rows, each for as many steps as a call asks for: it is what
+        the last of them gave. Of the other outputs, what the last step of all gave is left.
     period : int, optional
         After how many rows the inputs that change with every step begin again with the first; by
         default there are as many as steps.
@@ -34,7 +34,7 @@ class Loop:
 
     body: Program
     carried: Mapping[int, str] = field(default_factory=dict)
-    recorded: Mapping[int, int] = field(default_factory=dict)
+    recorded: Sequence[int] = ()
     period: int | None = None
 
     def __post_init__(self) -> None:
@@ -55,6 +55,5 @@ class Loop:
                 )
         if len(set(self.carried.values())) < len(self.carried):
             raise CompileError(f"two outputs of {name} are carried to one input: expected one")
-        for what, steps in (*self.recorded.items(), ("period", self.period)):
-            if steps is not None and steps < 1:
-                raise CompileError(f"{steps} steps are given for {what}: expected 1 or more")
+        if self.period is not None and self.period < 1:
+            raise CompileError(f"the period of {name} is {self.period}: expected 1 or more")

@@ -151,12 +151,12 @@ class Plan:
         first, started = 0, []
         if METHODS[self.method].memory:
             first = min(REMEMBERED, steps)
-            started = self._start(robot, state, values, dt, steps, first)
+            started = self._start(robot, state, values, dt, first)
             state = [*started[-1], self._memory(robot, [state, *started[:-1]], values, runs)]
         with status(f"compiling a loop of {self.method}"):
-            kernel = self.kernel(robot, every)
+            kernel = self.kernel(robot)
         given = (*state, np.array(dt), *values)
-        found = kernel(*given, runs=runs, steps=steps, first=first, threads=threads)
+        found = kernel(*given, runs=runs, steps=steps, first=first, every=every, threads=threads)
         for step, (q, qd, *_) in enumerate(started):
             if (step + 1) % every == 0 or step + 1 == steps:
                 found[0][step // every], found[1][step // every] = q, qd
@@ -172,11 +172,10 @@ class Plan:
         state: list[Array],
         values: Sequence[Array],
         dt: float,
-        steps: int,
         count: int,
     ) -> list[list[Array]]:
         """What is carried after each of the first steps, which Runge and Kutta's method does."""
-        kernel = replace(self, method="rk4").kernel(robot, 1)
+        kernel = replace(self, method="rk4").kernel(robot)
         found = []
         for k in range(count):
             given = (*state, np.array(dt), *self._until(values, k + 1))
@@ -229,15 +228,11 @@ class Plan:
         arm = Arm(robot, self.torque, self.friction, self.stops)
         return arm if self.torque is None else Shared.of(arm, self.inputs)
 
-    def kernel(self, robot: RobotModel, every: int) -> LoopKernel:
+    def kernel(self, robot: RobotModel) -> LoopKernel:
         """The loop of machine code, made once for a robot."""
+        return robot.once(("loop", self), lambda: LoopKernel(self.loop(robot)))
 
-        def made() -> LoopKernel:
-            return LoopKernel(self.loop(robot, every))
-
-        return robot.once(("loop", self, every), made)
-
-    def loop(self, robot: RobotModel, every: int) -> Loop:
+    def loop(self, robot: RobotModel) -> Loop:
         """The loop: it carries q, qd, the time, the cost and what the method remembers."""
         arm, method = self.arm(robot), METHODS[self.method]
         state = [Input("q", (robot.nq,)), Input("qd", (robot.nv,)), Input("t", ())]
@@ -261,7 +256,7 @@ class Plan:
             return (*new, *(np.array(x, dtype=object) for x in memory))
 
         carried = {k: x.name for k, x in enumerate(state)}
-        return Loop(traced(f"step_of_{self.method}", body, inputs), carried, {0: every, 1: every})
+        return Loop(traced(f"step_of_{self.method}", body, inputs), carried, (0, 1))
 
 
 def _named(inputs: Sequence[Input], args: Sequence[Any]) -> dict[str, Any]:

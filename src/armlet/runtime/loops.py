@@ -63,10 +63,11 @@ class LoopKernel:
         runs: int,
         steps: int,
         first: int = 0,
+        every: int = 1,
         threads: int = 1,
         after: Callable[[int, Sequence[Array]], bool] = lambda done, results: True,
     ) -> tuple[Array, ...]:
-        """The outputs of all runs: those recorded with a row for every so many steps.
+        """The outputs of all runs: those recorded with a row for `every` so many steps.
 
         Steps are numbered from 0; where those before the `first` have been done otherwise, their
         rows are left empty. `after` is called every few milliseconds with the number of steps done
@@ -77,17 +78,24 @@ class LoopKernel:
             for x, array in zip(self.loop.body.inputs.values(), arrays, strict=True)
         ]
         results = [
-            np.empty(self._result_shape(k, y.shape, runs, steps), self.dtype)
+            np.empty(self._result_shape(k, y.shape, runs, -(-steps // every)), self.dtype)
             for k, y in enumerate(self.loop.body.outputs)
         ]
         if runs:
-            for done in self._pieces(given, results, runs, range(first, steps), threads):
+            numbers = range(first, steps)
+            for done in self._pieces(given, results, runs, numbers, every, threads):
                 if not after(done, results):
                     break
         return tuple(results[k] for k in self._order)
 
     def _pieces(
-        self, given: list[Array], results: list[Array], runs: int, steps: range, threads: int
+        self,
+        given: list[Array],
+        results: list[Array],
+        runs: int,
+        steps: range,
+        every: int,
+        threads: int,
     ) -> Iterator[int]:
         """Do some steps after the other; yields how many are done.
 
@@ -101,7 +109,7 @@ class LoopKernel:
         piece = max(1, BLOCK // max(1, len(self.code.operations)))
         for start in steps[::piece]:
             count = min(piece, steps.stop - start)
-            self._run(given, results, runs, start, count, threads)
+            self._run(given, results, runs, (start, count, every), threads)
             yield start + count
             if start + count < steps.stop:
                 for place, k in carried:
@@ -112,16 +120,16 @@ class LoopKernel:
         given: Sequence[Array],
         results: Sequence[Array],
         runs: int,
-        start: int,
-        steps: int,
+        steps: tuple[int, int, int],
         threads: int,
     ) -> None:
+        """Do some steps of all runs: the first, how many, and how many a row stands for."""
         lanes = self.target.lanes if runs >= self.target.lanes else 1
         function, _ = self._many if lanes > 1 else self._one
         pointers = [address(array) for array in (*given, *results)]
 
         def rows(begin: int, end: int, _kept: Any = (given, results)) -> None:
-            function(*pointers, runs, min(begin, end - lanes), end, start, steps)
+            function(*pointers, runs, min(begin, end - lanes), end, *steps)
 
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
@@ -140,9 +148,8 @@ class LoopKernel:
         kinds = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
         return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"]), code
 
-    def _result_shape(self, place: int, shape: Shape, runs: int, steps: int) -> Shape:
-        every = self.loop.recorded.get(place)
-        return (runs, *shape) if every is None else (-(-steps // every), runs, *shape)
+    def _result_shape(self, place: int, shape: Shape, runs: int, rows: int) -> Shape:
+        return (rows, runs, *shape) if place in self.loop.recorded else (runs, *shape)
 
     def _converted(self, x: Input, array: Any, runs: int, steps: int) -> Array:
         found = np.asarray(array, self.dtype, order="C")
@@ -163,7 +170,7 @@ def _separated(loop: Loop) -> tuple[Loop, list[int]]:
     both = [k for k in loop.recorded if k in loop.carried]
     more = {k: len(body.outputs) + i for i, k in enumerate(both)}
     outputs = (*body.outputs, *(body.outputs[k] for k in both))
-    recorded = {more.get(k, k): every for k, every in loop.recorded.items()}
+    recorded = [more.get(k, k) for k in loop.recorded]
     larger = replace(body, outputs=outputs, single=False, names=None)
     order = [more.get(k, k) for k in range(len(body.outputs))]
     return replace(loop, body=larger, recorded=recorded), order

@@ -124,7 +124,7 @@ def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     code = compiled(module(kernel.target, looped(loop, kernel.code, kernel.target)), "loop")
     function = _function(code, "loop", len(pointers), len(SCALARS))
     function.kept = (given, results)
-    return Timed(function, (*pointers, 1, 0, 1, 0, TURNS), TURNS)
+    return Timed(function, (*pointers, 1, 0, 1, 0, TURNS, 1), TURNS)
 
 
 def _function(code: Code, name: str, pointers: int, numbers: int = 1) -> Any:
