@@ -440,3 +440,14 @@ def test_bad_input_is_one_clear_line(args, line, tmp_path, monkeypatch):
 
 def test_help_shows_an_example():
     assert "Example: armlet generate" in generate("--help").output
+
+
+def test_code_that_cannot_be_tested_is_not_written():
+    """Two slides along one line: no force across it is ever known."""
+    rod = (1.0, (0.0, 0.0, 0.0), (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+    arm = armlet.Robot.from_dh(
+        [(0, 0, 0, 0)] * 2, convention="modified", joints="PP", inertia=[rod, rod], name="slides"
+    )
+    program = armlet.trace(arm, "cartesian_model")
+    with pytest.raises(CompileError, match="cartesian_model has no value that rounding leaves"):
+        project(arm, [Function(program, "", "")], "c", "float64")

@@ -8,15 +8,22 @@ import numpy as np
 
 from armlet.codegen.c import identifier, named
 from armlet.codegen.languages import DTYPES, printer_for
+from armlet.errors import CompileError
 from armlet.graph import OPERATIONS, Input, Program
 from armlet.robot import RobotModel
 from armlet.robot.robot import GROUPS
 
-STATES = 5
+STATES, CANDIDATES = 5, 40
+"""How many states a test has, and among how many random ones they are found."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 """Relative to the largest value of a result."""
 LARGEST_ROUNDING = 64
-"""How many units in the last place of the largest intermediate value rounding may add up to."""
+"""How many units in the last place of the largest intermediate value rounding may add up to.
+
+Also how many times the change that the last bits of the arguments make.
+"""
+MEANINGLESS = 1e-3
+"""Results that change by more with the last bits of the arguments are not compared."""
 Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
 """The results for the arguments of one state, by their names, computed in some other way."""
@@ -83,7 +90,7 @@ def test_words(
     Reference values are those of the references; a program that has none is compared with its own
     values.
     """
-    states = random_states(robot, programs)
+    states = chosen_states(robot, programs, dtype)
     checks = [
         _check(name, program, references[name], states, dtype) for name, program in programs.items()
     ]
@@ -96,16 +103,63 @@ def test_words(
     }
 
 
-def random_states(robot: RobotModel, programs: Mapping[str, Program]) -> dict[str, Array]:
-    """One row per state for every argument; numbers are exact in either dtype."""
+def chosen_states(
+    robot: RobotModel, programs: Mapping[str, Program], dtype: str
+) -> dict[str, Array]:
+    """One row per state for every argument; numbers are exact in either dtype.
+
+    Of random states those are taken that are far from singular ones, where rounding would be
+    larger than what the test allows.
+    """
     rng = np.random.default_rng(0)
     inputs = {name: x for program in programs.values() for name, x in program.inputs.items()}
-    return {
+    every = {
         name: _near(robot, x, rng)
         if name in GROUPS
-        else rng.integers(-128, 129, (STATES, *x.shape)) / 64
+        else rng.integers(-128, 129, (CANDIDATES, *x.shape)) / 64
         for name, x in inputs.items()
     }
+    worst = np.zeros(CANDIDATES)
+    for program in programs.values():
+        worst = np.maximum(worst, sensitivity(program, every, dtype))
+        if np.sort(worst)[STATES - 1] > MEANINGLESS:
+            raise CompileError(
+                f"{program.name} has no value that rounding leaves alone at {CANDIDATES} random "
+                "states, so that its code cannot be tested: expected an arm that is not singular "
+                "everywhere"
+            )
+    rows = np.sort(np.argsort(worst, kind="stable")[:STATES])
+    return {name: x[rows] for name, x in every.items()}
+
+
+def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
+    """By how much results change at each state with the last bits of numbers.
+
+    That is relative to their size: with the last bits of the arguments, and from doubles to what
+    singles give, or, for doubles, longer numbers. What is not finite counts as infinite.
+    """
+    eps = float(np.finfo(dtype).eps)
+    count = len(next(iter(states.values()), ()))
+    largest = np.zeros(count)
+    plain = _results(program, states.__getitem__)
+    moved = _results(program, lambda key: states[key] * (1 + eps))
+    other = np.float32 if dtype == "float32" else np.longdouble
+    rounded = _results(program, lambda key: states[key].astype(other))
+    for others in (moved, rounded):
+        for x, y in zip(plain, others, strict=True):
+            if x.size:
+                with np.errstate(all="ignore"):
+                    size = np.abs(x).reshape(count, -1).max(1)
+                    change = np.abs(x - y).reshape(count, -1).max(1)
+                    change = change / np.where(size == 0, 1, size)
+                largest = np.maximum(largest, np.where(np.isfinite(change), change, np.inf))
+    return largest.astype(float)
+
+
+def _results(program: Program, given: Callable[[str], Array]) -> list[Array]:
+    with np.errstate(all="ignore"):
+        found = program.function(np)(*map(given, program.inputs))
+    return [found] if program.single else list(found)
 
 
 def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array:
@@ -115,7 +169,7 @@ def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array
     if argument.name == "inertia":
         for part in (slice(0, 6), slice(6, 9)):
             size[:, part] = size[:, part].max(axis=1, keepdims=True)
-    values = own + size * rng.integers(-2, 3, (STATES, *argument.shape)) / 64
+    values = own + size * rng.integers(-2, 3, (CANDIDATES, *argument.shape)) / 64
     return np.asarray(values.astype(np.float32), float)
 
 
@@ -134,7 +188,9 @@ def _check(
     _, results = named(program)
     expected = dict(zip(results, _expected(program, reference, states), strict=True))
     rounding = LARGEST_ROUNDING * float(np.finfo(dtype).eps) * _largest_value(program, states)
-    least = rounding / float(TOLERANCE[dtype])
+    loose = LARGEST_ROUNDING * sensitivity(program, states, dtype).max(initial=0.0)
+    largest = max((float(np.abs(x).max(initial=0.0)) for x in expected.values()), default=0.0)
+    least = float(max(rounding, loose * largest)) / float(TOLERANCE[dtype])
     sizes = {_state(key): x.size for key, x in program.inputs.items()}
     sizes |= {result: values[0].size for result, values in expected.items()}
     return CHECK.format(
@@ -153,10 +209,9 @@ def _expected(
     program: Program, reference: Reference | None, states: Mapping[str, Array]
 ) -> list[Array]:
     """The values of each result, one row per state."""
+    if reference is None:
+        return _results(program, states.__getitem__)
     with np.errstate(all="ignore"):
-        if reference is None:
-            found = program.function(np)(*(states[key] for key in program.inputs))
-            return [found] if program.single else list(found)
         rows = [reference({key: states[key][k] for key in program.inputs}) for k in range(STATES)]
     return [np.array(values, dtype=float) for values in zip(*rows, strict=True)]
 
