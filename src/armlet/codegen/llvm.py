@@ -283,16 +283,9 @@ def many_states(code: Lowered, target: Target) -> str:
     inputs, outputs = arguments_of(code)
     pointers = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
     arguments = [*pointers, "i64 %from", "i64 %to"]
-    lines = ["entry:"]
-    _before_the_loop(code, target, inputs, lines)
-    lines += [
-        f"%last = sub i64 %to, {target.lanes}",
-        "br label %begin",
-        "begin:",
-        "br label %rows",
-        "rows:",
-        "%i = phi i64 [ %from, %begin ], [ %then, %stored ]",
-    ]
+    before: list[str] = []
+    _before_the_loop(code, target, inputs, before)
+    lines: list[str] = []
     loaded: Loaded = {}
     for name, given in inputs.items():
         if given.rate == "state":
@@ -302,10 +295,22 @@ def many_states(code: Lowered, target: Target) -> str:
     body.print(loaded, code.start, len(code.operations))
     for name, columns in zip(outputs, body.outputs(), strict=True):
         store_columns(name, columns, target.element, target.lanes, lines)
-    lines += [
+    return function("many", arguments, ["entry:", *before, *over_rows(lines, target.lanes)])
+
+
+def over_rows(lines: Sequence[str], lanes: int) -> list[str]:
+    """Lines that compute as many rows as there are lanes, those from %i on, for %from to %to."""
+    return [
+        f"%last = sub i64 %to, {lanes}",
+        "br label %begin",
+        "begin:",
+        "br label %rows",
+        "rows:",
+        "%i = phi i64 [ %from, %begin ], [ %then, %stored ]",
+        *lines,
         "br label %stored",
         "stored:",
-        f"%next = add i64 %i, {target.lanes}",
+        f"%next = add i64 %i, {lanes}",
         "%fits = icmp ult i64 %next, %last",
         "%then = select i1 %fits, i64 %next, i64 %last",
         "%more = icmp ult i64 %i, %last",
@@ -313,7 +318,6 @@ def many_states(code: Lowered, target: Target) -> str:
         "done:",
         "ret void",
     ]
-    return function("many", arguments, lines)
 
 
 def _before_the_loop(

@@ -9,6 +9,7 @@ from armlet.codegen.llvm import (
     arguments_of,
     function,
     loaded_entries,
+    over_rows,
     stored_entries,
 )
 from armlet.codegen.lower import Lowered
@@ -60,7 +61,7 @@ def looped(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
             text.store(name, name, entries)
     arguments = [*(f"ptr noalias %{name}" for name in (*inputs, *outputs))]
     arguments += [f"i64 %{name}" for name in SCALARS]
-    return function("loop", arguments, _over_runs(text.lines, lanes))
+    return function("loop", arguments, ["entry:", *over_rows(text.lines, lanes)])
 
 
 class _Text:
@@ -167,29 +168,6 @@ class _Text:
             f"%{moved}.at = mul i64 {number}, {size}",
             f"%{moved} = getelementptr {self.F}, ptr %{pointer}, i64 %{moved}.at",
         ]
-
-
-def _over_runs(lines: Iterable[str], lanes: int) -> list[str]:
-    """Lines that compute as many runs as there are lanes, for all runs to be computed."""
-    return [
-        "entry:",
-        f"%last = sub i64 %to, {lanes}",
-        "br label %begin",
-        "begin:",
-        "br label %rows",
-        "rows:",
-        "%i = phi i64 [ %from, %begin ], [ %then, %stored ]",
-        *lines,
-        "br label %stored",
-        "stored:",
-        f"%next = add i64 %i, {lanes}",
-        "%fits = icmp ult i64 %next, %last",
-        "%then = select i1 %fits, i64 %next, i64 %last",
-        "%more = icmp ult i64 %i, %last",
-        "br i1 %more, label %rows, label %done",
-        "done:",
-        "ret void",
-    ]
 
 
 def counted_loop(pointers: Iterable[str], steps: Iterable[str], after: Iterable[str] = ()) -> str:
