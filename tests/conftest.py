@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 import armlet
@@ -5,9 +7,14 @@ import armlet
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory):
-    """Compiled code is kept in a directory of the tests, never in the user's."""
+    """Compiled code is kept in a directory that all workers share, never in the user's."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    cache = folder / "cache"
+    cache.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ARMLET_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("ARMLET_CACHE", str(cache))
         yield
 
 
