@@ -102,7 +102,7 @@ def test_rows_come_again_after_a_period():
     body = traced("f", lambda graph, S, x: S + x, {"S": (1,), "x": (1,)})
     loop = Loop(body, {0: "S"}, [0], period=3)
     (found,) = run(loop, Target(), ([0], [[1], [10], [100]]), 7)
-    assert found.ravel().tolist() == [1, 11, 111, 112, 122, 222, 223]
+    assert found.ravel().tolist() == [223, 122, 222]
 
 
 def test_a_robot_is_simulated_in_a_loop(arms):

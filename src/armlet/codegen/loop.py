@@ -119,7 +119,11 @@ class _Text:
             f"{at}.row = udiv i64 %step, %every",
             f"{at}.size = mul i64 %runs, {len(entries)}",
         ]
-        self._move(name, f"{name}.rows", f"{at}.row", f"{at}.size")
+        row = f"{at}.row"
+        if self.loop.period is not None:
+            self.lines.append(f"{row}.again = urem i64 {row}, {self.loop.period}")
+            row = f"{row}.again"
+        self._move(name, f"{name}.rows", row, f"{at}.size")
         self.store(f"{name}.rows", name, entries)
         self.lines += [f"br label %{name}.go_on", f"{name}.go_on:"]
 

@@ -28,8 +28,8 @@ class Loop:
         Outputs by their place that have rows, each for as many steps as a call asks for: it is what
         the last of them gave. Of the other outputs, what the last step of all gave is left.
     period : int, optional
-        After how many rows the inputs that change with every step begin again with the first; by
-        default there are as many as steps.
+        After how many rows the inputs that change with every step, and what is recorded, begin
+        again with the first; by default there are as many as steps.
     """
 
     body: Program

@@ -77,8 +77,9 @@ class LoopKernel:
             self._converted(x, array, runs, steps)
             for x, array in zip(self.loop.body.inputs.values(), arrays, strict=True)
         ]
+        rows = min(-(-steps // every), self.loop.period or steps)
         results = [
-            np.empty(self._result_shape(k, y.shape, runs, -(-steps // every)), self.dtype)
+            np.empty(self._result_shape(k, y.shape, runs, rows), self.dtype)
             for k, y in enumerate(self.loop.body.outputs)
         ]
         if runs:

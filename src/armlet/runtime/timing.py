@@ -117,9 +117,10 @@ def one_core() -> Iterator[None]:
 
 def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     """A compiled loop that runs the code for one state on 256 states in turn."""
-    loop = Loop(kernel.program, period=STATES)
+    outputs = kernel.program.outputs
+    loop = Loop(kernel.program, recorded=range(len(outputs)), period=STATES)
     given = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
-    results = [np.empty(output.shape, kernel.dtype) for output in loop.body.outputs]
+    results = [np.empty((STATES, *output.shape), kernel.dtype) for output in outputs]
     pointers = [array.ctypes.data for array in (*given, *results)]
     code = compiled(module(kernel.target, looped(loop, kernel.code, kernel.target)), "loop")
     function = _function(code, "loop", len(pointers), len(SCALARS))
