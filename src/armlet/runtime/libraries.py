@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
+import numpy as np
+
 from armlet.errors import DataError
 from armlet.graph.inputs import Input, Shape, leading_axes
 from armlet.scalar import is_nested, package_of
@@ -35,6 +37,8 @@ class Library(Protocol):
 def library_of(arrays: Iterable[Any]) -> Library | None:
     """The module for the first array of another library than NumPy, or of such entries, or None."""
     for x in arrays:
+        if type(x) is np.ndarray and x.dtype != object:
+            continue
         if name := package_of(x, MODULES):
             module: Any = import_module(MODULES[name])
             return module  # type: ignore[no-any-return]
