@@ -86,8 +86,8 @@ def simulate(
     Returns
     -------
     Trajectory
-        With a row at time 0. If the state becomes infinite, or Ctrl-C is pressed, it has what came
-        before, and `ended` says why.
+        With a row at time 0. If the state becomes infinite, it has what came before, and `ended`
+        says why; so too where Ctrl-C is pressed, except within a loop of machine code.
 
     Examples
     --------
