@@ -26,7 +26,7 @@ from rich.table import Table
 
 import armlet
 from armlet.cli.bench import compared, described, nanoseconds, show
-from armlet.cli.measure import TIMED, first_call, machine, measured, random_states
+from armlet.cli.measure import DTYPES, TIMED, first_call, machine, measured, random_states
 from armlet.cli.rivals import rivals
 from armlet.runtime.timing import Timed, time_in_turns
 
@@ -117,6 +117,19 @@ def given_once(robot, rounds):
         name: Timed(partial(kernel.evaluate, out=out), (*states, *more), ROWS)
         for name, (kernel, more) in given.items()
     }
+    return {name: spread._asdict() for name, spread in time_in_turns(calls, rounds).items()}
+
+
+# ------------------------------------------------------------------ precision
+
+
+def precisions(robot, rounds):
+    """Seconds per state in batches of inverse dynamics of either precision, in turns."""
+    quantity, calls = "inverse_dynamics", {}
+    for dtype in DTYPES:
+        kernel = armlet.compile(robot, quantity, dtype=dtype)
+        states = [x.astype(dtype) for x in random_states(quantity, robot.n, ROWS)]
+        calls[dtype] = Timed(partial(kernel.evaluate, out=kernel(*states)), tuple(states), ROWS)
     return {name: spread._asdict() for name, spread in time_in_turns(calls, rounds).items()}
 
 
@@ -240,8 +253,7 @@ def bars(data):
             at_most(f"{name}, over Pinocchio", bar, ratio)
     ten = data["forms"]["inverse_dynamics: ten rows"]["median"]
     at_most("inverse_dynamics: ten rows, µs", TEN_ROWS * 1e6, ten * 1e6)
-    wide = data["quantities"]["inverse_dynamics"]["batch"]
-    singles = _ratio(wide["float64"]["1"], wide["float32"]["1"])
+    singles = _ratio(data["precisions"]["float64"], data["precisions"]["float32"])
     at_least("inverse_dynamics, float64 rows over float32 rows", SINGLES, singles)
     inertias = data["inertias"]
     at_most(
@@ -379,6 +391,7 @@ def main():
     data["quantities"] = {name: measured(robot, name, asked.rounds, host, found) for name in TIMED}
     data["forms"] = forms(robot, asked.rounds)
     data["inertias"] = given_once(robot, asked.rounds)
+    data["precisions"] = precisions(robot, asked.rounds)
     data["chains"] = growth()
     data["skipped"] = skipped
     data["bars"] = bars(data)
