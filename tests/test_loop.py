@@ -153,15 +153,12 @@ def test_steps_done_in_pieces_are_the_same(monkeypatch):
     tau = np.random.default_rng(0).normal(size=(100, 9, 1))
     q = np.random.default_rng(1).normal(size=(9, 1))
     whole = kernel(q, 0 * q, tau, P, runs=9, steps=100, every=3)
-    seen = []
     monkeypatch.setattr("armlet.runtime.loops.BLOCK", 7 * len(kernel.code.operations))
-    after = lambda done, results: seen.append(done) or True  # noqa: E731
-    pieces = kernel(q, 0 * q, tau, P, runs=9, steps=100, every=3, after=after)
+    q_before, pieces = q.copy(), kernel.results(9, 100, 3)
+    seen = [*kernel.pieces((q, 0 * q, tau, P), pieces, 9, range(100), 3)]
     assert seen == [*range(7, 99, 7), 100]
-    for x, y in zip(whole, pieces, strict=True):
+    for x, y in zip(whole, kernel.ordered(pieces), strict=True):
         same_bits(x, y)
-    q_before = q.copy()
-    kernel(q, 0 * q, tau, P, runs=9, steps=100, after=lambda done, results: done < 50)
     assert np.array_equal(q, q_before)
 
 

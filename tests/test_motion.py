@@ -1,6 +1,7 @@
 """Simulation and roll-outs: the physics, the orders of the methods, and what may go wrong."""
 
 import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -100,8 +101,9 @@ def test_the_torques_come_back_by_inverse_dynamics(panda, method):
     assert np.array_equal(run.tau[:100], torque)
 
 
-def test_small_deviations_are_those_of_the_linear_model(arm):
+def test_small_deviations_are_those_of_the_linear_model():
     """The error of the linear model falls with the square of the deviation."""
+    arm = armlet.load("planar3r").without_drives()
     q, h = starts(arm, 1)[0], 1e-5
     tau = arm.gravity_torque(q)
     A, _ = arm.state_space(q, np.zeros(arm.n), tau)
@@ -121,7 +123,7 @@ def test_friction_takes_the_energy_that_is_lost(arm):
     drive = arm.drives[0]._replace(viscous=0.5, coulomb=1.0)
     robot = replace(arm, drives=(drive,) * arm.n)
     model = Friction(velocity=0.05)
-    run = armlet.simulate(robot, starts(arm, 1)[0], duration=1.0, friction=model, rtol=1e-10)
+    run = armlet.simulate(robot, starts(arm, 1)[0], duration=0.2, friction=model)
     torque = 0.5 * run.qd + np.tanh(run.qd / 0.05)
     power = (torque * run.qd).sum(1)
     lost = np.sum((power[1:] + power[:-1]) / 2 * np.diff(run.t))
@@ -271,11 +273,15 @@ def test_what_is_not_finite_ends_the_run_and_is_named(arm):
         tau[2] = np.nan if t > 0.05 else 0.0
         return tau
 
+    rows = np.zeros((100, 6))
+    rows[51:, 2] = np.nan
     for method in ("dop853", "rk4"):
-        run = armlet.simulate(arm, np.zeros(6), torque=breaks, duration=0.1, dt=1e-3, method=method)
-        assert "the torque of joint 'elbow_joint' is not finite at 0.05" in run.ended
-        assert 40 < len(run) <= 52
-        assert np.isfinite(run.q).all()
+        for torque in (breaks, rows) if method == "rk4" else (breaks,):
+            options = {"torque": torque, "duration": 0.1, "dt": 1e-3, "method": method}
+            run = armlet.simulate(arm, np.zeros(6), **options)
+            assert "the torque of joint 'elbow_joint' is not finite at 0.05" in run.ended
+            assert 40 < len(run) <= 52
+            assert np.isfinite(run.q).all()
 
 
 def test_steps_that_are_too_long_are_told(arm):
@@ -297,8 +303,64 @@ def test_ctrl_c_returns_what_came_so_far(arm):
     assert 30 <= len(run) <= 32
 
 
+def test_ctrl_c_within_a_loop_of_machine_code_returns_what_came_so_far(arm):
+    """A long run is interrupted by a timer, and begins as an uninterrupted one does."""
+    options = {"dt": 1e-3, "method": "rk4", "every": 100}
+    short = armlet.simulate(arm, starts(arm, 1)[0], duration=2.0, **options)
+
+    def press(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, press)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        run = armlet.simulate(arm, starts(arm, 1)[0], duration=1e5, **options)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert run.ended.startswith("interrupted at ")
+    assert 20 < len(run) < 1e6
+    same_bits(run.q[:21], short.q)
+
+
+def test_rows_of_one_motion_are_kept_every_few_steps(arm):
+    for method in ("dop853", "rk4"):
+        options = {"duration": 0.1, "dt": 1e-3, "method": method}
+        whole = armlet.simulate(arm, starts(arm, 1)[0], **options)
+        some = armlet.simulate(arm, starts(arm, 1)[0], every=30, **options)
+        assert some.t == pytest.approx([0, 0.03, 0.06, 0.09, 0.1])
+        same_bits(some.q, whole.q[[0, 30, 60, 90, 100]])
+
+
+def test_other_quantities_are_recorded(arm, tmp_path):
+    @armlet.program(arm, goal=3)
+    def distance(q, qdd, goal):
+        return ((arm.forward_kinematics(q)[:3, 3] - goal) ** 2).sum() + 0 * qdd[0]
+
+    goal = np.array([0.1, 0.2, 0.3])
+    run = armlet.simulate(
+        arm, starts(arm, 1)[0], duration=0.1, dt=1e-2, record=["forward_kinematics", distance],
+        arguments={"goal": goal},
+    )  # fmt: skip
+    same_bits(run.recorded["forward_kinematics"], arm.forward_kinematics(run.q))
+    expected = ((arm.forward_kinematics(run.q)[:, :3, 3] - goal) ** 2).sum(1)
+    np.testing.assert_allclose(run.recorded["distance"], expected, rtol=1e-12)
+    assert run[2:5].recorded["forward_kinematics"].shape == (3, 4, 4)
+    for ending in ("npz", "csv"):
+        getattr(run, f"to_{ending}")(tmp_path / f"run.{ending}")
+        again = Trajectory.read(tmp_path / f"run.{ending}")
+        for name, rows in run.recorded.items():
+            same_bits(again.recorded[name], rows)
+    with pytest.raises(armlet.ArmletError, match="no quantity is called 'pose'"):
+        armlet.simulate(arm, np.zeros(6), duration=0.1, record=["pose"])
+    with pytest.raises(DataError, match="argument 'goal' that is not given"):
+        armlet.simulate(arm, np.zeros(6), duration=0.1, record=[distance])
+
+
 def test_a_simulation_that_makes_no_sense_is_refused(arm):
     for options, message in (
+        ({"duration": 1.0, "dt": 2.0}, "dt is 2 s and duration 1 s: expected a dt no longer"),
+        ({"duration": 1.0, "dt": -1.0}, "dt is -1.0: expected a length of time"),
+        ({"duration": 1.0, "arguments": {"x": 1.0}}, "no function has an argument 'x'"),
         ({"duration": -1.0}, "duration is -1.0: expected a time in s"),
         ({"duration": 1.0, "method": "euler"}, "method is 'euler': expected one of dop853"),
         ({"duration": 1.0, "limits": "bounce"}, "limits is 'bounce': expected 'ignore'"),

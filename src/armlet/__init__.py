@@ -27,6 +27,7 @@ from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.motion import (
     METHODS,
+    Event,
     Friction,
     MotionError,
     Rollouts,
@@ -50,6 +51,7 @@ __all__ = [
     "Count",
     "DataError",
     "DataWarning",
+    "Event",
     "Formulation",
     "Friction",
     "Function",

@@ -79,6 +79,9 @@ class Function:
     stays in `__wrapped__`: called with NumPy arrays of one state, it computes the same.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, function: Callable[..., object], inputs: Mapping[str, Input]) -> None:
         self.inputs = dict(inputs)
         update_wrapper(self, function)
@@ -87,7 +90,7 @@ class Function:
 
     def __reduce__(self) -> str:
         """By its name, as functions are pickled."""
-        return str(vars(self)["__qualname__"])
+        return self.__qualname__
 
     @made_once
     def program(self) -> Program:
@@ -165,7 +168,7 @@ class Function:
         return self.program.function(library)
 
     def __repr__(self) -> str:
-        return f"<Function {vars(self)['__name__']}({', '.join(self.inputs)})>"
+        return f"<Function {self.__name__}({', '.join(self.inputs)})>"
 
     def _composition(self) -> Composition:
         """What the function records when it is called with traced arrays."""

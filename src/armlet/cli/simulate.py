@@ -15,7 +15,7 @@ from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
 from armlet.motion import METHODS, Trajectory, simulate
-from armlet.motion.simulation import ADAPTIVE
+from armlet.motion.run import ADAPTIVE
 
 ENDINGS = (".npz", ".csv", ".parquet")
 Numbers = Annotated[

@@ -1,42 +1,23 @@
 """Roll-outs: many motions of an arm at the same time, in loops of machine code."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.api.functions import Function, part_of_another
+from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
-from armlet.graph import Input, Loop, traced
-from armlet.graph.arrays import as_traced
+from armlet.graph import Input
 from armlet.graph.inputs import Shape
+from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
-from armlet.motion.system import Arm, Friction, Shared, Stops
-from armlet.progress import status
+from armlet.motion.plan import STATE, Plan, Rollouts
+from armlet.motion.system import Friction, Stops
 from armlet.robot import RobotModel
-from armlet.runtime import Kernel
-from armlet.runtime.loops import LoopKernel
 from armlet.tracing import one_of
 
 Array = NDArray[np.float64]
-STATE = ("t", "q", "qd")
-REMEMBERED = 3
-"""How many past states a method of several steps remembers."""
-
-
-class Rollouts(NamedTuple):
-    """Motions of many arms, times first: row k is at time t[k]."""
-
-    t: Array
-    """The times of the rows, (rows,)."""
-    q: Array
-    """Positions, (rows, N, n)."""
-    qd: Array
-    """Velocities, (rows, N, n)."""
-    cost: Array | None = None
-    """What was accumulated, (N,), if anything was."""
 
 
 def rollout(
@@ -54,6 +35,8 @@ def rollout(
     arguments: Mapping[str, ArrayLike] | None = None,
     friction: bool | Friction = False,
     stops: bool | Stops = False,
+    gradient: Sequence[str] = (),
+    along: Mapping[str, ArrayLike] | None = None,
     threads: int = 1,
 ) -> Rollouts:
     """Motions of an arm from many starts, by steps of fixed length, one per vector lane.
@@ -87,13 +70,19 @@ def rollout(
         Whether drives have friction, and how it is made smooth.
     stops : bool or Stops
         Whether joints have stops at their limits.
+    gradient : sequence of str
+        By what the sum of all costs is differentiated: "q0", "qd0", "torque" (an array),
+        "inertia" or names of arguments. The derivatives go back through all steps.
+    along : mapping of str to array_like, optional
+        Directions of the same things, each of the shape of what is given, along which q, qd and
+        the cost are differentiated step by step.
     threads : int
         How many threads share the motions.
 
     Returns
     -------
     Rollouts
-        A named tuple t, q, qd, cost.
+        A named tuple t, q, qd, cost, gradient, along.
 
     Examples
     --------
@@ -117,153 +106,14 @@ def rollout(
         option(stops, Stops),
         given.inputs,
     )
+    if gradient and along:
+        raise DataError("gradient and along are both given: expected one of them in a call")
+    if gradient:
+        return reverse(plan, robot, (q0, qd0), given.values, gradient, dt, steps, threads)
+    if along:
+        directions = {name: np.asarray(x, dtype=float) for name, x in along.items()}
+        return forward(plan, robot, (q0, qd0), given.values, directions, dt, steps, every, threads)
     return plan.run(robot, q0, qd0, given.values, dt, steps, every, threads)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a loop of machine code depends on: the same plan is compiled once for a robot."""
-
-    method: str
-    torque: Function | None
-    reduce: Function | None
-    friction: Friction | None
-    stops: Stops | None
-    inputs: tuple[Input, ...]
-
-    def run(
-        self,
-        robot: RobotModel,
-        q0: Array,
-        qd0: Array,
-        values: Sequence[Array],
-        dt: float,
-        steps: int,
-        every: int,
-        threads: int,
-    ) -> Rollouts:
-        """The motions."""
-        runs = len(q0)
-        state = [q0, qd0, np.zeros(runs)]
-        if self.reduce is not None:
-            state.append(np.zeros(runs))
-            every = steps
-        first, started = 0, []
-        if METHODS[self.method].memory:
-            first = min(REMEMBERED, steps)
-            started = self._start(robot, state, values, dt, first)
-            state = [*started[-1], self._memory(robot, [state, *started[:-1]], values, runs)]
-        with status(f"compiling a loop of {self.method}"):
-            kernel = self.kernel(robot)
-        given = (*state, np.array(dt), *values)
-        found = kernel(*given, runs=runs, steps=steps, first=first, every=every, threads=threads)
-        for step, (q, qd, *_) in enumerate(started):
-            if (step + 1) % every == 0 or step + 1 == steps:
-                found[0][step // every], found[1][step // every] = q, qd
-        rows = -(-steps // every)
-        t = dt * np.minimum(np.arange(1, rows + 1) * every, steps)
-        if self.reduce is None:
-            return Rollouts(t, found[0], found[1])
-        return Rollouts(t, found[0], found[1], found[3] if first < steps else started[-1][3])
-
-    def _start(
-        self,
-        robot: RobotModel,
-        state: list[Array],
-        values: Sequence[Array],
-        dt: float,
-        count: int,
-    ) -> list[list[Array]]:
-        """What is carried after each of the first steps, which Runge and Kutta's method does."""
-        kernel = replace(self, method="rk4").kernel(robot)
-        found = []
-        for k in range(count):
-            given = (*state, np.array(dt), *self._until(values, k + 1))
-            rows = kernel(*given, runs=len(state[0]), steps=k + 1, first=k)
-            state = [rows[0][k], rows[1][k], *rows[2:]]
-            found.append(state)
-        return found
-
-    def _until(self, values: Sequence[Array], steps: int) -> list[Array]:
-        """What is given for the first steps."""
-        return [
-            x[:steps] if given.rate in ("step", "state") else x
-            for given, x in zip(self.inputs, values, strict=True)
-        ]
-
-    def _memory(
-        self, robot: RobotModel, states: Sequence[list[Array]], values: Sequence[Array], runs: int
-    ) -> Array:
-        """The derivatives at some states, the first steps', the latest first."""
-        past: list[Array] = []
-        for k, (q, qd, t, *_) in reversed(list(enumerate(states))):
-            now = [self._at(x, v, k, runs) for x, v in zip(self.inputs, values, strict=True)]
-            past += [qd, self.acceleration(robot)(q, qd, t, *now)]
-        return np.stack(past, axis=1)
-
-    def _at(self, given: Input, value: Array, step: int, runs: int) -> Array:
-        """The value of an input at a step, for every run."""
-        one = value[step] if given.rate in ("step", "state") else value
-        return np.broadcast_to(one, (runs, *given.shape))
-
-    def acceleration(self, robot: RobotModel) -> Kernel:
-        """The kernel of accelerations at q, qd, t, given all other inputs; once for a robot."""
-        arm = self.arm(robot)
-        state = [Input("q", (robot.nq,)), Input("qd", (robot.nv,)), Input("t", ())]
-        inputs = [*state, *(x._replace(rate="state") for x in self.inputs)]
-
-        def made() -> Kernel:
-            def body(graph: Any, *args: Any) -> Any:
-                given = _named(inputs, args)
-                q, qd, t = (given.pop(x.name) for x in state)
-                return replace(arm, given=given).acceleration(t, q, qd)
-
-            return Kernel(traced("acceleration", body, inputs))
-
-        plan = replace(self, method="", reduce=None)
-        return robot.once(("acceleration", plan), made)
-
-    def arm(self, robot: RobotModel) -> Arm:
-        """The arm under all forces."""
-        arm = Arm(robot, self.torque, self.friction, self.stops)
-        return arm if self.torque is None else Shared.of(arm, self.inputs)
-
-    def kernel(self, robot: RobotModel) -> LoopKernel:
-        """The loop of machine code, made once for a robot."""
-        return robot.once(("loop", self), lambda: LoopKernel(self.loop(robot)))
-
-    def loop(self, robot: RobotModel) -> Loop:
-        """The loop: it carries q, qd, the time, the cost and what the method remembers."""
-        arm, method = self.arm(robot), METHODS[self.method]
-        state = [Input("q", (robot.nq,)), Input("qd", (robot.nv,)), Input("t", ())]
-        if self.reduce is not None:
-            state.append(Input("cost", ()))
-        if method.memory:
-            state.append(Input("memory", (method.memory, robot.nv)))
-        inputs = [*state, Input("dt", (), "once"), *self.inputs]
-
-        def body(graph: Any, *args: Any) -> Any:
-            given = _named(inputs, args)
-            old = {x.name: given.pop(x.name) for x in state}
-            h, q, qd, t = given.pop("dt"), old["q"], old["qd"], old["t"]
-            past = [old["memory"]] if method.memory else []
-            q_new, qd_new, *memory = method.step(replace(arm, given=given), h, t, q, qd, *past)
-            new = [q_new, qd_new, np.array(t + h)]
-            if self.reduce is not None:
-                values = {**given, "q": q, "qd": qd, "t": t}
-                more = part_of_another(self.reduce, [values[x] for x in self.reduce.inputs])
-                new.append(np.array(old["cost"] + more))
-            return (*new, *(np.array(x, dtype=object) for x in memory))
-
-        carried = {k: x.name for k, x in enumerate(state)}
-        return Loop(traced(f"step_of_{self.method}", body, inputs), carried, (0, 1))
-
-
-def _named(inputs: Sequence[Input], args: Sequence[Any]) -> dict[str, Any]:
-    """Traced arrays by the names of inputs, scalars bare."""
-    return {
-        x.name: as_traced(arg) if x.shape else arg[()] for x, arg in zip(inputs, args, strict=True)
-    }
 
 
 class Given:

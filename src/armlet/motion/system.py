@@ -1,7 +1,7 @@
 """An arm that moves: its accelerations under torques, friction and stops, on traced scalars."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -157,19 +157,16 @@ class Shared(Arm):
     together: Function | None = None
 
     @classmethod
-    def of(cls, arm: Arm, inputs: Sequence[Input]) -> "Shared":
+    def of(cls, arm: Arm, torque: Function, inputs: Sequence[Input]) -> "Shared":
         """The arm with that program, of the time, the state and these inputs."""
 
         def acceleration(**x: Any) -> Array:
-            moved = Arm(arm.robot, arm.torque, arm.friction, arm.stops, x)
-            return moved.acceleration(x.get("t", 0), x["q"], x["qd"])
+            return replace(arm, given=x).acceleration(x.get("t", 0), x["q"], x["qd"])
 
-        acceleration.__name__ = f"acceleration_under_{arm.torque.__name__}"  # type: ignore[union-attr]
-        n = arm.robot.nv
-        state = [Input("q", (arm.robot.nq,)), Input("qd", (n,)), Input("t", ())]
+        acceleration.__name__ = f"acceleration_under_{torque.__name__}"
+        state = [Input("q", (arm.robot.nq,)), Input("qd", (arm.robot.nv,)), Input("t", ())]
         every = {x.name: x for x in (*state, *inputs)}
-        return cls(arm.robot, arm.torque, arm.friction, arm.stops, arm.given,
-                   Function(acceleration, every))  # fmt: skip
+        return cls(**vars(arm), together=Function(acceleration, every))
 
     def acceleration(self, t: Any, q: Array, qd: Array) -> Array:
         """Accelerations by the program."""

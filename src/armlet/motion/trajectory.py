@@ -1,22 +1,22 @@
 """A motion of an arm over time: what `armlet.simulate` returns."""
 
-import csv
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from importlib import import_module
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.errors import ArmletError, DataError, quoted
+from armlet.errors import ArmletError, DataError
+from armlet.motion import files
+from armlet.motion.events import Happened
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
 """What there is of every joint, and in which units."""
 ENERGIES = ("kinetic", "potential")
+ARRAYS = ("t", *JOINTWISE, *ENERGIES)
 
 
 class Figure(Protocol):
@@ -52,6 +52,10 @@ class Trajectory:
         Why it ended before its time; empty if it did not.
     notes : tuple of str
         What is worth knowing of how it was computed.
+    events : tuple of Happened
+        What happened, in the order of time: name, t, q, qd.
+    recorded : mapping of str to array
+        What else was asked for, by name, one row per time.
     """
 
     t: Array
@@ -64,6 +68,8 @@ class Trajectory:
     joints: tuple[str, ...]
     ended: str = ""
     notes: tuple[str, ...] = ()
+    events: tuple[Happened, ...] = ()
+    recorded: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -72,11 +78,15 @@ class Trajectory:
         """Some of the rows, as a slice says."""
         if not isinstance(rows, slice):
             raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
-        cut: dict[str, Any] = {name: array[rows] for name, array in self._arrays().items()}
-        return replace(self, **cut)
+        return self._of({name: array[rows] for name, array in self._arrays().items()})
 
     def _arrays(self) -> dict[str, Array]:
-        return {name: getattr(self, name) for name in ("t", *JOINTWISE, *ENERGIES)}
+        return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
+
+    def _of(self, arrays: Mapping[str, Array]) -> "Trajectory":
+        """The same with other rows."""
+        own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
+        return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
 
     @property
     def energy(self) -> Array:
@@ -93,98 +103,60 @@ class Trajectory:
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
             span = f"{self.t[0]} to {self.t[-1]} s" if len(self) else "nothing"
             raise DataError(f"times reach beyond the trajectory, which has {span}")
-        found: dict[str, Any] = {
-            name: _linear(self.t, array, t) for name, array in self._arrays().items()
-        }
+        found = {name: _linear(self.t, array, t) for name, array in self._arrays().items()}
         if len(self) > 1:
             found["q"] = _cubic(self.t, self.q, self.qd, t)
             found["qd"] = _cubic(self.t, self.qd, self.qdd, t)
-        return replace(self, **{**found, "t": t})
+        return self._of({**found, "t": t})
 
     # ---------------------------------------------------------------- files
 
     def to_npz(self, path: str | Path) -> None:
         """Write it as a file of NumPy's."""
-        told = json.dumps([self.joints, self.ended, self.notes])
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, told=np.array(told), **self._arrays())  # type: ignore[arg-type]
+        files.to_npz(Path(path), self._arrays(), self._told())
 
     def to_csv(self, path: str | Path) -> None:
-        """Write it as a table with a line of names: t, q of each joint, qd of each, and so on."""
-        columns = self.columns()
-        with Path(path).open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        """Write it as a table with a line of names; events and notes are left out."""
+        files.to_csv(Path(path), self.columns())
 
     def to_parquet(self, path: str | Path) -> None:
         """Write it as a Parquet file; needs pyarrow."""
-        arrow, parquet = _needed("pyarrow"), _needed("pyarrow.parquet")
-        table = arrow.table(self.columns())
-        told = {"ended": self.ended, "notes": json.dumps(self.notes)}
-        parquet.write_table(table.replace_schema_metadata(told), str(path))
+        files.to_parquet(Path(path), self.columns(), self._told())
 
     def columns(self) -> dict[str, Array]:
-        """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`."""
-        found = {"t": self.t}
-        for name in JOINTWISE:
-            rows = getattr(self, name)
-            found |= {f"{name}.{joint}": rows[:, i] for i, joint in enumerate(self.joints)}
-        return found | {name: getattr(self, name) for name in ENERGIES}
+        """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`.
+
+        Entries of other arrays that were recorded are called `name[0,3]`.
+        """
+        return files.columns(self._arrays(), dict.fromkeys(JOINTWISE, self.joints))
+
+    def _told(self) -> dict[str, Any]:
+        events = [(x.name, x.t, x.q.tolist(), x.qd.tolist()) for x in self.events]
+        return {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
 
     @classmethod
     def read(cls, path: str | Path) -> "Trajectory":
         """A trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
-        path = Path(path)
-        readers = {".npz": cls._from_npz, ".csv": cls._from_csv, ".parquet": cls._from_parquet}
-        if path.suffix not in readers:
-            raise DataError(
-                f"{path.name} ends in {quoted(path.suffix)}: expected {', '.join(readers)}"
-            )
-        try:
-            return readers[path.suffix](path)
-        except (KeyError, ValueError, StopIteration) as error:
-            raise DataError(f"{path.name} is no trajectory: {error}") from None
-
-    @classmethod
-    def _from_npz(cls, path: Path) -> "Trajectory":
-        with np.load(path, allow_pickle=False) as file:
-            joints, ended, notes = json.loads(str(file["told"]))
-            arrays = {f.name: file[f.name] for f in fields(cls) if f.name in file}
-        return cls(**arrays, joints=tuple(joints), ended=ended, notes=tuple(notes))
-
-    @classmethod
-    def _from_csv(cls, path: Path) -> "Trajectory":
-        with path.open(newline="") as file:
-            names = next(csv.reader(file))
-            rows = [[float(x) for x in row] for row in csv.reader(file)]
-        numbers = np.array(rows).reshape(len(rows), len(names))
-        return cls._of_columns(dict(zip(names, numbers.T.copy(), strict=True)))
-
-    @classmethod
-    def _from_parquet(cls, path: Path) -> "Trajectory":
-        table = _needed("pyarrow.parquet").read_table(str(path))
-        told = table.schema.metadata or {}
-        columns = {name: table[name].to_numpy() for name in table.column_names}
-        found = cls._of_columns(columns)
-        notes = tuple(json.loads(told.get(b"notes", b"[]")))
-        return replace(found, ended=told.get(b"ended", b"").decode(), notes=notes)
-
-    @classmethod
-    def _of_columns(cls, columns: Mapping[str, Array]) -> "Trajectory":
-        joints = tuple(name[2:] for name in columns if name.startswith("q."))
-        arrays: dict[str, Any] = {
-            name: np.stack([columns[f"{name}.{joint}"] for joint in joints], axis=1)
-            for name in JOINTWISE
-        }
-        arrays |= {name: columns[name] for name in ("t", *ENERGIES)}
-        return cls(**arrays, joints=joints)
+        arrays, told = files.read(Path(path), JOINTWISE)
+        missing = [name for name in ARRAYS if name not in arrays]
+        if missing:
+            raise DataError(f"{Path(path).name} is no trajectory: it has no {', '.join(missing)}")
+        recorded = {name: x for name, x in arrays.items() if name not in ARRAYS}
+        events = tuple(
+            Happened(name, t, np.array(q), np.array(qd))
+            for name, t, q, qd in told.get("events", ())
+        )
+        return cls(
+            **{name: arrays[name] for name in ARRAYS}, joints=tuple(told["joints"]),
+            ended=told.get("ended", ""), notes=tuple(told.get("notes", ())), events=events,
+            recorded=recorded,
+        )  # fmt: skip
 
     # ---------------------------------------------------------------- to look at
 
     def plot(self) -> Figure:
         """A figure of Plotly's: positions, velocities, torques and energy over time."""
-        graphs, subplots = _needed("plotly.graph_objects"), _needed("plotly.subplots")
+        graphs, subplots = files.needed("plotly.graph_objects"), files.needed("plotly.subplots")
         panels = {"q": "position", "qd": "velocity", "tau": "torque"}
         titles = [f"{title} ({JOINTWISE[name]})" for name, title in panels.items()]
         figure = subplots.make_subplots(
@@ -203,6 +175,8 @@ class Trajectory:
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
             line = {"color": "black", "dash": dash}
             figure.add_trace(graphs.Scatter(x=self.t, y=values, name=name, line=line), 4, 1)
+        for event in self.events:
+            figure.add_vline(x=event.t, line={"color": "grey", "dash": "dot"}, row="all")
         figure.update_xaxes(title_text="time (s)", row=4, col=1)
         figure.update_layout(height=1000, template="plotly_white", title=self.ended or None)
         found: Figure = figure
@@ -224,14 +198,6 @@ class Trajectory:
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00", "#666666")
 """Colours of the joints, which people who are colour-blind can tell apart (Okabe and Ito)."""
 # fmt: on
-
-
-def _needed(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        name = module.partition(".")[0]
-        raise ArmletError(f"{name} is needed for that, and cannot be imported: {error}") from None
 
 
 def _linear(t: Array, x: Array, at: Array) -> Array:

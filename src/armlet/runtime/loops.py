@@ -1,7 +1,7 @@
 """Loops around programs as machine code, for one run or many."""
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,45 +65,51 @@ class LoopKernel:
         first: int = 0,
         every: int = 1,
         threads: int = 1,
-        after: Callable[[int, Sequence[Array]], bool] = lambda done, results: True,
     ) -> tuple[Array, ...]:
         """The outputs of all runs: those recorded with a row for `every` so many steps.
 
         Steps are numbered from 0; where those before the `first` have been done otherwise, their
-        rows are left empty. `after` is called every few milliseconds with the number of steps done
-        and the results so far, and may end the loop by returning False.
+        rows are left empty.
         """
-        given = [
-            self._converted(x, array, runs, steps)
-            for x, array in zip(self.loop.body.inputs.values(), arrays, strict=True)
-        ]
+        found = self.results(runs, steps, every)
+        for _ in self.pieces(arrays, found, runs, range(first, steps), every, threads):
+            pass
+        return self.ordered(found)
+
+    def results(self, runs: int, steps: int, every: int = 1) -> list[Array]:
+        """Empty arrays for `pieces` to write to."""
         rows = min(-(-steps // every), self.loop.period or steps)
-        results = [
+        return [
             np.empty(self._result_shape(k, y.shape, runs, rows), self.dtype)
             for k, y in enumerate(self.loop.body.outputs)
         ]
-        if runs:
-            numbers = range(first, steps)
-            for done in self._pieces(given, results, runs, numbers, every, threads):
-                if not after(done, results):
-                    break
+
+    def ordered(self, results: Sequence[Array]) -> tuple[Array, ...]:
+        """What `pieces` has written, as the outputs of the loop in their order."""
         return tuple(results[k] for k in self._order)
 
-    def _pieces(
+    def pieces(
         self,
-        given: list[Array],
+        arrays: Sequence[Any],
         results: list[Array],
         runs: int,
         steps: range,
-        every: int,
-        threads: int,
+        every: int = 1,
+        threads: int = 1,
     ) -> Iterator[int]:
-        """Do some steps after the other; yields how many are done.
+        """Do some steps after the other, for a few milliseconds each; yields how many are done.
 
         What is carried from one piece to the next goes through memory: what was written is read,
         and written to what was read.
         """
-        places = {name: k for k, name in enumerate(self.loop.body.inputs)}
+        inputs = self.loop.body.inputs
+        given = [
+            self._converted(x, array, runs, steps.stop)
+            for x, array in zip(inputs.values(), arrays, strict=True)
+        ]
+        if not runs:
+            return
+        places = {name: k for k, name in enumerate(inputs)}
         carried = [(place, places[name]) for place, name in self.loop.carried.items()]
         for _, k in carried:  # the caller's arrays are left as they are
             given[k] = given[k].copy()

@@ -1,0 +1,145 @@
+"""Events: moments of a motion at which something passes through zero."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.api.functions import Function
+from armlet.errors import DataError, quoted
+
+Array = NDArray[np.float64]
+Called = Callable[[float, Array, Array], ArrayLike]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens where a function of the motion passes through zero.
+
+    Parameters
+    ----------
+    function : armlet.program or callable
+        A number, as an `armlet.program` of q, qd, t and further arguments, or as a Python function
+        of t, q and qd.
+    direction : {0, 1, -1}
+        Whether it happens in both directions, or only where the number rises or falls.
+    ends : bool
+        Whether the simulation ends there.
+    name : str
+        What it is called; the name of the function by default.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("planar2r")
+    >>> low = armlet.Event(lambda t, q, qd: q[0] + 0.5, name="low")
+    >>> armlet.simulate(robot, [0, 0], duration=1.0, events=[low]).ended
+    "'low' at 0.293247 s"
+    """
+
+    function: Function | Called
+    direction: int = 0
+    ends: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DataError(f"an event's function is {quoted(self.function)}: expected a function")
+        if self.direction not in (0, 1, -1):
+            raise DataError(
+                f"the direction of event {self.called!r} is {quoted(self.direction)}: expected "
+                "0, 1 or -1"
+            )
+
+    @property
+    def called(self) -> str:
+        """Its name."""
+        return self.name or getattr(self.function, "__name__", "event")
+
+    def values(self, t: Array, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> Array:
+        """The numbers at rows of a motion."""
+        function = self.function
+        if isinstance(function, Function):
+            state = {"t": t, "q": q, "qd": qd}
+            values = np.asarray(function(*at_rows(function, state, arguments)))
+        else:
+            rows = zip(t.tolist(), q, qd, strict=True)
+            values = np.array([function(*row) for row in rows], dtype=float)
+        if values.shape != t.shape:
+            raise DataError(
+                f"event {self.called!r} has shape {values.shape[1:]}: expected one number"
+            )
+        return values
+
+
+class Happened(NamedTuple):
+    """What happened, when, and where the arm was."""
+
+    name: str
+    t: float
+    q: Array
+    qd: Array
+
+
+def at_rows(
+    function: Function, state: Mapping[str, Array], arguments: Mapping[str, ArrayLike]
+) -> list[Array]:
+    """What a function is given at rows of a motion, arguments that have no rows repeated."""
+    rows, found = len(state["t"]), []
+    for name, x in function.inputs.items():
+        if name not in state and name not in arguments:
+            raise DataError(
+                f"{function!r} has an argument {name!r} that is not given: expected "
+                f"arguments={{{name!r}: ...}}"
+            )
+        value = np.asarray(state[name] if name in state else arguments[name], dtype=float)
+        if value.shape == x.shape and name not in state:
+            value = np.broadcast_to(value, (rows, *x.shape))
+        found.append(value)
+    return found
+
+
+Motion = Callable[[float], tuple[Array, Array]]
+"""Positions and velocities at a time between rows."""
+
+
+def happened(
+    events: Sequence[Event],
+    rows: tuple[Array, Array, Array],
+    between: Motion,
+    arguments: Mapping[str, ArrayLike],
+) -> list[tuple[Event, Happened]]:
+    """All that happens in a motion in the order of time, up to the first event that ends it."""
+    found = [
+        (event, Happened(event.called, t, *between(t)))
+        for event in events
+        for t in _moments(event, rows, between, arguments)
+    ]
+    found.sort(key=lambda x: x[1].t)
+    last = next((k for k, (event, _) in enumerate(found) if event.ends), len(found))
+    return found[: last + 1]
+
+
+def _moments(
+    event: Event,
+    rows: tuple[Array, Array, Array],
+    between: Motion,
+    arguments: Mapping[str, ArrayLike],
+) -> Iterator[float]:
+    """The times at which an event happens: it is seen from one row to the next."""
+    from scipy.optimize import brentq  # which takes as long to load as all of armlet
+
+    t, values = rows[0], event.values(*rows, arguments)
+    rises, falls = (
+        (sign * values[:-1] < 0) & (sign * values[1:] >= 0) & (event.direction in (0, sign))
+        for sign in (1, -1)
+    )
+
+    def value(time: float) -> float:
+        q, qd = between(time)
+        return float(event.values(np.array([time]), q[None], qd[None], arguments)[0])
+
+    for k in np.flatnonzero(rises | falls).tolist():
+        yield t[k + 1] if values[k + 1] == 0 else brentq(value, t[k], t[k + 1], xtol=1e-12)

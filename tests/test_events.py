@@ -1,0 +1,99 @@
+"""Events: when they happen, in which direction, and what they end."""
+
+import numpy as np
+import pytest
+
+import armlet
+from armlet import Event, Trajectory
+from armlet.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return armlet.load("planar2r")
+
+
+def passes(t, q, qd):
+    return q[0] + 1.0
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_an_event_ends_the_motion_where_its_function_is_zero(arm, method):
+    run = armlet.simulate(arm, [0, 0], duration=1.0, method=method, events=[passes])
+    assert run.q[-1, 0] == pytest.approx(-1, abs=1e-9)
+    assert run.ended == f"'passes' at {run.t[-1]:g} s"
+    assert np.all(np.diff(run.t) > 0)
+    whole = armlet.simulate(arm, [0, 0], duration=1.0, method=method)
+    np.testing.assert_array_equal(run.q[:-1], whole.q[: len(run) - 1])
+    np.testing.assert_allclose(run.energy, 0, atol=1e-6)
+    fine = armlet.simulate(arm, [0, 0], duration=1.0, dt=1e-4, events=[passes])
+    assert run.t[-1] == pytest.approx(fine.t[-1], abs=1e-9)
+
+
+def test_events_have_a_direction_and_may_let_the_motion_go_on(arm):
+    def height(t, q, qd):
+        return q[0] + 1.5
+
+    options = {"duration": 6.0, "rtol": 1e-10}
+    both, rising, falling = (
+        armlet.simulate(arm, [0, 0], events=[Event(height, d, ends=False)], **options)
+        for d in (0, 1, -1)
+    )
+    times = [event.t for event in both.events]
+    assert len(times) > 2
+    assert times == sorted(times)
+    assert times[0::2] == [event.t for event in falling.events]
+    assert times[1::2] == [event.t for event in rising.events]
+    assert both.ended == ""
+    assert all(abs(event.q[0] + 1.5) < 1e-9 for event in both.events)
+    assert all(event.qd[0] < 0 for event in falling.events)
+
+
+def test_an_event_may_be_a_program_with_arguments(arm):
+    @armlet.program(arm, level=())
+    def depth(q, level):
+        return arm.forward_kinematics(q)[1, 3] - level
+
+    run = armlet.simulate(
+        arm, [0, 0], duration=1.0, events=[depth], arguments={"level": -0.5}, record=[depth]
+    )
+    assert arm.forward_kinematics(run.q[-1])[1, 3] == pytest.approx(-0.5, abs=1e-9)
+    assert run.recorded["depth"].shape == run.t.shape
+    assert run.events[0].name == "depth"
+
+
+def test_nothing_counts_after_the_event_that_ends_a_motion(arm):
+    first = Event(lambda t, q, qd: t - 0.1, ends=False, name="first")
+    last = Event(lambda t, q, qd: t - 0.25, name="last")
+    never = Event(lambda t, q, qd: t - 0.3, ends=False, name="never")
+    run = armlet.simulate(arm, [0, 0], duration=1.0, events=[never, last, first])
+    assert [event.name for event in run.events] == ["first", "last"]
+    assert run.t[-1] == pytest.approx(0.25, abs=1e-12)
+
+
+def test_a_python_torque_is_asked_at_the_event(arm):
+    run = armlet.simulate(
+        arm, [0, 0], torque=lambda t, q, qd: [0.1 * t, 0], duration=1.0, events=[passes]
+    )
+    assert run.tau[-1, 0] == pytest.approx(0.1 * run.t[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_events_come_back_from_a_file(arm, tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    run = armlet.simulate(arm, [0, 0], duration=1.0, events=[passes])
+    getattr(run, f"to_{ending}")(tmp_path / f"run.{ending}")
+    again = Trajectory.read(tmp_path / f"run.{ending}")
+    assert again.ended == run.ended
+    assert again.events[0].t == run.events[0].t
+    np.testing.assert_array_equal(again.events[0].q, run.events[0].q)
+
+
+def test_events_that_make_no_sense_are_refused(arm):
+    with pytest.raises(DataError, match="the direction of event 'passes' is 2: expected 0, 1 or"):
+        Event(passes, direction=2)
+    with pytest.raises(DataError, match="an event's function is 3: expected a function"):
+        Event(3)
+    with pytest.raises(DataError, match=r"event 'two' has shape \(2,\): expected one number"):
+        armlet.simulate(arm, [0, 0], duration=1.0, events=[Event(lambda t, q, qd: q, name="two")])
