@@ -9,6 +9,10 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
+.venv/plot: .venv/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[plot]
+	touch $@
+
 .venv/dev: .venv/core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[dev]
 	touch $@
@@ -17,7 +21,7 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[docs]
 	touch $@
 
-demo: .venv/core
+demo: .venv/plot
 	$(BIN)/armlet demo
 
 test: .venv/dev

@@ -418,6 +418,6 @@ def test_between_rows_a_trajectory_is_close_to_the_motion(arm, run):
 
 def test_a_trajectory_can_be_looked_at(run):
     pytest.importorskip("plotly", reason="plotly is not installed")
-    figure = run.plot()
-    assert len(figure.data) == 3 * len(run.joints) + 3
+    assert len(run.plot().data) == 2 * len(run.joints) + 3
+    assert len(replace(run, tau=run.tau + 1).plot().data) == 3 * len(run.joints) + 3
     assert "plotly" in run._repr_html_()

@@ -155,13 +155,15 @@ class Trajectory:
     # ---------------------------------------------------------------- to look at
 
     def plot(self) -> Figure:
-        """A figure of Plotly's: positions, velocities, torques and energy over time."""
+        """A figure of Plotly's: positions, velocities, torques if there are any, and energy."""
         graphs, subplots = files.needed("plotly.graph_objects"), files.needed("plotly.subplots")
-        panels = {"q": "position", "qd": "velocity", "tau": "torque"}
+        panels = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
+        last = len(panels) + 1
         titles = [f"{title} ({JOINTWISE[name]})" for name, title in panels.items()]
         figure = subplots.make_subplots(
-            4, 1, shared_xaxes=True, vertical_spacing=0.05, subplot_titles=[*titles, "energy (J)"]
-        )
+            last, 1, shared_xaxes=True, vertical_spacing=0.05,
+            subplot_titles=[*titles, "energy (J)"],
+        )  # fmt: skip
         for row, name in enumerate(panels, 1):
             for i, joint in enumerate(self.joints):
                 figure.add_trace(
@@ -174,11 +176,11 @@ class Trajectory:
         energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
             line = {"color": "black", "dash": dash}
-            figure.add_trace(graphs.Scatter(x=self.t, y=values, name=name, line=line), 4, 1)
+            figure.add_trace(graphs.Scatter(x=self.t, y=values, name=name, line=line), last, 1)
         for event in self.events:
             figure.add_vline(x=event.t, line={"color": "grey", "dash": "dot"}, row="all")
-        figure.update_xaxes(title_text="time (s)", row=4, col=1)
-        figure.update_layout(height=1000, template="plotly_white", title=self.ended or None)
+        figure.update_xaxes(title_text="time (s)", row=last, col=1)
+        figure.update_layout(height=250 * last, template="plotly_white", title=self.ended or None)
         found: Figure = figure
         return found
 
