@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from armlet.errors import DataError
 from armlet.graph import Input
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan, Rollouts, times
+from armlet.progress import advancing
 from armlet.robot import RobotModel
 from armlet.runtime.loops import LoopKernel
 
@@ -60,10 +62,11 @@ def forward(
     state = plan.start(*starts)
     moved = [directions["q0"], directions["qd0"], *(np.zeros(len(x)) for x in state[2:])]
     more = [directions[name] for name in names]
-    found = kernel(
-        *state, np.array(dt), *values, *moved, *more,
-        runs=len(starts[0]), steps=steps, every=every, threads=threads,
-    )  # fmt: skip
+    with advancing(f"derivatives of {plan.method} of {robot.name}") as advance:
+        found = kernel(
+            *state, np.array(dt), *values, *moved, *more,
+            runs=len(starts[0]), steps=steps, every=every, threads=threads, advance=advance,
+        )  # fmt: skip
     t, half = times(dt, steps, every), len(found) // 2
     motion, slopes = (
         Rollouts(t, x[0], x[1], None if plan.reduce is None else x[3])
@@ -105,64 +108,92 @@ def reverse(
     States are kept for as many steps as fit into MEMORY, and else at the starts of pieces of the
     run, each of which is then computed again on the way back.
     """
-    names = inputs_named(plan, by, "gradient")
+    names = inputs_named(plan, dict.fromkeys(by), "gradient")
     if plan.reduce is None:
         raise DataError("a gradient is that of a cost: expected reduce=, a function of your own")
-
-    def made() -> tuple[LoopKernel, LoopKernel]:
-        loop = plan.loop(robot)
-        return LoopKernel(replace(loop, recorded=(0, 1, 2))), LoopKernel(loop.vjp(names))
-
-    onward, back = plan.once(robot, ("vjp", *names), made)
-    runs = len(starts[0])
-    options = {"runs": runs, "threads": threads}
-    piece = max(isqrt(steps) + 1, MEMORY // (8 * runs * (robot.nq + robot.nv + 1)))
+    way = _Way(plan, robot, values, names, dt, len(starts[0]), threads)
+    bytes_of_step = 8 * max(1, len(starts[0])) * (robot.nq + robot.nv + 1)
+    piece = max(isqrt(steps) + 1, MEMORY // bytes_of_step)
     pieces = [(begin, min(begin + piece, steps)) for begin in range(0, steps, piece)]
-
-    def run(state: Sequence[Array], begin: int, end: int, every: int) -> list[Array]:
-        given = (*state, np.array(dt), *plan.between(values, begin, end))
-        return [*onward(*given, steps=end - begin, every=every, **options)]
-
     states = [plan.start(*starts)]
-    for begin, end in pieces[:-1]:
-        *rows, cost = run(states[-1], begin, end, end - begin)
-        states.append([*(x[-1] for x in rows), cost])
-    last: list[Array] = []
-    weights = [np.zeros((runs, robot.nq)), np.zeros((runs, robot.nv)), np.zeros(runs),
-               np.ones(runs)]  # fmt: skip
-    inputs = {x.name: x for x in plan.inputs}
-    sums = {
-        name: np.zeros((runs, *inputs[name].shape))
-        for name in names
-        if inputs[name].rate in ("run", "once")
-    }
-    found: dict[str, list[Array]] = {name: [] for name in names}
-    for (begin, end), state in zip(reversed(pieces), reversed(states), strict=True):
-        *rows, cost = run(state, begin, end, 1)
-        last = last or [*(x[-1] for x in rows), cost]
-        before = [np.concatenate([x[None], y[:-1]])[::-1]
-                  for x, y in zip(state, rows, strict=False)]  # fmt: skip
-        known = dict(zip(("q", "qd", "t"), before, strict=True)) | {"dt": np.array(dt)}
-        for x, value in zip(plan.inputs, plan.between(values, begin, end), strict=True):
-            known[x.name] = value[::-1] if x.rate in ("step", "state") else value
-        wanted = [*back.loop.body.inputs][: -len(weights) - len(sums)]
-        results = back(
-            *(known[name] for name in wanted), *weights, *sums.values(),
-            steps=end - begin, every=1, **options,
-        )  # fmt: skip
-        weights = [*results[:4]]
-        for name, slopes in zip(names, results[4:], strict=True):
-            if name in sums:
-                sums[name] = slopes
-            else:
-                found[name].insert(0, slopes[::-1])
-    gradient = {"q0": weights[0], "qd0": weights[1]}
-    for name in names:
-        slopes = sums[name] if name in sums else np.concatenate(found[name])
-        gradient[name] = _as_given(inputs[name], slopes)
+    with advancing(f"gradient of {plan.method} of {robot.name}") as advance:
+        for begin, end in pieces[:-1]:
+            states.append([x[-1] for x in way.onward(states[-1], begin, end, end - begin)])
+        q, qd, _, cost = way.back(states[-1], *pieces[-1])
+        for (begin, end), state in zip(pieces[-2::-1], states[-2::-1], strict=True):
+            advance(1 - end / steps)
+            way.back(state, begin, end)
+    gradient = way.gradient()
     asked = {name: gradient["tau" if name == "torque" else name] for name in by}
-    q, qd, _, cost = last
     return Rollouts(times(dt, steps, steps), q[None], qd[None], cost, asked)
+
+
+class _Way:
+    """The way through the steps of motions and back: derivatives of the sum of all costs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        robot: RobotModel,
+        values: Sequence[Array],
+        names: Sequence[str],
+        dt: float,
+        runs: int,
+        threads: int,
+    ) -> None:
+        def made() -> tuple[LoopKernel, LoopKernel]:
+            loop = plan.loop(robot)
+            every = replace(loop, recorded=(*loop.carried,))
+            return LoopKernel(every), LoopKernel(loop.vjp(names))
+
+        self._onward, self._back = plan.once(robot, ("vjp", *names), made)
+        self.plan, self.values, self.names, self.dt = plan, values, names, np.array(dt)
+        self.options: dict[str, Any] = {"runs": runs, "threads": threads}
+        self.inputs = {x.name: x for x in plan.inputs}
+        shapes = ((runs, robot.nq), (runs, robot.nv), (runs,))
+        self.weights: list[Array] = [*map(np.zeros, shapes), np.ones(runs)]
+        self.sums: dict[str, Array] = {}
+        self.rows: dict[str, list[Array]] = {}
+        for name in names:
+            x = self.inputs[name]
+            if x.rate in ("run", "once"):
+                self.sums[name] = np.zeros((runs, *x.shape))
+            else:
+                self.rows[name] = []
+
+    def onward(self, state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
+        """Rows of what is carried, from one step to another."""
+        given = (*state, self.dt, *self.plan.between(self.values, begin, end))
+        return self._onward(*given, steps=end - begin, every=every, **self.options)
+
+    def back(self, state: Sequence[Array], begin: int, end: int) -> list[Array]:
+        """Go back to a step whose state is given, from a later one, whose state is returned."""
+        rows = self.onward(state, begin, end, 1)
+        known = {"dt": self.dt}
+        for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
+            known[name] = np.concatenate([start[None], later[:-1]])[::-1]
+        between = self.plan.between(self.values, begin, end)
+        for x, value in zip(self.plan.inputs, between, strict=True):
+            known[x.name] = value[::-1] if x.rate in ("step", "state") else value
+        wanted = [known[name] for name in self._back.loop.body.inputs if name in known]
+        given = (*wanted, *self.weights, *self.sums.values())
+        found = self._back(*given, steps=end - begin, **self.options)
+        self.weights = [*found[: len(self.weights)]]
+        for name, slopes in zip(self.names, found[len(self.weights) :], strict=True):
+            if name in self.sums:
+                self.sums[name] = slopes
+            else:
+                self.rows[name].insert(0, slopes[::-1])
+        return [x[-1] for x in rows]
+
+    def gradient(self) -> dict[str, Array]:
+        """The derivatives by everything asked for and by the starts, each as it was given."""
+        found = dict(zip(STARTS, self.weights, strict=False))
+        for name, slopes in self.sums.items():
+            found[name] = _as_given(self.inputs[name], slopes)
+        for name, pieces in self.rows.items():
+            found[name] = _as_given(self.inputs[name], np.concatenate(pieces))
+        return found
 
 
 def _as_given(x: Input, slopes: Array) -> Array:

@@ -1,7 +1,7 @@
 """Loops around programs as machine code, for one run or many."""
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,15 +65,16 @@ class LoopKernel:
         first: int = 0,
         every: int = 1,
         threads: int = 1,
+        advance: Callable[[float], None] = lambda share: None,
     ) -> tuple[Array, ...]:
         """The outputs of all runs: those recorded with a row for `every` so many steps.
 
         Steps are numbered from 0; where those before the `first` have been done otherwise, their
-        rows are left empty.
+        rows are left empty. `advance` is told every few milliseconds which share is done.
         """
         found = self.results(runs, steps, every)
-        for _ in self.pieces(arrays, found, runs, range(first, steps), every, threads):
-            pass
+        for done in self.pieces(arrays, found, runs, range(first, steps), every, threads):
+            advance(done / steps)
         return self.ordered(found)
 
     def results(self, runs: int, steps: int, every: int = 1) -> list[Array]:
