@@ -119,6 +119,6 @@ def _needed(module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise SystemExit(
-            f"figures need plotly and kaleido, which is not so here: {error}; "
-            "pip install plotly kaleido"
+            f"figures need plotly and kaleido, and {module} cannot be imported: {error}; "
+            "install them by pip install plotly kaleido"
         ) from None

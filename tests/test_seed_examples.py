@@ -54,6 +54,8 @@ def test_the_planar_torques_are_those_of_the_explicit_equations():
     t = np.linspace(0, 10, 101)
     expected = explicit_torques(*planar_3r.motion(t))
     np.testing.assert_allclose(planar_3r.inverse(t), expected, atol=1e-12)
+    expected = [[41.564123, 17.159901, 3.766414], [-14.536942, 9.064277, -3.276452]]
+    np.testing.assert_allclose(planar_3r.inverse([2.5, 7.5]), expected, atol=1e-6)
 
 
 def test_the_planar_arm_falls_from_known_accelerations_through_known_states(planar_fall):
@@ -152,6 +154,8 @@ def test_joint_3_runs_away_once_joint_2_has_left_90_degrees(stanford_fall):
     assert slide[past > 60].min() > 0.3
     assert slide[past > 85].min() > 2.5
     assert (stanford_fall.qdd[past > 50, 2] > g).all()
+    assert past[-1] < 90
+    assert slide[-1] > 8
 
 
 def test_with_gravity_reversed_joint_2_exceeds_90_degrees_and_joint_3_moves_alike(stanford_fall):
