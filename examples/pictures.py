@@ -1,6 +1,6 @@
 """Figures of the examples, in the look of `Trajectory.plot`, and what runs an example.
 
-They need plotly; writing them as SVG files also needs kaleido: pip install plotly kaleido
+They need plotly; writing them as SVG files also needs kaleido.
 """
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from armlet.errors import ArmletError
 from armlet.motion.trajectory import COLOURS
 
 Array = NDArray[np.float64]
 Figure = Any
 """A figure of Plotly's, which has no types."""
+INSTALL = 'pip install plotly "kaleido>=1"'
 WIDTH, HEIGHT = 760, 230
 """Of a figure and of a row of panels, in pixels."""
 
@@ -107,18 +109,25 @@ def run(
     for line in numbers():
         print(line)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write = _needed("kaleido").write_fig_sync
-        for name, found in figures().items():
-            write(found, out / f"{name}.svg")
-            print(f"wrote {out / name}.svg")
+        try:
+            _write(figures(), out)
+        except ArmletError as error:
+            raise SystemExit(str(error)) from None
+
+
+def _write(figures: Mapping[str, Figure], folder: Path) -> None:
+    write = _needed("kaleido").write_fig_sync
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, found in figures.items():
+        write(found, folder / f"{name}.svg")
+        print(f"wrote {folder / name}.svg")
 
 
 def _needed(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise SystemExit(
+        raise ArmletError(
             f"figures need plotly and kaleido, and {module} cannot be imported: {error}; "
-            "install them by pip install plotly kaleido"
+            f"install them by {INSTALL}"
         ) from None

@@ -1,9 +1,11 @@
 """The arms of Saha (1999) and the simulation that Lin (1991) advises: the physics, and the page."""
 
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
+import pictures
 import planar_3r
 import puma_lin_1991 as puma
 import pytest
@@ -220,6 +222,13 @@ def test_errors_on_the_puma_fall_with_the_fourth_power_of_the_step(method, expec
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__)
 def test_the_page_states_the_numbers_that_an_example_prints(example):
     assert "\n".join(example.numbers()) in PAGE
+
+
+def test_an_example_says_what_its_figures_need(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["planar_3r.py", "--out", str(tmp_path)])
+    monkeypatch.setitem(sys.modules, "kaleido", None)
+    with pytest.raises(SystemExit, match=r"kaleido cannot be imported.*pip install plotly"):
+        pictures.run("", lambda: [], dict)
 
 
 def test_the_page_shows_all_figures_of_the_examples():
