@@ -12,6 +12,7 @@ import pytest
 import stanford_arm
 
 ROOT = Path(__file__).parents[1]
+NUMBER = re.compile(r"-?\b\d+\.?\d*(?:e[-+]\d+)?")
 PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
 EXAMPLES = [planar_3r, stanford_arm, puma]
 g = 9.81
@@ -221,7 +222,15 @@ def test_errors_on_the_puma_fall_with_the_fourth_power_of_the_step(method, expec
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__)
 def test_the_page_states_the_numbers_that_an_example_prints(example):
-    assert "\n".join(example.numbers()) in PAGE
+    """Word by word; the last digits depend on the machine's sines."""
+    printed = "\n".join(example.numbers())
+    blocks = re.findall(r"```text\n(.*?)\n```", PAGE, re.DOTALL)
+    (stated,) = (x for x in blocks if NUMBER.sub("#", x) == NUMBER.sub("#", printed))
+    for found, expected in zip(NUMBER.findall(printed), NUMBER.findall(stated), strict=True):
+        wide = "e" in found
+        assert float(found) == pytest.approx(
+            float(expected), rel=0.5 if wide else 1e-3, abs=0 if wide else 1e-4
+        )
 
 
 def test_an_example_says_what_its_figures_need(monkeypatch, tmp_path):
