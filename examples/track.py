@@ -68,16 +68,15 @@ def simulate(load: float = LOAD) -> Runs:
         torque_cost=(0.1 * efforts(robot)) ** -2.0,
     )
     loaded = robot.with_payload(load, com=[0.0, 0.0, 0.1])
-    duration = DT * (len(q) - 1)
-    tracked = armlet.simulate(
-        loaded, START, torque=track.torque, arguments=track.arguments, duration=duration, dt=DT,
-        method="semi_implicit_euler",
-    )  # fmt: skip
-    feedforward = armlet.simulate(
-        loaded, START, torque=track.arguments["feedforward"], duration=duration, dt=DT,
-        method="semi_implicit_euler",
-    )  # fmt: skip
-    return Runs(q, tracked, feedforward)
+
+    def moved(arguments: dict[str, Vector]) -> armlet.Trajectory:
+        return armlet.simulate(
+            loaded, START, torque=track.torque, arguments=arguments, duration=DT * (len(q) - 1),
+            dt=DT, method="semi_implicit_euler",
+        )  # fmt: skip
+
+    alone = {**track.arguments, "gain": 0 * track.arguments["gain"]}
+    return Runs(q, moved(track.arguments), moved(alone))
 
 
 def distances(runs: Runs, run: armlet.Trajectory) -> Vector:

@@ -209,7 +209,7 @@ def _endless(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
     """S of the cost to come when the regulator acts for ever, in continuous or discrete time."""
     try:
         S: Array = getattr(_linalg(), f"solve_{time}_are")(A, B, Q, R)
-    except np.linalg.LinAlgError as error:
+    except (np.linalg.LinAlgError, ValueError) as error:
         raise DataError(
             f"no regulator has a finite cost: {error}; expected drives that act on every unstable "
             "motion, and a state_cost that sees every motion that does not die out"

@@ -61,7 +61,7 @@ class Sampler:
     ... def cost(q, qd, goal):
     ...     return ((q - goal) ** 2).sum() + 0.02 * (qd**2).sum()
     >>> sampler = armlet.controllers.Sampler(
-    ...     robot, cost, dt=0.02, steps=25, noise=20, temperature=0.5, correlation=0.8, seed=0
+    ...     robot, cost, dt=0.02, steps=25, noise=[10, 3], temperature=0.2, correlation=0.8, seed=0
     ... )
     >>> def torque(t, q, qd):
     ...     return sampler(q, qd, goal=[1.0, 0.5])
