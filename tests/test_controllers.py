@@ -355,6 +355,19 @@ def test_plans_of_which_none_is_finite_are_refused():
         sampler(infinite)([0.1, 0.2], [0, 0])
 
 
+# ------------------------------------------------------------------ examples
+
+
+@pytest.mark.skipif(not LONG, reason="takes 45 s: set ARMLET_LONG=1")
+@pytest.mark.parametrize("name", ["balance", "track", "reach_by_sampling"])
+def test_an_example_prints_figures_and_writes_a_page(name, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    monkeypatch.setattr("sys.argv", [name, "--plot", str(tmp_path / "page.html")])
+    example(name).main()
+    assert len(capsys.readouterr().out.splitlines()) >= 3
+    assert (tmp_path / "page.html").stat().st_size > 1e5
+
+
 # ------------------------------------------------------------------ programs
 
 
@@ -419,7 +432,7 @@ WRONG = {
     "motion": (lambda: controllers.tracker(planar, ROWS, ROWS[:5], ROWS, dt=0.1, **COSTS),
                r"qd has shape \(5, 2\): expected finite numbers of shape \(10, 2\)"),
     "one row": (lambda: controllers.tracker(planar, ROWS[:1], ROWS[:1], ROWS[:1], dt=0.1, **COSTS),
-                "expected a whole number, 1 or more"),
+                "q has 1 rows: expected 2 or more"),
 }
 # fmt: on
 

@@ -167,6 +167,8 @@ def tracker(
     n = robot.nv
     target = _rows("q", q, (None, robot.nq))
     rows = len(target)
+    if rows < 2:
+        raise DataError(f"q has {rows} rows: expected 2 or more, the start and the end of a step")
     check_steps(dt, rows - 1, 1)
     velocity, acceleration = _rows("qd", qd, (rows, n)), _rows("qdd", qdd, (rows, n))
     Q = weights("state_cost", state_cost, 2 * n)
