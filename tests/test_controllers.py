@@ -22,6 +22,8 @@ robot = armlet.load("puma560")
 planar = armlet.load("planar2r")
 n = robot.n
 K, D = np.linspace(100, 50, n), np.linspace(20, 15, n)
+STEPS = {"method": "rk4", "dt": 1e-3}
+"""Fixed, so that a controller that is wrong ends too."""
 
 
 def states(*shapes, seed=0):
@@ -90,7 +92,7 @@ def test_errors_under_computed_torques_die_out_as_in_the_linear_equation():
         )
 
     start = np.array([0.3, 0.8])
-    run = armlet.simulate(planar, start, [3.0, 0.0], swing, duration=2.0, rtol=1e-10)
+    run = armlet.simulate(planar, start, [3.0, 0.0], swing, duration=2.0, **STEPS)
     error = np.stack([np.sin(3 * run.t), np.cos(3 * run.t)], axis=1) - run.q
     time = w * run.t[:, None]
     np.testing.assert_allclose(error, error[0] * (1 + time) * np.exp(-time), atol=1e-7)
@@ -110,7 +112,7 @@ def test_a_frame_gives_way_by_the_force_over_the_stiffness(soft):
     q = np.array([0.3, 1.2])
     given = {"target": planar.forward_kinematics(q)[:3, 3]}
     loaded = planar.with_payload(2.0, com=[0, 0, 0])
-    run = armlet.simulate(loaded, q, torque=soft, arguments=given, duration=8.0)
+    run = armlet.simulate(loaded, q, torque=soft, arguments=given, duration=8.0, **STEPS)
     assert np.abs(run.qd[-1]).max() < 1e-4
     moved = planar.forward_kinematics(run.q[-1])[:3, 3] - given["target"]
     np.testing.assert_allclose(moved, [0, -2.0 * 9.81 / 800, 0], atol=1e-4)
@@ -119,7 +121,8 @@ def test_a_frame_gives_way_by_the_force_over_the_stiffness(soft):
 def test_energy_only_leaves_the_springs_of_an_impedance(soft):
     """As much as the dampers take, joints and tool together."""
     q, target = np.array([0.3, 1.2]), np.array([1.2, 0.5, 0.0])
-    run = armlet.simulate(planar, q, torque=soft, arguments={"target": target}, duration=1.0)
+    given = {"target": target}
+    run = armlet.simulate(planar, q, torque=soft, arguments=given, duration=1.0, **STEPS)
     error = target - planar.forward_kinematics(run.q)[:, :3, 3]
     energy = run.kinetic + 400 * (error**2).sum(1)
     velocity = planar.frame_velocity(run.q, run.qd)[:, 3:]
@@ -166,7 +169,7 @@ def test_its_cost_is_what_a_small_deviation_costs():
     q = np.array([np.pi / 2, 0.0])
     up = controllers.regulator(planar, q, state_cost=[10, 10, 1, 1], torque_cost=[0.1, 0.2])
     x = 1e-3 * states(4)[0]
-    run = armlet.simulate(planar, q + x[:2], x[2:], up.torque, duration=20.0, dt=2e-3)
+    run = armlet.simulate(planar, q + x[:2], x[2:], up.torque, duration=20.0, **STEPS)
     dx = np.concatenate([run.q - q, run.qd], axis=1)
     du = run.tau - planar.gravity_torque(q)
     rate = (dx**2 * [10, 10, 1, 1]).sum(1) + (du**2 * [0.1, 0.2]).sum(1)
@@ -190,10 +193,10 @@ def test_one_motor_balances_two_links():
         q = np.array([np.pi / 2, 0.0])
         up = controllers.regulator(planar, q, state_cost=1, torque_cost=1, driven=[driven])
         start = q + np.array([0.02, -0.01])
-        run = armlet.simulate(planar, start, torque=up.torque, duration=15.0, dt=0.01)
+        run = armlet.simulate(planar, start, torque=up.torque, duration=15.0, **STEPS)
         np.testing.assert_allclose(run.q[-1], q, atol=1e-3)
         assert np.all(run.tau[:, idle] == planar.gravity_torque(q)[idle])
-        fallen = armlet.simulate(planar, start, duration=2.0)
+        fallen = armlet.simulate(planar, start, duration=2.0, **STEPS)
         assert np.abs(fallen.q - q).max() > 1
 
 
