@@ -2,7 +2,8 @@
 
 A name is split into words and numbers: `J1 Pos (deg)` is j, 1, pos, deg. One of the words says the
 quantity, the name of a joint or a number says the joint, and a word may say the unit. Columns of
-what was commanded, desired or estimated, such as `target_q_1`, are not taken for measurements.
+what was commanded or estimated, such as `target_q_1`, or is not of joints, such as `tcp_speed_1`,
+are not taken.
 """
 
 import re
@@ -30,12 +31,14 @@ NAMES = {
     "current": "currents",
 }  # fmt: skip
 DERIVED = {("q", "dot"): "qd", ("q", "ddot"): "qdd", ("qd", "dot"): "qdd"}
-NOT_MEASURED = {
+NOT_TAKEN = {
     "target", "desired", "des", "d", "command", "commanded", "cmd", "ref", "reference", "setpoint",
     "goal", "error", "err", "ext", "external", "min", "max", "limit", "status",
+    "tcp", "tool", "ee", "cartesian", "flange", "frame",
 }  # fmt: skip
 UNIT_WORDS = {
-    "t": {"ms": "ms", "msec": "ms", "us": "us", "usec": "us", "ns": "ns", "nsec": "ns"},
+    "t": {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "us": "us",
+          "usec": "us", "ns": "ns", "nsec": "ns"},
     "q": {"deg": "deg", "degrees": "deg", "rad": "rad", "rev": "rev", "mm": "mm"},
     "qd": {"deg": "deg/s", "degrees": "deg/s", "dps": "deg/s", "rad": "rad/s", "rpm": "rpm",
            "rev": "rev/s", "mm": "mm/s"},
@@ -46,11 +49,10 @@ UNIT_WORDS = {
 
 
 class Column(NamedTuple):
-    """What a name says: a quantity, a joint by name or number, and a unit."""
+    """What a name says: a quantity, and a joint by name or number."""
 
     quantity: str | None
     joint: str | int | None
-    unit: str | None
 
 
 class Found(NamedTuple):
@@ -64,7 +66,7 @@ class Found(NamedTuple):
 def words_of(name: str) -> list[str]:
     """The words and numbers of a name, in lower case."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.replace("µ", "u"))
-    return re.findall(r"[a-z]+|\d+", spaced.lower())
+    return re.findall(r"[^\W\d_]+|\d+", spaced.lower())
 
 
 def column(name: str, joints: Sequence[str]) -> Column:
@@ -83,19 +85,24 @@ def column(name: str, joints: Sequence[str]) -> Column:
     numbers = [int(word) for word in rest if word.isdigit()]
     if joint is None and numbers:
         joint = numbers[-1]
-    quantity = _quantity(rest)
-    units = UNIT_WORDS.get(quantity or "", {})
-    unit = next((units[word] for word in reversed(rest) if word in units), None)
-    return Column(quantity, joint, unit)
+    return Column(_quantity(rest), joint)
+
+
+def _add_unit(found: Found, quantity: str, name: str) -> None:
+    """Add the unit of a quantity, if the name of its column says it."""
+    units = UNIT_WORDS[quantity]
+    said = [units[word] for word in words_of(name) if word in units]
+    if said:
+        found.units[quantity] = said[-1]
 
 
 def _place(part: list[str], words: list[str]) -> int | None:
-    places = range(len(words) - len(part) + 1)
+    places = range(len(words) - len(part) + 1 if part else 0)
     return next((k for k in places if words[k : k + len(part)] == part), None)
 
 
 def _quantity(words: list[str]) -> str | None:
-    if NOT_MEASURED & set(words):
+    if NOT_TAKEN & set(words):
         return None
     found = [QUANTITY[word] for word in words if word in QUANTITY]
     if "dt" in words or not found:
@@ -181,7 +188,6 @@ def _choose(
             f"names for the {NAMES[quantity]}: it has {listed([*table.arrays])}"
         )
     first = table.arrays[names[0]]
-    unit = column(names[0], joints).unit
     if quantity != "t" and len(names) == 1 and first.ndim == 2:
         found.arrays[quantity] = _of_joints(first, table, where, joints, names[0], found.notes)
     elif len(names) != (1 if quantity == "t" else len(joints)):
@@ -192,8 +198,7 @@ def _choose(
     else:
         stacked = np.stack([table.arrays[name] for name in names], axis=1)
         found.arrays[quantity] = stacked[:, 0] if quantity == "t" else stacked
-    if unit:
-        found.units[quantity] = unit
+    _add_unit(found, quantity, names[0])
 
 
 def _stamps(found: Found, table: Table, said: dict[str, Column]) -> None:
@@ -218,6 +223,7 @@ def _guess(
     if not said:
         return
     wide = [name for name in said if table.arrays[name].ndim == 2]
+    wide = [quantity] if quantity in wide else wide
     narrow = [name for name in said if table.arrays[name].ndim == 1]
     if quantity == "t":
         taken = [min(narrow or wide, key=lambda name: (said[name].joint is not None, len(name)))]
@@ -234,9 +240,7 @@ def _guess(
         if not taken:
             return
         found.arrays[quantity] = np.stack([table.arrays[name] for name in taken], axis=1)
-    unit = said[taken[0]].unit
-    if unit:
-        found.units[quantity] = unit
+    _add_unit(found, quantity, taken[0])
     if taken != [quantity] and taken != [f"{quantity}.{joint}" for joint in joints]:
         names = [name if name != UNNAMED else "numbers without names" for name in taken]
         found.notes.append(f"{NAMES[quantity]} are {listed(names)}".replace("time are", "time is"))
@@ -246,11 +250,14 @@ def _by_joint(
     where: str, joints: Sequence[str], quantity: str, of: dict[str, str | int | None]
 ) -> list[str]:
     """The columns of a quantity in the order of the joints."""
+    exact = [f"{quantity}.{joint}" for joint in joints]
+    if all(name in of for name in exact):
+        return exact
     if len(joints) == 1 and len(of) == 1:
         return [*of]
     named = {name: joint for name, joint in of.items() if isinstance(joint, str)}
     numbered = {name: joint for name, joint in of.items() if isinstance(joint, int)}
-    keys: dict[str, Any] = named if len(named) >= len(numbered) else numbered
+    keys: dict[str, Any] = named if set(named.values()) >= set(joints) else numbered or named
     if not keys:
         return []
     if len(set(keys.values())) < len(keys):

@@ -129,11 +129,10 @@ class Log:
         --------
         >>> import armlet, numpy as np
         >>> robot = armlet.load("planar2r")
-        >>> run = armlet.simulate(robot, [0, 0], torque=np.ones((1000, 2)), duration=1.0)
-        >>> run.to_csv("/tmp/armlet_run.csv")
-        >>> log = armlet.Log.read("/tmp/armlet_run.csv", robot)
-        >>> log
-        <Log 'armlet_run.csv' of 2 joints, 1001 rows, 0 to 1 s>
+        >>> t = np.arange(500) / 100
+        >>> q = np.stack([np.sin(3 * t), np.cos(2 * t)], axis=1)
+        >>> armlet.Log.read({"t": t, "q": q, "tau": robot.gravity_torque(q)}, robot)
+        <Log 'log' of 2 joints, 500 rows, 0 to 4.99 s>
         """
         if robot.nq != robot.n or robot.nv != robot.n:
             raise DataError(

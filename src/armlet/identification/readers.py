@@ -158,13 +158,14 @@ def from_parquet(path: Path, _: str | None = None) -> Table:
 
 def from_mat(path: Path, _: str | None = None) -> Table:
     """The arrays of a MATLAB file; fields of structs are called `struct.field`."""
+    io = needed("scipy.io")
     try:
-        found = needed("scipy.io").loadmat(path, simplify_cells=True)
+        found = io.loadmat(path, simplify_cells=True)
     except NotImplementedError:
         raise DataError(
             f"{path.name} is a MATLAB file of version 7.3: save it with '-v7', or as CSV"
         ) from None
-    except ValueError as error:
+    except (ValueError, TypeError, io.matlab.MatReadError) as error:
         raise DataError(f"{path.name} is no MATLAB file: {error}") from None
     return Table(_numeric(_flat(found)))
 

@@ -32,7 +32,7 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
 }
 STAMPS = {"ns": 1e17, "us": 1e14, "ms": 1e11, "s": 1e8}
 """Time stamps that count from 1970 are larger than this, by their unit."""
-SHORTEST = 2e-4
+SHORTEST = 1.5e-4
 """The shortest time between samples, in s, that is believed where the unit is guessed."""
 
 
