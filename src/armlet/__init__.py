@@ -23,6 +23,7 @@ from armlet.errors import (
     ModelWarning,
 )
 from armlet.graph import Count, Input, Program
+from armlet.identification import Conditioning, Log
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.motion import (
@@ -48,6 +49,7 @@ __all__ = [
     "ArmletError",
     "Arrangement",
     "CompileError",
+    "Conditioning",
     "Count",
     "DataError",
     "DataWarning",
@@ -57,6 +59,7 @@ __all__ = [
     "Function",
     "Input",
     "Kernel",
+    "Log",
     "MinimalParameters",
     "ModelError",
     "ModelWarning",
