@@ -23,7 +23,7 @@ from armlet.errors import (
     ModelWarning,
 )
 from armlet.graph import Count, Input, Program
-from armlet.identification import Conditioning, Log
+from armlet.identification import Conditioning, Identified, Log, identify
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.motion import (
@@ -57,6 +57,7 @@ __all__ = [
     "Formulation",
     "Friction",
     "Function",
+    "Identified",
     "Input",
     "Kernel",
     "Log",
@@ -81,6 +82,7 @@ __all__ = [
     "formulation",
     "formulations",
     "general_arm",
+    "identify",
     "load",
     "math",
     "minimal_parameters",

@@ -15,6 +15,7 @@ from armlet.cli.compare import compare
 from armlet.cli.count import count
 from armlet.cli.demo import demo
 from armlet.cli.generate import generate
+from armlet.cli.identify import identify
 from armlet.cli.info import info
 from armlet.cli.minimal import minimal
 from armlet.cli.robots import robots
@@ -28,7 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-for command in (demo, robots, info, count, compare, generate, minimal, simulation, bench):
+for command in (demo, robots, info, count, compare, generate, minimal, simulation, identify, bench):
     app.command()(command)
 
 

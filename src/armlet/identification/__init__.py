@@ -1,7 +1,20 @@
 """Identification: logs of arms, and what they say of their parameters."""
 
 from armlet.identification.conditioning import Conditioning, conditioned
+from armlet.identification.findings import Fit
+from armlet.identification.identified import Identified
+from armlet.identification.identify import identify
 from armlet.identification.log import Log
+from armlet.identification.model import TorqueModel
 from armlet.identification.samples import Samples
 
-__all__ = ["Conditioning", "Log", "Samples", "conditioned"]
+__all__ = [
+    "Conditioning",
+    "Fit",
+    "Identified",
+    "Log",
+    "Samples",
+    "TorqueModel",
+    "conditioned",
+    "identify",
+]
