@@ -455,6 +455,12 @@ def test_saturated_torques_are_named(robot, run):
         Log.read(clipped, robot)
 
 
+def test_coarse_torques_are_not_taken_for_saturated(robot, run):
+    """Near a peak they stay the same for long."""
+    step = np.abs(run["tau"]).max() / 100
+    Log.read({**run, "tau": np.round(run["tau"] / step) * step}, robot)
+
+
 def test_torques_at_the_limit_of_a_joint_are_named(arms):
     robot = arms["panda"].with_gravity((0, 0, 0))
     t = np.arange(200) / 100
