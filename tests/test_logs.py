@@ -146,6 +146,25 @@ def test_quantities_come_from_several_files_and_arrays(tmp_path, robot, run):
     assert any("one number per line, taken as 2 joints sample by sample" in x for x in log.notes)
 
 
+def test_decimal_commas_are_read(tmp_path, robot, run):
+    path = write_csv(tmp_path / "run.csv", columns(run), ";")
+    path.write_text(path.read_text().replace(".", ","))
+    same(Log.read(path, robot), run)
+
+
+def test_dates_are_times(tmp_path, robot, run):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    stamps = np.datetime64("2026-05-01T12:00", "ns") + np.round(run["t"] * 1e9).astype("m8[ns]")
+    table = {**columns(run), "t": stamps}
+    parquet.write_table(arrow.table(table), tmp_path / "run.parquet")
+    text = {**columns(run), "t": np.array([f"{x}Z" for x in stamps.astype(str)])}
+    path = write_csv(tmp_path / "run.csv", text)
+    path.write_text(path.read_text().replace("'", ""))
+    for path in (tmp_path / "run.parquet", tmp_path / "run.csv"):
+        same(Log.read(path, robot), run)
+
+
 def test_text_within_a_table_is_left_out_or_named(tmp_path, robot, run):
     path = write_csv(tmp_path / "run.csv", columns(run))
     header, *rows = path.read_text().splitlines()

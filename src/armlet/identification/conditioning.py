@@ -150,7 +150,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     def smooth(name: str) -> Smooth:
         if s.derivative == "spline":
             return by_spline(log.t, getattr(log, name), t[::step], cutoff)
-        return Smooth(*(x[::step] for x in by_filter(raw[name], cutoff, rate, s.order)))
+        return by_filter(raw[name], cutoff, rate, s.order, step)
 
     q, qd, qdd = smooth("q")
     if measured:

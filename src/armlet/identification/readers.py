@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -50,7 +51,8 @@ def from_text(path: Path, _: str | None = None) -> Table:
         names, separator, skipped = _head(path, file)
     try:
         with path.open(encoding="utf-8-sig") as file:
-            rows = np.loadtxt(file, delimiter=separator, skiprows=skipped, ndmin=2, comments=None)
+            lines = file if separator == "," else map(_with_points, file)
+            rows = np.loadtxt(lines, delimiter=separator, skiprows=skipped, ndmin=2, comments=None)
     except ValueError:
         return _by_cells(path, names, separator, skipped)
     if not names:
@@ -66,7 +68,7 @@ def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]
     for k, line in enumerate(islice(lines, 1000)):
         if not line.strip():
             continue
-        separator = next((s for s in (",", ";", "\t") if s in line), None)
+        separator = next((s for s in (";", "\t", ",") if s in line), None)
         if any(map(_is_number, _cells(line, separator))):
             names = _cells(above.lstrip("#% "), separator)
             return names if len(names) > 1 or separator is None else [], separator, k
@@ -80,9 +82,14 @@ def _cells(line: str, separator: str | None) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
 
 
+def _with_points(text: str) -> str:
+    """Text with decimal points where it has decimal commas."""
+    return text.replace(",", ".")
+
+
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(_with_points(text))
     except ValueError:
         return False
     return True
@@ -101,7 +108,9 @@ def _by_cells(path: Path, names: list[str], separator: str | None, skipped: int)
     for name, *cells in zip(headings, *rows.values(), strict=True):
         numbers = [cell == "" or _is_number(cell) for cell in cells]
         if all(numbers):
-            arrays[name] = np.array([float(cell) if cell else np.nan for cell in cells])
+            arrays[name] = np.array([float(_with_points(x)) if x else np.nan for x in cells])
+        elif (stamps := _dates(cells)) is not None:
+            arrays[name] = stamps
         elif sum(numbers) > len(numbers) / 2:
             at = numbers.index(False)
             raise DataError(
@@ -114,6 +123,15 @@ def _by_cells(path: Path, names: list[str], separator: str | None, skipped: int)
     if not names:
         return Table({UNNAMED: np.stack([*arrays.values()], axis=1)}, notes=notes)
     return Table(arrays, notes=notes)
+
+
+def _dates(cells: list[str]) -> NDArray[Any] | None:
+    """Dates and times of day as nanoseconds since 1970, if the text is that."""
+    without_zone = [re.sub(r"(Z|[+-]\d\d:?\d\d)$", "", cell) for cell in cells]
+    try:
+        return np.array(without_zone, dtype="datetime64[ns]").astype(np.int64)
+    except ValueError:
+        return None
 
 
 # ------------------------------------------------------------------ binary files
@@ -181,7 +199,11 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def _numeric(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays of numbers with one or two axes."""
+    """The arrays of numbers with one or two axes, dates as nanoseconds."""
+    arrays = {
+        k: x.astype("datetime64[ns]").astype(np.int64) if x.dtype.kind == "M" else x
+        for k, x in arrays.items()
+    }
     return {k: x for k, x in arrays.items() if x.dtype.kind in "iufb" and x.ndim in (1, 2)}
 
 

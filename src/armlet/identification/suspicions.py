@@ -53,7 +53,7 @@ def _beyond_limits(q: Array, robot: Quantities) -> list[str]:
     for i, joint in enumerate(robot.joints):
         lower, upper, *_ = joint.limits
         beyond = max(lower - q[:, i].min(), q[:, i].max() - upper)
-        if beyond > BEYOND * (upper - lower):
+        if lower < upper and beyond > BEYOND * (upper - lower):  # equal ones are none
             found.append(
                 f"joint {joint.name!r} moves from {q[:, i].min():.4g} to {q[:, i].max():.4g}, "
                 f"beyond its limits {lower:.4g} and {upper:.4g}: its unit, sign, offset, gear "
@@ -88,7 +88,7 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Quantities) -> list[str]:
     for i, joint in enumerate(robot.joints):
         size = np.abs(tau[:, i])
         top = size.max()
-        if top >= NEAR_LIMIT * joint.limits.effort:
+        if 0 < NEAR_LIMIT * joint.limits.effort <= top:
             found.append(
                 f"the torque of joint {joint.name!r} reaches its limit, {joint.limits.effort:g}: "
                 "rows in which it is saturated should be left out"
