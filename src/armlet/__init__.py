@@ -1,6 +1,6 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
-from armlet import math
+from armlet import controllers, math
 from armlet.api import (
     Function,
     Robot,
@@ -76,6 +76,7 @@ __all__ = [
     "catalogue",
     "cheapest",
     "compile",
+    "controllers",
     "equivalence",
     "formulation",
     "formulations",
