@@ -120,6 +120,17 @@ def test_npy_files_have_named_fields_or_a_known_width(tmp_path, robot, run):
         Log.read(tmp_path / "plain.npy", robot)
 
 
+def test_damaged_files_are_data_errors(tmp_path, robot, run):
+    """Whatever the decoder raises."""
+    path = tmp_path / "run.npz"
+    np.savez(path, **run)
+    whole = path.read_bytes()
+    for k in range(20, len(whole), len(whole) // 20):
+        path.write_bytes(whole[:k] + b"?" + whole[k + 1 : -k])
+        with pytest.raises(DataError, match=r"run\.npz cannot be read"):
+            Log.read(path, robot)
+
+
 def test_a_column_of_lists_in_parquet_is_an_array(tmp_path, robot, run):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -188,10 +199,10 @@ def test_files_that_cannot_be_read_are_named(tmp_path, robot):
     for name, text in {
         "run.xyz": r"ends in '\.xyz': expected \.csv",
         "run.csv": "has no numbers",
-        "run.npz": "no file of NumPy's",
-        "run.npy": "no file of NumPy's",
-        "run.parquet": "no Parquet file",
-        "run.mat": "no MATLAB file",
+        "run.npz": r"run\.npz cannot be read: ValueError",
+        "run.npy": r"run\.npy cannot be read: ValueError",
+        "run.parquet": r"run\.parquet cannot be read: ArrowInvalid",
+        "run.mat": r"run\.mat cannot be read: MatReadError",
     }.items():
         if name.endswith("parquet"):
             pytest.importorskip("pyarrow")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import ArmletError, DataError, listed, quoted
 from armlet.motion.files import needed
 
 UNNAMED = ""
@@ -39,7 +39,12 @@ def read_table(path: Path, topic: str | None = None) -> Table:
         )
     if not path.exists():
         raise DataError(f"there is no file {path}")
-    return reader(path, topic)
+    try:
+        return reader(path, topic)
+    except ArmletError:
+        raise
+    except Exception as error:  # decoders raise errors of all kinds on damaged files
+        raise DataError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
 
 
 # ------------------------------------------------------------------ text
@@ -139,7 +144,8 @@ def _dates(cells: list[str]) -> NDArray[Any] | None:
 
 def from_npy(path: Path, _: str | None = None) -> Table:
     """The array of a file of NumPy's; one with named fields has columns."""
-    array = _loaded(path)
+    with path.open("rb") as raw:
+        array = np.load(raw, allow_pickle=False)
     if array.dtype.names:
         return Table({name: array[name] for name in array.dtype.names})
     return Table({UNNAMED: array})
@@ -147,26 +153,15 @@ def from_npy(path: Path, _: str | None = None) -> Table:
 
 def from_npz(path: Path, _: str | None = None) -> Table:
     """The arrays of a file of NumPy's; `Trajectory.to_npz` also tells the joints."""
-    with _loaded(path) as file:
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
         joints = json.loads(str(file["told"]))["joints"] if "told" in file else ()
         arrays = {name: file[name] for name in file if name != "told"}
     return Table(_numeric(arrays), tuple(joints))
 
 
-def _loaded(path: Path) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(f"{path.name} is no file of NumPy's: {error}") from None
-
-
 def from_parquet(path: Path, _: str | None = None) -> Table:
     """The columns of a Parquet file; a column of lists of equal length is an array."""
-    parquet = needed("pyarrow.parquet")
-    try:
-        table = parquet.read_table(str(path))
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path.name} is no Parquet file: {error}") from None
+    table = needed("pyarrow.parquet").read_table(str(path))
     arrays = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         values = column.to_numpy()
@@ -176,15 +171,12 @@ def from_parquet(path: Path, _: str | None = None) -> Table:
 
 def from_mat(path: Path, _: str | None = None) -> Table:
     """The arrays of a MATLAB file; fields of structs are called `struct.field`."""
-    io = needed("scipy.io")
     try:
-        found = io.loadmat(path, simplify_cells=True)
+        found = needed("scipy.io").loadmat(path, simplify_cells=True)
     except NotImplementedError:
         raise DataError(
             f"{path.name} is a MATLAB file of version 7.3: save it with '-v7', or as CSV"
         ) from None
-    except (ValueError, TypeError, io.matlab.MatReadError) as error:
-        raise DataError(f"{path.name} is no MATLAB file: {error}") from None
     return Table(_numeric(_flat(found)))
 
 
@@ -214,15 +206,12 @@ def from_bag(path: Path, topic: str | None = None) -> Table:
     """The joint states of a bag: positions, velocities and efforts of the joints it names."""
     highlevel, typesys = needed("rosbags.highlevel"), needed("rosbags.typesys")
     known = typesys.get_typestore(typesys.Stores.LATEST)
-    try:
-        with highlevel.AnyReader([path], default_typestore=known) as bag:
-            topic, others = _topic(path, bag, topic)
-            states = [
-                (at, bag.deserialize(data, link.msgtype))
-                for link, at, data in bag.messages([x for x in bag.connections if x.topic == topic])
-            ]
-    except (highlevel.AnyReaderError, OSError) as error:
-        raise DataError(f"{path.name} is no bag that can be read: {error}") from None
+    with highlevel.AnyReader([path], default_typestore=known) as bag:
+        topic, others = _topic(path, bag, topic)
+        states = [
+            (at, bag.deserialize(data, link.msgtype))
+            for link, at, data in bag.messages([x for x in bag.connections if x.topic == topic])
+        ]
     notes = [f"joint states are those of topic {topic}"]
     notes += [f"other topics of joint states are left out: {listed(others)}"] if others else []
     return _of_states(path, states, notes)
