@@ -171,9 +171,9 @@ def test_every_choice_is_told():
 
 def test_settings_are_followed():
     log = noisy_log()
-    samples = conditioned(log, Conditioning(rate=250.0, cutoff=20, bandwidth=4, trim=3.0, order=2))
+    samples = conditioned(log, Conditioning(rate=600.0, cutoff=20, bandwidth=4, trim=3.0, order=2))
     assert samples.choices["cutoff"] == 20
-    assert (samples.rate, samples.bandwidth, samples.order) == (250.0, 4, 2)
+    assert (samples.rate, samples.bandwidth, samples.order) == (200.0, 4, 2)
     assert samples.t[samples.kept[0]] == pytest.approx(3.0, abs=0.2)
     assert samples.t[samples.kept[-1]] <= 17.0
     plain = conditioned(log, Conditioning(decimate=False))
@@ -187,6 +187,7 @@ def test_settings_are_followed():
     [
         ({"cutoff": -1}, "cutoff is -1: expected a frequency"),
         ({"rate": np.inf}, "rate is inf: expected a frequency"),
+        ({"rate": 100.0}, r"rate is 100 Hz: expected no less than that of log, 500 Hz"),
         ({"order": 0}, "order is 0: expected 1 to 10"),
         ({"trim": -1.0}, r"trim is -1\.0: expected a time"),
         ({"derivative": "magic"}, "derivative is 'magic': expected filter or spline"),
@@ -217,7 +218,7 @@ def test_gaps_in_time_are_left_out():
     samples = conditioned(gap)
     t = samples.t[samples.kept]
     assert not ((t > 7.9) & (t < 8.5)).any()
-    assert any("1 gaps in time are left out" in note for note in samples.notes)
+    assert any("gaps in time are left out, 1 in all" in note for note in samples.notes)
     assert len(t) > 0.9 * len(conditioned(log).kept)
 
 
@@ -245,6 +246,25 @@ def test_a_simulated_arm_is_found_again(tmp_path):
     tau = samples.decimated(samples.tau)
     estimate = np.linalg.lstsq(Y.reshape(-1, len(found.names)), tau.reshape(-1), rcond=None)[0]
     np.testing.assert_allclose(estimate, found.values, rtol=0.02, atol=0.01)
+
+
+@pytest.mark.parametrize("step", [1e-5, 1e-3])
+def test_estimates_are_as_good_as_their_deviations_say(step):
+    """With noisy torques and positions rounded to steps of an encoder."""
+    robot = armlet.load("planar2r")
+    rng = np.random.default_rng(5)
+    t = np.arange(int(20 * RATE)) / RATE
+    q, qd, qdd = motion(t)
+    tau = robot.inverse_dynamics(q, qd, qdd) + rng.normal(0, 0.5, q.shape)
+    s = conditioned(Log(t, np.round(q / step) * step, tau))
+    found = armlet.minimal_parameters(robot)
+    A = s.decimated(robot.regressor(s.q, s.qd, s.qdd)).reshape(-1, len(found.names))
+    b = s.decimated(s.tau).reshape(-1)
+    estimate, (squares,), *_ = np.linalg.lstsq(A, b, rcond=None)
+    variance = squares / (len(b) - len(estimate))
+    deviations = np.sqrt(np.diag(np.linalg.inv(A.T @ A)) * variance)
+    assert np.abs((estimate - found.values) / deviations).max() < 3
+    assert (deviations < 0.01 * np.abs(found.values).max()).all()
 
 
 def fitted(Y, tau, weighted=False):

@@ -120,6 +120,17 @@ def test_npy_files_have_named_fields_or_a_known_width(tmp_path, robot, run):
         Log.read(tmp_path / "plain.npy", robot)
 
 
+def test_damaged_files_are_data_errors(tmp_path, robot, run):
+    """Whatever the decoder raises."""
+    path = tmp_path / "run.npz"
+    np.savez(path, **run)
+    whole = path.read_bytes()
+    for k in range(20, len(whole), len(whole) // 20):
+        path.write_bytes(whole[:k] + b"?" + whole[k + 1 : -k])
+        with pytest.raises(DataError, match=r"run\.npz cannot be read"):
+            Log.read(path, robot)
+
+
 def test_a_column_of_lists_in_parquet_is_an_array(tmp_path, robot, run):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -146,6 +157,25 @@ def test_quantities_come_from_several_files_and_arrays(tmp_path, robot, run):
     assert any("one number per line, taken as 2 joints sample by sample" in x for x in log.notes)
 
 
+def test_decimal_commas_are_read(tmp_path, robot, run):
+    path = write_csv(tmp_path / "run.csv", columns(run), ";")
+    path.write_text(path.read_text().replace(".", ","))
+    same(Log.read(path, robot), run)
+
+
+def test_dates_are_times(tmp_path, robot, run):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    stamps = np.datetime64("2026-05-01T12:00", "ns") + np.round(run["t"] * 1e9).astype("m8[ns]")
+    table = {**columns(run), "t": stamps}
+    parquet.write_table(arrow.table(table), tmp_path / "run.parquet")
+    text = {**columns(run), "t": np.array([f"{x}Z" for x in stamps.astype(str)])}
+    path = write_csv(tmp_path / "run.csv", text)
+    path.write_text(path.read_text().replace("'", ""))
+    for path in (tmp_path / "run.parquet", tmp_path / "run.csv"):
+        same(Log.read(path, robot), run)
+
+
 def test_text_within_a_table_is_left_out_or_named(tmp_path, robot, run):
     path = write_csv(tmp_path / "run.csv", columns(run))
     header, *rows = path.read_text().splitlines()
@@ -169,10 +199,10 @@ def test_files_that_cannot_be_read_are_named(tmp_path, robot):
     for name, text in {
         "run.xyz": r"ends in '\.xyz': expected \.csv",
         "run.csv": "has no numbers",
-        "run.npz": "no file of NumPy's",
-        "run.npy": "no file of NumPy's",
-        "run.parquet": "no Parquet file",
-        "run.mat": "no MATLAB file",
+        "run.npz": r"run\.npz cannot be read: ValueError",
+        "run.npy": r"run\.npy cannot be read: ValueError",
+        "run.parquet": r"run\.parquet cannot be read: ArrowInvalid",
+        "run.mat": r"run\.mat cannot be read: MatReadError",
     }.items():
         if name.endswith("parquet"):
             pytest.importorskip("pyarrow")
@@ -453,6 +483,12 @@ def test_saturated_torques_are_named(robot, run):
     clipped = {**run, "tau": np.clip(run["tau"], -limit, limit)}
     with pytest.warns(DataWarning, match="the torque of joint 'joint1' stays at its largest"):
         Log.read(clipped, robot)
+
+
+def test_coarse_torques_are_not_taken_for_saturated(robot, run):
+    """Near a peak they stay the same for long."""
+    step = np.abs(run["tau"]).max() / 100
+    Log.read({**run, "tau": np.round(run["tau"] / step) * step}, robot)
 
 
 def test_torques_at_the_limit_of_a_joint_are_named(arms):

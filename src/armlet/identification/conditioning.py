@@ -36,8 +36,8 @@ JITTER = 1e-3
 GAP = 10.0
 """A time between samples is a gap if it is more than this many steps and than a quarter of a
 period of the bandwidth."""
-HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.2, 0.4
-"""The highest cut-offs, relative to the rate of the log."""
+LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
+"""The lowest rate and the highest cut-offs, relative to the rate of the log."""
 OVERSAMPLED = 10.0
 """The rate of the samples over their cut-off, at least: friction changes its sign between two."""
 ROWS_PER_PERIOD = 2.5
@@ -127,14 +127,8 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     notes = list(log.notes)
     if len(log) < FEWEST:
         raise _too_few(log, f"{len(log)} rows in {log.duration:.3g} s")
-    rate = s.rate or _even_rate(log)
+    rate, even = _even_rate(s, log, notes)
     t = log.t[0] + np.arange(int(log.duration * rate * (1 + 1e-9)) + 1) / rate
-    even = len(t) == len(log) and _is_even(log, rate)
-    if not even:
-        steps = np.diff(log.t)
-        notes.append(
-            f"time steps are {steps.min():.3g} to {steps.max():.3g} s: resampled to {rate:g} Hz"
-        )
     raw = {
         name: x if even else resampled(t, log.t, x)
         for name in ("q", "tau", "qd", "qdd")
@@ -150,7 +144,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     def smooth(name: str) -> Smooth:
         if s.derivative == "spline":
             return by_spline(log.t, getattr(log, name), t[::step], cutoff)
-        return Smooth(*(x[::step] for x in by_filter(raw[name], cutoff, rate, s.order)))
+        return by_filter(raw[name], cutoff, rate, s.order, step)
 
     q, qd, qdd = smooth("q")
     if measured:
@@ -184,16 +178,28 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
 # ------------------------------------------------------------------ choices
 
 
-def _even_rate(log: Log) -> float:
-    """The rate of a log with even times, else its median to two digits: a clock's, less jitter."""
+def _even_rate(s: Conditioning, log: Log, notes: list[str]) -> tuple[float, bool]:
+    """The rate of an even grid, and whether the log has it already.
+
+    Of a log with uneven times it is the median to two digits: that of a clock, less its jitter.
+    """
     mean = (len(log) - 1) / log.duration
-    return mean if _is_even(log, mean) else float(f"{log.rate:.2g}")
-
-
-def _is_even(log: Log, rate: float) -> bool:
-    """Whether all times of a log are those of a rate."""
-    off = log.t - log.t[0] - np.arange(len(log)) / rate
-    return float(np.abs(off).max()) < JITTER / rate
+    off = log.t - log.t[0] - np.arange(len(log)) / mean
+    is_even = float(np.abs(off).max()) < JITTER / mean
+    own = mean if is_even else float(f"{log.rate:.2g}")
+    if s.rate is not None and s.rate < LOWEST_RATE * own:
+        raise DataError(
+            f"rate is {s.rate:g} Hz: expected no less than that of {log.name}, {own:g} Hz, since "
+            "noise between rows would be taken for motion; bandwidth= decimates"
+        )
+    rate = s.rate or own
+    if is_even and abs(rate - own) * log.duration < JITTER:
+        return own, True
+    between = np.diff(log.t)
+    notes.append(
+        f"time steps are {between.min():.3g} to {between.max():.3g} s: resampled to {rate:g} Hz"
+    )
+    return rate, False
 
 
 def _bandwidth(
@@ -281,13 +287,14 @@ def _kept(
     good = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
     between = np.diff(log.t)
     gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
-    for k in gaps:
-        good &= (t < log.t[k] - trim) | (t > log.t[k + 1] + trim)
     if len(gaps):
+        begun = np.searchsorted(log.t[gaps] - trim, t, side="right")
+        ended = np.searchsorted(log.t[gaps + 1] + trim, t, side="left")
+        good &= begun == ended
         k = gaps[0]
         notes.append(
-            f"{len(gaps)} gaps in time are left out, {trim:.2g} s more at both sides; the first is "
-            f"from {log.t[k]:.4g} to {log.t[k + 1]:.4g} s"
+            f"gaps in time are left out, {len(gaps)} in all, with {trim:.2g} s at both sides; the "
+            f"first is from {log.t[k]:.4g} to {log.t[k + 1]:.4g} s"
         )
     kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
     if len(kept) < FEWEST:

@@ -31,27 +31,26 @@ def _gain(f: Array, cutoff: float, order: int) -> Array:
     return np.asarray(1 / (1 + (f / cutoff) ** (2 * order)))
 
 
-def by_filter(x: Array, cutoff: float, rate: float, order: int) -> Smooth:
-    """Columns after a Butterworth filter forwards and backwards, and their derivatives.
+def by_filter(x: Array, cutoff: float, rate: float, order: int, step: int = 1) -> Smooth:
+    """Each step-th row after a Butterworth filter forwards and backwards, and its derivatives.
 
     The gain is applied to the Fourier transform of the rows, less the line from the first to the
     last, and mirrored at both ends. That is `scipy.signal.sosfiltfilt` with all rows as padding,
     and derivatives are exact.
     """
-    k = len(x)
-    rows = np.ascontiguousarray(x.T)
-    start, rise = rows[:, :1], rows[:, -1:] - rows[:, :1]
-    line = start + np.linspace(0, 1, k) * rise
-    rest = rows - line
+    k, kept = len(x), slice(0, len(x), step)
     f = _frequencies(2 * (k - 1), rate)
-    waves = np.fft.rfft(np.concatenate([rest, -rest[:, -2:0:-1]], axis=1)) * _gain(f, cutoff, order)
-    trends = (line, rise * rate / (k - 1), np.zeros_like(rise))
-    return Smooth(
-        *(
-            (np.fft.irfft(waves * (2j * np.pi * f) ** d, 2 * (k - 1))[:, :k] + trend).T
-            for d, trend in enumerate(trends)
-        )
-    )
+    gain, w = _gain(f, cutoff, order), 2j * np.pi * f
+    way = np.linspace(0, 1, k)
+    found = Smooth(*(np.empty((len(x[kept]), x.shape[1])) for _ in range(3)))
+    for i, column in enumerate(np.asarray(x, dtype=float).T):
+        rise = column[-1] - column[0]
+        line = column[0] + way * rise
+        rest = column - line
+        waves = np.fft.rfft(np.concatenate([rest, -rest[-2:0:-1]])) * gain
+        for d, trend in enumerate((line[kept], rise * rate / (k - 1), 0.0)):
+            found[d][:, i] = np.fft.irfft(waves * w**d, 2 * (k - 1))[:k][kept] + trend
+    return found
 
 
 def reach_of_filter(cutoff: float, rate: float) -> int:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import ArmletError, DataError, listed, quoted
 from armlet.motion.files import needed
 
 UNNAMED = ""
@@ -38,7 +39,12 @@ def read_table(path: Path, topic: str | None = None) -> Table:
         )
     if not path.exists():
         raise DataError(f"there is no file {path}")
-    return reader(path, topic)
+    try:
+        return reader(path, topic)
+    except ArmletError:
+        raise
+    except Exception as error:  # decoders raise errors of all kinds on damaged files
+        raise DataError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
 
 
 # ------------------------------------------------------------------ text
@@ -50,7 +56,8 @@ def from_text(path: Path, _: str | None = None) -> Table:
         names, separator, skipped = _head(path, file)
     try:
         with path.open(encoding="utf-8-sig") as file:
-            rows = np.loadtxt(file, delimiter=separator, skiprows=skipped, ndmin=2, comments=None)
+            lines = file if separator == "," else map(_with_points, file)
+            rows = np.loadtxt(lines, delimiter=separator, skiprows=skipped, ndmin=2, comments=None)
     except ValueError:
         return _by_cells(path, names, separator, skipped)
     if not names:
@@ -66,7 +73,7 @@ def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]
     for k, line in enumerate(islice(lines, 1000)):
         if not line.strip():
             continue
-        separator = next((s for s in (",", ";", "\t") if s in line), None)
+        separator = next((s for s in (";", "\t", ",") if s in line), None)
         if any(map(_is_number, _cells(line, separator))):
             names = _cells(above.lstrip("#% "), separator)
             return names if len(names) > 1 or separator is None else [], separator, k
@@ -80,9 +87,14 @@ def _cells(line: str, separator: str | None) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
 
 
+def _with_points(text: str) -> str:
+    """Text with decimal points where it has decimal commas."""
+    return text.replace(",", ".")
+
+
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(_with_points(text))
     except ValueError:
         return False
     return True
@@ -101,7 +113,9 @@ def _by_cells(path: Path, names: list[str], separator: str | None, skipped: int)
     for name, *cells in zip(headings, *rows.values(), strict=True):
         numbers = [cell == "" or _is_number(cell) for cell in cells]
         if all(numbers):
-            arrays[name] = np.array([float(cell) if cell else np.nan for cell in cells])
+            arrays[name] = np.array([float(_with_points(x)) if x else np.nan for x in cells])
+        elif (stamps := _dates(cells)) is not None:
+            arrays[name] = stamps
         elif sum(numbers) > len(numbers) / 2:
             at = numbers.index(False)
             raise DataError(
@@ -116,12 +130,22 @@ def _by_cells(path: Path, names: list[str], separator: str | None, skipped: int)
     return Table(arrays, notes=notes)
 
 
+def _dates(cells: list[str]) -> NDArray[Any] | None:
+    """Dates and times of day as nanoseconds since 1970, if the text is that."""
+    without_zone = [re.sub(r"(Z|[+-]\d\d:?\d\d)$", "", cell) for cell in cells]
+    try:
+        return np.array(without_zone, dtype="datetime64[ns]").astype(np.int64)
+    except ValueError:
+        return None
+
+
 # ------------------------------------------------------------------ binary files
 
 
 def from_npy(path: Path, _: str | None = None) -> Table:
     """The array of a file of NumPy's; one with named fields has columns."""
-    array = _loaded(path)
+    with path.open("rb") as raw:
+        array = np.load(raw, allow_pickle=False)
     if array.dtype.names:
         return Table({name: array[name] for name in array.dtype.names})
     return Table({UNNAMED: array})
@@ -129,26 +153,15 @@ def from_npy(path: Path, _: str | None = None) -> Table:
 
 def from_npz(path: Path, _: str | None = None) -> Table:
     """The arrays of a file of NumPy's; `Trajectory.to_npz` also tells the joints."""
-    with _loaded(path) as file:
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
         joints = json.loads(str(file["told"]))["joints"] if "told" in file else ()
         arrays = {name: file[name] for name in file if name != "told"}
     return Table(_numeric(arrays), tuple(joints))
 
 
-def _loaded(path: Path) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(f"{path.name} is no file of NumPy's: {error}") from None
-
-
 def from_parquet(path: Path, _: str | None = None) -> Table:
     """The columns of a Parquet file; a column of lists of equal length is an array."""
-    parquet = needed("pyarrow.parquet")
-    try:
-        table = parquet.read_table(str(path))
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path.name} is no Parquet file: {error}") from None
+    table = needed("pyarrow.parquet").read_table(str(path))
     arrays = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         values = column.to_numpy()
@@ -158,15 +171,12 @@ def from_parquet(path: Path, _: str | None = None) -> Table:
 
 def from_mat(path: Path, _: str | None = None) -> Table:
     """The arrays of a MATLAB file; fields of structs are called `struct.field`."""
-    io = needed("scipy.io")
     try:
-        found = io.loadmat(path, simplify_cells=True)
+        found = needed("scipy.io").loadmat(path, simplify_cells=True)
     except NotImplementedError:
         raise DataError(
             f"{path.name} is a MATLAB file of version 7.3: save it with '-v7', or as CSV"
         ) from None
-    except (ValueError, TypeError, io.matlab.MatReadError) as error:
-        raise DataError(f"{path.name} is no MATLAB file: {error}") from None
     return Table(_numeric(_flat(found)))
 
 
@@ -181,7 +191,11 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def _numeric(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays of numbers with one or two axes."""
+    """The arrays of numbers with one or two axes, dates as nanoseconds."""
+    arrays = {
+        k: x.astype("datetime64[ns]").astype(np.int64) if x.dtype.kind == "M" else x
+        for k, x in arrays.items()
+    }
     return {k: x for k, x in arrays.items() if x.dtype.kind in "iufb" and x.ndim in (1, 2)}
 
 
@@ -192,15 +206,12 @@ def from_bag(path: Path, topic: str | None = None) -> Table:
     """The joint states of a bag: positions, velocities and efforts of the joints it names."""
     highlevel, typesys = needed("rosbags.highlevel"), needed("rosbags.typesys")
     known = typesys.get_typestore(typesys.Stores.LATEST)
-    try:
-        with highlevel.AnyReader([path], default_typestore=known) as bag:
-            topic, others = _topic(path, bag, topic)
-            states = [
-                (at, bag.deserialize(data, link.msgtype))
-                for link, at, data in bag.messages([x for x in bag.connections if x.topic == topic])
-            ]
-    except (highlevel.AnyReaderError, OSError) as error:
-        raise DataError(f"{path.name} is no bag that can be read: {error}") from None
+    with highlevel.AnyReader([path], default_typestore=known) as bag:
+        topic, others = _topic(path, bag, topic)
+        states = [
+            (at, bag.deserialize(data, link.msgtype))
+            for link, at, data in bag.messages([x for x in bag.connections if x.topic == topic])
+        ]
     notes = [f"joint states are those of topic {topic}"]
     notes += [f"other topics of joint states are left out: {listed(others)}"] if others else []
     return _of_states(path, states, notes)

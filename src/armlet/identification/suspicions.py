@@ -16,6 +16,8 @@ BEYOND = 0.1
 """How far positions may exceed the limits of a joint, relative to its range."""
 HELD = 0.01
 """How long, in s, the largest torque stays exactly the same if it is saturated."""
+STEEP = 30
+"""By how many quanta it falls, in as much time again, if it is saturated."""
 NEAR_LIMIT = 0.999
 ROWS = 2000
 """The most rows that are compared with gravity torques."""
@@ -51,7 +53,7 @@ def _beyond_limits(q: Array, robot: Quantities) -> list[str]:
     for i, joint in enumerate(robot.joints):
         lower, upper, *_ = joint.limits
         beyond = max(lower - q[:, i].min(), q[:, i].max() - upper)
-        if beyond > BEYOND * (upper - lower):
+        if lower < upper and beyond > BEYOND * (upper - lower):  # equal ones are none
             found.append(
                 f"joint {joint.name!r} moves from {q[:, i].min():.4g} to {q[:, i].max():.4g}, "
                 f"beyond its limits {lower:.4g} and {upper:.4g}: its unit, sign, offset, gear "
@@ -86,22 +88,36 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Quantities) -> list[str]:
     for i, joint in enumerate(robot.joints):
         size = np.abs(tau[:, i])
         top = size.max()
-        if top >= NEAR_LIMIT * joint.limits.effort:
+        if 0 < NEAR_LIMIT * joint.limits.effort <= top:
             found.append(
                 f"the torque of joint {joint.name!r} reaches its limit, {joint.limits.effort:g}: "
                 "rows in which it is saturated should be left out"
             )
-        elif top > 0:
-            held = _longest_run(size >= top * (1 - 1e-9))
-            if held.stop - held.start >= 5 and t[held.stop - 1] - t[held.start] >= HELD:
-                moved = np.ptp(q[held, i])
-                if moved > AT_REST / 10:
-                    found.append(
-                        f"the torque of joint {joint.name!r} stays at its largest, {top:g}, for "
-                        f"{t[held.stop - 1] - t[held.start]:.2g} s from {t[held.start]:.4g} s: it "
-                        "may be saturated"
-                    )
+            continue
+        held = _clipped(t, size)
+        if held is not None and np.ptp(q[held, i]) > AT_REST / 10:
+            found.append(
+                f"the torque of joint {joint.name!r} stays at its largest, {top:g}, for "
+                f"{t[held.stop - 1] - t[held.start]:.2g} s from {t[held.start]:.4g} s: it may be "
+                "saturated"
+            )
     return found
+
+
+def _clipped(t: Array, size: Array) -> slice | None:
+    """The rows in which a torque is held at its largest, if it gets there and leaves steeply.
+
+    A smooth peak of a quantised torque stays in its last quantum, too, but falls by no more than
+    eight quanta in as much time again.
+    """
+    at_top = size >= size.max() * (1 - 1e-9)
+    held = _longest_run(at_top)
+    count = held.stop - held.start
+    if count < 5 or at_top.all() or t[held.stop - 1] - t[held.start] < HELD:
+        return None
+    quantum = size.max() - size[~at_top].max()
+    around = size[max(0, held.start - count)], size[min(len(size) - 1, held.stop - 1 + count)]
+    return held if size.max() - min(around) > STEEP * quantum else None
 
 
 def _longest_run(flags: NDArray[np.bool_]) -> slice:
