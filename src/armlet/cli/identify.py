@@ -1,6 +1,9 @@
 """armlet identify"""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +20,7 @@ from armlet.identification import Identified, Log
 from armlet.identification import identify as identified
 from armlet.identification.identify import ESTIMATORS
 from armlet.identification.report import verdict
+from armlet.motion.files import needed
 
 OUT = {".urdf": Identified.to_urdf, ".toml": Identified.to_toml, ".json": Identified.to_json}
 PANEL = "A log in several files"
@@ -59,6 +63,12 @@ def identify(
     validation: Annotated[
         float, typer.Option(help="The last share of the time of every run is held out.")
     ] = 0.3,
+    scheduler: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler, for many logs.")
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="How many processes of this machine read logs; needs Dask.")
+    ] = 1,
     out: Annotated[
         list[Path] | None,
         typer.Option("--out", "-o", help=f"Write the arm as {', '.join(OUT)}. Repeatable."),
@@ -86,11 +96,13 @@ def identify(
     if not sources:
         raise DataError("there is no log: expected files, or --positions and --torques")
     gears = None if ratios is None else _numbers(ratios, arm.n)
-    runs = [Log.read(source, arm, rate=rate, ratios=gears) for source in sources]
-    found = identified(
-        arm, runs, rotors=rotors, friction=friction, estimator=estimator,  # type: ignore[arg-type]
-        consistent=consistent, validation=validation,
-    )  # fmt: skip
+    readers = [partial(Log.read, source, arm, rate=rate, ratios=gears) for source in sources]
+    with _client(scheduler, workers) as client:
+        found = identified(
+            arm, readers if len(readers) > 1 else readers[0](), rotors=rotors, friction=friction,
+            estimator=estimator, consistent=consistent, validation=validation,  # type: ignore[arg-type]
+            client=client,
+        )  # fmt: skip
     for path in out or ():
         OUT[path.suffix](found, path)
     if report is not None:
@@ -99,6 +111,26 @@ def identify(
         print(json.dumps(found.figures(), indent=2))
         return
     _print(arm, found, [str(path) for path in (*(out or ()), report) if path is not None])
+
+
+@contextmanager
+def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
+    """A Dask client of a scheduler, or of processes started for it; none for one process."""
+    if scheduler is None and workers == 1:
+        yield None
+        return
+    distributed = needed("distributed")
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout=10)
+        except (OSError, ValueError) as error:
+            raise DataError(f"--scheduler {quoted(scheduler)} does not answer: {error}") from None
+        with client:
+            yield client
+        return
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
 
 
 def _numbers(text: str, count: int) -> list[float]:

@@ -1,7 +1,7 @@
 """`identify`: the parameters of an arm from measured motion."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -13,28 +13,26 @@ from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification import estimators
-from armlet.identification.conditioning import Conditioning, conditioned
+from armlet.identification.conditioning import Conditioning
 from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.consistent import likely_bodies
 from armlet.identification.estimators import Estimate
-from armlet.identification.factors import Array, Factors, merged
+from armlet.identification.factors import Array, Factors
 from armlet.identification.findings import Fit
 from armlet.identification.identified import Identified
 from armlet.identification.log import Log
 from armlet.identification.model import Column, TorqueModel, torque_model
-from armlet.identification.samples import Samples
+from armlet.identification.parts import KEPT, Gathered, Reader, parts, rows
 from armlet.minimal import MinimalParameters
 from armlet.motion.system import Friction
 from armlet.progress import status
 
 ESTIMATORS = ("ordinary", "weighted", "robust")
-PORTION = 1024
-"""How many rows that remain after decimation are computed at a time."""
 
 
 def identify(
     robot: Robot,
-    logs: Log | Sequence[Log],
+    logs: Log | Iterable[Log | Reader],
     *,
     parameters: MinimalParameters[Robot] | None = None,
     rotors: bool = False,
@@ -47,7 +45,8 @@ def identify(
     bodies: ArrayLike | None = None,
     most: Mapping[str, float] | None = None,
     conditioning: Conditioning | None = None,
-    validation: float | Sequence[Log] = 0.0,
+    validation: float | Iterable[Log | Reader] = 0.0,
+    client: Any = None,
 ) -> Identified:
     """The parameters of an arm from measured motion.
 
@@ -55,8 +54,11 @@ def identify(
     ----------
     robot : Robot
         Its geometry counts; its inertias are the prior of consistent parameters.
-    logs : Log or sequence of Log
-        One run, or several.
+    logs : Log, or iterable of Log or functions
+        One run, or any number, of which one is in memory at a time where they come from a
+        generator or are read when they are needed, by functions such as
+        `functools.partial(armlet.Log.read, path, robot)`; those that cannot be read are left out
+        with a warning.
     parameters : MinimalParameters, optional
         The inertial parameters to find; Lin's minimal set by default, with rotors and friction as
         the next two say.
@@ -87,6 +89,8 @@ def identify(
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
         Data held out: the last share of the time of every run, or runs.
+    client : distributed.Client, optional
+        A Dask client, whose workers read logs and make their factors.
 
     Returns
     -------
@@ -96,68 +100,53 @@ def identify(
     if estimator not in ESTIMATORS:
         raise DataError(f"estimator is {quoted(estimator)}: expected {', '.join(ESTIMATORS)}")
     model = torque_model(robot, parameters, rotors, friction, extra or {})
-    runs = [logs] if isinstance(logs, Log) else [*logs]
-    if not runs:
-        raise DataError("there are no logs: expected one or more")
+    if isinstance(validation, int | float) and not 0 <= validation < 1:
+        raise DataError(
+            f"validation is {validation}: expected a share of the time, 0 to 1, or logs"
+        )
+    share = float(validation) if isinstance(validation, int | float) else 0.0
     settings = conditioning or Conditioning()
-    samples = [conditioned(log, settings) for log in runs]
-    if isinstance(validation, int | float):
-        fitted, held = _split(samples, float(validation))
-    else:
-        fitted, held = samples, [conditioned(log, settings) for log in validation]
-    factors = merged(Factors.of(W, tau) for W, tau in _rows(model, fitted))
-    _check(model, factors)
-    estimate = _estimated(estimator, factors, model, fitted)
-    estimate = replace(estimate, covariance=estimate.covariance * _repeats(fitted))
+    runs = [logs] if isinstance(logs, Log) else logs
+    data = Gathered(model)
+    for found in parts(model, settings, share, runs, client):
+        data.add(found)
+    if not isinstance(validation, int | float):
+        for found in parts(model, settings, 0.0, validation, client):
+            data.hold(found)
+    _check(model, data.used)
+    estimate = _estimated(estimator, model, data)
+    estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if consistent or (consistent is None and find_spec("cvxpy") is not None):
         likely = likely_bodies(np.asarray(robot.phi if bodies is None else bodies, dtype=float))
         with status("looking for physical bodies"):
-            standard = _physical(model, factors, estimate, likely, strength, prior, most)
-    found = {"least squares": estimate.x}
+            standard = _physical(model, data.used, estimate, likely, strength, prior, most)
+    solutions = {"least squares": estimate.x}
     if standard is not None:
-        found["consistent"] = _columns(model) @ standard
-    fits = {name: Fit.of(factors, x) for name, x in found.items()}
-    if held:
-        rest = merged(Factors.of(W, tau) for W, tau in _rows(model, held))
-        fits |= {f"validation, {name}": Fit.of(rest, x) for name, x in found.items()}
-    R = factors.together(1 / estimate.noise)
-    kept = estimators.essential(R, estimate.x, factors.count)
+        solutions["consistent"] = _columns(model) @ standard
+    fits = {name: Fit.of(data.used, x) for name, x in solutions.items()}
+    if data.held.count:
+        fits |= {f"validation, {name}": Fit.of(data.held, x) for name, x in solutions.items()}
+    R = data.used.together(1 / estimate.noise)
+    kept = estimators.essential(R, estimate.x, data.used.count)
     return Identified(
         model=model,
         estimate=estimate,
         standard=standard,
         fits=fits,
-        condition=float(np.linalg.cond(factors.together()[:, :-1])),
+        condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(model.names[k] for k in kept),
-        choices=tuple(x.choices for x in samples),
-        notes=tuple(note for x in samples for note in x.notes),
-        samples=tuple(fitted),
-        held=tuple(held),
+        choices=tuple(data.choices),
+        notes=tuple(data.notes),
+        samples=tuple(data.samples),
+        held=tuple(data.rest),
     )
-
-
-def _split(samples: Sequence[Samples], share: float) -> tuple[list[Samples], list[Samples]]:
-    """The first part of the time of every run, and the rest."""
-    if not 0 <= share < 1:
-        raise DataError(f"validation is {share}: expected a share of the time, 0 to 1, or logs")
-    if not share:
-        return [*samples], []
-    cuts = [round((1 - share) * len(x.kept)) for x in samples]
-    first = [replace(x, kept=x.kept[:k]) for x, k in zip(samples, cuts, strict=True)]
-    return first, [replace(x, kept=x.kept[k:]) for x, k in zip(samples, cuts, strict=True)]
-
-
-def _rows(model: TorqueModel, samples: Sequence[Samples]) -> Iterator[tuple[Array, Array]]:
-    """Regressors and torques, portion by portion."""
-    for run in samples:
-        for piece in run.pieces(PORTION):
-            W = model.regressor(piece.q, piece.qd, piece.qdd)
-            yield piece.decimated(W), piece.decimated(piece.tau)
 
 
 def _check(model: TorqueModel, factors: Factors) -> None:
     """Raise where there are too few rows; warn of what the motion does not determine."""
+    if not factors.count:
+        raise DataError("there are no logs: expected one or more that can be read")
     if factors.count <= len(model.names):
         raise DataError(
             f"there are {factors.count} rows for {len(model.names)} parameters: expected more "
@@ -177,31 +166,17 @@ def _check(model: TorqueModel, factors: Factors) -> None:
         )
 
 
-def _estimated(
-    estimator: str, factors: Factors, model: TorqueModel, samples: Sequence[Samples]
-) -> Estimate:
-    if estimator == "robust":
-        rows = [*_rows(model, samples)]
-        return estimators.robust(factors, lambda: rows)
-    return estimators.ordinary(factors) if estimator == "ordinary" else estimators.weighted(factors)
-
-
-def _repeats(samples: Sequence[Samples]) -> float:
-    """How many rows say the same: filtered noise is correlated from row to row.
-
-    Noise through a filter of a cut-off has as many independent values per second as white noise of
-    that bandwidth, times the integral of the square of the filter's gain over frequencies, which
-    for Butterworth's of order m, forwards and backwards, is that of 1 / (1 + f²ᵐ)².
-    """
-    rows = np.array([len(x.kept) for x in samples])
-    independent = []
-    for x in samples:
-        double = 2 * x.order
-        gain = np.pi / double / np.sin(np.pi / double) * (1 - 1 / double)
-        cutoff = x.choices["cutoff"] if x.bandwidth is None else x.bandwidth
-        rate = x.rate / float(np.median(np.diff(x.kept)))
-        independent.append(min(1.0, 2 * gain * cutoff / rate))
-    return float(rows.sum() / (rows * independent).sum())
+def _estimated(estimator: str, model: TorqueModel, data: Gathered) -> Estimate:
+    if estimator != "robust":
+        ways = {"ordinary": estimators.ordinary, "weighted": estimators.weighted}
+        return ways[estimator](data.used)
+    if len(data.samples) < len(data.choices):
+        raise DataError(
+            f"there are {len(data.choices)} runs: expected at most {KEPT} for a robust estimate, "
+            "which needs all rows at once"
+        )
+    every = [pair for run in data.samples for pair in rows(model, run)]
+    return estimators.robust(data.used, lambda: every)
 
 
 def _columns(model: TorqueModel) -> Array:

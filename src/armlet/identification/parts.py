@@ -1,0 +1,190 @@
+"""What identification keeps of each run: factors of its rows, and how they came about."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from armlet.errors import ArmletError, DataWarning
+from armlet.identification.conditioning import Conditioning, conditioned
+from armlet.identification.factors import Array, Factors, merged
+from armlet.identification.log import Log
+from armlet.identification.model import TorqueModel
+from armlet.identification.samples import Samples
+from armlet.motion.files import needed
+from armlet.progress import advancing
+
+PORTION = 1024
+"""How many rows that remain after decimation are computed at a time."""
+KEPT = 8
+"""How many runs are kept for the report; of further ones only their factors are."""
+Reader = Callable[[], Log]
+"""A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows of one run.
+
+    Attributes
+    ----------
+    used, held : Factors
+        Those of the rows used, and of the rows held out.
+    independent : float
+        How many of the rows used are independent: filtered noise is correlated from row to row.
+    choices, notes
+        How the run was conditioned.
+    samples, rest : Samples, optional
+        The run itself, and what was held out, if they are kept.
+    """
+
+    used: Factors
+    held: Factors
+    independent: float
+    choices: Mapping[str, Any]
+    notes: tuple[str, ...]
+    samples: Samples | None
+    rest: Samples | None
+
+
+@dataclass(frozen=True, eq=False)
+class Unreadable:
+    """A run that could not be read, and why."""
+
+    why: str
+
+
+def part(model: TorqueModel, settings: Conditioning, share: float, log: Log) -> Part:
+    """A run, of which the last share of the time is held out."""
+    samples = conditioned(log, settings)
+    cut = round((1 - share) * len(samples.kept))
+    used, rest = (replace(samples, kept=kept) for kept in np.split(samples.kept, [cut]))
+    return Part(
+        factors(model, used), factors(model, rest), _independent(used) * len(used.kept),
+        samples.choices, samples.notes, used, rest,
+    )  # fmt: skip
+
+
+def factors(model: TorqueModel, samples: Samples) -> Factors:
+    """The factors of the rows of samples."""
+    empty = Factors.empty(samples.q.shape[1], len(model.names))
+    return merged([empty, *(Factors.of(W, tau) for W, tau in rows(model, samples))])
+
+
+def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
+    """Regressors and torques, portion by portion."""
+    if not len(samples.kept):
+        return
+    for piece in samples.pieces(PORTION):
+        W = model.regressor(piece.q, piece.qd, piece.qdd)
+        yield piece.decimated(W), piece.decimated(piece.tau)
+
+
+def _independent(samples: Samples) -> float:
+    """The share of rows that are independent.
+
+    Noise through a filter of a cut-off has as many independent values per second as white noise of
+    that bandwidth, times the integral of the square of the filter's gain over frequencies, which
+    for Butterworth's of order m, forwards and backwards, is that of 1 / (1 + f²ᵐ)².
+    """
+    if len(samples.kept) < 2:
+        return 1.0
+    double = 2 * samples.order
+    gain = np.pi / double / np.sin(np.pi / double) * (1 - 1 / double)
+    cutoff = samples.choices["cutoff"] if samples.bandwidth is None else samples.bandwidth
+    rate = samples.rate / float(np.median(np.diff(samples.kept)))
+    return min(1.0, float(2 * gain * cutoff / rate))
+
+
+# ------------------------------------------------------------------ many runs
+
+
+def parts(
+    model: TorqueModel,
+    settings: Conditioning,
+    share: float,
+    logs: Iterable[Log | Reader],
+    client: Any = None,
+) -> Iterator[Part]:
+    """All runs, one after the other, or in any order by the workers of a Dask client.
+
+    Logs that are read when they are needed may fail: they are left out with a warning.
+    """
+    work = partial(_read, model, settings, share)
+    numbered = enumerate(logs)
+    with advancing("reading logs") as advance:
+        for k, found in enumerate(_by_workers(work, numbered, client) if client else
+                                  map(work, numbered), 1):  # fmt: skip
+            advance(k / len(logs) if isinstance(logs, Sequence) else 0.0)
+            if isinstance(found, Unreadable):
+                warnings.warn(f"a log is left out: {found.why}", DataWarning, stacklevel=4)
+            else:
+                yield found
+
+
+def _read(
+    model: TorqueModel,
+    settings: Conditioning,
+    share: float,
+    numbered: tuple[int, Log | Reader],
+) -> Part | Unreadable:
+    """A run by its number; those after the first ones keep no samples."""
+    k, log = numbered
+    if isinstance(log, Log):
+        found = part(model, settings, share, log)
+    else:
+        try:
+            found = part(model, settings, share, log())
+        except (ArmletError, OSError) as error:
+            return Unreadable(str(error))
+    return found if k < KEPT else replace(found, samples=None, rest=None)
+
+
+def _by_workers(
+    work: Callable[[tuple[int, Log | Reader]], Part | Unreadable],
+    numbered: Iterable[tuple[int, Log | Reader]],
+    client: Any,
+) -> Iterator[Part | Unreadable]:
+    """The same by a Dask client; what a worker had in hand when it died is done by another."""
+    futures = client.map(work, [*numbered], pure=False)
+    for future in needed("distributed").as_completed(futures):
+        yield future.result()
+        future.release()
+
+
+class Gathered:
+    """All runs together."""
+
+    def __init__(self, model: TorqueModel) -> None:
+        empty = Factors.empty(model.parameters.model.n, len(model.names))
+        self.used = self.held = empty
+        self.independent = 0.0
+        self.choices: list[Mapping[str, Any]] = []
+        self.notes: list[str] = []
+        self.samples: list[Samples] = []
+        self.rest: list[Samples] = []
+
+    def add(self, part: Part) -> None:
+        """Count a run in."""
+        self.used, self.held = self.used + part.used, self.held + part.held
+        self.independent += part.independent
+        self.choices.append(part.choices)
+        self.notes += [note for note in part.notes if note not in self.notes]
+        if part.samples is not None and part.rest is not None:
+            self.samples.append(part.samples)
+            if len(part.rest.kept):
+                self.rest.append(part.rest)
+
+    def hold(self, part: Part) -> None:
+        """Count a run in that is held out as a whole."""
+        self.held = self.held + part.used
+        if part.samples is not None:
+            self.rest.append(part.samples)
+
+    @property
+    def repeats(self) -> float:
+        """How many rows say the same."""
+        return float(self.used.rows.mean() / self.independent)
