@@ -23,6 +23,7 @@ from armlet.errors import (
     ModelWarning,
 )
 from armlet.graph import Count, Input, Program
+from armlet.identification import Excitation, excite
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.motion import (
@@ -52,6 +53,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Event",
+    "Excitation",
     "Formulation",
     "Friction",
     "Function",
@@ -74,6 +76,7 @@ __all__ = [
     "cheapest",
     "compile",
     "equivalence",
+    "excite",
     "formulation",
     "formulations",
     "general_arm",

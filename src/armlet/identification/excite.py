@@ -1,0 +1,324 @@
+"""`excite`: a motion from which parameters can be identified well, within all limits."""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.api import Robot
+from armlet.errors import DataError, quoted
+from armlet.identification.excitation import Excitation, motion_along
+from armlet.identification.limits import Box, Limit, State, limits_of, ranges_of
+from armlet.identification.objective import CRITERIA, Problem, Regressor, barrier
+from armlet.identification.paths import Fourier, Path, Splines
+from armlet.minimal import MinimalParameters
+from armlet.progress import advancing
+
+Array = NDArray[np.float64]
+CHECKED = 1000.0
+"""The rate in Hz at which limits are checked in the end."""
+HALVINGS = 24
+"""How often the share of a motion that keeps within the limits is halved in."""
+POSTURES = 4000
+"""How many random postures are tried for one to start from."""
+SPARE = 1e-9
+"""The slack that a checked motion has, so that no rounding breaks a limit."""
+
+
+class Stage(NamedTuple):
+    """A part of the search: how sharp the criterion is, and the weight of the barriers."""
+
+    exponent: float
+    weight: float
+    iterations: int
+
+
+EARLY = (Stage(1, 3e-2, 100), Stage(4, 1e-2, 200))
+"""What every start goes through."""
+LATE = (Stage(16, 3e-3, 300), Stage(32, 1e-3, 300))
+"""What the best goes through."""
+
+
+def excite(
+    robot: Robot,
+    duration: float = 20.0,
+    *,
+    harmonics: int | None = None,
+    splines: int | None = None,
+    criterion: Literal["condition", "log_det"] = "condition",
+    rate: float = 1000.0,
+    position: tuple[ArrayLike, ArrayLike] | None = None,
+    speed: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+    tool_box: Box | None = None,
+    margin: float = 0.05,
+    parameters: MinimalParameters[Any] | None = None,
+    rotors: bool = False,
+    friction: bool = True,
+    starts: int = 4,
+    seed: int = 0,
+) -> Excitation:
+    """A motion that excites a robot: its parameters can be identified well from torques along it.
+
+    The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives of
+    the regressor and of all limits; logarithmic barriers keep it within the limits. The motion is
+    then checked at 1 kHz and, where a limit is broken between the times looked at, made smaller. It
+    is at rest at both ends.
+
+    Parameters
+    ----------
+    robot : Robot
+    duration : float
+        How long, in s.
+    harmonics : int, optional
+        The path is a Fourier series with so many harmonics, 5 by default; the period is the
+        duration.
+    splines : int, optional
+        Instead, the path is a B-spline of degree 5 with so many points that can be chosen.
+    criterion : {"condition", "log_det"}
+        What is made best for the regressor W over all times: a small condition number, columns as
+        they are, or a large det(WᵀW).
+    rate : float
+        Rows per second of the result.
+    position : pair of array_like, optional
+        Lower and upper limits, each a number or one for each joint, instead of the robot's.
+    speed, acceleration, torque : array_like, optional
+        Limits in both directions, a number or one for each joint. Without, speed and torque are
+        limited as the robot says, and accelerations are not.
+    tool_box : pair of sequences, optional
+        (xmin, ymin, zmin) and (xmax, ymax, zmax) that the tool stays between, in the base's axes;
+        infinite where there is no limit.
+    margin : float
+        Which share of the robot's own limits is left; limits that are given are taken as they are.
+    parameters : MinimalParameters, optional
+        What is to be identified; by default the minimal parameters with these:
+    rotors, friction : bool
+        Whether rotor inertias and friction are to be identified, too.
+    starts : int
+        How many random motions to start from; the best is followed to the end.
+    seed : int
+        Of the random numbers. The same seed gives the same bits on the same machine.
+
+    Returns
+    -------
+    Excitation
+        With t, q, qd, qdd, tau, the condition number, the margins and the coefficients. Ctrl-C ends
+        the search: the best motion so far is returned, within all limits, and `ended` says so.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("planar2r")
+    >>> plan = armlet.excite(robot, 5.0, position=(-2, 2), speed=3, torque=50, rate=100)
+    >>> len(plan.parameters), plan.q.shape
+    (12, (501, 2))
+    >>> bool(plan.condition < 20 and min(plan.margins["torque"]) >= 0)
+    True
+    """
+    _check(criterion, duration, rate, starts)
+    path = _path(duration, harmonics, splines)
+    ranges, notes = ranges_of(robot, margin, position, speed, acceleration, torque, tool_box)
+    limits = limits_of(robot, ranges)
+    regressor = Regressor(robot, parameters, rotors, friction, ranges["speed"].upper)
+    problem = Problem(path, regressor, limits, ranges["position"])
+    best, ended = _searched(problem, criterion, starts, np.random.default_rng(seed))
+    coefficients = _within(problem, best, _checked_times(duration, rate))
+    times = np.linspace(0, duration, round(duration * rate) + 1)
+    motion = motion_along(robot, path, coefficients, times, tuple(notes))
+    score = regressor.score(State(motion.q, motion.qd, motion.qdd))
+    return Excitation(
+        robot, motion, path, coefficients, score.condition, score.log_det, criterion,
+        np.array(best.history), ranges, regressor.parameters, ended, tuple(notes),
+    )  # fmt: skip
+
+
+def _check(criterion: str, duration: float, rate: float, starts: int) -> None:
+    if criterion not in CRITERIA:
+        raise DataError(f"criterion is {quoted(criterion)}: expected {' or '.join(CRITERIA)}")
+    if not np.isfinite(duration) or duration <= 0:
+        raise DataError(f"duration is {quoted(duration)}: expected a time in s, more than 0")
+    if not np.isfinite(rate) or rate * duration < 1:
+        raise DataError(f"rate is {quoted(rate)}: expected rows per second, two in all or more")
+    if starts < 1:
+        raise DataError(f"starts is {quoted(starts)}: expected 1 or more")
+
+
+def _path(duration: float, harmonics: int | None, splines: int | None) -> Path:
+    if harmonics is not None and splines is not None:
+        raise DataError("harmonics and splines are given: expected one of them")
+    if splines is not None:
+        if splines < 3:
+            raise DataError(f"splines is {quoted(splines)}: expected 3 points or more")
+        return Splines(duration, splines)
+    harmonics = 5 if harmonics is None else harmonics
+    if harmonics < 2:
+        raise DataError(
+            f"harmonics is {quoted(harmonics)}: expected 2 or more, as one cannot begin at rest"
+        )
+    return Fourier(duration, harmonics)
+
+
+def _checked_times(duration: float, rate: float) -> Array:
+    """All times at which limits are checked, those of the result among them."""
+    grids = [np.linspace(0, duration, int(np.ceil(duration * x)) + 1) for x in (CHECKED, rate)]
+    return np.union1d(*grids)
+
+
+# -------------------------------------------------------------------- the search
+
+
+class _Candidate:
+    """A motion that is made better, from a random start about a posture within the limits."""
+
+    def __init__(self, problem: Problem, criterion: str, rng: np.random.Generator) -> None:
+        self.problem, self.criterion = problem, criterion
+        posture = _posture(problem, rng)
+        self.still = np.outer(problem.path.still, (posture - problem.centre) / problem.half)
+        spare = 0.1 * _least_slack(problem.limits, problem.state(self.still))
+        moved = 3 * rng.normal(size=problem.shape)
+        share = _largest(lambda x: self._keeps(self.still + x * moved, spare))
+        self.x = self.still + share * moved
+        self.history: list[float] = []
+
+    def _keeps(self, x: Array, spare: float) -> bool:
+        return _least_slack(self.problem.limits, self.problem.state(x)) >= spare
+
+    def improve(self, stage: Stage, step: Callable[[], None]) -> None:
+        """Go through a stage of the search; `step` is called at every iteration."""
+        from scipy.optimize import minimize  # which takes as long to load as all of armlet
+
+        def note(xk: Array) -> None:
+            self.x = xk.reshape(self.problem.shape).copy()
+            self.history.append(getattr(self.problem.score, self.criterion))
+            step()
+
+        minimize(
+            self.problem.objective, self.x.ravel(), (CRITERIA[self.criterion], *stage[:2]),
+            method="L-BFGS-B", jac=True, callback=note,
+            options={"maxiter": stage.iterations, "maxfun": 3 * stage.iterations, "maxcor": 30,
+                     "ftol": 1e-7, "gtol": 0},
+        )  # fmt: skip
+
+    def shrunk(self, keeps: Callable[[Array], bool]) -> Array:
+        """The motion, made smaller about its posture until it keeps within the limits."""
+        share = _largest(lambda x: keeps(self.still + x * (self.x - self.still)))
+        return self.still + share * (self.x - self.still)
+
+    @property
+    def cost(self) -> float:
+        """The criterion of the motion that keeps within the limits."""
+        state = self.problem.state(self.shrunk(lambda x: self._keeps(x, SPARE)))
+        criterion = CRITERIA[self.criterion]
+        return self.problem.regressor.objective(state, criterion, LATE[-1].exponent)[0]
+
+
+def _searched(
+    problem: Problem, criterion: str, starts: int, rng: np.random.Generator
+) -> tuple[_Candidate, str]:
+    """The best motion found, and why the search ended before its time."""
+    total = starts * sum(x.iterations for x in EARLY) + sum(x.iterations for x in LATE)
+    tried: list[_Candidate] = []
+    done = 0
+
+    with advancing("exciting motion") as advance:
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            advance(done / total)
+
+        try:
+            for k in range(starts):
+                tried.append(_Candidate(problem, criterion, rng))
+                for stage in EARLY:
+                    tried[-1].improve(stage, step)
+                done = (k + 1) * sum(x.iterations for x in EARLY)
+            best = min(tried, key=lambda x: x.cost)
+            for stage in LATE:
+                best.improve(stage, step)
+            return best, ""
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+            return min(tried, key=lambda x: x.cost), f"interrupted at {done / total:.0%}"
+
+
+def _within(problem: Problem, best: _Candidate, times: Array) -> Array:
+    """The coefficients of a motion, made smaller until it keeps within the limits at all times."""
+
+    def keeps(x: Array) -> bool:
+        state = State(*problem.path.motion(problem.coefficients(x), times))
+        return _least_slack(problem.limits, state) >= SPARE
+
+    return problem.coefficients(best.shrunk(keeps))
+
+
+def _largest(holds: Callable[[float], bool]) -> float:
+    """The largest share from 0 to 1, by halving, at which something holds that holds at 0."""
+    if holds(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _least_slack(limits: list[Limit], state: State) -> float:
+    return min(float(limit.slack(state).min()) for limit in limits)
+
+
+# -------------------------------------------------------------------- a posture to start from
+
+
+def _posture(problem: Problem, rng: np.random.Generator) -> Array:
+    """A posture within all limits at rest, and far from them."""
+    n = len(problem.centre)
+    offsets = np.vstack([np.zeros(n), rng.uniform(-0.9, 0.9, (POSTURES, n))])
+    postures = problem.centre + offsets * problem.half
+    slack = _slack_at_rest(problem.limits, postures)
+    best: Array = postures[slack.argmax()]
+    if slack.max() <= 0:
+        best = _nearer(problem, best)
+    if _slack_at_rest(problem.limits, best[None])[0] <= 0:
+        raise DataError(_what_is_broken(problem.limits, best))
+    return best
+
+
+def _at_rest(postures: Array) -> State:
+    return State(postures, 0 * postures, 0 * postures)
+
+
+def _slack_at_rest(limits: list[Limit], postures: Array) -> Array:
+    state = _at_rest(postures)
+    slack: Array = np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0)
+    return slack
+
+
+def _nearer(problem: Problem, posture: Array) -> Array:
+    """A posture near one that breaks limits, which breaks them less or not at all."""
+    from scipy.optimize import minimize
+
+    def height(q: Array) -> tuple[float, Array]:
+        state = _at_rest(q[None])
+        found = [limit.barrier(state, lambda s: barrier(s, 1e-2)) for limit in problem.limits]
+        return sum(x for x, _ in found), np.sum([by.q[0] for _, by in found], axis=0)
+
+    best: Array = minimize(height, posture, method="L-BFGS-B", jac=True).x
+    return best
+
+
+def _what_is_broken(limits: list[Limit], posture: Array) -> str:
+    """Which limit no posture was found within, and how far off the nearest is."""
+    state = _at_rest(posture[None])
+    limit = min(limits, key=lambda x: float(x.slack(state).min()))
+    values = limit.values(state)[0]
+    k = int(limit.range.margins(values[None]).argmin())
+    entry = f"{'xyz'[k]} of the tool" if limit.name == "tool" else f"{limit.name} of joint {k + 1}"
+    lower, upper = limit.range.lower[k], limit.range.upper[k]
+    return (
+        f"no posture within the limits was found: the nearest has {values[k]:.4g} for {entry}, "
+        f"expected {lower:.4g} to {upper:.4g}; give wider limits"
+    )
