@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api import Robot
 from armlet.errors import ArmletError, DataError
-from armlet.identification.limits import UNITS, Range
+from armlet.identification.limits import Range, units
 from armlet.identification.paths import Path
 from armlet.minimal import MinimalParameters
 from armlet.motion import Trajectory, files
@@ -35,7 +35,7 @@ class Excitation:
     robot : Robot
     motion : Trajectory
         Rows at the rate asked for, with the torques that the robot's parameters and friction
-        predict. `t`, `q`, `qd`, `qdd` and `tau` are its arrays.
+        predict, nan if it has no masses. `t`, `q`, `qd`, `qdd` and `tau` are its arrays.
     path : Path
         The Fourier series or the spline.
     coefficients : array of shape (m, n)
@@ -132,8 +132,10 @@ class Excitation:
         """A figure of Plotly's: what every joint does, and the tool in its box, with the limits."""
         graphs, subplots = files.needed("plotly.graph_objects"), files.needed("plotly.subplots")
         run = self.at(np.linspace(0, self.path.duration, POINTS))
-        rows, columns = len(run.joints) + ("tool" in self.limits), len(COLUMNS)
-        heads = [f"{name} ({UNITS[name]})" for name in COLUMNS]
+        shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
+        rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
+        kinds = {joint.letter for joint in self.robot.joints}
+        heads = [f"{name} ({units(name, kinds)})" for name in shown]
         figure = subplots.make_subplots(
             rows, columns, shared_xaxes=True, horizontal_spacing=0.05,
             vertical_spacing=0.2 / max(1, rows), column_titles=heads,
@@ -146,12 +148,16 @@ class Excitation:
                 graphs.Scatter(x=run.t, y=values, line=line, showlegend=False), row, column
             )
             edges = [x[entry] for x in self.limits[name]] if name in self.limits else []
-            for y in filter(np.isfinite, edges):
+            edges = [y for y in edges if np.isfinite(y)]
+            for y in edges:
                 dashed = {"color": EDGE, "dash": "dash", "width": 1}
                 figure.add_hline(y=y, line=dashed, row=row, col=column)
+            low, high = min([*edges, values.min()]), max([*edges, values.max()])
+            room = 0.08 * (high - low) or 1.0
+            figure.update_yaxes(range=[low - room, high + room], row=row, col=column)
 
         for i in range(len(run.joints)):
-            for k, (name, array) in enumerate(COLUMNS.items()):
+            for k, (name, array) in enumerate(shown.items()):
                 draw(getattr(run, array)[:, i], name, i, i + 1, k + 1)
         if "tool" in self.limits:
             for k, values in enumerate(places(self.robot, run.q).T):
@@ -197,9 +203,18 @@ def places(robot: Robot, q: Array) -> Array:
 def motion_along(
     robot: Robot, path: Path, coefficients: Array, t: Array, notes: tuple[str, ...] = ()
 ) -> Trajectory:
-    """The motion along a path at times, with the torques that the robot needs for it."""
+    """The motion along a path at times, with the torques that the robot needs for it.
+
+    Torques and energies are nan if the robot has no masses.
+    """
     q, qd, qdd = path.motion(coefficients, t)
-    tau = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
-    kinetic, potential = robot.energy(q, qd)
+    tau, kinetic, potential = (
+        np.full_like(q, np.nan),
+        np.full_like(t, np.nan),
+        np.full_like(t, np.nan),
+    )
+    if robot.phi.any():
+        tau = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
+        kinetic, potential = robot.energy(q, qd)
     joints = tuple(joint.name for joint in robot.joints)
     return Trajectory(t, q, qd, qdd, tau, kinetic, potential, joints, notes=notes)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from armlet.api import Robot
 from armlet.errors import DataError, quoted
 from armlet.identification.excitation import Excitation, motion_along
-from armlet.identification.limits import Box, Limit, State, limits_of, ranges_of
-from armlet.identification.objective import CRITERIA, Problem, Regressor, barrier
+from armlet.identification.limits import Box, Limit, Sides, State, limits_of, ranges_of
+from armlet.identification.objective import CRITERIA, Problem, Regressor
 from armlet.identification.paths import Fourier, Path, Splines
 from armlet.minimal import MinimalParameters
 from armlet.progress import advancing
@@ -38,6 +38,10 @@ EARLY = (Stage(1, 3e-2, 100), Stage(4, 1e-2, 200))
 """What every start goes through."""
 LATE = (Stage(16, 3e-3, 300), Stage(32, 1e-3, 300))
 """What the best goes through."""
+MORE = Stage(32, 1e-3, 50)
+"""What it goes through once more, with more slack, if it breaks a limit between the times."""
+ROUNDS = 8
+"""How often it does before the motion is made smaller instead."""
 
 
 def excite(
@@ -48,7 +52,7 @@ def excite(
     splines: int | None = None,
     criterion: Literal["condition", "log_det"] = "condition",
     rate: float = 1000.0,
-    position: tuple[ArrayLike, ArrayLike] | None = None,
+    position: Sides = (None, None),
     speed: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     torque: ArrayLike | None = None,
@@ -63,9 +67,9 @@ def excite(
     """A motion that excites a robot: its parameters can be identified well from torques along it.
 
     The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives of
-    the regressor and of all limits; logarithmic barriers keep it within the limits. The motion is
-    then checked at 1 kHz and, where a limit is broken between the times looked at, made smaller. It
-    is at rest at both ends.
+    the regressor and of all limits; logarithmic barriers keep the motion within the limits. It is
+    then checked at 1 kHz, and where it breaks a limit between the times looked at, the search goes
+    on with more slack. The arm is at rest at both ends.
 
     Parameters
     ----------
@@ -83,7 +87,7 @@ def excite(
     rate : float
         Rows per second of the result.
     position : pair of array_like, optional
-        Lower and upper limits, each a number or one for each joint, instead of the robot's.
+        Lower and upper limits, each a number or one for each joint; None for the robot's own.
     speed, acceleration, torque : array_like, optional
         Limits in both directions, a number or one for each joint. Without, speed and torque are
         limited as the robot says, and accelerations are not.
@@ -91,7 +95,7 @@ def excite(
         (xmin, ymin, zmin) and (xmax, ymax, zmax) that the tool stays between, in the base's axes;
         infinite where there is no limit.
     margin : float
-        Which share of the robot's own limits is left; limits that are given are taken as they are.
+        The share of the robot's own limits that is not used; given limits are taken as they are.
     parameters : MinimalParameters, optional
         What is to be identified; by default the minimal parameters with these:
     rotors, friction : bool
@@ -141,22 +145,22 @@ def _check(criterion: str, duration: float, rate: float, starts: int) -> None:
         raise DataError(f"duration is {quoted(duration)}: expected a time in s, more than 0")
     if not np.isfinite(rate) or rate * duration < 1:
         raise DataError(f"rate is {quoted(rate)}: expected rows per second, two in all or more")
-    if starts < 1:
-        raise DataError(f"starts is {quoted(starts)}: expected 1 or more")
+    _check_whole("starts", starts, 1)
+
+
+def _check_whole(name: str, value: int, least: int, why: str = "") -> None:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise DataError(f"{name} is {quoted(value)}: expected a whole number, {least} or more{why}")
 
 
 def _path(duration: float, harmonics: int | None, splines: int | None) -> Path:
     if harmonics is not None and splines is not None:
         raise DataError("harmonics and splines are given: expected one of them")
     if splines is not None:
-        if splines < 3:
-            raise DataError(f"splines is {quoted(splines)}: expected 3 points or more")
+        _check_whole("splines", splines, 3)
         return Splines(duration, splines)
     harmonics = 5 if harmonics is None else harmonics
-    if harmonics < 2:
-        raise DataError(
-            f"harmonics is {quoted(harmonics)}: expected 2 or more, as one cannot begin at rest"
-        )
+    _check_whole("harmonics", harmonics, 2, ", as one alone is nowhere at rest")
     return Fourier(duration, harmonics)
 
 
@@ -169,21 +173,21 @@ def _checked_times(duration: float, rate: float) -> Array:
 # -------------------------------------------------------------------- the search
 
 
-class _Candidate:
+class Candidate:
     """A motion that is made better, from a random start about a posture within the limits."""
 
     def __init__(self, problem: Problem, criterion: str, rng: np.random.Generator) -> None:
         self.problem, self.criterion = problem, criterion
         posture = _posture(problem, rng)
         self.still = np.outer(problem.path.still, (posture - problem.centre) / problem.half)
-        spare = 0.1 * _least_slack(problem.limits, problem.state(self.still))
-        moved = 3 * rng.normal(size=problem.shape)
-        share = _largest(lambda x: self._keeps(self.still + x * moved, spare))
-        self.x = self.still + share * moved
+        self.x = self.still + 3 * rng.normal(size=problem.shape)
         self.history: list[float] = []
 
-    def _keeps(self, x: Array, spare: float) -> bool:
-        return _least_slack(self.problem.limits, self.problem.state(x)) >= spare
+        def slack(x: float) -> float:
+            return _least_slack(problem.limits, problem.state(self.between(x)))
+
+        spare = 0.1 * slack(0.0)
+        self.x = self.between(_largest(lambda x: slack(x) >= spare))
 
     def improve(self, stage: Stage, step: Callable[[], None]) -> None:
         """Go through a stage of the search; `step` is called at every iteration."""
@@ -201,25 +205,22 @@ class _Candidate:
                      "ftol": 1e-7, "gtol": 0},
         )  # fmt: skip
 
-    def shrunk(self, keeps: Callable[[Array], bool]) -> Array:
-        """The motion, made smaller about its posture until it keeps within the limits."""
-        share = _largest(lambda x: keeps(self.still + x * (self.x - self.still)))
+    def between(self, share: float) -> Array:
+        """The motion, made smaller about its posture."""
         return self.still + share * (self.x - self.still)
 
     @property
     def cost(self) -> float:
-        """The criterion of the motion that keeps within the limits."""
-        state = self.problem.state(self.shrunk(lambda x: self._keeps(x, SPARE)))
-        criterion = CRITERIA[self.criterion]
-        return self.problem.regressor.objective(state, criterion, LATE[-1].exponent)[0]
+        """How good it is, by the next stage of the search."""
+        return self.problem.objective(self.x, CRITERIA[self.criterion], *LATE[0][:2])[0]
 
 
 def _searched(
     problem: Problem, criterion: str, starts: int, rng: np.random.Generator
-) -> tuple[_Candidate, str]:
+) -> tuple[Candidate, str]:
     """The best motion found, and why the search ended before its time."""
     total = starts * sum(x.iterations for x in EARLY) + sum(x.iterations for x in LATE)
-    tried: list[_Candidate] = []
+    tried: list[Candidate] = []
     done = 0
 
     with advancing("exciting motion") as advance:
@@ -231,7 +232,7 @@ def _searched(
 
         try:
             for k in range(starts):
-                tried.append(_Candidate(problem, criterion, rng))
+                tried.append(Candidate(problem, criterion, rng))
                 for stage in EARLY:
                     tried[-1].improve(stage, step)
                 done = (k + 1) * sum(x.iterations for x in EARLY)
@@ -245,14 +246,25 @@ def _searched(
             return min(tried, key=lambda x: x.cost), f"interrupted at {done / total:.0%}"
 
 
-def _within(problem: Problem, best: _Candidate, times: Array) -> Array:
-    """The coefficients of a motion, made smaller until it keeps within the limits at all times."""
+def _within(problem: Problem, best: Candidate, times: Array) -> Array:
+    """The coefficients of a motion that keeps within the limits at all times.
 
-    def keeps(x: Array) -> bool:
-        state = State(*problem.path.motion(problem.coefficients(x), times))
-        return _least_slack(problem.limits, state) >= SPARE
+    Where it does not, the search goes on with more slack; in the end the motion is made smaller.
+    """
 
-    return problem.coefficients(best.shrunk(keeps))
+    def state(x: Array) -> State:
+        return State(*problem.path.motion(problem.coefficients(x), times))
+
+    for _ in range(ROUNDS):
+        found = state(best.x)
+        missing = {x.name: SPARE - x.least_slack(found) for x in problem.limits}
+        if max(missing.values()) <= 0:
+            break
+        for name, x in missing.items():
+            problem.spare[name] += 1.2 * max(0.0, x)
+        best.improve(MORE, lambda: None)
+    share = _largest(lambda x: _least_slack(problem.limits, state(best.between(x))) >= SPARE)
+    return problem.coefficients(best.between(share))
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
@@ -267,7 +279,7 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 def _least_slack(limits: list[Limit], state: State) -> float:
-    return min(float(limit.slack(state).min()) for limit in limits)
+    return min(limit.least_slack(state) for limit in limits)
 
 
 # -------------------------------------------------------------------- a posture to start from
@@ -303,7 +315,7 @@ def _nearer(problem: Problem, posture: Array) -> Array:
 
     def height(q: Array) -> tuple[float, Array]:
         state = _at_rest(q[None])
-        found = [limit.barrier(state, lambda s: barrier(s, 1e-2)) for limit in problem.limits]
+        found = [limit.barrier(state, near=1e-2) for limit in problem.limits]
         return sum(x for x, _ in found), np.sum([by.q[0] for _, by in found], axis=0)
 
     best: Array = minimize(height, posture, method="L-BFGS-B", jac=True).x
@@ -313,7 +325,7 @@ def _nearer(problem: Problem, posture: Array) -> Array:
 def _what_is_broken(limits: list[Limit], posture: Array) -> str:
     """Which limit no posture was found within, and how far off the nearest is."""
     state = _at_rest(posture[None])
-    limit = min(limits, key=lambda x: float(x.slack(state).min()))
+    limit = min(limits, key=lambda x: x.least_slack(state))
     values = limit.values(state)[0]
     k = int(limit.range.margins(values[None]).argmin())
     entry = f"{'xyz'[k]} of the tool" if limit.name == "tool" else f"{limit.name} of joint {k + 1}"

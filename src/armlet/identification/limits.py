@@ -1,9 +1,9 @@
 """Limits of a motion: what is limited, how far a motion is from there, and derivatives of that."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,22 @@ from armlet.errors import DataError, listed, quoted
 
 Array = NDArray[np.float64]
 Box = tuple[Sequence[float], Sequence[float]]
-UNITS = {"position": "rad, m", "speed": "rad/s, m/s", "acceleration": "rad/s², m/s²",
-         "torque": "Nm, N", "tool": "m"}  # fmt: skip
-"""What can be limited, and in which units."""
+Sides = tuple[ArrayLike | None, ArrayLike | None]
+UNITS = {
+    "position": ("rad", "m"),
+    "speed": ("rad/s", "m/s"),
+    "acceleration": ("rad/s²", "m/s²"),
+    "torque": ("Nm", "N"),
+    "tool": ("m", "m"),
+}
+"""What can be limited, and in which units, of revolute and of prismatic joints."""
+
+
+def units(name: str, letters: Set[str]) -> str:
+    """In which units something is limited for joints of these kinds, R and P."""
+    return ", ".join(
+        unit for letter, unit in zip("RP", UNITS[name], strict=True) if letter in letters
+    )
 
 
 class State(NamedTuple):
@@ -75,16 +88,22 @@ class Limit:
         slack: Array = b - self.values(state) @ A.T
         return slack
 
-    def barrier(
-        self, state: State, function: Callable[[Array], tuple[Array, Array]]
-    ) -> tuple[float, State]:
-        """A function of the slack, summed over sides and averaged over rows, and its derivative.
+    def least_slack(self, state: State) -> float:
+        """The slack of the side that is nearest to being broken."""
+        return float(self.slack(state).min())
 
-        The function returns its values and derivatives.
+    def barrier(self, state: State, near: float, spare: float = 0.0) -> tuple[float, State]:
+        """A function that grows towards the limits, and its derivative by the state.
+
+        It is minus the logarithm of the slack less some to spare, summed over sides and averaged
+        over rows. Below the slack called near it is a parabola, finite where limits are broken.
         """
-        values, slopes = function(self.slack(state))
-        weights = -(slopes @ self.sides[0]) / len(slopes)
-        return float(values.sum()) / len(values), self.pulled(state, weights)
+        slack = self.slack(state) - spare
+        s = np.maximum(slack, near)
+        d = (s - slack) / near
+        values, slopes = -np.log(s) + d + d**2 / 2, -(1 + d) / s
+        weights = -(slopes @ self.sides[0]) / len(slack)
+        return float(values.sum()) / len(slack), self.pulled(state, weights)
 
 
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
@@ -151,7 +170,7 @@ def _tool(robot: Robot, box: Range) -> Limit:
 def ranges_of(
     robot: Robot,
     margin: float,
-    position: tuple[ArrayLike, ArrayLike] | None = None,
+    position: Sides = (None, None),
     speed: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     torque: ArrayLike | None = None,
@@ -166,11 +185,14 @@ def ranges_of(
     own = [joint.limits for joint in robot.joints]
     share = 1 - margin
     notes: list[str] = []
-    if position is None:
-        places = _own_positions(robot, share, notes)
-    else:
-        places = _pair("position", position, robot.nq)
-    found = {"position": places}
+    lower, upper = _two("position", position)
+    if lower is None or upper is None:
+        known = _own_positions(robot, share, notes)
+        lower = known.lower if lower is None else lower
+        upper = known.upper if upper is None else upper
+    found = {"position": _range("position", lower, upper, robot.nq)}
+    if not np.isfinite(found["position"]).all():
+        raise DataError(f"position is {quoted(position)}: expected finite limits")
     if speed is None:
         _require(robot, [x.velocity for x in own], "velocity", "speed")
         speed = [share * x.velocity for x in own]
@@ -188,7 +210,7 @@ def ranges_of(
     elif not found["torque"].is_finite:
         notes.append("torques are not limited: the robot has no limits for them")
     if tool_box is not None:
-        found["tool"] = _pair("tool_box", tool_box, 3)
+        found["tool"] = _range("tool_box", *_two("tool_box", tool_box), 3)
     return found, notes
 
 
@@ -202,7 +224,7 @@ def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     endless = [joint for joint, x in zip(robot.joints, free, strict=True) if x]
     if sliding := [joint.name for joint in endless if joint.letter == "P"]:
         raise DataError(
-            f"{listed(sliding)} of {robot.name!r} has no limits of position: expected "
+            f"{robot.name!r} has no limits of position for {listed(sliding)}: expected "
             "position=(lower, upper), in rad and m"
         )
     if endless:
@@ -220,7 +242,7 @@ def _require(robot: Robot, values: Sequence[float], what: str, argument: str) ->
     ]
     if names:
         raise DataError(
-            f"{listed(names)} of {robot.name!r} has no limit of {what}: expected {argument}=, a "
+            f"{robot.name!r} has no limit of {what} for {listed(names)}: expected {argument}=, a "
             "number or one for each joint"
         )
 
@@ -233,16 +255,23 @@ def _both_ways(name: str, value: ArrayLike, n: int) -> Range:
     return Range(-size, size)
 
 
-def _pair(name: str, value: tuple[ArrayLike, ArrayLike], n: int) -> Range:
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        raise DataError(f"{name} is {quoted(value)}: expected a pair, (lower, upper)")
-    lower, upper = (_numbers(name, x, n) for x in value)
-    if not (lower < upper).all():
-        k = int(np.flatnonzero(~(lower < upper))[0])
+def _two(name: str, pair: Any) -> tuple[Any, Any]:
+    try:
+        lower, upper = pair
+    except (TypeError, ValueError):
+        raise DataError(f"{name} is {quoted(pair)}: expected a pair, (lower, upper)") from None
+    return lower, upper
+
+
+def _range(name: str, lower: ArrayLike, upper: ArrayLike, n: int) -> Range:
+    found = Range(_numbers(name, lower, n), _numbers(name, upper, n))
+    if not (found.lower < found.upper).all():
+        k = int(np.flatnonzero(~(found.lower < found.upper))[0])
         raise DataError(
-            f"{name} is from {lower[k]:g} to {upper[k]:g} at entry {k}: expected the lower first"
+            f"{name} is from {found.lower[k]:g} to {found.upper[k]:g} at entry {k}: expected the "
+            "lower first"
         )
-    return Range(lower, upper)
+    return found
 
 
 def _numbers(name: str, value: ArrayLike, n: int) -> Array:

@@ -50,16 +50,6 @@ CRITERIA: dict[str, Criterion] = {
 """What can be made small, functions of the eigenvalues in ascending order."""
 
 
-def barrier(slack: Array, near: float) -> tuple[Array, Array]:
-    """Minus the logarithm of slack, and its derivative.
-
-    Below the slack called near it is a parabola, finite where limits are broken.
-    """
-    s = np.maximum(slack, near)
-    d = (s - slack) / near
-    return -np.log(s) + d + d**2 / 2, -(1 + d) / s
-
-
 class Score(NamedTuple):
     """The condition number of a regressor W and log det(WᵀW / rows)."""
 
@@ -143,6 +133,8 @@ class Problem:
         self.shape = path.free.shape[1], len(self.half)
         times = np.linspace(0, path.duration, SAMPLES * len(path.free))
         self.basis = [B @ path.free for B in path.basis(times)]
+        self.spare = {limit.name: 0.0 for limit in limits}
+        """How much slack is left before each limit, for what happens between the times."""
         self.score = Score(np.inf, -np.inf)
         """That of the motion which was looked at last."""
 
@@ -165,7 +157,7 @@ class Problem:
         value, by, self.score = self.regressor.objective(state, criterion, exponent)
         total = [*by]
         for limit in self.limits:
-            height, slopes = limit.barrier(state, lambda s: barrier(s, NEAR * weight))
+            height, slopes = limit.barrier(state, NEAR * weight, self.spare[limit.name])
             value += weight * height
             total = [a + weight * b for a, b in zip(total, slopes, strict=True)]
         by_x = sum(B.T @ a for B, a in zip(self.basis, total, strict=True)) * self.half
