@@ -163,7 +163,9 @@ class Excitation:
             for k, values in enumerate(places(self.robot, run.q).T):
                 draw(values, "tool", k, rows, k + 1)
                 figure.update_yaxes(title_text="xyz"[k], title_standoff=0, row=rows, col=k + 1)
-        figure.update_xaxes(title_text="time (s)", row=rows)
+        for column in range(1, columns + 1):
+            last = rows if column <= 3 else len(run.joints)  # the tool has three panels
+            figure.update_xaxes(title_text="time (s)", showticklabels=True, row=last, col=column)
         figure.update_yaxes(nticks=5)
         figure.update_layout(
             height=130 * rows + 120, template="plotly_white", title=self._title(),

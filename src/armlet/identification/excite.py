@@ -118,7 +118,7 @@ def excite(
     >>> plan = armlet.excite(robot, 5.0, position=(-2, 2), speed=3, torque=50, rate=100)
     >>> len(plan.parameters), plan.q.shape
     (12, (501, 2))
-    >>> bool(plan.condition < 20 and min(plan.margins["torque"]) >= 0)
+    >>> bool(plan.condition < 30 and min(plan.margins["torque"]) >= 0)
     True
     """
     _check(criterion, duration, rate, starts)
