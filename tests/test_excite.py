@@ -82,6 +82,13 @@ def test_all_limits_hold_at_1_khz(plan):
     assert min(x.min() for x in plan.margins.values()) < 0.1  # and the room there is, is used
 
 
+def test_a_motion_that_cannot_be_put_right_is_made_smaller(monkeypatch):
+    """Without further rounds of the search, limits broken between its times are met so."""
+    monkeypatch.setattr(sys.modules["armlet.identification.excite"], "ROUNDS", 0)
+    plan = armlet.excite(ARM, 5.0, **GIVEN, starts=1)
+    assert min(x.min() for x in plan.margins.values()) >= 0
+
+
 def test_the_arm_is_at_rest_at_both_ends(plan):
     assert not plan.qd[[0, -1]].any()
     np.testing.assert_allclose(plan.qdd[[0, -1]], 0, atol=1e-9)
@@ -203,12 +210,17 @@ def test_a_robots_own_limits_are_used_less_a_margin():
         ({"starts": 0}, "starts is 0"),
         ({"rate": 0.0}, "rate is 0.0"),
         ({"speed": 1, "tool_box": ((5, 5, -1), (6, 6, 1))}, "for [xy] of the tool, expected 5 to"),
-        ({"speed": 1, "torque": 1, "position": (-0.1, 0.1)}, "for torque of joint 1"),
+        ({"speed": 1, "torque": 6, "position": (-0.1, 0.1)}, "for torque of joint1, expected"),
     ],
 )
 def test_what_cannot_be_met_is_said(options, message):
     with pytest.raises(armlet.DataError, match=message):
         armlet.excite(ARM, **options)
+
+
+def test_friction_beyond_the_limit_of_torque_is_refused():
+    with pytest.raises(armlet.DataError, match="Coulomb friction of joint1 is 5: expected less"):
+        armlet.excite(ARM, **{**GIVEN, "torque": [4, 20, 20]})
 
 
 def test_a_prismatic_joint_without_limits_is_asked_about():

@@ -9,9 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from armlet.api import Robot
 from armlet.errors import DataError, quoted
 from armlet.identification.excitation import Excitation, motion_along
-from armlet.identification.limits import Box, Limit, Sides, State, limits_of, ranges_of
+from armlet.identification.limits import (
+    Box,
+    Sides,
+    State,
+    least_slack,
+    limits_of,
+    ranges_of,
+)
 from armlet.identification.objective import CRITERIA, Problem, Regressor
 from armlet.identification.paths import Fourier, Path, Splines
+from armlet.identification.postures import posture_within
 from armlet.minimal import MinimalParameters
 from armlet.progress import advancing
 
@@ -20,8 +28,6 @@ CHECKED = 1000.0
 """The rate in Hz at which limits are checked in the end."""
 HALVINGS = 24
 """How often the share of a motion that keeps within the limits is halved in."""
-POSTURES = 4000
-"""How many random postures are tried for one to start from."""
 SPARE = 1e-9
 """The slack that a checked motion has, so that no rounding breaks a limit."""
 
@@ -103,7 +109,8 @@ def excite(
     starts : int
         How many random motions to start from; the best is followed to the end.
     seed : int
-        Of the random numbers. The same seed gives the same bits on the same machine.
+        Of the random numbers. The same seed gives the same bits on the same machine, with the same
+        number of threads of the BLAS that NumPy calls.
 
     Returns
     -------
@@ -128,8 +135,8 @@ def excite(
     regressor = Regressor(robot, parameters, rotors, friction, ranges["speed"].upper)
     problem = Problem(path, regressor, limits, ranges["position"])
     best, ended = _searched(problem, criterion, starts, np.random.default_rng(seed))
-    coefficients = _within(problem, best, _checked_times(duration, rate))
-    times = np.linspace(0, duration, round(duration * rate) + 1)
+    times = _times(duration, rate)
+    coefficients = _within(problem, best, np.union1d(times, _times(duration, CHECKED)))
     motion = motion_along(robot, path, coefficients, times, tuple(notes))
     score = regressor.score(State(motion.q, motion.qd, motion.qdd))
     return Excitation(
@@ -164,10 +171,9 @@ def _path(duration: float, harmonics: int | None, splines: int | None) -> Path:
     return Fourier(duration, harmonics)
 
 
-def _checked_times(duration: float, rate: float) -> Array:
-    """All times at which limits are checked, those of the result among them."""
-    grids = [np.linspace(0, duration, int(np.ceil(duration * x)) + 1) for x in (CHECKED, rate)]
-    return np.union1d(*grids)
+def _times(duration: float, rate: float) -> Array:
+    """Times from 0 to the duration, at a rate in Hz or nearly so, that both ends are among."""
+    return np.linspace(0, duration, max(1, round(duration * rate)) + 1)
 
 
 # -------------------------------------------------------------------- the search
@@ -178,13 +184,13 @@ class Candidate:
 
     def __init__(self, problem: Problem, criterion: str, rng: np.random.Generator) -> None:
         self.problem, self.criterion = problem, criterion
-        posture = _posture(problem, rng)
+        posture = posture_within(problem.limits, problem.centre, problem.half, rng)
         self.still = np.outer(problem.path.still, (posture - problem.centre) / problem.half)
         self.x = self.still + 3 * rng.normal(size=problem.shape)
         self.history: list[float] = []
 
         def slack(x: float) -> float:
-            return _least_slack(problem.limits, problem.state(self.between(x)))
+            return least_slack(problem.limits, problem.state(self.between(x)))
 
         spare = 0.1 * slack(0.0)
         self.x = self.between(_largest(lambda x: slack(x) >= spare))
@@ -263,7 +269,7 @@ def _within(problem: Problem, best: Candidate, times: Array) -> Array:
         for name, x in missing.items():
             problem.spare[name] += 1.2 * max(0.0, x)
         best.improve(MORE, lambda: None)
-    share = _largest(lambda x: _least_slack(problem.limits, state(best.between(x))) >= SPARE)
+    share = _largest(lambda x: least_slack(problem.limits, state(best.between(x))) >= SPARE)
     return problem.coefficients(best.between(share))
 
 
@@ -276,61 +282,3 @@ def _largest(holds: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
-
-
-def _least_slack(limits: list[Limit], state: State) -> float:
-    return min(limit.least_slack(state) for limit in limits)
-
-
-# -------------------------------------------------------------------- a posture to start from
-
-
-def _posture(problem: Problem, rng: np.random.Generator) -> Array:
-    """A posture within all limits at rest, and far from them."""
-    n = len(problem.centre)
-    offsets = np.vstack([np.zeros(n), rng.uniform(-0.9, 0.9, (POSTURES, n))])
-    postures = problem.centre + offsets * problem.half
-    slack = _slack_at_rest(problem.limits, postures)
-    best: Array = postures[slack.argmax()]
-    if slack.max() <= 0:
-        best = _nearer(problem, best)
-    if _slack_at_rest(problem.limits, best[None])[0] <= 0:
-        raise DataError(_what_is_broken(problem.limits, best))
-    return best
-
-
-def _at_rest(postures: Array) -> State:
-    return State(postures, 0 * postures, 0 * postures)
-
-
-def _slack_at_rest(limits: list[Limit], postures: Array) -> Array:
-    state = _at_rest(postures)
-    slack: Array = np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0)
-    return slack
-
-
-def _nearer(problem: Problem, posture: Array) -> Array:
-    """A posture near one that breaks limits, which breaks them less or not at all."""
-    from scipy.optimize import minimize
-
-    def height(q: Array) -> tuple[float, Array]:
-        state = _at_rest(q[None])
-        found = [limit.barrier(state, near=1e-2) for limit in problem.limits]
-        return sum(x for x, _ in found), np.sum([by.q[0] for _, by in found], axis=0)
-
-    best: Array = minimize(height, posture, method="L-BFGS-B", jac=True).x
-    return best
-
-
-def _what_is_broken(limits: list[Limit], posture: Array) -> str:
-    """Which limit no posture was found within, and how far off the nearest is."""
-    state = _at_rest(posture[None])
-    limit = min(limits, key=lambda x: x.least_slack(state))
-    values = limit.values(state)[0]
-    k = int(limit.range.margins(values[None]).argmin())
-    entry = f"{'xyz'[k]} of the tool" if limit.name == "tool" else f"{limit.name} of joint {k + 1}"
-    lower, upper = limit.range.lower[k], limit.range.upper[k]
-    return (
-        f"no posture within the limits was found: the nearest has {values[k]:.4g} for {entry}, "
-        f"expected {lower:.4g} to {upper:.4g}; give wider limits"
-    )

@@ -65,6 +65,8 @@ class Limit:
     """
 
     name: str
+    entries: tuple[str, ...]
+    """What the entries are called."""
     range: Range
     values: Callable[[State], Array]
     pulled: Callable[[State, Array], State]
@@ -106,24 +108,33 @@ class Limit:
         return float(values.sum()) / len(slack), self.pulled(state, weights)
 
 
+def least_slack(limits: Sequence[Limit], state: State) -> float:
+    """The slack of whatever is nearest to being broken."""
+    return min(limit.least_slack(state) for limit in limits)
+
+
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
     """The limits of a motion of a robot that keeps within ranges of `UNITS`."""
     others = {"torque": _torque, "tool": _tool}
     return [
-        others[name](robot, x) if name in others else _part(name, x)
+        others[name](robot, x) if name in others else _part(robot, name, x)
         for name, x in ranges.items()
         if x.is_finite
     ]
 
 
-def _part(name: str, limits: Range) -> Limit:
+def _of_joints(robot: Robot, name: str) -> tuple[str, ...]:
+    return tuple(f"{name} of {joint.name}" for joint in robot.joints)
+
+
+def _part(robot: Robot, name: str, limits: Range) -> Limit:
     """Limits of a part of the state itself."""
     k = ("position", "speed", "acceleration").index(name)
 
     def pulled(s: State, weights: Array) -> State:
         return State(*(weights if j == k else np.zeros_like(weights) for j in range(3)))
 
-    return Limit(name, limits, lambda s: s[k], pulled)
+    return Limit(name, _of_joints(robot, name), limits, lambda s: s[k], pulled)
 
 
 def _torque(robot: Robot, limits: Range) -> Limit:
@@ -144,7 +155,14 @@ def _torque(robot: Robot, limits: Range) -> Limit:
         return by._replace(qd=by.qd + viscous * weights)
 
     size = np.abs(coulomb)
-    return Limit("torque", Range(limits.lower + size, limits.upper - size), values, pulled)
+    narrow = Range(limits.lower + size, limits.upper - size)
+    for joint, x, limit in zip(robot.joints, size, limits.upper, strict=True):
+        if x >= limit:
+            raise DataError(
+                f"the Coulomb friction of {joint.name} is {x:g}: expected less than its limit of "
+                f"torque, {limit:g}"
+            )
+    return Limit("torque", _of_joints(robot, "torque"), narrow, values, pulled)
 
 
 def _tool(robot: Robot, box: Range) -> Limit:
@@ -161,7 +179,8 @@ def _tool(robot: Robot, box: Range) -> Limit:
         by = pose.vjp(s.q, by_pose)[0]
         return State(by, 0 * by, 0 * by)
 
-    return Limit("tool", box, values, pulled)
+    entries = tuple(f"{axis} of the tool" for axis in "xyz")
+    return Limit("tool", entries, box, values, pulled)
 
 
 # -------------------------------------------------------------------- what the ranges are

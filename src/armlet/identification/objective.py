@@ -114,7 +114,7 @@ class Regressor:
         found, V = np.linalg.eigh(W.T @ W / len(Y))
         eigenvalues = np.maximum(found, LEAST * found[-1])
         value, slopes = criterion(eigenvalues, exponent)
-        weights = (2 / len(Y) * W @ (V * slopes) @ V.T).reshape(Y.shape)
+        weights = (W @ (2 / len(Y) * (V * slopes) @ V.T)).reshape(Y.shape)
         by = State(*self.kernel.vjp(*state, weights))
         signs = np.einsum("kip,ip->ki", weights, self.coulomb)
         by = by._replace(qd=by.qd + signs * (1 - np.tanh(state.qd / self.step) ** 2) / self.step)
