@@ -9,9 +9,12 @@ the torques, 3,500 numbers, are corrected for half a kilogram: SciPy minimizes t
 path with its exact gradient.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import minimize  # pyright: ignore
 
 import armlet
 
@@ -61,11 +64,11 @@ def moved(robot: armlet.Robot, torque: Array, mass: float) -> Array:
     return found.q[:, 0]
 
 
-def corrected(robot: armlet.Robot, torque: Array, mass: float, rounds: int) -> list[float]:
-    """The sum of squared distances from the path, round by round of SciPy's minimization."""
+def corrected(robot: armlet.Robot, torque: Array, mass: float, rounds: int) -> tuple[float, float]:
+    """The sum of squared distances from the path before and after SciPy's minimization."""
 
     @armlet.program(robot, goal=robot.n)
-    def distance(q, goal):
+    def distance(q: Array, goal: Array) -> float:
         return ((q - goal) ** 2).sum()
 
     goal, phi = path()[0][:-1], payload(robot, mass)
@@ -75,20 +78,21 @@ def corrected(robot: armlet.Robot, torque: Array, mass: float, rounds: int) -> l
             robot, START[None], torque=x.reshape(torque.shape), inertia=phi, reduce=distance,
             arguments={"goal": goal}, dt=DT, steps=STEPS, gradient=["torque"],
         )  # fmt: skip
-        return found.cost[0], found.gradient["torque"].ravel()
+        assert found.cost is not None
+        assert found.gradient is not None
+        return float(found.cost[0]), found.gradient["torque"].ravel()
 
-    costs = [float(off(torque.ravel())[0])]
-    minimize(
-        off, torque.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": rounds},
-        callback=lambda intermediate_result: costs.append(float(intermediate_result.fun)),
-    )  # fmt: skip
-    return costs
+    before, _ = off(torque.ravel())
+    solve: Callable[..., Any] = minimize  # pyright: ignore
+    found = solve(off, torque.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": rounds})
+    return before, float(found.fun)
 
 
 def main() -> None:
     robot = armlet.load("panda").without_drives()
     torque = torques(robot)
     found = sensitivity(robot, torque)
+    assert found.along is not None
     print(f"without a payload, end off the path by {np.abs(found.q[-1, 0] - END).max():.1e} rad")
     for mass in (0.01, 0.1):
         off = moved(robot, torque, mass) - found.q[:, 0]
@@ -97,8 +101,8 @@ def main() -> None:
             f"{1000 * mass:.0f} g: {np.abs(off).max():.2e} rad off, predicted to "
             f"{np.abs(off - predicted).max() / np.abs(off).max():.1%}"
         )
-    costs = corrected(robot, torque, 0.5, 30)
-    print(f"500 g: squared distances fall from {costs[0]:.3g} to {costs[-1]:.3g} in 30 rounds")
+    before, after = corrected(robot, torque, 0.5, 30)
+    print(f"500 g: squared distances fall from {before:.3g} to {after:.3g} in 30 rounds")
 
 
 if __name__ == "__main__":

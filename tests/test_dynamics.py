@@ -237,31 +237,6 @@ def test_any_leading_axes_go_in_and_come_out(robot):
     assert value(robot, "energy", q[0], qd[0])[0].shape == ()
 
 
-def test_published_torques_of_seed_examples_come_out(arms):
-    """The planar 3R and the Stanford arm on their cycloidal motions, at the middle of the way."""
-    planar, stanford = arms["planar3r"], arms["stanford"]
-
-    def cycloid(start, end, t, T=10):
-        s = 2 * np.pi * t / T
-        span = np.asarray(end) - start
-        w = 2 * np.pi / T
-        return (
-            start + span / (2 * np.pi) * (s - np.sin(s)),
-            span / T * (1 - np.cos(s)),
-            span / T * w * np.sin(s),
-        )
-
-    for t, tau in ((0, (44.145, 19.62, 4.905)), (2.5, (41.564123, 17.159901, 3.766414))):
-        found = planar.inverse_dynamics(*cycloid(np.zeros(3), np.full(3, np.pi), t))
-        np.testing.assert_allclose(found, tau, atol=1e-6)
-    quarter, sixth = np.pi / 2, np.pi / 3
-    start = np.array([0, quarter, 0, 0, 0, 0])
-    end = np.array([sixth, sixth, 0.1, sixth, sixth, sixth])
-    found = stanford.inverse_dynamics(*cycloid(start, end, 2.5))
-    expected = (0.104303, 13.822716, -2.786294, 0.000327, 0.000047, 0.000268)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
 def test_a_formulation_is_recorded_the_same_each_time(tmp_path):
     robot, _ = random_robot(tmp_path, 1, 4)
     first, second = (armlet.trace(robot, "inverse_dynamics") for _ in range(2))

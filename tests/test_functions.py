@@ -53,6 +53,23 @@ def states(count, robot=panda):
 # ------------------------------------------------------------------ values
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_frame_that_was_used_with_numbers_can_be_used_in_a_function(first):
+    """Whether the method was compiled without a frame before or not."""
+    robot = armlet.load("puma560")
+    q = np.linspace(-1, 1, 6)
+    if first:
+        robot.forward_kinematics(q)
+    expected = robot.forward_kinematics(q, "link3")
+
+    @armlet.program(robot)
+    def pose(q):
+        return robot.forward_kinematics(q, "link3"), robot.forward_kinematics(q, frame="link3")
+
+    for found in pose(q):
+        np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
 def test_a_controller_agrees_with_numpy():
     for q, qd, target in zip(*states(50), strict=True):
         np.testing.assert_allclose(

@@ -306,6 +306,19 @@ def test_what_is_not_finite_ends_the_run_and_is_named(arm):
             assert np.isfinite(run.q).all()
 
 
+def test_a_motion_that_diverges_ends():
+    arm = armlet.load("planar2r")
+
+    @armlet.program(arm)
+    def wrong(q, qd):
+        return 100 * q + 20 * qd
+
+    run = armlet.simulate(arm, [0.1, 0.0], torque=wrong, duration=15.0, dt=0.01)
+    assert run.ended.startswith("the motion diverges: joint 'joint")
+    assert 0 < run.t[-1] < 5
+    assert np.isfinite(run.q).all()
+
+
 def test_steps_that_are_too_long_are_told(arm):
     with pytest.warns(DataWarning, match="a motion without torques gains"):
         run = armlet.simulate(

@@ -1,6 +1,6 @@
 """armlet: the dynamics of robot arms, computed with the fewest operations."""
 
-from armlet import math
+from armlet import controllers, math
 from armlet.api import (
     Function,
     Robot,
@@ -23,7 +23,7 @@ from armlet.errors import (
     ModelWarning,
 )
 from armlet.graph import Count, Input, Program
-from armlet.identification import Excitation, excite
+from armlet.identification import Conditioning, Excitation, Identified, Log, excite, identify
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.motion import (
@@ -49,6 +49,7 @@ __all__ = [
     "ArmletError",
     "Arrangement",
     "CompileError",
+    "Conditioning",
     "Count",
     "DataError",
     "DataWarning",
@@ -57,8 +58,10 @@ __all__ = [
     "Formulation",
     "Friction",
     "Function",
+    "Identified",
     "Input",
     "Kernel",
+    "Log",
     "MinimalParameters",
     "ModelError",
     "ModelWarning",
@@ -75,11 +78,13 @@ __all__ = [
     "catalogue",
     "cheapest",
     "compile",
+    "controllers",
     "equivalence",
     "excite",
     "formulation",
     "formulations",
     "general_arm",
+    "identify",
     "load",
     "math",
     "minimal_parameters",

@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MethodType
 from typing import Any, TypeVar
 
@@ -67,17 +68,17 @@ def _call(
     """
     name = method.__name__
     option = next((x for x in CHOOSING if x in QUANTITIES[name].options), "")
-    entries: dict[Any, Any] = robot.once(("entries", name), dict)
+    calls: dict[Any, Callable[..., Any]] = robot.once(("calls", name), dict)
     key = asked.get(option)
     chooses = asked.keys() <= {option}
-    if chooses and key in entries:
-        found: Callable[..., Any] = entries[key]
-        return found
+    if chooses and key in calls:
+        return calls[key]
     kernel = kernel_of(robot, name, **asked)
     if kernel.takes_long(arrays):
         return kernel.evaluate
     if chooses and _is_replaceable(robot, method):
-        _shorten(robot, method, kernel, option, key, entries)
+        _shorten(robot, method, kernel, option, key)
+        calls[key] = kernel.call
     return kernel.call
 
 
@@ -93,7 +94,6 @@ def _shorten(
     kernel: Kernel,
     option: str,
     key: Any,
-    entries: dict[Any, Any],
 ) -> None:
     """Replace a method of this robot by the compiled entry of its kernel.
 
@@ -102,13 +102,15 @@ def _shorten(
     copies leave the entry out.
     """
     name, bound = method.__name__, MethodType(method, robot)
+    entries: dict[Any, Any] = robot.once(("entries", name), dict)
     about = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
     if key is None:
         vars(robot)[name] = kernel.entry(bound, name, about, option, entries)
     elif name not in vars(robot):
         arguments = QUANTITIES[name].arguments
         vars(robot)[name] = dispatcher_call(name, bound, arguments, option, entries, about)
-    entries[key] = kernel.call
+    otherwise = partial(bound, frame=key) if option == "frame" else bound
+    entries[key] = kernel.entry(otherwise, name)
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:

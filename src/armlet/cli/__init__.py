@@ -16,6 +16,7 @@ from armlet.cli.count import count
 from armlet.cli.demo import demo
 from armlet.cli.excite import excite
 from armlet.cli.generate import generate
+from armlet.cli.identify import identify
 from armlet.cli.info import info
 from armlet.cli.minimal import minimal
 from armlet.cli.robots import robots
@@ -29,7 +30,10 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-for command in (demo, robots, info, count, compare, generate, minimal, simulation, excite, bench):
+COMMANDS = (
+    demo, robots, info, count, compare, generate, minimal, simulation, excite, identify, bench,
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
 
 

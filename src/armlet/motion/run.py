@@ -23,6 +23,8 @@ Torque = Callable[[float, Array, Array], ArrayLike]
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
 """SciPy's methods, which choose the length of their steps, and their classes."""
 IMPLICIT = ("radau", "lsoda")
+FASTEST = 1e5
+"""A velocity, rad/s or m/s, that no arm has: an adaptive method ends there."""
 SLOW = "the torque is a Python function, called at every step: an armlet.program is faster"
 
 
@@ -107,11 +109,21 @@ class Run:
             message = solver.step()
             if solver.status == "failed":
                 raise FloatingPointError(f"{self.plan.method} stops at {solver.t:g} s: {message}")
+            self._check_speed(solver.t, solver.y[len(x) // 2 :])
             between = solver.dense_output()
             last = solver.status == "finished"
             while k <= self.steps and (last or k * self.dt <= solver.t):
                 yield between(min(k * self.dt, solver.t))
                 k += 1
+
+    def _check_speed(self, t: float, qd: Array) -> None:
+        """Raise where a motion diverges, for which no step would be short enough."""
+        i = int(np.argmax(np.abs(qd)))
+        if abs(qd[i]) > FASTEST:
+            joint = self.robot.joints[i].name
+            raise FloatingPointError(
+                f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
+            )
 
     def _called_steps(self, x: Array) -> Iterator[Array]:
         """Steps of fixed length under torques that a Python function holds during each of them."""

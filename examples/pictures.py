@@ -1,0 +1,133 @@
+"""Figures of the examples, in the look of `Trajectory.plot`, and what runs an example.
+
+They need plotly; writing them as SVG files also needs kaleido.
+"""
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.errors import ArmletError
+from armlet.motion.trajectory import COLOURS
+
+Array = NDArray[np.float64]
+Figure = Any
+"""A figure of Plotly's, which has no types."""
+INSTALL = 'pip install plotly "kaleido>=1"'
+WIDTH, HEIGHT = 760, 230
+"""Of a figure and of a row of panels, in pixels."""
+
+
+class Curve(NamedTuple):
+    """A line over x, or marks joined by one."""
+
+    name: str
+    x: Array
+    y: Array
+    colour: str
+    dash: str = "solid"
+    mode: str = "lines"
+
+
+class Panel(NamedTuple):
+    """Curves on one pair of axes; more than one have a legend beside them."""
+
+    y_title: str
+    curves: Sequence[Curve]
+    title: str = ""
+
+
+def joints(t: Array, values: Array, names: Iterable[str]) -> list[Curve]:
+    """The columns of an array over time, each in the colour of its joint."""
+    return [
+        Curve(name, t, column, COLOURS[i % len(COLOURS)])
+        for i, (name, column) in enumerate(zip(names, values.T, strict=True))
+    ]
+
+
+def figure(
+    panels: Sequence[Panel], x_title: str = "time (s)", columns: int = 1, log: bool = False
+) -> Figure:
+    """The panels row by row, over the same x."""
+    graphs, subplots = _needed("plotly.graph_objects"), _needed("plotly.subplots")
+    rows = -(-len(panels) // columns)
+    titles = [panel.title for panel in panels]
+    height = max(HEIGHT * rows, 360)
+    found = subplots.make_subplots(
+        rows, columns, subplot_titles=titles if any(titles) else None,
+        vertical_spacing=70 / height if rows > 1 else 0, horizontal_spacing=0.13,
+    )  # fmt: skip
+    legends: dict[str, Any] = {}
+    for k, panel in enumerate(panels):
+        row, column = divmod(k, columns)
+        legend = f"legend{k + 1}" if k else "legend"
+        for curve in panel.curves:
+            style = {"color": curve.colour, "dash": curve.dash, "simplify": False}
+            found.add_trace(
+                graphs.Scatter(
+                    x=curve.x, y=curve.y, name=curve.name, mode=curve.mode, line=style,
+                    legend=legend, showlegend=len(panel.curves) > 1,
+                ),
+                row + 1, column + 1,
+            )  # fmt: skip
+        axis = found.get_subplot(row + 1, column + 1).yaxis
+        axis.title = panel.y_title
+        legends[legend] = {"x": 1.02, "y": axis.domain[1], "yanchor": "top"}
+    found.update_annotations(font_size=13)
+    found.update_xaxes(title_text=x_title, row=rows)
+    if log:
+        found.update_xaxes(type="log", dtick=1, exponentformat="power")
+        found.update_yaxes(type="log", dtick=2, exponentformat="power")
+    found.update_xaxes(ticks="outside", showline=True, linecolor="#444", mirror=True)
+    found.update_yaxes(ticks="outside", showline=True, linecolor="#444", mirror=True)
+    margin = {"l": 70, "r": 20, "t": 35 if any(titles) else 15, "b": 55}
+    found.update_layout(
+        width=WIDTH, height=height, margin=margin, template="plotly_white", **legends
+    )
+    return found
+
+
+def listed(values: Array) -> str:
+    """Numbers with four decimals, without the sign of a zero."""
+    return ", ".join(f"{x:.4f}" for x in values.round(4) + 0.0)
+
+
+def run(
+    about: str | None,
+    numbers: Callable[[], Iterable[str]],
+    figures: Callable[[], Mapping[str, Figure]],
+) -> None:
+    """The command line of an example: print its numbers, and write its figures where told to."""
+    parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the figures there")
+    out: Path | None = parser.parse_args().out
+    for line in numbers():
+        print(line)
+    if out is not None:
+        try:
+            _write(figures(), out)
+        except ArmletError as error:
+            raise SystemExit(str(error)) from None
+
+
+def _write(figures: Mapping[str, Figure], folder: Path) -> None:
+    write = _needed("kaleido").write_fig_sync
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, found in figures.items():
+        write(found, folder / f"{name}.svg")
+        print(f"wrote {folder / name}.svg")
+
+
+def _needed(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ArmletError(
+            f"figures need plotly and kaleido, and {module} cannot be imported: {error}; "
+            f"install them by {INSTALL}"
+        ) from None

@@ -1,0 +1,20 @@
+"""Controllers to start from: each gives an `armlet.program`, which simulations and C compile.
+
+Torques are those of a model without friction. Gains are numbers that the program contains; where
+they shall be arguments, or torques shall be limited, call the controller in a function of your own.
+"""
+
+from armlet.controllers.feedback import computed_torque, impedance, pd_with_gravity
+from armlet.controllers.regulators import Regulator, Tracker, regulator, tracker
+from armlet.controllers.sampling import Sampler
+
+__all__ = [
+    "Regulator",
+    "Sampler",
+    "Tracker",
+    "computed_torque",
+    "impedance",
+    "pd_with_gravity",
+    "regulator",
+    "tracker",
+]

@@ -1,0 +1,157 @@
+"""Feedback of positions and velocities: PD control, computed torques, impedance of a frame."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armlet.api.functions import Function, program
+from armlet.api.quantities import Quantities
+from armlet.controllers.gains import Array, gains
+
+
+def pd_with_gravity(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike) -> Function:
+    """Proportional and derivative feedback that holds the weight of the arm.
+
+    The torques are g(q) + K (target - q) - D q̇. A target that rests is reached from everywhere, as
+    energy only leaves the arm and its springs (Takegaki and Arimoto 1981).
+
+    Parameters
+    ----------
+    robot : Robot
+    stiffness, damping : array_like of shape () or (n,)
+        K in Nm/rad or N/m, and D in Nm s/rad or N s/m, of all joints or of each.
+
+    Returns
+    -------
+    Function
+        Of q, qd and target.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("planar2r")
+    >>> hold = armlet.controllers.pd_with_gravity(robot, stiffness=100, damping=30)
+    >>> given = {"target": [1.0, -0.5]}
+    >>> run = armlet.simulate(robot, [0.0, 0.0], torque=hold, arguments=given, duration=5.0)
+    >>> run.q[-1].round(3).tolist()
+    [1.0, -0.5]
+    """
+    K = gains("stiffness", stiffness, robot.nv)
+    D = gains("damping", damping, robot.nv)
+
+    @program(robot, target=robot.nq)
+    def pd_with_gravity(q: Array, qd: Array, target: Array) -> Array:
+        return robot.gravity_torque(q) + K * (target - q) - D * qd
+
+    return pd_with_gravity
+
+
+def computed_torque(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike) -> Function:
+    """Feedback through the inverse dynamics, which makes the errors of all joints independent.
+
+    The error e = target - q obeys ë + D ė + K e = 0 in the model; damping 2 √K is critical.
+
+    Parameters
+    ----------
+    robot : Robot
+    stiffness, damping : array_like of shape () or (n,)
+        K in 1/s² and D in 1/s, of all joints or of each.
+
+    Returns
+    -------
+    Function
+        Of q, qd, target, target_velocity and target_acceleration. For a target that moves with the
+        time, call it in a function of your own of t, or give rows for every step.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> robot = armlet.load("planar2r")
+    >>> follow = armlet.controllers.computed_torque(robot, stiffness=100, damping=20)
+    >>> @armlet.program(robot)
+    ... def swing(q, qd, t):
+    ...     s, c = np.sin(t), np.cos(t)
+    ...     return follow(q, qd, np.array([s, c]), np.array([c, -s]), np.array([-s, -c]))
+    >>> run = armlet.simulate(robot, [0.0, 0.0], torque=swing, duration=3.0)
+    >>> error = run.q - np.stack([np.sin(run.t), np.cos(run.t)], axis=1)
+    >>> bool(np.abs(error[-1]).max() < 1e-6)
+    True
+    """
+    K = gains("stiffness", stiffness, robot.nv)
+    D = gains("damping", damping, robot.nv)
+
+    @program(robot, target=robot.nq, target_velocity=robot.nv, target_acceleration=robot.nv)
+    def computed_torque(
+        q: Array, qd: Array, target: Array, target_velocity: Array, target_acceleration: Array
+    ) -> Array:
+        wanted = target_acceleration + K * (target - q) + D * (target_velocity - qd)
+        return robot.inverse_dynamics(q, qd, wanted)
+
+    return computed_torque
+
+
+def impedance(
+    robot: Quantities,
+    stiffness: ArrayLike,
+    damping: ArrayLike,
+    frame: str | None = None,
+    *,
+    joint_damping: ArrayLike = 0.0,
+) -> Function:
+    """A spring and a damper between a frame and its target, while the weight of the arm is held.
+
+    The torques are g(q) + Jqᵀ (K e - D Jq q̇) - d q̇ with the error e of the frame. Under a force
+    the frame gives way by force over stiffness, with the inertia that the arm has by nature; no
+    matrix is inverted, so singular postures do no harm, and energy only leaves the arm and its
+    springs (Hogan 1985). The error of the orientation is the axis times the sine of the angle
+    between the two: a spring for angles below a quarter turn.
+
+    Parameters
+    ----------
+    robot : Robot
+    stiffness, damping : array_like of shape (), (3,) or (6,)
+        K and D along the axes of the base, N/m and N s/m; one number is for all three. Six hold the
+        orientation too: those about the axes come first, Nm/rad and Nm s/rad.
+    frame : str, optional
+        By default the tool.
+    joint_damping : array_like of shape () or (n,)
+        d, Nm s/rad or N s/m: it calms what the frame leaves free.
+
+    Returns
+    -------
+    Function
+        Of q, qd and target: a position of shape (3,), or with six stiffnesses a pose of shape
+        (4, 4), both in the base.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("planar2r")
+    >>> soft = armlet.controllers.impedance(robot, stiffness=500, damping=100)
+    >>> given = {"target": [1.0, 1.0, 0.0]}
+    >>> run = armlet.simulate(robot, [0.0, 1.0], torque=soft, arguments=given, duration=5.0)
+    >>> robot.forward_kinematics(run.q[-1])[:2, 3].round(3).tolist()
+    [1.0, 1.0]
+    """
+    robot.frame(frame)
+    K = gains("stiffness", stiffness, 3, 6)
+    D = gains("damping", damping, len(K))
+    d = gains("joint_damping", joint_damping, robot.nv)
+    has_orientation = len(K) == 6
+
+    @program(robot, target=(4, 4) if has_orientation else 3)
+    def impedance(q: Array, qd: Array, target: Array) -> Array:
+        X, Jq = robot.forward_kinematics(q, frame), robot.jacobian(q, frame)
+        if has_orientation:
+            error = np.concatenate([_turn(X[:3, :3], target[:3, :3]), target[:3, 3] - X[:3, 3]])
+        else:
+            Jq, error = Jq[3:], target - X[:3, 3]
+        tau: Array = robot.gravity_torque(q) + Jq.T @ (K * error - D * (Jq @ qd)) - d * qd
+        return tau
+
+    return impedance
+
+
+def _turn(R: Array, target: Array) -> Array:
+    """The axis times the sine of the angle of the rotation that takes R to the target."""
+    x, y, z = (np.cross(R[:, k], target[:, k]) for k in range(3))
+    return (x + y + z) / 2

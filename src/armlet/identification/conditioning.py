@@ -1,0 +1,314 @@
+"""Samples for identification: a log, resampled, filtered, differentiated and decimated.
+
+Positions are filtered without phase at a high cut-off and differentiated. The torques, and every
+column that is compared with them, are filtered at a lower one, the bandwidth, and decimated
+(parallel filtering, Gautier 1997): what lies above is noise and vibration to a rigid-body model,
+and what the filter does to the torques it does to the model too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.errors import DataError, quoted
+from armlet.identification.filters import Smooth, by_filter, by_spline, resampled
+from armlet.identification.log import Log
+from armlet.identification.samples import Samples
+from armlet.identification.spectrum import (
+    ABOVE_BANDWIDTH,
+    ABOVE_MOTION,
+    LEAST,
+    NOISE,
+    POWER,
+    quiet,
+    reach,
+    spectrum,
+)
+from armlet.identification.suspicions import AT_REST
+
+Array = NDArray[np.float64]
+JITTER = 1e-3
+"""Times that differ from equally spaced ones by this much of a step are resampled."""
+GAP = 10.0
+"""A time between samples is a gap if it is more than this many steps and than a quarter of a
+period of the bandwidth."""
+LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
+"""The lowest rate and the highest cut-offs, relative to the rate of the log."""
+OVERSAMPLED = 10.0
+"""The rate of the samples over their cut-off, at least: friction changes its sign between two."""
+ROWS_PER_PERIOD = 2.5
+"""Decimated rows in a period of the bandwidth; two would be independent."""
+EDGE = 2.0
+"""What is trimmed at both ends, in periods of the lowest cut-off: filters are wrong there."""
+AGREES = 0.05
+"""Measured velocities are used if they differ by less from the derivative of the positions."""
+FEWEST = 10
+"""The fewest rows that are worth having."""
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """How a log is made into samples; what is None is chosen from the log.
+
+    Attributes
+    ----------
+    rate : float, optional
+        Rows per second of the even grid that a log is resampled to; by default its own rate.
+    cutoff : float, optional
+        Cut-off of positions, velocities and torques in Hz, before differentiation. By default ten
+        times the bandwidth, or less where noise would be more than a tenth of an acceleration.
+    bandwidth : float, optional
+        Cut-off in Hz of the filter that torques and regressors go through in parallel. By default
+        ten times the frequency below which the fastest joint has 95 % of its power.
+    order : int
+        The order of the Butterworth filters, which are applied forwards and backwards.
+    derivative : {"filter", "spline"}
+        Derivatives of the filtered positions, or of a smoothing spline with the same cut-off, which
+        takes uneven times as they are.
+    velocity : {"auto", "measured", "derived"}
+        Whether measured velocities are used; by default if they agree with the positions.
+    acceleration : {"derived", "measured"}
+        Whether measured accelerations are used.
+    decimate : bool
+        Whether there is a parallel filter; without it the cut-off is that of the bandwidth.
+    trim : float, optional
+        What is left out at both ends, in s; by default two periods of the lowest cut-off.
+    """
+
+    rate: float | None = None
+    cutoff: float | None = None
+    bandwidth: float | None = None
+    order: int = 4
+    derivative: Literal["filter", "spline"] = "filter"
+    velocity: Literal["auto", "measured", "derived"] = "auto"
+    acceleration: Literal["derived", "measured"] = "derived"
+    decimate: bool = True
+    trim: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "cutoff", "bandwidth"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < inf:
+                raise DataError(f"{name} is {quoted(value)}: expected a frequency in Hz, or None")
+        if self.trim is not None and not 0 <= self.trim < inf:
+            raise DataError(f"trim is {quoted(self.trim)}: expected a time in s, or None")
+        if self.order not in range(1, 11):
+            raise DataError(f"order is {quoted(self.order)}: expected 1 to 10")
+        for name, known in {
+            "derivative": ("filter", "spline"),
+            "velocity": ("auto", "measured", "derived"),
+            "acceleration": ("derived", "measured"),
+        }.items():
+            if getattr(self, name) not in known:
+                raise DataError(
+                    f"{name} is {quoted(getattr(self, name))}: expected {' or '.join(known)}"
+                )
+
+
+def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
+    """The samples of a log.
+
+    Parameters
+    ----------
+    log : Log
+    settings : Conditioning, optional
+        What is not to be chosen from the log.
+
+    Returns
+    -------
+    Samples
+        `choices` and `notes` say how they were made.
+    """
+    s = settings or Conditioning()
+    notes = list(log.notes)
+    if len(log) < FEWEST:
+        raise _too_few(log, f"{len(log)} rows in {log.duration:.3g} s")
+    rate, even = _even_rate(s, log, notes)
+    t = log.t[0] + np.arange(int(log.duration * rate * (1 + 1e-9)) + 1) / rate
+    raw = {
+        name: x if even else resampled(t, log.t, x)
+        for name in ("q", "tau", "qd", "qdd")
+        if (x := getattr(log, name)) is not None
+    }
+    moving = np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST)
+    bandwidth = _bandwidth(s, log, raw["q"], moving, rate, notes)
+    measured = _uses_velocity(s, log, raw, moving, bandwidth, rate, notes)
+    cutoff = _cutoff(s, log, raw["qd" if measured else "q"], moving, bandwidth, rate, measured,
+                     notes)  # fmt: skip
+    step = max(1, int(rate / (OVERSAMPLED * cutoff)))
+
+    def smooth(name: str) -> Smooth:
+        if s.derivative == "spline":
+            return by_spline(log.t, getattr(log, name), t[::step], cutoff)
+        return by_filter(raw[name], cutoff, rate, s.order, step)
+
+    q, qd, qdd = smooth("q")
+    if measured:
+        qd, qdd, _ = smooth("qd")
+    if s.acceleration == "measured":
+        if log.qdd is None:
+            raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
+        qdd = smooth("qdd").value
+    tau = smooth("tau").value
+    trim = s.trim
+    if trim is None:
+        trim = EDGE / (bandwidth if s.decimate else cutoff)
+    t = t[::step]
+    spacing = 1
+    if s.decimate:
+        spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth)))
+    kept = _kept(log, t, trim, spacing, bandwidth, notes)
+    choices: dict[str, Any] = {
+        "log_rate": log.rate, "resampled": not even, "rate": rate / step, "cutoff": cutoff,
+        "order": s.order, "derivative": s.derivative,
+        "velocity": "measured" if measured else "derived", "acceleration": s.acceleration,
+        "bandwidth": bandwidth if s.decimate else None, "trim": trim,
+        "decimated_rate": rate / step / spacing, "rows": len(kept),
+    }  # fmt: skip
+    return Samples(
+        t, q, qd, qdd, tau, rate / step, kept, bandwidth if s.decimate else None, s.order,
+        log.joints, log.name, choices, tuple(notes),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ choices
+
+
+def _even_rate(s: Conditioning, log: Log, notes: list[str]) -> tuple[float, bool]:
+    """The rate of an even grid, and whether the log has it already.
+
+    Of a log with uneven times it is the median to two digits: that of a clock, less its jitter.
+    """
+    mean = (len(log) - 1) / log.duration
+    off = log.t - log.t[0] - np.arange(len(log)) / mean
+    is_even = float(np.abs(off).max()) < JITTER / mean
+    own = mean if is_even else float(f"{log.rate:.2g}")
+    if s.rate is not None and s.rate < LOWEST_RATE * own:
+        raise DataError(
+            f"rate is {s.rate:g} Hz: expected no less than that of {log.name}, {own:g} Hz, since "
+            "noise between rows would be taken for motion; bandwidth= decimates"
+        )
+    rate = s.rate or own
+    if is_even and abs(rate - own) * log.duration < JITTER:
+        return own, True
+    between = np.diff(log.t)
+    notes.append(
+        f"time steps are {between.min():.3g} to {between.max():.3g} s: resampled to {rate:g} Hz"
+    )
+    return rate, False
+
+
+def _bandwidth(
+    s: Conditioning, log: Log, q: Array, moving: NDArray[np.intp], rate: float, notes: list[str]
+) -> float:
+    highest = HIGHEST_BANDWIDTH * rate
+    if s.bandwidth is not None:
+        if s.bandwidth >= rate / 2:
+            raise DataError(
+                f"bandwidth is {s.bandwidth:g} Hz: expected less than half the rate of {log.name}, "
+                f"{rate:g} Hz"
+            )
+        return s.bandwidth
+    if not len(moving):
+        notes.append(f"no joint moves: the bandwidth is {min(LEAST, highest):g} Hz")
+        return min(LEAST, highest)
+    top = float(reach(spectrum(q[:, moving], rate)).max())
+    found = min(max(ABOVE_MOTION * top, LEAST), highest)
+    notes.append(
+        f"the bandwidth is {found:.3g} Hz: the fastest joint has {POWER:.0%} of its power below "
+        f"{top:.3g} Hz"
+    )
+    return found
+
+
+def _uses_velocity(
+    s: Conditioning, log: Log, raw: Mapping[str, Array], moving: NDArray[np.intp],
+    bandwidth: float, rate: float, notes: list[str],
+) -> bool:  # fmt: skip
+    """Whether measured velocities are used."""
+    if s.velocity == "derived" or (log.qd is None and s.velocity == "auto"):
+        return False
+    if log.qd is None:
+        raise DataError(f"{log.name} has no velocities: expected velocity='derived' or 'auto'")
+    if s.velocity == "measured" or not len(moving):
+        return True
+    derived = by_filter(raw["q"][:, moving], bandwidth, rate, s.order).first
+    own = by_filter(raw["qd"][:, moving], bandwidth, rate, s.order).value
+    inner = slice(len(own) // 20, len(own) - len(own) // 20)
+    differs = np.linalg.norm((own - derived)[inner], axis=0)
+    differs /= np.maximum(np.linalg.norm(derived[inner], axis=0), 1e-300)
+    worst = int(np.argmax(differs))
+    if differs[worst] < AGREES:
+        return True
+    notes.append(
+        f"measured velocities are not used: that of joint {log.joints[moving[worst]]!r} differs by "
+        f"{differs[worst]:.0%} from the derivative of its position"
+    )
+    return False
+
+
+def _cutoff(
+    s: Conditioning, log: Log, x: Array, moving: NDArray[np.intp], bandwidth: float, rate: float,
+    measured: bool, notes: list[str],
+) -> float:  # fmt: skip
+    """The cut-off of what is differentiated: positions twice, or measured velocities once."""
+    if s.cutoff is not None:
+        if s.cutoff >= rate / 2:
+            raise DataError(
+                f"cutoff is {s.cutoff:g} Hz: expected less than half the rate of {log.name}, "
+                f"{rate:g} Hz"
+            )
+        return s.cutoff
+    if not s.decimate:
+        return bandwidth
+    wanted = min(ABOVE_BANDWIDTH * bandwidth, HIGHEST_CUTOFF * rate)
+    if not len(moving):
+        return wanted
+    limit = quiet(spectrum(x[:, moving], rate), bandwidth, 1 if measured else 2)
+    if limit >= wanted:
+        notes.append(f"the cut-off is {wanted:.3g} Hz")
+        return wanted
+    found = min(max(limit, 2 * bandwidth), wanted)
+    notes.append(
+        f"the cut-off is {found:.3g} Hz and not {wanted:.3g}: noise would be more than {NOISE:.0%} "
+        "of an acceleration"
+    )
+    return found
+
+
+def _kept(
+    log: Log, t: Array, trim: float, spacing: int, bandwidth: float, notes: list[str]
+) -> NDArray[np.intp]:
+    """The rows that remain: away from both ends and from gaps, and not too close together."""
+    good = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
+    between = np.diff(log.t)
+    gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
+    if len(gaps):
+        begun = np.searchsorted(log.t[gaps] - trim, t, side="right")
+        ended = np.searchsorted(log.t[gaps + 1] + trim, t, side="left")
+        good &= begun == ended
+        k = gaps[0]
+        notes.append(
+            f"gaps in time are left out, {len(gaps)} in all, with {trim:.2g} s at both sides; the "
+            f"first is from {log.t[k]:.4g} to {log.t[k + 1]:.4g} s"
+        )
+    kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
+    if len(kept) < FEWEST:
+        raise _too_few(
+            log,
+            f"{log.duration:.3g} s, of which {trim:.3g} s are trimmed at both ends and "
+            f"{len(kept)} rows remain at {bandwidth:.3g} Hz",
+        )
+    notes.append(f"{len(kept):,} rows remain, {trim:.2g} s are trimmed at both ends")
+    return kept
+
+
+def _too_few(log: Log, found: str) -> DataError:
+    return DataError(
+        f"{log.name} has too few samples: it has {found}; expected at least {FEWEST} rows. "
+        "Record for longer, or set bandwidth= and trim="
+    )

@@ -1,0 +1,163 @@
+"""What an identification has found, as data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armlet.api import Robot
+from armlet.errors import DataError
+from armlet.identification.consistent import is_consistent
+from armlet.identification.estimators import Estimate
+from armlet.identification.factors import Array, Factors
+from armlet.identification.model import TorqueModel
+from armlet.identification.samples import Samples
+
+
+class Fit(NamedTuple):
+    """How well torques are met: errors in % of the torques, root mean squares."""
+
+    whole: float
+    """Of all joints together."""
+    joints: Array
+    """Of each joint, (n,)."""
+    rest: Array
+    """The root mean square of what is left of each joint, Nm or N."""
+
+    @classmethod
+    def of(cls, factors: Factors, x: Array) -> "Fit":
+        """The fit of parameters to rows."""
+        squares, torques = factors.squares(x), np.maximum(factors.torques, np.finfo(float).tiny)
+        whole = 100 * float(np.sqrt(squares.sum() / torques.sum()))
+        rest = np.sqrt(squares / np.maximum(factors.rows, 1))
+        return cls(whole, 100 * np.sqrt(squares / torques), rest)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings:
+    """The parameters of an arm and how they were found.
+
+    Attributes
+    ----------
+    model : TorqueModel
+        What the torques are made of.
+    estimate : Estimate
+        The parameters by least squares, with covariance and noise.
+    standard : array, optional
+        Standard parameters, ten per body and those of the drives, that bodies and drives can have,
+        and that meet the torques best; None if they were not asked for.
+    fits : mapping of str to Fit
+        "least squares" and "consistent", on the data used and, with "validation, " before the name,
+        on those held out.
+    condition : float
+        The condition number of the regressor.
+    essential : tuple of str
+        The parameters without which the fit would be worse.
+    choices : tuple of mappings
+        How each run was conditioned.
+    notes : tuple of str
+        What is worth knowing.
+    samples, held : tuples of Samples
+        The conditioned runs that were used, and what was held out.
+    """
+
+    model: TorqueModel
+    estimate: Estimate
+    standard: Array | None
+    fits: Mapping[str, Fit]
+    condition: float
+    essential: tuple[str, ...]
+    choices: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...] = ()
+    samples: tuple[Samples, ...] = ()
+    held: tuple[Samples, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters of least squares."""
+        return self.model.names
+
+    @property
+    def values(self) -> Array:
+        """Their values."""
+        return self.estimate.x
+
+    @property
+    def deviations(self) -> Array:
+        """Their standard deviations."""
+        return self.estimate.deviations
+
+    @property
+    def robot(self) -> Robot:
+        """The arm with what was found: physical bodies if these were asked for."""
+        parameters = self.model.parameters
+        if self.standard is None:
+            arm = parameters.robot(self.values[: len(parameters)])
+            known = dict(zip(self.names, self.values.tolist(), strict=True))
+        else:
+            arm = parameters.model.with_inertia(self.bodies)
+            beside = self.names[len(parameters) :]
+            names = (*parameters.standard, *beside)
+            known = dict(zip(names, self.standard.tolist(), strict=True))
+        drives = (
+            drive._replace(
+                **{key: known[f"{key}{i}"] for key in drive._fields if f"{key}{i}" in known}
+            )
+            for i, drive in enumerate(arm.drives, 1)
+        )
+        return replace(arm, drives=tuple(drives))
+
+    @property
+    def bodies(self) -> Array:
+        """The inertial parameters of physical bodies, (nb, 10)."""
+        if self.standard is None:
+            raise DataError(
+                "physically consistent bodies were not asked for: expected consistent=True"
+            )
+        nb = self.model.parameters.model.nb
+        return self.standard[: 10 * nb].reshape(nb, 10)
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether there are bodies, each of them physical."""
+        return self.standard is not None and is_consistent(self.bodies)
+
+    def compared(self, run: Samples) -> tuple[Array, Array, Array]:
+        """The times, measured and predicted torques of a run, filtered alike and decimated."""
+        tau = self.model.regressor(run.q, run.qd, run.qdd) @ self.values
+        return run.t[run.kept], run.decimated(run.tau), run.decimated(tau)
+
+    def predicted(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
+        """The torques at some states, (k, n), and their standard deviations, noise included."""
+        W = self.model.regressor(q, qd, qdd)
+        spread = np.einsum("kip,pr,kir->ki", W, self.estimate.covariance, W)
+        return W @ self.values, np.sqrt(np.maximum(spread, 0) + self.estimate.noise**2)
+
+    def figures(self) -> dict[str, Any]:
+        """All figures as plain data."""
+        return {
+            "robot": self.model.parameters.model.name,
+            "parameters": [
+                {"name": name, "value": float(x), "deviation": float(s)}
+                for name, x, s in zip(self.names, self.values, self.deviations, strict=True)
+            ],
+            "condition": self.condition,
+            "rank": self.estimate.rank,
+            "essential": list(self.essential),
+            "noise": self.estimate.noise.tolist(),
+            "fits": {
+                name: {"whole": x.whole, "joints": x.joints.tolist(), "rest": x.rest.tolist()}
+                for name, x in self.fits.items()
+            },
+            "bodies": None if self.standard is None else self.bodies.tolist(),
+            "choices": [dict(x) for x in self.choices],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        robot, fit = self.model.parameters.model, self.fits["least squares"]
+        return (
+            f"<{type(self).__name__} {robot.name!r}: {len(self.names)} parameters, error "
+            f"{fit.whole:.2f} %, condition number {self.condition:.0f}>"
+        )

@@ -1,0 +1,36 @@
+"""`Identified`: an arm found from its motion, and how it is written and reported."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from armlet.api import Robot
+from armlet.identification.findings import Findings
+from armlet.identification.report import page
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identified(Findings):
+    __doc__ = Findings.__doc__
+
+    def to_urdf(self, path: str | Path) -> None:
+        """Write the arm as URDF; its bodies must be physical."""
+        self._physical().to_urdf(path)
+
+    def to_toml(self, path: str | Path) -> None:
+        """Write the arm as TOML; its bodies must be physical."""
+        self._physical().to_toml(path)
+
+    def _physical(self) -> Robot:
+        assert len(self.bodies)  # raises where there are none
+        return self.robot
+
+    def report(self, path: str | Path) -> None:
+        """Write a page with everything, to be opened in a browser, and a JSON file beside it."""
+        path = Path(path)
+        path.write_text(page(self), encoding="utf-8")
+        self.to_json(path.with_suffix(".json"))
+
+    def to_json(self, path: str | Path) -> None:
+        """Write all figures as JSON."""
+        Path(path).write_text(json.dumps(self.figures(), indent=2) + "\n")

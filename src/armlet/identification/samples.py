@@ -1,0 +1,91 @@
+"""`Samples`: what identification works on."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.errors import DataError
+from armlet.identification import filters
+
+Array = NDArray[np.float64]
+
+
+ROWS = ("t", "q", "qd", "qdd", "tau")
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A log made ready for identification, one row per time.
+
+    Models are evaluated at all rows, and then both they and the torques are `decimated`.
+
+    Attributes
+    ----------
+    t : array of shape (k,)
+        Times in s, equally spaced.
+    q, qd, qdd, tau : arrays of shape (k, n)
+        Positions, velocities, accelerations and torques, filtered without phase.
+    rate : float
+        Rows per second.
+    kept : array of int of shape (m,)
+        The rows that remain after decimation.
+    bandwidth : float or None
+        The cut-off of the parallel filter in Hz; None if there is none.
+    order : int
+        The order of that filter.
+    joints : tuple of str
+        The names of the joints.
+    name : str
+        The name of the log.
+    choices : mapping
+        All choices that were made, as numbers and words.
+    notes : tuple of str
+        The same in sentences, with those of the log.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    rate: float
+    kept: NDArray[np.intp]
+    bandwidth: float | None
+    order: int
+    joints: tuple[str, ...]
+    name: str = "log"
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def decimated(self, x: Array) -> Array:
+        """The rows that remain of an array with one row per sample, after the parallel filter."""
+        if len(x) != len(self):
+            raise DataError(f"the array has {len(x)} rows: expected one per sample, {len(self)}")
+        if self.bandwidth is None:
+            return x[self.kept]
+        return filters.decimated(x, self.kept, self.bandwidth, self.rate, self.order)
+
+    def pieces(self, rows: int) -> "Iterator[Samples]":
+        """The samples in pieces that keep about so many rows each, to save memory.
+
+        Their decimated arrays, one after the other, are those of the whole, but for rounding:
+        pieces overlap by as much as the filter reaches.
+        """
+        margin = filters.reach_of_filter(self.bandwidth, self.rate) if self.bandwidth else 0
+        for k in range(0, len(self.kept), max(1, rows)):
+            kept = self.kept[k : k + max(1, rows)]
+            first, last = max(0, kept[0] - margin), kept[-1] + 1 + margin
+            arrays = {name: getattr(self, name)[first:last] for name in ROWS}
+            yield replace(self, **arrays, kept=kept - first)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Samples of {self.name!r}: {len(self)} rows at {self.rate:g} Hz, "
+            f"{len(self.kept)} after decimation>"
+        )

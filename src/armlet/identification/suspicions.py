@@ -1,0 +1,159 @@
+"""What is suspicious about a log: joints at rest, saturated torques, wrong order, sign or unit.
+
+None of it is an error: a log of gravity torques has joints at rest, and torques of a fast motion
+need not resemble those of gravity.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.api.quantities import Quantities
+
+Array = NDArray[np.float64]
+AT_REST = 1e-3
+"""A joint that moves less than this (rad or m) is said to be at rest."""
+BEYOND = 0.1
+"""How far positions may exceed the limits of a joint, relative to its range."""
+HELD = 0.01
+"""How long, in s, the largest torque stays exactly the same if it is saturated."""
+STEEP = 30
+"""By how many quanta it falls, in as much time again, if it is saturated."""
+NEAR_LIMIT = 0.999
+ROWS = 2000
+"""The most rows that are compared with gravity torques."""
+HEAVY = 0.3
+"""A joint carries weight if gravity varies by this much of what its torque varies."""
+OPPOSED, UNLIKE, LIKE = -0.5, 0.3, 0.8
+"""Correlations with gravity: of a torque with the wrong sign, of another joint's, of its own."""
+SPEED_RATIO = 1.5
+"""Measured velocities whose size is this far from that of the positions' derivative are odd."""
+
+
+def suspicions(t: Array, q: Array, qd: Array | None, tau: Array, robot: Quantities) -> list[str]:
+    """What is suspicious about a log of a robot, in sentences that name the joint."""
+    return [
+        *_at_rest(q, robot),
+        *_beyond_limits(q, robot),
+        *_speeds(t, q, qd, robot),
+        *_saturated(t, q, tau, robot),
+        *_unlike_gravity(q, tau, robot),
+    ]
+
+
+def _at_rest(q: Array, robot: Quantities) -> list[str]:
+    return [
+        f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
+        for joint, span in zip(robot.joints, np.ptp(q, axis=0), strict=True)
+        if span < AT_REST
+    ]
+
+
+def _beyond_limits(q: Array, robot: Quantities) -> list[str]:
+    found = []
+    for i, joint in enumerate(robot.joints):
+        lower, upper, *_ = joint.limits
+        beyond = max(lower - q[:, i].min(), q[:, i].max() - upper)
+        if lower < upper and beyond > BEYOND * (upper - lower):  # equal ones are none
+            found.append(
+                f"joint {joint.name!r} moves from {q[:, i].min():.4g} to {q[:, i].max():.4g}, "
+                f"beyond its limits {lower:.4g} and {upper:.4g}: its unit, sign, offset, gear "
+                "ratio or the order of the joints is doubtful"
+            )
+    return found
+
+
+def _speeds(t: Array, q: Array, qd: Array | None, robot: Quantities) -> list[str]:
+    """Measured velocities that are not those of the positions, in size or in sign."""
+    if qd is None or len(t) < 3:
+        return []
+    between = (qd[1:] + qd[:-1]) / 2 * np.diff(t)[:, None]  # how far each joint goes
+    found = []
+    for i, joint in enumerate(robot.joints):
+        if np.ptp(q[:, i]) < AT_REST:
+            continue
+        way = np.concatenate([[0], np.cumsum(between[:, i])])
+        way, own = way - way.mean(), q[:, i] - q[:, i].mean()
+        ratio = float(own @ way / (own @ own))
+        if not 1 / SPEED_RATIO < ratio < SPEED_RATIO:
+            found.append(
+                f"the velocity of joint {joint.name!r} is {ratio:.3g} times the derivative of its "
+                "position: its unit, sign or order is doubtful"
+            )
+    return found
+
+
+def _saturated(t: Array, q: Array, tau: Array, robot: Quantities) -> list[str]:
+    """Torques at the limit of the joint, or held exactly at their largest while it moves."""
+    found = []
+    for i, joint in enumerate(robot.joints):
+        size = np.abs(tau[:, i])
+        top = size.max()
+        if 0 < NEAR_LIMIT * joint.limits.effort <= top:
+            found.append(
+                f"the torque of joint {joint.name!r} reaches its limit, {joint.limits.effort:g}: "
+                "rows in which it is saturated should be left out"
+            )
+            continue
+        held = _clipped(t, size)
+        if held is not None and np.ptp(q[held, i]) > AT_REST / 10:
+            found.append(
+                f"the torque of joint {joint.name!r} stays at its largest, {top:g}, for "
+                f"{t[held.stop - 1] - t[held.start]:.2g} s from {t[held.start]:.4g} s: it may be "
+                "saturated"
+            )
+    return found
+
+
+def _clipped(t: Array, size: Array) -> slice | None:
+    """The rows in which a torque is held at its largest, if it gets there and leaves steeply.
+
+    A smooth peak of a quantised torque stays in its last quantum, too, but falls by no more than
+    eight quanta in as much time again.
+    """
+    at_top = size >= size.max() * (1 - 1e-9)
+    held = _longest_run(at_top)
+    count = held.stop - held.start
+    if count < 5 or at_top.all() or t[held.stop - 1] - t[held.start] < HELD:
+        return None
+    quantum = size.max() - size[~at_top].max()
+    around = size[max(0, held.start - count)], size[min(len(size) - 1, held.stop - 1 + count)]
+    return held if size.max() - min(around) > STEEP * quantum else None
+
+
+def _longest_run(flags: NDArray[np.bool_]) -> slice:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
+    starts, ends = edges[::2], edges[1::2]
+    if not len(starts):
+        return slice(0, 0)
+    k = int(np.argmax(ends - starts))
+    return slice(int(starts[k]), int(ends[k]))
+
+
+def _unlike_gravity(q: Array, tau: Array, robot: Quantities) -> list[str]:
+    """Torques that follow gravity with the wrong sign, or that of another joint."""
+    if robot.symbols or not robot.mass or not np.any(robot.g):
+        return []
+    rows = slice(None, None, -(-len(q) // ROWS))
+    gravity = np.asarray(robot.gravity_torque(np.ascontiguousarray(q[rows])))
+    tau = tau[rows]
+    g, measured = gravity - gravity.mean(0), tau - tau.mean(0)
+    g_size, tau_size = np.linalg.norm(g, axis=0), np.linalg.norm(measured, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        like = np.nan_to_num(measured.T @ g / np.outer(tau_size, g_size))
+    found = []
+    for i, joint in enumerate(robot.joints):
+        if g_size[i] <= HEAVY * tau_size[i] or g_size[i] < 0.1 * g_size.max():
+            continue
+        k = int(np.argmax(like[:, i]))
+        if like[i, i] < OPPOSED:
+            found.append(
+                f"the torque of joint {joint.name!r} is opposite to gravity (correlation "
+                f"{like[i, i]:.2f}): the sign of its torque or of a position is doubtful"
+            )
+        elif like[i, i] < UNLIKE and like[k, i] > LIKE:
+            found.append(
+                f"gravity on joint {joint.name!r} is like the torque of joint "
+                f"{robot.joints[k].name!r} (correlation {like[k, i]:.2f}, with its own "
+                f"{like[i, i]:.2f}): the order of the joints is doubtful"
+            )
+    return found

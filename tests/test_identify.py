@@ -1,0 +1,413 @@
+"""Identification: simulated arms are found again, and recorded ones as well as was published."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from datasets import panda_log, tx40, tx40_log
+from datasets import recorded as with_data
+
+import armlet
+from armlet import Friction, Log
+from armlet.errors import DataError, DataWarning
+from armlet.identification import estimators
+from armlet.identification.consistent import is_consistent, likely_bodies, pseudo_inertia
+from armlet.identification.factors import Factors, merged
+from armlet.identification.report import page, verdict
+
+LONG = bool(os.environ.get("ARMLET_LONG"))
+
+
+# ------------------------------------------------------------------ least squares
+
+
+def rows(seed=0, k=200, n=3, p=5):
+    """Rows with known parameters, and noise that differs from joint to joint."""
+    rng = np.random.default_rng(seed)
+    W, x = rng.normal(size=(k, n, p)), rng.normal(size=p)
+    noise = np.array([0.01, 0.1, 1.0])
+    return W, W @ x + noise * rng.normal(size=(k, n)), x, noise
+
+
+def test_factors_do_not_depend_on_the_portions():
+    W, tau, _, _ = rows()
+    whole = Factors.of(W, tau)
+    for cuts in ([3, 50], [*range(1, 200)], [199]):
+        parts = zip(np.split(W, cuts), np.split(tau, cuts), strict=True)
+        found = merged(Factors.of(*part) for part in parts)
+        np.testing.assert_allclose(found.R, whole.R, atol=1e-12)
+        assert found.count == whole.count == 600
+
+
+def test_ordinary_least_squares_is_numpy_s():
+    W, tau, _, _ = rows()
+    found = estimators.ordinary(Factors.of(W, tau))
+    A, b = W.reshape(-1, 5), tau.ravel()
+    x, rest, *_ = np.linalg.lstsq(A, b, rcond=None)
+    np.testing.assert_allclose(found.x, x, rtol=1e-12)
+    covariance = rest / (len(b) - 5) * np.linalg.inv(A.T @ A)
+    np.testing.assert_allclose(found.covariance, covariance, rtol=1e-10)
+
+
+def test_weights_are_those_of_the_noise():
+    W, tau, x, noise = rows(k=5000)
+    found = estimators.weighted(Factors.of(W, tau))
+    np.testing.assert_allclose(found.noise, noise, rtol=0.05)
+    assert np.abs((found.x - x) / found.deviations).max() < 4
+    plain = estimators.ordinary(Factors.of(W, tau))
+    assert (found.deviations < 0.1 * plain.deviations).all()
+
+
+def test_outliers_do_not_move_the_robust_estimate():
+    W, tau, x, _ = rows()
+    tau[::10] += 50.0
+    factors = Factors.of(W, tau)
+    robust = estimators.robust(factors, lambda: [(W[:77], tau[:77]), (W[77:], tau[77:])])
+    off = np.abs(robust.x - x).max()
+    assert off < 0.02
+    assert off < 0.1 * np.abs(estimators.weighted(factors).x - x).max()
+
+
+def test_parameters_that_do_nothing_are_not_essential():
+    W, tau, _, _ = rows(k=500)
+    more = np.concatenate([W, np.random.default_rng(1).normal(size=(500, 3, 2))], axis=-1)
+    factors = Factors.of(more, tau)
+    found = estimators.weighted(factors)
+    R = factors.together(1 / found.noise)
+    assert set(range(5)) <= set(estimators.essential(R, found.x, factors.count)) < set(range(7))
+
+
+# ------------------------------------------------------------------ simulated arms
+
+
+def random_arm(seed, n=3):
+    """An arm with physical bodies and friction."""
+    rng = np.random.default_rng(seed)
+    table = np.stack(
+        [
+            rng.choice([np.pi / 2, -np.pi / 2, 0.7], n), rng.uniform(-0.3, 0.3, n),
+            rng.uniform(-0.3, 0.3, n), rng.uniform(-1, 1, n),
+        ],
+        axis=1,
+    )  # fmt: skip
+    bodies = []
+    for _ in range(n):
+        m, A = rng.uniform(0.5, 3), rng.normal(size=(3, 3))
+        S = 0.01 * m * A @ A.T + 1e-3 * np.eye(3)
+        bodies.append((m, rng.uniform(-0.1, 0.1, 3), np.trace(S) * np.eye(3) - S))
+    robot = armlet.Robot.from_dh(table, convention="modified", inertia=bodies, name=f"arm{seed}")
+    drives = (
+        drive._replace(
+            viscous=rng.uniform(0.1, 1), coulomb=rng.uniform(0.1, 1), offset=rng.uniform(-0.2, 0.2)
+        )
+        for drive in robot.drives
+    )
+    return replace(robot, drives=tuple(drives))
+
+
+def recorded(robot, seed, duration=20.0, size=1.0, noise=0.02):
+    """A log of a motion of five harmonics: encoders of 17 bits, torques with noise."""
+    rng = np.random.default_rng(1000 + seed)
+    t, w = np.arange(0, duration, 1e-3), 0.2 * np.pi * np.arange(1, 6)
+    a, b = rng.normal(size=(2, robot.n, 5)) * size / np.sqrt(np.arange(1, 6))
+    s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q, qd = s @ a.T + c @ b.T, (c * w) @ a.T - (s * w) @ b.T
+    tau = robot.inverse_dynamics(q, qd, -(s * w**2) @ a.T - (c * w**2) @ b.T)
+    tau = tau + robot.friction_torque(qd)
+    tau = tau + noise * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
+    step = 2 * np.pi / 2**17
+    return Log(t, step * np.round(q / step), tau, joints=tuple(x.name for x in robot.joints))
+
+
+def test_true_parameters_are_within_their_deviations():
+    z = []
+    for seed in range(10 if LONG else 3):
+        robot = random_arm(seed)
+        found = armlet.identify(robot, recorded(robot, seed), consistent=False)
+        true = armlet.minimal_parameters(robot, friction=True).values
+        z.append((found.values - true) / found.deviations)
+    z = np.abs(np.concatenate(z))
+    assert (z < 3).mean() > 0.98
+    assert (z < 1).mean() == pytest.approx(0.683, abs=0.12)
+
+
+def test_a_simulated_arm_is_found_by_its_friction_too():
+    """Smooth friction with Stribeck's part, as it is simulated."""
+    robot = random_arm(5)
+    shape = Friction(velocity=0.05, stribeck=0.3, stribeck_velocity=0.2)
+    log = recorded(robot.without_drives(), 5, noise=0.0)
+    qd = np.gradient(log.q, log.t, axis=0)
+    sign = np.tanh(qd / 0.05)
+    tau = log.tau + 0.4 * qd + 0.6 * sign + 0.3 * np.exp(-((qd / 0.2) ** 2)) * sign + 0.1
+    found = armlet.identify(robot, replace(log, tau=tau), friction=shape, consistent=False)
+    values = dict(zip(found.names, found.values, strict=True))
+    for kind, true in (("viscous", 0.4), ("coulomb", 0.6), ("stribeck", 0.3), ("offset", 0.1)):
+        for i in range(1, robot.n + 1):
+            assert values[f"{kind}{i}"] == pytest.approx(
+                true, abs=0.1 * (kind == "stribeck") + 0.02
+            )
+    assert found.robot.drives[0].viscous == pytest.approx(0.4, abs=0.03)
+
+
+def test_springs_and_asymmetric_friction_are_columns():
+    robot = random_arm(6).without_drives()
+    log = recorded(robot, 6)
+    qd = np.gradient(log.q, log.t, axis=0)
+    spring = np.zeros_like(log.q)
+    spring[:, 1] = 3.0 * log.q[:, 1]
+    extra = np.where(qd > 0, 0.8, -0.3)
+    log = replace(log, tau=log.tau + spring + extra)
+
+    @armlet.program(robot)
+    def stiffness(q):
+        return np.array([0 * q[0], q[1], 0 * q[0]])
+
+    def stirred(q, qd, qdd):
+        return np.stack([0 * q[:, 0], 0 * q[:, 0], np.sin(9 * q[:, 0])], axis=1)
+
+    found = armlet.identify(
+        robot, log, friction=("coulomb_forward", "coulomb_backward"), consistent=False,
+        extra={"stiffness": stiffness, "stirred": stirred},
+    )  # fmt: skip
+    values = dict(zip(found.names, found.values, strict=True))
+    assert values["stiffness"] == pytest.approx(3.0, rel=0.02)
+    assert values["stirred"] == pytest.approx(0.0, abs=0.02)
+    assert values["coulomb_forward3"] == pytest.approx(0.8, abs=0.02)
+    assert values["coulomb_backward3"] == pytest.approx(0.3, abs=0.02)
+
+
+def test_several_runs_count_together():
+    robot = random_arm(1)
+    logs = [recorded(robot, seed) for seed in (1, 2)]
+    one = armlet.identify(robot, logs[0], consistent=False)
+    both = armlet.identify(robot, logs, consistent=False)
+    assert np.median(both.deviations / one.deviations) < 0.9
+
+
+def test_deviations_of_predicted_torques_cover_what_was_measured():
+    robot = random_arm(2)
+    found = armlet.identify(robot, recorded(robot, 2), consistent=False)
+    (run,) = found.samples
+    predicted, spread = found.predicted(run.q, run.qd, run.qdd)
+    true = robot.inverse_dynamics(run.q, run.qd, run.qdd) + robot.friction_torque(run.qd)
+    assert (np.abs(predicted - true) < 3 * spread).mean() > 0.99
+
+
+# ------------------------------------------------------------------ physical bodies
+
+
+@pytest.fixture(scope="module")
+def cvxpy():
+    return pytest.importorskip("cvxpy", reason="cvxpy is not installed: it is in the dev extra")
+
+
+def test_pseudo_inertias_are_those_of_points():
+    rng = np.random.default_rng(0)
+    points, masses = rng.normal(size=(6, 3)), rng.uniform(0.1, 1, 6)
+    J = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, points, strict=True))
+    body = [*J[np.triu_indices(3)], *(masses @ points), masses.sum()]
+    extended = np.column_stack([points, np.ones(6)])
+    np.testing.assert_allclose(pseudo_inertia(body), extended.T @ np.diag(masses) @ extended)
+    assert is_consistent(np.array([body]))
+    assert not is_consistent(np.array([[*body[:9], -1.0]]))
+    likely = likely_bodies(np.array([body, np.zeros(10)]))
+    assert is_consistent(likely)
+    np.testing.assert_array_equal(likely[0], body)
+
+
+@pytest.mark.parametrize("prior", ["entropic", "euclidean"])
+def test_physical_bodies_of_a_noisy_log_are_physical_and_fit(cvxpy, prior):
+    robot = random_arm(3)
+    found = armlet.identify(robot, recorded(robot, 3), consistent=True, prior=prior)
+    assert found.is_consistent
+    assert found.fits["consistent"].whole < found.fits["least squares"].whole + 0.1
+    assert all(min(drive[1:3]) >= 0 for drive in found.robot.drives)
+    again = found.robot
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, robot.n))
+    tau = again.inverse_dynamics(q, qd, qdd) + again.friction_torque(qd)
+    true = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
+    assert np.abs(tau - true).max() < 0.05 * np.abs(true).max()
+
+
+def test_with_poor_excitation_physical_bodies_predict_better(cvxpy):
+    """From two seconds of small motions, with bodies 30 % off as the prior."""
+    better = []
+    for seed in range(10 if LONG else 3):
+        robot = random_arm(seed)
+        rng = np.random.default_rng(seed)
+        likely = robot.phi.astype(float) * rng.uniform(0.7, 1.3, (robot.nb, 1))
+        poor = recorded(robot, seed, duration=4.0, size=0.15, noise=0.05)
+        rich = recorded(robot, seed + 50)
+        found = armlet.identify(robot, poor, consistent=True, bodies=likely, validation=[rich])
+        fits = found.fits
+        gain = fits["validation, least squares"].whole / fits["validation, consistent"].whole
+        better.append(gain)
+    assert np.median(better) > 1.2
+    assert np.mean(np.array(better) > 1) >= 0.6
+
+
+def test_masses_have_bounds(cvxpy):
+    robot = random_arm(3)
+    log = recorded(robot, 3)
+    found = armlet.identify(robot, log, consistent=True, most={"m1": 0.1, "m3": 1.0})
+    assert found.bodies[0, 9] <= 0.1 + 1e-6
+    assert found.bodies[2, 9] <= 1.0 + 1e-6
+
+
+def test_what_was_found_is_written(cvxpy, tmp_path):
+    robot = random_arm(3)
+    found = armlet.identify(robot, recorded(robot, 3), consistent=True, validation=0.3)
+    found.to_urdf(tmp_path / "arm.urdf")
+    again = armlet.load(tmp_path / "arm.urdf")
+    q = np.random.default_rng(0).uniform(-1, 1, (20, robot.n))
+    np.testing.assert_allclose(
+        again.inertia_matrix(q), found.robot.inertia_matrix(q), rtol=1e-6, atol=1e-9
+    )
+    found.to_json(tmp_path / "found.json")
+    assert '"condition"' in (tmp_path / "found.json").read_text()
+    plain = armlet.identify(robot, recorded(robot, 3), consistent=False)
+    with pytest.raises(DataError, match="physically consistent bodies were not asked for"):
+        plain.to_urdf(tmp_path / "arm.urdf")
+
+
+# ------------------------------------------------------------------ what makes no sense
+
+
+def test_what_makes_no_sense_is_refused():
+    robot = random_arm(0)
+    log = recorded(robot, 0, duration=3.0)
+    for options, message in (
+        ({"estimator": "magic"}, "estimator is 'magic': expected ordinary, weighted, robust"),
+        ({"friction": ["dry"]}, "friction has 'dry': expected True, False, armlet.Friction or"),
+        ({"validation": 1.5}, "validation is 1.5: expected a share of the time"),
+        ({"extra": {"x": lambda q, qd, qdd: q[0]}}, r"column 'x' has shape \(3,\): expected"),
+        (
+            {"parameters": armlet.minimal_parameters(armlet.load("planar2r"))},
+            "parameters are those of 'planar2r', which has 2 joints: expected a set of 'arm0'",
+        ),
+    ):
+        with pytest.raises(DataError, match=message):
+            armlet.identify(robot, log, consistent=False, **options)
+    with pytest.raises(DataError, match="there are no logs: expected one or more"):
+        armlet.identify(robot, [])
+
+
+def test_a_motion_that_determines_too_little_is_told():
+    robot = random_arm(0)
+    log = recorded(robot, 0)
+    still = replace(log, q=log.q * [1, 0, 0])
+    with pytest.warns(DataWarning, match=r"the motion determines \d+ of \d+ combinations"):
+        armlet.identify(robot, still, consistent=False)
+
+
+# ------------------------------------------------------------------ recorded arms
+
+
+@with_data
+def test_the_panda_is_identified_better_than_published(arms, cvxpy):
+    """Gaz et al. (2019): 43 + 21 parameters, error 1.41 %, condition number 121.9."""
+    robot = arms["panda"].without_drives()
+    log = panda_log(robot)
+    found = armlet.identify(robot, log)
+    assert len(found.names) == 64
+    assert found.fits["least squares"].whole < 0.95
+    assert found.condition < 121.9
+    assert found.fits["consistent"].whole < found.fits["least squares"].whole + 0.3
+    assert found.is_consistent
+    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (10_000, 7))
+    assert np.linalg.eigvalsh(found.robot.inertia_matrix(q)).min() > 0
+    part = armlet.identify(robot, log, validation=0.4)
+    assert part.fits["validation, least squares"].whole < 1.5
+    assert part.fits["validation, consistent"].whole < 1.5
+
+
+@with_data
+def test_the_tx40_is_identified_as_well_as_known():
+    """Motors with gears, a coupled wrist, and friction close to the reference."""
+    robot = tx40()
+
+    def coupled(of_5, of_6):
+        def column(q, qd, qdd):
+            found = np.zeros_like(qd)
+            found[:, 4], found[:, 5] = of_5(qd, qdd), of_6(qd, qdd)
+            return found
+
+        return column
+
+    def both(qd, qdd):
+        return np.sign(qd[:, 4] + qd[:, 5])
+
+    extra = {
+        "Iam6": coupled(lambda qd, qdd: qdd[:, 5], lambda qd, qdd: qdd[:, 4]),
+        "fvm6": coupled(lambda qd, qdd: qd[:, 5], lambda qd, qdd: qd[:, 4]),
+        "fsm6": coupled(both, both),
+    }
+    found = armlet.identify(robot, tx40_log(robot), rotors=True, extra=extra, consistent=False)
+    assert len(found.names) == found.estimate.rank == 61
+    assert found.fits["least squares"].whole < 6.9
+    known = {
+        "rotor_inertia": [0.362, 0.362, 0.0988, 0.0313, 0.0468, 0.0105],
+        "viscous": [8.05, 5.53, 1.97, 1.11, 1.86, 0.65],
+        "coulomb": [7.14, 8.26, 6.34, 2.48, 3.03, 0.282],
+    }
+    expected = {f"{kind}{i}": x for kind, values in known.items() for i, x in enumerate(values, 1)}
+    expected |= {"Iam6": 0.00964, "fvm6": 0.616, "fsm6": 1.95}
+    values = dict(zip(found.names, found.values, strict=True))
+    good = [abs(values[name] - x) < 0.2 * x for name, x in expected.items() if name in values]
+    assert len(good) == 19
+    assert np.mean(good) >= 0.8
+
+
+# ------------------------------------------------------------------ the report
+
+
+@pytest.fixture(scope="module")
+def found():
+    robot = random_arm(4)
+    log = recorded(robot, 4)
+    return armlet.identify(robot, replace(log, name="<run>"), consistent=False, validation=0.3)
+
+
+def test_the_report_has_everything_and_needs_no_network(found, tmp_path):
+    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
+    found.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "This arm can be trusted" in text
+    assert "&lt;run&gt;" in text
+    assert not re.search(r"""<(?:script|link)[^>]*(?:src|href)=["']https?:""", text)
+    for name in found.names:
+        assert f">{name}<" in text
+    assert (tmp_path / "report.json").exists()
+
+
+def test_the_verdict_says_what_is_wrong(found):
+    assert verdict(found).startswith("This arm can be trusted: torques of data held out are met")
+    bad = replace(found, condition=1e6)
+    assert verdict(bad) == (
+        "Look again before using this arm: the condition number is 1000000 (limit 1000)."
+    )
+
+
+def test_a_browser_shows_the_report_without_errors(found, tmp_path):
+    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium is installed")
+    (tmp_path / "report.html").write_text(page(found), encoding="utf-8")
+    shown = subprocess.run(
+        [
+            browser, "--headless=old", "--no-sandbox", "--disable-gpu", "--no-zygote",
+            "--disable-dev-shm-usage", "--disable-background-networking", "--enable-logging=stderr",
+            f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000", "--dump-dom",
+            f"file://{tmp_path / 'report.html'}",
+        ],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    if shown.returncode:
+        pytest.skip(f"Chromium does not run here: {shown.stderr[-200:]}")
+    assert "CONSOLE" not in shown.stderr
+    assert shown.stdout.count("main-svg") >= 3
