@@ -14,7 +14,8 @@ import armlet
 from armlet.cli import app
 
 COMMANDS = (
-    "demo", "robots", "info", "count", "compare", "generate", "minimal", "simulate", "bench",
+    "demo", "robots", "info", "count", "compare", "generate", "minimal", "simulate", "excite",
+    "bench",
 )  # fmt: skip
 ARMLET = Path(sys.executable).with_name("armlet")
 

@@ -23,7 +23,7 @@ from armlet.errors import (
     ModelWarning,
 )
 from armlet.graph import Count, Input, Program
-from armlet.identification import Conditioning, Identified, Log, identify
+from armlet.identification import Conditioning, Excitation, Identified, Log, excite, identify
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.models import catalogue
 from armlet.motion import (
@@ -54,6 +54,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Event",
+    "Excitation",
     "Formulation",
     "Friction",
     "Function",
@@ -79,6 +80,7 @@ __all__ = [
     "compile",
     "controllers",
     "equivalence",
+    "excite",
     "formulation",
     "formulations",
     "general_arm",

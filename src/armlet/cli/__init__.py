@@ -14,6 +14,7 @@ from armlet.cli.bench import bench
 from armlet.cli.compare import compare
 from armlet.cli.count import count
 from armlet.cli.demo import demo
+from armlet.cli.excite import excite
 from armlet.cli.generate import generate
 from armlet.cli.identify import identify
 from armlet.cli.info import info
@@ -29,7 +30,10 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-for command in (demo, robots, info, count, compare, generate, minimal, simulation, identify, bench):
+COMMANDS = (
+    demo, robots, info, count, compare, generate, minimal, simulation, excite, identify, bench,
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
 
 

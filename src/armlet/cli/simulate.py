@@ -11,13 +11,13 @@ from armlet.api import Robot, program
 from armlet.api.functions import Function
 from armlet.cli.arm import Choice, takes_robot
 from armlet.cli.completion import one_of
+from armlet.cli.motions import Out, Plot, check_ending, numbers, write
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
 from armlet.motion import METHODS, Trajectory, simulate
 from armlet.motion.run import ADAPTIVE
 
-ENDINGS = (".npz", ".csv", ".parquet")
 Numbers = Annotated[
     str | None, typer.Option(help="Where it starts, numbers with commas between; zeros by default.")
 ]
@@ -52,12 +52,8 @@ def simulation(
             autocompletion=one_of("ignore", "stop", "error"),
         ),
     ] = "ignore",
-    out: Annotated[
-        Path | None, typer.Option(help=f"Write the motion as {', '.join(ENDINGS)}.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Write a page with plots; needs plotly.")
-    ] = None,
+    out: Out = None,
+    plot: Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulate the motion of a robot.
@@ -65,37 +61,23 @@ def simulation(
     Example: armlet simulate panda --duration 2 --limits stop --plot run.html
     """
     arm = choice.load()
-    if out is not None and out.suffix not in ENDINGS:
-        raise DataError(
-            f"--out {out.name} ends in {quoted(out.suffix)}: expected {', '.join(ENDINGS)}"
-        )
+    check_ending(out)
     run = simulate(
-        arm, _numbers("--q0", q0, arm.nq), _numbers("--qd0", qd0, arm.nv), _torque(arm, torque),
+        arm, _start("--q0", q0, arm.nq), _start("--qd0", qd0, arm.nv), _torque(arm, torque),
         duration=duration, dt=dt, method=method, friction=friction, limits=limits,  # type: ignore[arg-type]
     )  # fmt: skip
-    if out is not None:
-        getattr(run, f"to_{out.suffix[1:]}")(out)
-    if plot is not None:
-        run.plot().write_html(plot)
+    written = write(run, out, plot)
     if as_json:
         print(json.dumps(_summary(arm, run), indent=2))
         return
-    _print(arm, run, [str(path) for path in (out, plot) if path is not None])
+    _print(arm, run, written)
 
 
 simulation.__name__ = "simulate"
 
 
-def _numbers(name: str, text: str | None, count: int) -> list[float]:
-    if text is None:
-        return [0.0] * count
-    try:
-        found = [float(x) for x in text.split(",")]
-    except ValueError:
-        found = []
-    if len(found) != count:
-        raise DataError(f"{name} is {quoted(text)}: expected {count} numbers with commas between")
-    return found
+def _start(name: str, text: str | None, count: int) -> list[float]:
+    return [0.0] * count if text is None else numbers(name, text, count)
 
 
 def _torque(arm: Robot, text: str) -> Any:

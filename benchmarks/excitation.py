@@ -1,0 +1,82 @@
+"""Condition number and time of an exciting motion of a Panda on one core, from an empty cache.
+
+python benchmarks/excitation.py [seed ...]     the published motion has 121.9 (Gaz et al. 2019)
+python benchmarks/excitation.py FOLDER         that motion as commanded, from gen_params.txt
+
+Limits of position, velocity and torque are those of the catalogue, less 5 %; those of acceleration
+are the maker's.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["ARMLET_CACHE"] = tempfile.mkdtemp()
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+
+import numpy as np  # noqa: E402
+
+import armlet  # noqa: E402
+
+CONDITION, SECONDS = 50.0, 60.0
+"""What both must be at most."""
+ACCELERATION = [15, 7.5, 10, 12.5, 15, 20, 20]
+CENTRE = [-0.5850, -0.1744, -0.3373, -1.8767, -1.0631, 1.7917, -0.7284]
+"""The constants of the published Fourier series."""
+
+
+def broken(robot, plan):
+    """The limits of the robot that are broken at 1 kHz, by their own definition."""
+    run = plan.at(np.linspace(0, 20, 20001))
+    limits = [joint.limits for joint in robot.joints]
+    most = {
+        "velocity": (run.qd, [x.velocity for x in limits]),
+        "acceleration": (run.qdd, ACCELERATION),
+        "effort": (run.tau, [x.effort for x in limits]),
+    }
+    found = [name for name, (x, limit) in most.items() if (np.abs(x) > limit).any()]
+    below = run.q < [x.lower for x in limits]
+    above = run.q > [x.upper for x in limits]
+    return found + (["position"] if (below | above).any() else [])
+
+
+def commanded(folder):
+    """The condition number of one period of the published motion, by armlet's count."""
+    sines, cosines = np.loadtxt(Path(folder) / "gen_params.txt").reshape(2, 7, 5)
+    w = 0.15 * np.pi * np.arange(1, 6)
+    t = np.arange(0, 2 * np.pi / w[0], 1e-3)
+    s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q = CENTRE + s @ (sines / w).T - c @ (cosines / w).T
+    qd, qdd = c @ sines.T + s @ cosines.T, c * w @ cosines.T - s * w @ sines.T
+    Y = armlet.load("panda").regressor(q, qd, qdd, friction=True)
+    return np.linalg.cond(Y.reshape(-1, Y.shape[-1]))
+
+
+def main():
+    if len(sys.argv) == 2 and Path(sys.argv[1]).is_dir():
+        print(f"published motion as commanded: condition number {commanded(sys.argv[1]):.1f}")
+        return
+    held = True
+    for seed in map(int, sys.argv[1:] or ["0"]):
+        begun, used = time.perf_counter(), time.process_time()
+        robot = armlet.load("panda")
+        plan = armlet.excite(robot, 20.0, harmonics=5, acceleration=ACCELERATION, seed=seed)
+        seconds, processor = time.perf_counter() - begun, time.process_time() - used
+        wrong = broken(robot, plan)
+        print(f"seed {seed}: {plan}")
+        print(f"  {seconds:.1f} s, {processor:.1f} s of the processor")
+        print(f"  limits broken at 1 kHz: {', '.join(wrong) or 'none'}")
+        for name, margins in plan.margins.items():
+            print(f"  margin of {name}: {' '.join(f'{x:.3g}' for x in margins)}")
+        held &= plan.condition <= CONDITION and processor <= SECONDS and not wrong
+    print("all as it must be" if held else "NOT as it must be")
+    sys.exit(not held)
+
+
+if __name__ == "__main__":
+    main()

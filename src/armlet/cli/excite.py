@@ -1,0 +1,135 @@
+"""armlet excite"""
+
+import json
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from armlet.cli.arm import Choice, takes_robot
+from armlet.cli.completion import one_of
+from armlet.cli.motions import Out, Plot, check_ending, numbers, write
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal
+from armlet.identification import Excitation
+from armlet.identification import excite as found_excitation
+from armlet.identification.limits import units
+from armlet.identification.objective import CRITERIA
+
+EACH = "one number, or one for each joint with commas between"
+
+
+@takes_robot()
+def excite(
+    choice: Choice,
+    duration: Annotated[float, typer.Option(help="How long, in s.")] = 20.0,
+    harmonics: Annotated[
+        int | None, typer.Option(help="Harmonics of a Fourier series; 5 by default.")
+    ] = None,
+    splines: Annotated[
+        int | None, typer.Option(help="Instead, points of a spline that can be chosen.")
+    ] = None,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help=f"What is made best: {', '.join(CRITERIA)}.", autocompletion=one_of(*CRITERIA)
+        ),
+    ] = "condition",
+    rate: Annotated[float, typer.Option(help="Rows per second.")] = 1000.0,
+    lower: Annotated[str | None, typer.Option(help=f"Least positions: {EACH}.")] = None,
+    upper: Annotated[str | None, typer.Option(help="Largest positions.")] = None,
+    speed: Annotated[str | None, typer.Option(help="Limits of speed.")] = None,
+    acceleration: Annotated[str | None, typer.Option(help="Limits of acceleration.")] = None,
+    torque: Annotated[str | None, typer.Option(help="Limits of torque.")] = None,
+    tool_box: Annotated[
+        str | None,
+        typer.Option(help="Where the tool stays: xmin,ymin,zmin,xmax,ymax,zmax in m, or inf."),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="The share of the robot's own limits that is not used.")
+    ] = 0.05,
+    rotors: Annotated[bool, typer.Option(help="Whether rotor inertias are identified.")] = False,
+    friction: Annotated[bool, typer.Option(help="Whether friction is identified.")] = True,
+    starts: Annotated[int, typer.Option(help="Random motions to start from.")] = 4,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    out: Out = None,
+    plot: Plot = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Find a motion from which the parameters of a robot can be identified well.
+
+    It keeps within the limits of the robot and those given, and is at rest at both ends. Ctrl-C
+    ends the search with the best motion so far.
+
+    Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
+    """
+    arm = choice.load()
+    check_ending(out)
+
+    def each(name: str, text: str | None) -> Any:
+        if text is None:
+            return None
+        found = numbers(name, text, 1, arm.nv)
+        return found if len(found) > 1 else found[0]
+
+    corners = None if tool_box is None else numbers("--tool-box", tool_box, 6)
+    plan = found_excitation(
+        arm, duration, harmonics=harmonics, splines=splines,
+        criterion=criterion,  # type: ignore[arg-type]
+        rate=rate, position=(each("--lower", lower), each("--upper", upper)),
+        speed=each("--speed", speed), acceleration=each("--acceleration", acceleration),
+        torque=each("--torque", torque),
+        tool_box=None if corners is None else (corners[:3], corners[3:]),
+        margin=margin, rotors=rotors, friction=friction, starts=starts, seed=seed,
+    )  # fmt: skip
+    written = write(plan, out, plot)
+    if as_json:
+        print(json.dumps(_summary(plan), indent=2))
+        return
+    _print(plan, written)
+
+
+def _finite(x: Any) -> Any:
+    """Numbers for JSON, which has no infinite ones."""
+    return [float(y) if np.isfinite(y) else None for y in x]
+
+
+def _summary(plan: Excitation) -> dict[str, Any]:
+    return {
+        "robot": plan.robot.name, "joints": plan.motion.joints, "rows": len(plan.t),
+        "duration": plan.path.duration, "parameters": plan.parameters.names,
+        "criterion": plan.criterion, "condition": plan.condition, "log_det": plan.log_det,
+        "limits": {name: [_finite(side) for side in x] for name, x in plan.limits.items()},
+        "margins": {name: _finite(x) for name, x in plan.margins.items()},
+        "path": type(plan.path).__name__.lower(), "coefficients": plan.coefficients.tolist(),
+        "ended": plan.ended, "notes": plan.notes,
+    }  # fmt: skip
+
+
+def _print(plan: Excitation, written: list[str]) -> None:
+    """The margins of every joint, and of the tool."""
+    letters = {joint.letter for joint in plan.robot.joints}
+    jointwise = [name for name in plan.limits if name != "tool"]
+    table = Table()
+    table.words("margin of")
+    table.numbers(*(f"{name} ({units(name, letters)})" for name in jointwise))
+    for i, joint in enumerate(plan.motion.joints):
+        table.add_row(joint, *(f"{plan.margins[name][i]:.3g}" for name in jointwise))
+    console = Terminal()
+    console.print(
+        f"{plan.robot.name}: {plan.path.duration:g} s, {len(plan.t)} rows, condition number "
+        f"{plan.condition:.4g} for {len(plan.parameters)} parameters"
+    )
+    if plan.ended:
+        console.print(f"the search was {plan.ended}", style="yellow")
+    console.print()
+    console.print(table)
+    if "tool" in plan.margins:
+        console.print()
+        margins = zip("xyz", plan.margins["tool"], strict=True)
+        console.print("margin of the tool: " + ", ".join(f"{x} {y:.3g} m" for x, y in margins))
+    console.print()
+    for note in plan.notes:
+        console.print(note, style="dim")
+    for path in written:
+        console.print(f"written: {path}")

@@ -1,0 +1,222 @@
+"""An exciting motion: what `armlet.excite` returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.api import Robot
+from armlet.errors import ArmletError, DataError
+from armlet.identification.limits import Range, units
+from armlet.identification.paths import Path
+from armlet.minimal import MinimalParameters
+from armlet.motion import Trajectory, files
+from armlet.motion.trajectory import Figure
+
+Array = NDArray[np.float64]
+POINTS = 501
+"""How many times a plot shows."""
+COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
+"""What is limited for every joint, and where a trajectory has it."""
+LINE, EDGE = "#0072b2", "#d55e00"
+"""The colours of motions and of limits."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Excitation:
+    """A motion from which the parameters of a robot can be identified well.
+
+    Attributes
+    ----------
+    robot : Robot
+    motion : Trajectory
+        Rows at the rate asked for, with the torques that the robot's parameters and friction
+        predict, nan if it has no masses. `t`, `q`, `qd`, `qdd` and `tau` are its arrays.
+    path : Path
+        The Fourier series or the spline.
+    coefficients : array of shape (m, n)
+        The coefficients of each joint: constant, sines and cosines, or control points.
+    condition, log_det : float
+        The condition number of the regressor W over all rows, columns as they are, and the
+        logarithm of det(WᵀW / rows).
+    criterion : str
+        What was made best.
+    history : array
+        The condition number, or log det, at every step of the search, at fewer times and with
+        friction that changes its sign smoothly.
+    limits : mapping of str to Range
+        What the motion keeps within, margins taken off: lower and upper limits by name.
+    parameters : MinimalParameters
+        The parameters that are to be identified, one column of W for each.
+    ended : str
+        Why the search ended before its time; empty if it did not.
+    notes : tuple of str
+        What was assumed.
+    """
+
+    robot: Robot
+    motion: Trajectory
+    path: Path
+    coefficients: Array
+    condition: float
+    log_det: float
+    criterion: str
+    history: Array
+    limits: Mapping[str, Range]
+    parameters: MinimalParameters[Any]
+    ended: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def t(self) -> Array:
+        """Times in s, (k,)."""
+        return self.motion.t
+
+    @property
+    def q(self) -> Array:
+        """Positions, (k, n)."""
+        return self.motion.q
+
+    @property
+    def qd(self) -> Array:
+        """Velocities, (k, n)."""
+        return self.motion.qd
+
+    @property
+    def qdd(self) -> Array:
+        """Accelerations, (k, n)."""
+        return self.motion.qdd
+
+    @property
+    def tau(self) -> Array:
+        """Torques that the robot's parameters and friction predict, (k, n)."""
+        return self.motion.tau
+
+    @cached_property
+    def margins(self) -> dict[str, Array]:
+        """The least distance to each limit: of every joint, or of the tool's x, y and z."""
+        values = {name: getattr(self.motion, array) for name, array in COLUMNS.items()}
+        values["tool"] = places(self.robot, self.q)
+        return {name: limits.margins(values[name]) for name, limits in self.limits.items()}
+
+    def at(self, times: ArrayLike) -> Trajectory:
+        """The motion at other times from 0 to its duration, evaluated there."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        if not np.all((t >= 0) & (t <= self.path.duration)):
+            raise DataError(
+                f"times reach beyond the motion, which has 0 to {self.path.duration:g} s"
+            )
+        return motion_along(self.robot, self.path, self.coefficients, t, self.notes)
+
+    # ---------------------------------------------------------------- files
+
+    def to_csv(self, path: str | FilePath) -> None:
+        """Write the motion as a table; `Trajectory.read` reads it again."""
+        self.motion.to_csv(path)
+
+    def to_parquet(self, path: str | FilePath) -> None:
+        """Write the motion as a Parquet file; needs pyarrow."""
+        self.motion.to_parquet(path)
+
+    def to_npz(self, path: str | FilePath) -> None:
+        """Write the motion as a file of NumPy's."""
+        self.motion.to_npz(path)
+
+    # ---------------------------------------------------------------- to look at
+
+    def plot(self) -> Figure:
+        """A figure of Plotly's: what every joint does, and the tool in its box, with the limits."""
+        graphs, subplots = files.needed("plotly.graph_objects"), files.needed("plotly.subplots")
+        run = self.at(np.linspace(0, self.path.duration, POINTS))
+        shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
+        rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
+        kinds = {joint.letter for joint in self.robot.joints}
+        heads = [f"{name} ({units(name, kinds)})" for name in shown]
+        figure = subplots.make_subplots(
+            rows, columns, shared_xaxes=True, horizontal_spacing=0.05,
+            vertical_spacing=0.2 / max(1, rows), column_titles=heads,
+            row_titles=[*run.joints, *(["tool (m)"] if "tool" in self.limits else [])],
+        )  # fmt: skip
+
+        def draw(values: Array, name: str, entry: int, row: int, column: int) -> None:
+            line = {"color": LINE, "width": 1.5}
+            figure.add_trace(
+                graphs.Scatter(x=run.t, y=values, line=line, showlegend=False), row, column
+            )
+            edges = [x[entry] for x in self.limits[name]] if name in self.limits else []
+            edges = [y for y in edges if np.isfinite(y)]
+            for y in edges:
+                dashed = {"color": EDGE, "dash": "dash", "width": 1}
+                figure.add_hline(y=y, line=dashed, row=row, col=column)
+            low, high = min([*edges, values.min()]), max([*edges, values.max()])
+            room = 0.08 * (high - low) or 1.0
+            figure.update_yaxes(range=[low - room, high + room], row=row, col=column)
+
+        for i in range(len(run.joints)):
+            for k, (name, array) in enumerate(shown.items()):
+                draw(getattr(run, array)[:, i], name, i, i + 1, k + 1)
+        if "tool" in self.limits:
+            for k, values in enumerate(places(self.robot, run.q).T):
+                draw(values, "tool", k, rows, k + 1)
+                figure.update_yaxes(title_text="xyz"[k], title_standoff=0, row=rows, col=k + 1)
+        for column in range(1, columns + 1):
+            last = rows if column <= 3 else len(run.joints)  # the tool has three panels
+            figure.update_xaxes(title_text="time (s)", showticklabels=True, row=last, col=column)
+        figure.update_yaxes(nticks=5)
+        figure.update_layout(
+            height=130 * rows + 120, template="plotly_white", title=self._title(),
+            margin={"l": 50, "r": 40, "t": 90, "b": 50}, font={"size": 11},
+        )  # fmt: skip
+        figure.update_annotations(font_size=12)
+        found: Figure = figure
+        return found
+
+    def _title(self) -> str:
+        ended = f", {self.ended}" if self.ended else ""
+        return (
+            f"{self.robot.name}: condition number {self.condition:.4g} for "
+            f"{len(self.parameters)} parameters{ended}; dashed: limits"
+        )
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.plot().to_html(full_html=False, include_plotlyjs="cdn")
+        except ArmletError:
+            return f"<pre>{self!r}</pre>"
+
+    def __repr__(self) -> str:
+        ended = f", {self.ended}" if self.ended else ""
+        return (
+            f"<Excitation of {self.robot.name!r}: {self.path.duration:g} s, {len(self.t)} rows, "
+            f"condition number {self.condition:.4g} for {len(self.parameters)} parameters{ended}>"
+        )
+
+
+def places(robot: Robot, q: Array) -> Array:
+    """Where the tool is, (k, 3)."""
+    found: Array = robot.forward_kinematics(q)[:, :3, 3]
+    return found
+
+
+def motion_along(
+    robot: Robot, path: Path, coefficients: Array, t: Array, notes: tuple[str, ...] = ()
+) -> Trajectory:
+    """The motion along a path at times, with the torques that the robot needs for it.
+
+    Torques and energies are nan if the robot has no masses.
+    """
+    q, qd, qdd = path.motion(coefficients, t)
+    tau, kinetic, potential = (
+        np.full_like(q, np.nan),
+        np.full_like(t, np.nan),
+        np.full_like(t, np.nan),
+    )
+    if robot.phi.any():
+        tau = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
+        kinetic, potential = robot.energy(q, qd)
+    joints = tuple(joint.name for joint in robot.joints)
+    return Trajectory(t, q, qd, qdd, tau, kinetic, potential, joints, notes=notes)
