@@ -257,6 +257,7 @@ def _expm(M):
     return found
 
 
+@pytest.mark.skipif(not LONG, reason="takes 8 s: set ARMLET_LONG=1")
 def test_a_tracker_keeps_a_loaded_arm_on_its_path_and_feed_forward_does_not():
     track = example("track")
     runs = track.simulate()

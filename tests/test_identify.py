@@ -197,6 +197,39 @@ def test_deviations_of_predicted_torques_cover_what_was_measured():
     assert (np.abs(predicted - true) < 3 * spread).mean() > 0.99
 
 
+@pytest.mark.parametrize("known", ["robot", "identified"])
+def test_a_payload_is_found(known):
+    """Half a kilogram on an arm that is known, from its file or from a log without payload."""
+    robot = random_arm(7, n=4)
+    com, inertia = np.array([0.02, -0.03, 0.05]), np.diag([2e-3, 3e-3, 4e-3])
+    loaded = recorded(robot.with_payload(0.5, com, inertia), 8)
+    arm = robot if known == "robot" else armlet.identify(robot, recorded(robot, 7))
+    found = armlet.identification.identify_payload(arm, loaded)
+    assert abs(found.mass - 0.5) < max(4 * found.deviation, 0.01)
+    np.testing.assert_allclose(found.com, com, atol=0.01)
+    assert found.fit.whole < 0.2 * found.before.whole
+
+
+def test_every_part_is_predicted_from_the_others():
+    robot = random_arm(8)
+    logs = [recorded(robot, seed) for seed in (8, 9)]
+    by_runs = armlet.identification.cross_validate(robot, logs)
+    by_time = armlet.identification.cross_validate(robot, logs[0], blocks=5)
+    assert [len(x) for x in (by_runs, by_time)] == [2, 5]
+    assert all(fit.whole < 1.5 for fit in (*by_runs, *by_time))
+    with pytest.raises(DataError, match="there is one part: expected several runs, or blocks=5"):
+        armlet.identification.cross_validate(robot, logs[0])
+
+
+def test_the_shape_of_friction_is_found():
+    robot = random_arm(5, n=2)
+    log = recorded(robot.without_drives(), 5, noise=0.0, size=0.3)
+    qd = np.gradient(log.q, log.t, axis=0)
+    tau = log.tau + 0.4 * qd + 0.6 * np.tanh(qd / 0.1)
+    found = armlet.identification.friction_shape(robot, replace(log, tau=tau))
+    assert found.velocity == pytest.approx(0.1, rel=0.1)
+
+
 # ------------------------------------------------------------------ physical bodies
 
 

@@ -1,6 +1,7 @@
 """Identification: motions that excite arms, logs of them, and what they say of their parameters."""
 
 from armlet.identification.conditioning import Conditioning, conditioned
+from armlet.identification.crossed import cross_validate
 from armlet.identification.excitation import Excitation
 from armlet.identification.excite import excite
 from armlet.identification.findings import Fit
@@ -8,7 +9,9 @@ from armlet.identification.identified import Identified
 from armlet.identification.identify import identify
 from armlet.identification.log import Log
 from armlet.identification.model import TorqueModel
+from armlet.identification.payload import Payload, identify_payload
 from armlet.identification.samples import Samples
+from armlet.identification.shapes import friction_shape
 
 __all__ = [
     "Conditioning",
@@ -16,9 +19,13 @@ __all__ = [
     "Fit",
     "Identified",
     "Log",
+    "Payload",
     "Samples",
     "TorqueModel",
     "conditioned",
+    "cross_validate",
     "excite",
+    "friction_shape",
     "identify",
+    "identify_payload",
 ]

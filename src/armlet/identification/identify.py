@@ -22,7 +22,7 @@ from armlet.identification.findings import Fit
 from armlet.identification.identified import Identified
 from armlet.identification.log import Log
 from armlet.identification.model import Column, TorqueModel, torque_model
-from armlet.identification.parts import KEPT, Gathered, Reader, parts, rows
+from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows
 from armlet.minimal import MinimalParameters
 from armlet.motion.system import Friction
 from armlet.progress import status
@@ -46,7 +46,7 @@ def identify(
     most: Mapping[str, float] | None = None,
     conditioning: Conditioning | None = None,
     validation: float | Iterable[Log | Reader] = 0.0,
-    client: Any = None,
+    client: Client | None = None,
 ) -> Identified:
     """The parameters of an arm from measured motion.
 

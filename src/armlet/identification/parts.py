@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,13 @@ KEPT = 8
 """How many runs are kept for the report; of further ones only their factors are."""
 Reader = Callable[[], Log]
 """A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
+
+
+class Client(Protocol):
+    """What is used of a Dask client."""
+
+    def map(self, func: Callable[..., Any], *iterables: Any, **kwargs: Any) -> Any:
+        """Futures of a function of each entry."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +114,7 @@ def parts(
     settings: Conditioning,
     share: float,
     logs: Iterable[Log | Reader],
-    client: Any = None,
+    client: Client | None = None,
 ) -> Iterator[Part]:
     """All runs, one after the other, or in any order by the workers of a Dask client.
 
@@ -146,7 +153,7 @@ def _read(
 def _by_workers(
     work: Callable[[tuple[int, Log | Reader]], Part | Unreadable],
     numbered: Iterable[tuple[int, Log | Reader]],
-    client: Any,
+    client: Client,
 ) -> Iterator[Part | Unreadable]:
     """The same by a Dask client; what a worker had in hand when it died is done by another."""
     futures = client.map(work, [*numbered], pure=False)

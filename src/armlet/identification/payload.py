@@ -1,0 +1,118 @@
+"""The payload of an arm that is known."""
+
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import numpy as np
+
+from armlet.algebra import point_inertia, symmetric
+from armlet.api import Robot
+from armlet.errors import DataError, ModelError
+from armlet.identification.conditioning import Conditioning, conditioned
+from armlet.identification.consistent import consistent as consistent_parameters
+from armlet.identification.consistent import likely_bodies
+from armlet.identification.estimators import weighted
+from armlet.identification.factors import Array, Factors, merged
+from armlet.identification.findings import Findings, Fit
+from armlet.identification.log import Log
+from armlet.identification.parts import PORTION
+from armlet.identification.samples import Samples
+from armlet.robot.parts import BASE, PHI
+
+
+class Payload(NamedTuple):
+    """A body fixed on a frame of an arm."""
+
+    mass: float
+    """kg."""
+    com: Array
+    """Its centre of mass in that frame, m."""
+    inertia: Array
+    """Its inertia about the centre of mass, in the axes of the frame, (3, 3), kg m²."""
+    deviation: float
+    """The standard deviation of the mass."""
+    before: Fit
+    """How well torques are met without it."""
+    fit: Fit
+    """How well they are met with it."""
+
+
+def identify_payload(
+    arm: Robot | Findings,
+    logs: Log | Iterable[Log],
+    *,
+    frame: str | None = None,
+    consistent: bool | None = None,
+    conditioning: Conditioning | None = None,
+) -> Payload:
+    """The payload that an arm carries in a log.
+
+    Parameters
+    ----------
+    arm : Robot or Identified
+        What is known of the arm without it: a robot with its friction, or what was found from logs
+        without the payload, which is more accurate.
+    logs : Log or iterable of Log
+        Runs with the payload.
+    frame : str, optional
+        Where the payload is; by default the tool.
+    consistent : bool, optional
+        Whether to find a body that is physical; needs cvxpy, and is done by default if that is
+        installed. Otherwise it is what least squares gives.
+    conditioning : Conditioning, optional
+        How logs are resampled, filtered and differentiated.
+
+    Returns
+    -------
+    Payload
+        `robot.with_payload(found.mass, found.com, found.inertia)` carries it.
+    """
+    robot = arm.model.parameters.model if isinstance(arm, Findings) else arm
+    body, at = robot.frame(frame)
+    if body == BASE:
+        raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
+    runs = [logs] if isinstance(logs, Log) else logs
+    samples = (conditioned(log, conditioning) for log in runs)
+    parts = [Factors.of(W, tau) for run in samples for W, tau in _rows(arm, robot, body, run)]
+    if not parts:
+        raise DataError("there are no logs: expected one or more")
+    factors = merged(parts)
+    estimate = weighted(factors)
+    phi = estimate.x
+    if consistent or (consistent is None and find_spec("cvxpy") is not None):
+        likely = likely_bodies(phi[None])
+        R = factors.together(1 / estimate.noise)
+        phi = consistent_parameters(R, np.eye(len(PHI)), PHI, likely, 1.0, "entropic")
+    mass = float(phi[9])
+    if mass <= 0:
+        raise DataError(
+            f"least squares gives a mass of {mass:.3g} kg: expected a log with more motion, or "
+            "consistent=True"
+        )
+    centre = phi[6:9] / mass
+    R = np.asarray(at.R, dtype=float)
+    inertia = symmetric(*phi[:6]) - point_inertia(mass, centre)
+    origin = np.asarray(at.point(np.zeros(3)), dtype=float)
+    return Payload(
+        mass,
+        R.T @ (centre - origin),
+        np.asarray(R.T @ inertia @ R, dtype=float),
+        float(estimate.deviations[9]),
+        Fit.of(factors, 0 * phi),
+        Fit.of(factors, phi),
+    )
+
+
+def _rows(
+    arm: Robot | Findings, robot: Robot, body: int, run: Samples
+) -> Iterator[tuple[Array, Array]]:
+    """The columns of one body's ten parameters, and the torques that the arm alone leaves."""
+    for piece in run.pieces(PORTION):
+        state = piece.q, piece.qd, piece.qdd
+        W = robot.regressor(*state, parameters="standard")[..., 10 * body : 10 * body + 10]
+        if isinstance(arm, Findings):
+            own = arm.model.regressor(*state) @ arm.values
+        else:
+            own = arm.inverse_dynamics(*state) + arm.friction_torque(piece.qd)
+        yield piece.decimated(np.ascontiguousarray(W)), piece.decimated(piece.tau - own)
