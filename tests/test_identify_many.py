@@ -84,5 +84,5 @@ def test_workers_find_the_same_though_one_is_killed(whole):
         logs = [partial(read, seed, pause=0.2) for seed in range(12)]
         found = armlet.identify(robot, logs, consistent=False, client=client)
         killer.join()
-    np.testing.assert_allclose(found.values, whole.values, rtol=1e-9)
+    np.testing.assert_allclose(found.values, whole.values, rtol=1e-12)
     assert len(found.choices) == 12

@@ -14,7 +14,6 @@ from armlet.identification.factors import Array, Factors, merged
 from armlet.identification.log import Log
 from armlet.identification.model import TorqueModel
 from armlet.identification.samples import Samples
-from armlet.motion.files import needed
 from armlet.progress import advancing
 
 PORTION = 1024
@@ -116,7 +115,7 @@ def parts(
     logs: Iterable[Log | Reader],
     client: Client | None = None,
 ) -> Iterator[Part]:
-    """All runs, one after the other, or in any order by the workers of a Dask client.
+    """All runs, one after the other, or by the workers of a Dask client.
 
     Logs that are read when they are needed may fail: they are left out with a warning.
     """
@@ -155,9 +154,11 @@ def _by_workers(
     numbered: Iterable[tuple[int, Log | Reader]],
     client: Client,
 ) -> Iterator[Part | Unreadable]:
-    """The same by a Dask client; what a worker had in hand when it died is done by another."""
-    futures = client.map(work, [*numbered], pure=False)
-    for future in needed("distributed").as_completed(futures):
+    """The same by a Dask client; what a worker had in hand when it died is done by another.
+
+    They come in the order of the logs, so that sums do not depend on who was faster.
+    """
+    for future in client.map(work, [*numbered], pure=False):
         yield future.result()
         future.release()
 
