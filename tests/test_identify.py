@@ -327,6 +327,8 @@ def test_what_makes_no_sense_is_refused():
             armlet.identify(robot, log, consistent=False, **options)
     with pytest.raises(DataError, match="there are no logs: expected one or more"):
         armlet.identify(robot, [])
+    with pytest.raises(DataError, match=r"logs has 'run\.csv': expected armlet\.Log\.read of it"):
+        armlet.identify(robot, ["run.csv"])
 
 
 def test_a_motion_that_determines_too_little_is_told():

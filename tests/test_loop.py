@@ -188,3 +188,29 @@ WRONG = {
 def test_a_loop_that_makes_no_sense_is_refused(options, message):
     with pytest.raises(CompileError, match=f"^{message}"):
         Loop(PENDULUM, **options)
+
+
+@every_target
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_a_step_may_have_stages(target, every):
+    """Of each step two stages, with numbers of their own; inputs and rows are those of steps."""
+
+    def stage(graph, x, u, row):
+        return row[0] * x + row[1] * u
+
+    inputs = [Input("x", (1,)), Input("u", (1,), "step"), Input("row", (2,), "stage")]
+    loop = Loop(traced("stage", stage, inputs), {0: "x"}, [0], stages=2)
+    rows, u = np.array([[0.5, 1.0], [2.0, 3.0]]), np.arange(1.0, 8.0)[:, None]
+    kernel = LoopKernel(loop, target=target)
+    (found,) = kernel(np.ones((9, 1)), u, rows, runs=9, steps=7, every=every)
+    x, expected = 1.0, []
+    for value in u[:, 0]:
+        for a, b in rows:
+            x = a * x + b * value
+        expected.append(x)
+    kept = [*range(every - 1, 6, every), 6]
+    np.testing.assert_allclose(found[:, 4, 0], np.array(expected)[kept], rtol=1e-15)
+    with pytest.raises(CompileError, match="has stages: expected one body for a whole step"):
+        loop.vjp([])
+    with pytest.raises(CompileError, match="the number of stages of stage is 0: expected 1"):
+        Loop(loop.body, {0: "x"}, stages=0)

@@ -73,6 +73,21 @@ def test_errors_fall_with_the_order_of_the_method(arm, method):
     assert -slope == pytest.approx(METHODS[method].order, abs=0.1)
 
 
+def test_stages_are_the_whole_step(arm):
+    """A cost is that of whole steps, which are then compiled as such."""
+
+    @armlet.program(arm)
+    def work(q, qd):
+        return (qd**2).sum()
+
+    torque = np.random.default_rng(4).normal(size=(30, 5, arm.n))
+    options = {"torque": torque, "dt": 1e-3, "steps": 30, "every": 30, "method": "rk4"}
+    by_stages = armlet.rollout(arm, starts(arm, 5), **options)
+    whole = armlet.rollout(arm, starts(arm, 5), reduce=work, **options)
+    np.testing.assert_allclose(by_stages.q, whole.q, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(by_stages.qd, whole.qd, rtol=0, atol=1e-12)
+
+
 def test_energy_is_kept_by_an_adaptive_method(panda):
     duration = 10.0 if LONG else 2.0
     run = armlet.simulate(panda, starts(panda, 1)[0], duration=duration, rtol=1e-10, atol=1e-12)

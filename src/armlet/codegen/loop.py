@@ -37,9 +37,14 @@ def looped(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
     for name, x in inputs.items():
         text.load_before(name, x)
     text.body.print(text.loaded, 0, code.start)
-    text.lines += ["br label %begun", "begun:", "br label %turn", "turn:"]
+    turns = f"%turns = mul i64 %steps, {loop.stages}"
+    text.lines += [turns, "br label %begun", "begun:", "br label %turn", "turn:"]
     phis = len(text.lines)
-    text.lines.append("%step = add i64 %first, %k")
+    text.lines += [
+        f"%stage = urem i64 %k, {loop.stages}",
+        f"%k.steps = udiv i64 %k, {loop.stages}",
+        "%step = add i64 %first, %k.steps",
+    ]
     for name, x in inputs.items():
         text.load_within(name, x)
     text.body.print(text.loaded, code.start, len(code.operations))
@@ -52,7 +57,7 @@ def looped(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
         "br label %turned",
         "turned:",
         "%k.next = add i64 %k, 1",
-        "%k.last = icmp eq i64 %k.next, %steps",
+        "%k.last = icmp eq i64 %k.next, %turns",
         "br i1 %k.last, label %finished, label %turn",
         "finished:",
     ]
@@ -92,8 +97,8 @@ class _Text:
         """Read what changes with every step."""
         if x.name in self.sources or x.rate in ("run", "once"):
             return
-        number = "%step"
-        if self.loop.period is not None:
+        number = "%stage" if x.rate == "stage" else "%step"
+        if self.loop.period is not None and x.rate != "stage":
             number = f"%{name}.k"
             self.lines.append(f"{number} = urem i64 %step, {self.loop.period}")
         size, pointer = f"{x.size}", f"{name}.here"
@@ -111,9 +116,11 @@ class _Text:
             f"{at}.done = add i64 %step, 1",
             f"{at}.rest = urem i64 {at}.done, %every",
             f"{at}.full = icmp eq i64 {at}.rest, 0",
+            f"{at}.is_last = icmp eq i64 %stage, {self.loop.stages - 1}",
+            f"{at}.is_full = and i1 {at}.full, {at}.is_last",
             f"{at}.turns = add i64 %k, 1",
-            f"{at}.end = icmp eq i64 {at}.turns, %steps",
-            f"{at}.is_row = or i1 {at}.full, {at}.end",
+            f"{at}.end = icmp eq i64 {at}.turns, %turns",
+            f"{at}.is_row = or i1 {at}.is_full, {at}.end",
             f"br i1 {at}.is_row, label %{name}.write, label %{name}.go_on",
             f"{name}.write:",
             f"{at}.row = udiv i64 %step, %every",

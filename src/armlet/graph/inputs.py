@@ -7,12 +7,12 @@ from typing import NamedTuple
 from armlet.errors import DataError
 
 Shape = tuple[int, ...]
-RATES = ("state", "step", "run", "once")
+RATES = ("state", "step", "run", "stage", "once")
 """How often an input changes: with every state, or not at all within a call.
 
 What is given once may also be given for every state, with their leading axes. In a loop that is run
 for many starts at the same time, an input may also change with every step, the same for all runs,
-or with every run, the same in all steps.
+with every run, the same in all steps, or with the stages of a step, the same in all steps.
 """
 
 

@@ -23,6 +23,9 @@ class Loop:
     a run is given. The others have a value for every step and every run, for every step, for every
     run, or one for all, as their rate says: "state", "step", "run" or "once".
 
+    A step may be the body done several times, stage after stage, with inputs that have a value for
+    each stage ("stage"): code that is short enough is read by the machine without waiting.
+
     Parameters
     ----------
     body : Program
@@ -35,12 +38,15 @@ class Loop:
     period : int, optional
         After how many rows the inputs that change with every step, and what is recorded, begin
         again with the first; by default there are as many as steps.
+    stages : int
+        How often the body is done in a step.
     """
 
     body: Program
     carried: Mapping[int, str] = field(default_factory=dict)
     recorded: Sequence[int] = ()
     period: int | None = None
+    stages: int = 1
 
     def __post_init__(self) -> None:
         outputs, name = self.body.outputs, self.body.name
@@ -60,8 +66,9 @@ class Loop:
                 )
         if len(set(self.carried.values())) < len(self.carried):
             raise CompileError(f"two outputs of {name} are carried to one input: expected one")
-        if self.period is not None and self.period < 1:
-            raise CompileError(f"the period of {name} is {self.period}: expected 1 or more")
+        for what, count in (("period", self.period), ("number of stages", self.stages)):
+            if count is not None and count < 1:
+                raise CompileError(f"the {what} of {name} is {count}: expected 1 or more")
 
     def jvp(self, names: Collection[str]) -> "Loop":
         """The loop that carries derivatives along directions beside the values.
@@ -96,7 +103,7 @@ class Loop:
             count + k: x.name for k, x in zip(self.carried, directions, strict=False)
         }  # the first directions are those of what is carried
         recorded = [*self.recorded, *(count + k for k in self.recorded)]
-        return Loop(body, {**self.carried, **later}, recorded, self.period)
+        return Loop(body, {**self.carried, **later}, recorded, self.period, self.stages)
 
     def vjp(self, names: Collection[str]) -> "Loop":
         """The loop that goes back: the derivatives of a weighted sum of what is carried at the end.
@@ -118,6 +125,8 @@ class Loop:
             for the others carried as sums, called "sum_" and the input. Other inputs are left out
             where derivatives do not depend on them.
         """
+        if self.stages > 1:
+            raise CompileError(f"{self.body.name} has stages: expected one body for a whole step")
         inputs, carried = self.body.inputs, [*self.carried.values()]
         graph, flat = self._copied()
         entries = iter(flat)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from armlet.errors import ArmletError, DataWarning
+from armlet.errors import ArmletError, DataError, DataWarning, quoted
 from armlet.identification.conditioning import Conditioning, conditioned
 from armlet.identification.factors import Array, Factors, merged
 from armlet.identification.log import Log
@@ -141,6 +141,8 @@ def _read(
     k, log = numbered
     if isinstance(log, Log):
         found = part(model, settings, share, log)
+    elif not callable(log):
+        raise DataError(f"logs has {quoted(log)}: expected armlet.Log.read of it, or a function")
     else:
         try:
             found = part(model, settings, share, log())

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Array = Any
 """A vector of scalars of any kind."""
@@ -49,16 +49,34 @@ class Method:
     step: Step
     memory: int = 0
     """How many vectors of past derivatives it remembers."""
+    stages: "Stages | None" = None
+    """The same step as one short body done several times, if it has stages that are alike."""
+
+
+class Stages(NamedTuple):
+    """A step as stages that are alike but for a row of numbers each.
+
+    The body takes a system, the length h, the time, q, qd, the vectors kept between stages and the
+    row; it returns the new time, q, qd and vectors, which at the end of a step are `kept` for the
+    next one, as at the start.
+    """
+
+    rows: tuple[tuple[float, ...], ...]
+    start: Callable[[Array, Array], list[Array]]
+    """The vectors at the start, by q and qd."""
+    body: Callable[..., tuple[Array, ...]]
 
 
 METHODS: dict[str, Method] = {}
 
 
-def method(about: str, order: int, memory: int = 0) -> Callable[[Step], Step]:
+def method(
+    about: str, order: int, memory: int = 0, stages: Stages | None = None
+) -> Callable[[Step], Step]:
     """Register a step function under its name."""
 
     def decorate(step: Step) -> Step:
-        METHODS[step.__name__] = Method(about, order, step, memory)
+        METHODS[step.__name__] = Method(about, order, step, memory, stages)
         return step
 
     return decorate
@@ -71,7 +89,33 @@ def semi_implicit_euler(system: System, h: Any, t: Any, q: Array, qd: Array) -> 
     return q + h * qd, qd
 
 
-@method("accurate; four accelerations a step", order=4)
+def _rk4_stage(
+    system: System, h: Any, t: Any, q: Array, qd: Array, kept: Array, row: Array
+) -> tuple[Array, ...]:
+    """One of the four stages of `rk4`: an acceleration, and sums of velocities and accelerations.
+
+    Numbers of the row that are zero switch off what a stage does not do.
+    """
+    x, v, sum_v, sum_a = kept
+    at, before, weight, ends, goes_on = row
+    a = system.acceleration(t + at * h, x, v)
+    sum_v = before * sum_v + weight * v
+    sum_a = before * sum_a + weight * a
+    end, onward = ends * (h / 6), goes_on * h
+    q, qd = q + end * sum_v, qd + end * sum_a
+    return t + ends * h, q, qd, [q + onward * v, qd + onward * a, sum_v, sum_a]
+
+
+RK4_STAGES = Stages(
+    rows=((0, 0, 1, 0, 0.5), (0.5, 1, 2, 0, 0.5), (0.5, 1, 2, 0, 1), (1, 1, 1, 1, 0)),
+    start=lambda q, qd: [q, qd, 0 * q, 0 * qd],
+    body=_rk4_stage,
+)
+"""Of each stage: its time in the step, whether the sums go on, the weight of what is added to them,
+whether the step ends, and how far ahead the next stage looks."""
+
+
+@method("accurate; four accelerations a step", order=4, stages=RK4_STAGES)
 def rk4(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Array]:
     """Runge and Kutta's classical method."""
     half = h / 2

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from armlet.api.functions import Function, part_of_another
 from armlet.graph import Input, Loop, traced
 from armlet.graph.arrays import as_traced
-from armlet.motion.methods import METHODS
+from armlet.motion.methods import METHODS, Stages
 from armlet.motion.system import Arm, Friction, Shared, Stops
 from armlet.progress import advancing, status
 from armlet.robot import RobotModel
@@ -77,6 +77,9 @@ class Plan:
             started = self._first_steps(robot, state, values, dt, first)
             state = [*started[-1], self._memory(robot, [state, *started[:-1]], values, runs)]
         kernel = self.kernel(robot)
+        if self._staged:
+            kept = np.stack(self._staged.start(q0, qd0), axis=1)
+            state += [kept, np.array(self._staged.rows)]
         given = (*state, np.array(dt), *values)
         done, found = first, kernel.results(runs, steps, every)
         try:
@@ -109,7 +112,8 @@ class Plan:
         count: int,
     ) -> list[list[Array]]:
         """What is carried after each of the first steps, which Runge and Kutta's method does."""
-        kernel = replace(self, method="rk4").kernel(robot)
+        plan = replace(self, method="rk4")
+        kernel = plan.once(robot, "whole", lambda: LoopKernel(plan.loop(robot)))
         found = []
         for k in range(count):
             given = (*state, np.array(dt), *self.between(values, k, k + 1))
@@ -160,9 +164,15 @@ class Plan:
         plan = replace(self, method="", reduce=None)
         return robot.once(("acceleration", plan), made)
 
+    @property
+    def _staged(self) -> Stages | None:
+        """The stages of the method; a cost, which is that of whole steps, would be done in each."""
+        return METHODS[self.method].stages if self.reduce is None else None
+
     def kernel(self, robot: RobotModel) -> LoopKernel:
-        """The loop as machine code."""
-        return self.once(robot, "loop", lambda: LoopKernel(self.loop(robot)))
+        """The loop as machine code, by stages where the method has them."""
+        loop = self.staged_loop if self._staged else self.loop
+        return self.once(robot, "loop", lambda: LoopKernel(loop(robot)))
 
     def once(self, robot: RobotModel, what: str | tuple[str, ...], made: Callable[[], T]) -> T:
         """What is made once for this plan and a robot, with a line on the terminal meanwhile."""
@@ -198,6 +208,29 @@ class Plan:
 
         carried = {k: x.name for k, x in enumerate(state)}
         return Loop(traced(f"step_of_{self.method}", body, inputs), carried, (0, 1))
+
+    def staged_loop(self, robot: RobotModel) -> Loop:
+        """The loop whose body is one stage: it carries q, qd, the time and what stages keep."""
+        stages = self._staged
+        assert stages is not None
+        arm, rows = self._arm(robot), np.array(stages.rows)
+        state = _state(robot)
+        kept = len(stages.start(np.zeros(robot.nq), np.zeros(robot.nv)))
+        inputs = [
+            *state, Input("kept", (kept, robot.nv)), Input("row", rows.shape[1:], "stage"),
+            Input("dt", (), "once"), *self.inputs,
+        ]  # fmt: skip
+
+        def body(graph: Any, *args: Any) -> Any:
+            given = _named(inputs, args)
+            q, qd, t = (given.pop(x.name) for x in state)
+            kept, row, h = (given.pop(name) for name in ("kept", "row", "dt"))
+            t, q, qd, kept = stages.body(replace(arm, given=given), h, t, q, qd, kept, row)
+            return q, qd, np.array(t), np.array(kept, dtype=object)
+
+        carried = {0: "q", 1: "qd", 2: "t", 3: "kept"}
+        program = traced(f"stage_of_{self.method}", body, inputs)
+        return Loop(program, carried, (0, 1), stages=len(rows))
 
     def _arm(self, robot: RobotModel) -> Arm:
         """The arm under all forces."""

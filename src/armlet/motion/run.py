@@ -52,10 +52,11 @@ class Run:
         t = np.concatenate([[0.0], found.t])
         q = np.concatenate([q0[None], found.q[:, 0]])
         qd = np.concatenate([qd0[None], found.qd[:, 0]])
-        good = np.isfinite(q).all(1) & np.isfinite(qd).all(1)
-        if not good.all():
-            k = int(np.argmin(good))
-            return t[:k], q[:k], qd[:k], self._not_finite(t[k], q[k], qd[k])
+        if not np.isfinite(q.sum() + qd.sum()):  # which is faster than to look at each row
+            good = np.isfinite(q).all(1) & np.isfinite(qd).all(1)
+            if not good.all():
+                k = int(np.argmin(good))
+                return t[:k], q[:k], qd[:k], self._not_finite(t[k], q[k], qd[k])
         whole = t[-1] > (self.steps - 0.5) * self.dt
         return t, q, qd, "" if whole else self._interrupted(t[-1], begun)
 
@@ -191,15 +192,14 @@ class Run:
 
     def trajectory(self, t: Array, q: Array, qd: Array, ended: str) -> Trajectory:
         """The motion with its torques, accelerations and energies."""
-        row = (t / self.dt + 1e-6).astype(int)
-        held = np.minimum(row, self.steps - 1)
         if self.called is not None:
+            row = self._row(t)
             given = {"tau": np.array(self.applied)[np.minimum(row, len(self.applied) - 1)]}
             if self.plan.method in ADAPTIVE:  # an event may lie between rows
                 given["tau"][-1] = self._torque(t[-1], q[-1], qd[-1])
         else:
             given = {
-                x.name: value[held]
+                x.name: value[np.minimum(self._row(t), self.steps - 1)]
                 if x.rate == "step"
                 else np.broadcast_to(value, (len(q), *x.shape))
                 for x, value in zip(self.plan.inputs, self.values, strict=True)
@@ -210,11 +210,16 @@ class Run:
             tau = np.asarray(self.plan.torque(*(state[name] for name in self.plan.torque.inputs)))
         if ended and not np.isfinite(tau).all():
             ended = self._no_torque(tau[-1], t[-1])
-        qdd = self._acceleration(*(state[name] for name in self._acceleration.program.inputs))
+        kernel = self._acceleration
+        qdd = np.asarray(kernel.evaluate(*(state[name] for name in kernel.program.inputs)))
         kinetic, potential = self.robot.energy(q, qd)
         names = tuple(joint.name for joint in self.robot.joints)
         notes = () if self.called is None else (SLOW,)
         return Trajectory(t, q, qd, qdd, tau, kinetic, potential, names, ended, notes)
+
+    def _row(self, t: Array) -> NDArray[np.int64]:
+        """The number of the step that begins at a time, or last began before it."""
+        return (t / self.dt + 1e-6).astype(np.int64)
 
     def with_events(
         self, run: Trajectory, events: Sequence[Event], arguments: Mapping[str, ArrayLike]

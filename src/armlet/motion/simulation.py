@@ -136,7 +136,8 @@ def simulate(
     else:
         found = run.trajectory(*run.by_pieces(q, qd, rtol, atol))
     found = run.with_events(found, known, arguments or {})
-    found = replace(found, recorded=_recorded(robot, found, record, arguments or {}))
+    if record:
+        found = replace(found, recorded=_recorded(robot, found, record, arguments or {}))
     _look_at_limits(robot, found, limits)
     _look_at_energy(robot, found, torque is None, plan.friction is not None)
     return found
@@ -200,9 +201,12 @@ def _look_at_energy(robot: Quantities, run: Trajectory, free: bool, friction: bo
     driven = friction and any(drive.offset for drive in robot.drives)
     if not free or driven or len(run) < 2:
         return
-    gained = run.energy[-1] - run.energy[0]
+    gained = run.kinetic[-1] + run.potential[-1] - run.kinetic[0] - run.potential[0]
+    broken = "not finite" in run.ended
+    if gained <= 0 and not broken:
+        return
     exchanged = np.ptp(run.potential)
-    if gained > GROWTH * max(exchanged, 1e-12) or "not finite" in run.ended:
+    if gained > GROWTH * max(exchanged, 1e-12) or broken:
         warnings.warn(
             f"a motion without torques gains {gained:.3g} J while {exchanged:.3g} J are exchanged: "
             "the steps are too long, choose a smaller dt or another method",

@@ -19,7 +19,7 @@ from armlet.runtime.once import made_once
 from armlet.runtime.threads import parallel_for
 
 Array = np.ndarray[Any, Any]
-BLOCK = 2**21
+BLOCK = 2**23
 """How many operations are done before Ctrl-C is looked for."""
 
 
@@ -54,7 +54,10 @@ class LoopKernel:
 
     def shape(self, x: Input, runs: int, steps: int) -> Shape:
         """The shape of an input's array."""
-        axes = {"state": (steps, runs), "step": (steps,), "run": (runs,), "once": ()}[x.rate]
+        axes = {
+            "state": (steps, runs), "step": (steps,), "run": (runs,),
+            "stage": (self.loop.stages,), "once": (),
+        }[x.rate]  # fmt: skip
         return (*((runs,) if x.name in self.loop.carried.values() else axes), *x.shape)
 
     def __call__(
@@ -114,7 +117,7 @@ class LoopKernel:
         carried = [(place, places[name]) for place, name in self.loop.carried.items()]
         for _, k in carried:  # the caller's arrays are left as they are
             given[k] = given[k].copy()
-        piece = max(1, BLOCK // max(1, len(self.code.operations)))
+        piece = max(1, BLOCK // max(1, self.loop.stages * len(self.code.operations)))
         for start in steps[::piece]:
             count = min(piece, steps.stop - start)
             self._run(given, results, runs, (start, count, every), threads)
