@@ -52,10 +52,10 @@ def _M_A(count):
 
 
 def test_count_prints_what_trace_counts():
-    shown = run("count", "panda", "--quantity", "inverse_dynamics", "--json")
+    shown = run("count", "planar3r", "--quantity", "inverse_dynamics", "--json")
     *rows, best = json.loads(shown.stdout)
     assert [row["formulation"] for row in rows] == list(armlet.formulations("inverse_dynamics"))
-    arm = armlet.load("panda").without_drives()
+    arm = armlet.load("planar3r").without_drives()
     for name, row in (("newton_euler", rows[0]["minimal"]), (None, best["minimal"])):
         counted = armlet.trace(arm, "inverse_dynamics", name, constants={"inertia": "symbolic"})
         assert (row["M"], row["A"]) == (counted.count().M, counted.count().A)

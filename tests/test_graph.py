@@ -524,7 +524,7 @@ def test_derivatives_of_scalars_that_know_none_are_refused():
 
 
 def test_a_program_may_have_any_length():
-    steps = 100_000
+    steps = 20_000
 
     def run(graph, x, y):
         z = y[0]

@@ -75,7 +75,7 @@ def test_robots_have_no_quantity_beside_the_table():
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_results_have_the_shapes_that_the_docstring_gives(name, arms):
     """The shapes are read from the docstring, with n and p put in."""
-    robot = arms["puma560"]
+    robot = arms["scara"]
     text = inspect.getdoc(getattr(armlet.Robot, name)).split("\n\n")[1].partition(":")[0]
     found = re.findall(r"\(\.\.\.(?:, ([\w ,]+))?\)", text)
     results = getattr(robot, name)(*state(robot, name, 4))
