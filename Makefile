@@ -28,7 +28,7 @@ test: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 SECONDS ?= 600
 fuzz: .venv/dev
