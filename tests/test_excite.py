@@ -155,7 +155,7 @@ def test_friction_is_part_of_the_torques_that_are_limited(plan):
 
 def interrupt_after(monkeypatch, calls):
     """Press Ctrl-C while the objective is computed for the given time."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell began it with &
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & turns it off
     made = Problem.objective
     count = 0
 
