@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from test_c import needs
-from test_cli import COMMANDS, run
+from test_cli import ARMLET, COMMANDS, run
 from test_formats import MIMIC
 from typer.testing import CliRunner
 
@@ -288,7 +288,9 @@ def test_the_shell_completes_files(tmp_path, monkeypatch):
 
 
 def test_completion_can_be_installed():
-    assert "_ARMLET_COMPLETE" in run("--show-completion", env={"SHELL": "/bin/bash"}).stdout
+    """The shell that starts the command decides; Bash stays its parent only if more follows."""
+    told = run(f"{ARMLET} --show-completion; exit", command=("bash", "-c"))
+    assert "_ARMLET_COMPLETE" in told.stdout
 
 
 # ------------------------------------------------------------------ simulate
