@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.errors import DataError, quoted
-from armlet.identification.filters import Smooth, by_filter, by_spline, resampled
+from armlet.identification.filters import by_filter, by_spline, resampled
 from armlet.identification.log import Log
 from armlet.identification.samples import Samples
 from armlet.identification.spectrum import (
@@ -141,19 +141,20 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
                      notes)  # fmt: skip
     step = max(1, int(rate / (OVERSAMPLED * cutoff)))
 
-    def smooth(name: str) -> Smooth:
+    def smooth(name: str, derivatives: int) -> list[Array]:
         if s.derivative == "spline":
-            return by_spline(log.t, getattr(log, name), t[::step], cutoff)
-        return by_filter(raw[name], cutoff, rate, s.order, step)
+            return by_spline(log.t, getattr(log, name), t[::step], cutoff, derivatives)
+        return by_filter(raw[name], cutoff, rate, s.order, derivatives, step)
 
-    q, qd, qdd = smooth("q")
     if measured:
-        qd, qdd, _ = smooth("qd")
+        (q,), (qd, qdd) = smooth("q", 0), smooth("qd", 1)
+    else:
+        q, qd, qdd = smooth("q", 2)
     if s.acceleration == "measured":
         if log.qdd is None:
             raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
-        qdd = smooth("qdd").value
-    tau = smooth("tau").value
+        (qdd,) = smooth("qdd", 0)
+    (tau,) = smooth("tau", 0)
     trim = s.trim
     if trim is None:
         trim = EDGE / (bandwidth if s.decimate else cutoff)
@@ -236,8 +237,8 @@ def _uses_velocity(
         raise DataError(f"{log.name} has no velocities: expected velocity='derived' or 'auto'")
     if s.velocity == "measured" or not len(moving):
         return True
-    derived = by_filter(raw["q"][:, moving], bandwidth, rate, s.order).first
-    own = by_filter(raw["qd"][:, moving], bandwidth, rate, s.order).value
+    _, derived = by_filter(raw["q"][:, moving], bandwidth, rate, s.order, 1)
+    (own,) = by_filter(raw["qd"][:, moving], bandwidth, rate, s.order, 0)
     inner = slice(len(own) // 20, len(own) - len(own) // 20)
     differs = np.linalg.norm((own - derived)[inner], axis=0)
     differs /= np.maximum(np.linalg.norm(derived[inner], axis=0), 1e-300)

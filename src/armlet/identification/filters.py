@@ -1,7 +1,7 @@
 """Low-pass filters without phase, derivatives, smoothing splines and spectra."""
 
-from math import ceil
-from typing import NamedTuple
+from collections.abc import Callable
+from math import ceil, log2, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +10,8 @@ Array = NDArray[np.float64]
 MEMORY = 6.0
 """How far the parallel filter reaches to both sides, in periods of its cut-off; it has fallen
 to 1e-6 by then."""
-TOGETHER = 32
-"""How many decimated rows are computed by one product of matrices."""
-
-
-class Smooth(NamedTuple):
-    """Filtered columns and their first two derivatives."""
-
-    value: Array
-    first: Array
-    second: Array
+BLOCK = 512
+"""How many rows are computed at a time, so that they stay in the processor's cache."""
 
 
 def _frequencies(k: int, rate: float) -> Array:
@@ -31,26 +23,37 @@ def _gain(f: Array, cutoff: float, order: int) -> Array:
     return np.asarray(1 / (1 + (f / cutoff) ** (2 * order)))
 
 
-def by_filter(x: Array, cutoff: float, rate: float, order: int, step: int = 1) -> Smooth:
+def by_filter(
+    x: Array, cutoff: float, rate: float, order: int, derivatives: int = 2, step: int = 1
+) -> list[Array]:
     """Each step-th row after a Butterworth filter forwards and backwards, and its derivatives.
 
-    The gain is applied to the Fourier transform of the rows, less the line from the first to the
-    last, and mirrored at both ends. That is `scipy.signal.sosfiltfilt` with all rows as padding,
-    and derivatives are exact.
+    The gain is applied to the Fourier transform of the rows, which are mirrored through both ends
+    as far as the filter reaches, less the line from the first to the last. That is
+    `scipy.signal.sosfiltfilt` with as much padding, and derivatives are exact.
     """
     k, kept = len(x), slice(0, len(x), step)
-    f = _frequencies(2 * (k - 1), rate)
+    beyond = min(reach_of_filter(cutoff, rate), k - 1)
+    rows = _mirrored(np.asarray(x, dtype=float), -beyond, k + beyond)
+    size = _fast_length(len(rows))
+    f = _frequencies(size, rate)
     gain, w = _gain(f, cutoff, order), 2j * np.pi * f
-    way = np.linspace(0, 1, k)
-    found = Smooth(*(np.empty((len(x[kept]), x.shape[1])) for _ in range(3)))
-    for i, column in enumerate(np.asarray(x, dtype=float).T):
+    way = np.linspace(0, 1, len(rows))
+    inside = slice(beyond, beyond + k)
+    found = [np.empty((len(x[kept]), x.shape[1])) for _ in range(derivatives + 1)]
+    for i, column in enumerate(rows.T):
         rise = column[-1] - column[0]
         line = column[0] + way * rise
-        rest = column - line
-        waves = np.fft.rfft(np.concatenate([rest, -rest[-2:0:-1]])) * gain
-        for d, trend in enumerate((line[kept], rise * rate / (k - 1), 0.0)):
-            found[d][:, i] = np.fft.irfft(waves * w**d, 2 * (k - 1))[:k][kept] + trend
+        waves = np.fft.rfft(column - line, size) * gain
+        for d, trend in enumerate((line[inside][kept], rise * rate / (len(rows) - 1), 0.0)):
+            if d <= derivatives:
+                found[d][:, i] = np.fft.irfft(waves * w**d, size)[inside][kept] + trend
     return found
+
+
+def _fast_length(k: int) -> int:
+    """The next length whose Fourier transform is fast."""
+    return min(m << max(0, ceil(log2(k / m))) for m in (1, 3, 5, 9, 15, 25, 27))
 
 
 def reach_of_filter(cutoff: float, rate: float) -> int:
@@ -58,40 +61,72 @@ def reach_of_filter(cutoff: float, rate: float) -> int:
     return ceil(MEMORY * rate / cutoff)
 
 
-def decimated(x: Array, kept: NDArray[np.intp], cutoff: float, rate: float, order: int) -> Array:
-    """Some rows of an array with any axes, after the same filter.
+def decimated(
+    rows: Callable[[slice], Array],
+    count: int,
+    kept: NDArray[np.intp],
+    cutoff: float,
+    rate: float,
+    order: int,
+) -> Array:
+    """Some of count rows, which a function returns for a slice, after the same filter.
 
     The filter is a weighted mean of the rows around each that is kept, so that what is not kept is
-    not computed and a row depends on nothing far away. At both ends rows are mirrored.
+    not computed and a row depends on nothing far away. At both ends rows are mirrored. Rows may
+    have any axes; few of them are stored at a time.
     """
     half = reach_of_filter(cutoff, rate)
     f = _frequencies(4 * half, rate)
     weights = np.roll(np.fft.irfft(_gain(f, cutoff, order), 4 * half), half)[: 2 * half + 1]
     weights /= weights.sum()
-    rows = np.asarray(x, dtype=float).reshape(len(x), -1)
-    found = np.empty((len(kept), rows.shape[1]))
-    for at in range(0, len(kept), TOGETHER):
-        own = kept[at : at + TOGETHER]
-        first, last = own[0] - half, own[-1] + half + 1
-        matrix = np.zeros((len(own), last - first))
-        for row, k in zip(matrix, own - own[0], strict=True):
-            row[k : k + 2 * half + 1] = weights
-        found[at : at + TOGETHER] = matrix @ _mirrored(rows, first, last)
-    return found.reshape(len(kept), *x.shape[1:])
+    means = [_mean(weights, int(i), count) for i in kept]
+    found: Array = np.zeros((len(kept), 0))
+    shape: tuple[int, ...] = ()
+    first = max(0, int(kept[0]) - half)
+    last = min(count, int(kept[-1]) + half + 1)
+    for a in range(first, last, BLOCK):
+        b = min(a + BLOCK, last)
+        block = rows(slice(a, b))
+        if not shape:
+            shape = block.shape[1:]
+            found = np.zeros((len(kept), prod(shape)))
+        own = slice(*np.searchsorted(kept, [a - half, b + half]))
+        matrix = np.zeros((own.stop - own.start, b - a))
+        for row, (begin, mean) in zip(matrix, means[own], strict=True):
+            part = mean[max(0, a - begin) : max(0, b - begin)]
+            at = max(0, begin - a)
+            row[at : at + len(part)] = part
+        found[own] += matrix @ block.reshape(b - a, -1)
+    return found.reshape(len(kept), *shape)
+
+
+def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
+    """The first row that the mean around row i takes in, and the weights of it and those after.
+
+    A row outside is twice the row at the end less the row as far inside.
+    """
+    half = len(weights) // 2
+    around = np.arange(i - half, i + half + 1)
+    first, last = max(0, i - half), min(count, i + half + 1)
+    own = weights[first - around[0] : last - around[0]]
+    if len(own) == len(weights):
+        return first, own
+    own = own.copy()
+    for outside, end in ((around < 0, 0), (around >= count, count - 1)):
+        mirrored = np.clip(2 * end - around[outside], 0, count - 1)
+        np.subtract.at(own, mirrored - first, weights[outside])
+        own[end - first if outside.any() else 0] += 2 * weights[outside].sum()
+    return first, own
 
 
 def _mirrored(rows: Array, first: int, last: int) -> Array:
-    """Rows from first to last, which may lie outside: there they are mirrored through the ends."""
+    """Rows from first to last, of which those outside are mirrored through the ends."""
     k = len(rows)
-    inside = rows[max(first, 0) : min(last, k)]
-    if first >= 0 and last <= k:
-        return inside
-    before = np.clip(np.arange(-first, 0, -1), 0, k - 1)
-    after = np.clip(k - 2 - np.arange(last - k), 0, k - 1)
-    return np.concatenate([2 * rows[0] - rows[before], inside, 2 * rows[-1] - rows[after]])
+    before, after = rows[-first:0:-1], rows[k - 2 : 2 * k - 2 - last : -1]
+    return np.concatenate([2 * rows[0] - before, rows, 2 * rows[-1] - after])
 
 
-def by_spline(t: Array, x: Array, at: Array, cutoff: float) -> Smooth:
+def by_spline(t: Array, x: Array, at: Array, cutoff: float, derivatives: int = 2) -> list[Array]:
     """A smoothing spline through samples at any times, and its derivatives.
 
     The spline that minimises Σ (x - y)² + λ ∫ ÿ² passes a frequency ω by 1/(1 + λ ω⁴ Δt); λ is
@@ -102,7 +137,7 @@ def by_spline(t: Array, x: Array, at: Array, cutoff: float) -> Smooth:
     between = (t[-1] - t[0]) / (len(t) - 1)
     lam = 1 / (between * (2 * np.pi * cutoff) ** 4)
     found = interpolate.make_smoothing_spline(t, x, lam=lam)
-    return Smooth(found(at), found.derivative(1)(at), found.derivative(2)(at))
+    return [np.asarray(found.derivative(d)(at)) for d in range(derivatives + 1)]
 
 
 def resampled(at: Array, t: Array, x: Array) -> Array:

@@ -85,8 +85,8 @@ def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
     if not len(samples.kept):
         return
     for piece in samples.pieces(PORTION):
-        W = model.regressor(piece.q, piece.qd, piece.qdd)
-        yield piece.decimated(W), piece.decimated(piece.tau)
+        W = piece.decimated(lambda own: model.regressor(own.q, own.qd, own.qdd))
+        yield W, piece.decimated(piece.tau)
 
 
 def _independent(samples: Samples) -> float:

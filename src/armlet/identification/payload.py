@@ -108,11 +108,17 @@ def _rows(
     arm: Robot | Findings, robot: Robot, body: int, run: Samples
 ) -> Iterator[tuple[Array, Array]]:
     """The columns of one body's ten parameters, and the torques that the arm alone leaves."""
-    for piece in run.pieces(PORTION):
-        state = piece.q, piece.qd, piece.qdd
-        W = robot.regressor(*state, parameters="standard")[..., 10 * body : 10 * body + 10]
+
+    def columns(own: Samples) -> Array:
+        every = robot.regressor(own.q, own.qd, own.qdd, parameters="standard")
+        found: Array = every[..., 10 * body : 10 * body + 10]
+        return found
+
+    def left(own: Samples) -> Array:
         if isinstance(arm, Findings):
-            own = arm.model.regressor(*state) @ arm.values
-        else:
-            own = arm.inverse_dynamics(*state) + arm.friction_torque(piece.qd)
-        yield piece.decimated(np.ascontiguousarray(W)), piece.decimated(piece.tau - own)
+            return own.tau - arm.model.regressor(own.q, own.qd, own.qdd) @ arm.values
+        torques = arm.inverse_dynamics(own.q, own.qd, own.qdd) + arm.friction_torque(own.qd)
+        return own.tau - np.asarray(torques)
+
+    for piece in run.pieces(PORTION):
+        yield piece.decimated(columns), piece.decimated(left)

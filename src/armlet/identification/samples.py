@@ -1,6 +1,6 @@
 """`Samples`: what identification works on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,13 +63,26 @@ class Samples:
     def __len__(self) -> int:
         return len(self.t)
 
-    def decimated(self, x: Array) -> Array:
-        """The rows that remain of an array with one row per sample, after the parallel filter."""
-        if len(x) != len(self):
+    def decimated(self, x: "Array | Callable[[Samples], Array]") -> Array:
+        """The rows that remain of an array with one row per sample, after the parallel filter.
+
+        A function of samples is called for some of them at a time, so that its rows are never all
+        in memory.
+        """
+        if not callable(x) and len(x) != len(self):
             raise DataError(f"the array has {len(x)} rows: expected one per sample, {len(self)}")
         if self.bandwidth is None:
-            return x[self.kept]
-        return filters.decimated(x, self.kept, self.bandwidth, self.rate, self.order)
+            return x(self._rows(self.kept)) if callable(x) else x[self.kept]
+
+        def rows(own: slice) -> Array:
+            return x(self._rows(own)) if callable(x) else np.asarray(x[own], dtype=float)
+
+        return filters.decimated(rows, len(self), self.kept, self.bandwidth, self.rate, self.order)
+
+    def _rows(self, own: slice | NDArray[np.intp]) -> "Samples":
+        """Some of the samples, in which no rows are marked as kept."""
+        arrays = {name: getattr(self, name)[own] for name in ROWS}
+        return replace(self, **arrays, kept=self.kept[:0])
 
     def pieces(self, rows: int) -> "Iterator[Samples]":
         """The samples in pieces that keep about so many rows each, to save memory.
@@ -81,8 +94,7 @@ class Samples:
         for k in range(0, len(self.kept), max(1, rows)):
             kept = self.kept[k : k + max(1, rows)]
             first, last = max(0, kept[0] - margin), kept[-1] + 1 + margin
-            arrays = {name: getattr(self, name)[first:last] for name in ROWS}
-            yield replace(self, **arrays, kept=kept - first)
+            yield replace(self._rows(slice(first, last)), kept=kept - first)
 
     def __repr__(self) -> str:
         return (
