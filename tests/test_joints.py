@@ -139,3 +139,11 @@ def test_a_drive_belongs_to_a_velocity():
     robot = random_robot(0, 2, "RC", drives=True)
     assert len(robot.drives) == robot.nv == 3
     assert robot.without_drives().drives == (Drive(),) * 3
+    driven = robot.without_drives().with_drives(viscous=2, coulomb=[1, 2, 3])
+    assert driven.drives == tuple(Drive(viscous=2, coulomb=i) for i in (1, 2, 3))
+    with pytest.raises(armlet.DataError, match="drives have no 'gear': expected rotor_inertia"):
+        robot.with_drives(gear=1)
+    with pytest.raises(
+        armlet.DataError, match=r"viscous has shape \(2,\): expected a number, or 3"
+    ):
+        robot.with_drives(viscous=[1, 2])

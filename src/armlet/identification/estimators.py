@@ -125,13 +125,14 @@ def _damped(W: Array, tau: Array, x: Array, noise: Array) -> Factors:
     return Factors.of(W * weights[..., None], tau * weights)
 
 
-def essential(R: Array, x: Array, rows: int, level: float = 0.05) -> list[int]:
+def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]:
     """The parameters that are left when those are dropped that do not improve the fit.
 
     One after the other, the parameter with the largest relative deviation is left out, as long as
-    an F-test at this level does not find the fit without it worse.
+    an F-test at this level does not find the fit without it worse. `rows` are those that are
+    independent.
     """
-    from scipy.stats import f as fisher  # which takes as long to load as all of armlet
+    from scipy.special import fdtri  # which takes as long to load as all of armlet
 
     kept = [*range(len(x))]
     whole = _rest(R, kept)
@@ -142,7 +143,7 @@ def essential(R: Array, x: Array, rows: int, level: float = 0.05) -> list[int]:
         fewer = [k for i, k in enumerate(kept) if i != int(np.argmax(sizes))]
         dropped = len(x) - len(fewer)
         statistic = (_rest(R, fewer) - whole) / dropped / (whole / free)
-        if statistic > fisher.ppf(1 - level, dropped, free):
+        if statistic > fdtri(dropped, free, 1 - level):
             break
         kept = fewer
     return kept

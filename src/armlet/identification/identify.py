@@ -128,7 +128,7 @@ def identify(
     if data.held.count:
         fits |= {f"validation, {name}": Fit.of(data.held, x) for name, x in solutions.items()}
     R = data.used.together(1 / estimate.noise)
-    kept = estimators.essential(R, estimate.x, data.used.count)
+    kept = estimators.essential(R, estimate.x, data.used.count / data.repeats)
     return Identified(
         model=model,
         estimate=estimate,

@@ -205,7 +205,12 @@ def _curve(t: Array, y: Array) -> dict[str, Array]:
 
 
 def _torques(found: Findings) -> str:
-    """Measured and predicted torque of every joint; held out data after a line."""
+    held = "<p>Data held out are shaded.</p>" if found.held else ""
+    return held + _html(torques(found), first=True)
+
+
+def torques(found: Findings) -> Any:
+    """A figure of the measured and predicted torque of every joint; data held out are shaded."""
     graphs, names = needed("plotly.graph_objects"), _joints(found)
     figure = _figure(len(names), [f"{name} (Nm, N)" for name in names])
     offset = 0.0
@@ -230,8 +235,7 @@ def _torques(found: Findings) -> str:
                 )  # fmt: skip
         offset = float(t[-1])
     figure.update_xaxes(title_text="time (s)", row=len(names), col=1)
-    held = "<p>Data held out are shaded.</p>" if found.held else ""
-    return held + _html(figure, first=True)
+    return figure
 
 
 def _rest(found: Findings) -> str:

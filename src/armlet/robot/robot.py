@@ -271,6 +271,25 @@ class RobotModel(Tree):
         J[i] = J[i] + at.R @ I @ at.R.T + point_inertia(added, r)
         return replace(self, m=tuple(m), c=tuple(c), J=tuple(J))
 
+    def with_drives(self, **values: ArrayLike) -> Self:
+        """The robot with other drives: `rotor_inertia`, `viscous`, `coulomb` and `offset`.
+
+        Each is a number for all joints, or one for each; what is not given stays.
+        """
+        columns = {}
+        for name, given in values.items():
+            if name not in Drive._fields:
+                raise DataError(
+                    f"drives have no {quoted(name)}: expected {', '.join(Drive._fields)}"
+                )
+            wanted = f"a number, or {self.nv}, one for each joint"
+            columns[name] = np.broadcast_to(checked(given, name, wanted, (), (self.nv,)), self.nv)
+        drives = (
+            drive._replace(**{name: column[i] for name, column in columns.items()})
+            for i, drive in enumerate(self.drives)
+        )
+        return replace(self, drives=tuple(drives))
+
     def without_drives(self) -> Self:
         """The rigid bodies alone: no rotor inertia, no friction."""
         return replace(self, drives=(Drive(),) * self.nv)
