@@ -99,18 +99,26 @@ def listed(values: Array) -> str:
 
 def run(
     about: str | None,
-    numbers: Callable[[], Iterable[str]],
-    figures: Callable[[], Mapping[str, Figure]],
+    numbers: Callable[..., Iterable[str]],
+    figures: Callable[..., Mapping[str, Figure]],
+    data: str | None = None,
 ) -> None:
-    """The command line of an example: print its numbers, and write its figures where told to."""
+    """The command line of an example: print its numbers, and write its figures where told to.
+
+    Both functions take the folder of the data that an example needs, if `data` says what that is.
+    """
     parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the figures there")
-    out: Path | None = parser.parse_args().out
-    for line in numbers():
+    if data is not None:
+        parser.add_argument("data", type=Path, metavar="DATA", help=data)
+    chosen = parser.parse_args()
+    given: list[Path] = [] if data is None else [chosen.data]
+    out: Path | None = chosen.out
+    for line in numbers(*given):
         print(line)
     if out is not None:
         try:
-            _write(figures(), out)
+            _write(figures(*given), out)
         except ArmletError as error:
             raise SystemExit(str(error)) from None
 

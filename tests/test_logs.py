@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from datasets import panda_log, recorded, tx40, tx40_log
+from datasets import panda_log, recorded, tx40_log
 
 import armlet
 from armlet import DataError, DataWarning, Log
@@ -553,14 +553,14 @@ def test_logs_are_cut_by_rows_and_by_time(robot, run):
 
 @recorded
 def test_the_recorded_panda_is_read_without_suspicion(arms):
-    log = panda_log(arms["panda"])
+    log = panda_log()
     assert len(log) == 20_544
     np.testing.assert_allclose(log.q.min(0)[:3], [-2.149, -1.548, -2.095], atol=1e-3)
 
 
 @recorded
 def test_the_recorded_tx40_is_read_from_its_motors():
-    log = tx40_log(tx40())
+    log = tx40_log()
     lowest = np.degrees(log.q.min(0))
     np.testing.assert_allclose(lowest, [-100, -94, -45, -240, -90, -200], atol=1.5)
     np.testing.assert_allclose(np.abs(log.tau).max(0), [94, 95, 34, 12, 22, 13], atol=1)

@@ -46,6 +46,8 @@ EDGE = 2.0
 """What is trimmed at both ends, in periods of the lowest cut-off: filters are wrong there."""
 AGREES = 0.05
 """Measured velocities are used if they differ by less from the derivative of the positions."""
+REST = 5e-3
+"""An arm is at rest where all joints are slower than this share of their highest speed."""
 FEWEST = 10
 """The fewest rows that are worth having."""
 
@@ -77,6 +79,8 @@ class Conditioning:
         Whether there is a parallel filter; without it the cut-off is that of the bandwidth.
     trim : float, optional
         What is left out at both ends, in s; by default two periods of the lowest cut-off.
+    rest : bool
+        Whether times are kept at which no joint moves. The direction of friction is not known then.
     """
 
     rate: float | None = None
@@ -88,6 +92,7 @@ class Conditioning:
     acceleration: Literal["derived", "measured"] = "derived"
     decimate: bool = True
     trim: float | None = None
+    rest: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rate", "cutoff", "bandwidth"):
@@ -162,7 +167,17 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     spacing = 1
     if s.decimate:
         spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth)))
-    kept = _kept(log, t, trim, spacing, bandwidth, notes)
+    good = _without_gaps(log, t, trim, bandwidth, notes)
+    if not s.rest:
+        good &= _in_motion(t, qd, bandwidth, notes)
+    kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
+    if len(kept) < FEWEST:
+        raise _too_few(
+            log,
+            f"{log.duration:.3g} s, of which {trim:.3g} s are trimmed at both ends and "
+            f"{len(kept)} rows remain at {bandwidth:.3g} Hz",
+        )
+    notes.append(f"{len(kept):,} rows remain, {trim:.2g} s are trimmed at both ends")
     choices: dict[str, Any] = {
         "log_rate": log.rate, "resampled": not even, "rate": rate / step, "cutoff": cutoff,
         "order": s.order, "derivative": s.derivative,
@@ -281,31 +296,45 @@ def _cutoff(
     return found
 
 
-def _kept(
-    log: Log, t: Array, trim: float, spacing: int, bandwidth: float, notes: list[str]
-) -> NDArray[np.intp]:
-    """The rows that remain: away from both ends and from gaps, and not too close together."""
-    good = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
+def _without_gaps(
+    log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]
+) -> NDArray[np.bool_]:
+    """Whether each time is away from both ends and from gaps."""
+    good: NDArray[np.bool_] = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
     between = np.diff(log.t)
     gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
     if len(gaps):
-        begun = np.searchsorted(log.t[gaps] - trim, t, side="right")
-        ended = np.searchsorted(log.t[gaps + 1] + trim, t, side="left")
-        good &= begun == ended
+        good &= ~_within(t, log.t[gaps] - trim, log.t[gaps + 1] + trim)
         k = gaps[0]
         notes.append(
             f"gaps in time are left out, {len(gaps)} in all, with {trim:.2g} s at both sides; the "
             f"first is from {log.t[k]:.4g} to {log.t[k + 1]:.4g} s"
         )
-    kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
-    if len(kept) < FEWEST:
-        raise _too_few(
-            log,
-            f"{log.duration:.3g} s, of which {trim:.3g} s are trimmed at both ends and "
-            f"{len(kept)} rows remain at {bandwidth:.3g} Hz",
-        )
-    notes.append(f"{len(kept):,} rows remain, {trim:.2g} s are trimmed at both ends")
-    return kept
+    return good
+
+
+def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> NDArray[np.bool_]:
+    """Whether some joint moves at each time, or within half a period of the bandwidth."""
+    half = 0.5 / bandwidth
+    still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
+    change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
+    first, last = t[change[::2]], t[change[1::2] - 1]
+    long = last - first > half
+    if not long.any() or still.all():
+        return np.full(len(t), True)
+    notes.append(
+        f"times at which no joint moves are left out, {(last - first)[long].sum():.3g} s in all: "
+        "the direction of friction is not known at rest"
+    )
+    return ~_within(t, first[long] - half, last[long] + half)
+
+
+def _within(t: Array, first: Array, last: Array) -> NDArray[np.bool_]:
+    """Whether each time is in one of the intervals, which come in the order of their ends."""
+    begun = np.searchsorted(first, t, side="right")
+    ended = np.searchsorted(last, t, side="left")
+    found: NDArray[np.bool_] = begun != ended
+    return found
 
 
 def _too_few(log: Log, found: str) -> DataError:

@@ -17,7 +17,7 @@ POINTS = 1500
 """How many points a curve has at most."""
 ERROR, CONDITION = 10.0, 1000.0
 """The limits of the verdict: the error of the torques in %, and the condition number."""
-MEASURED, PREDICTED, REST = COLOURS[7], COLOURS[0], COLOURS[3]
+MEASURED, PREDICTED, REST = "#bbbbbb", COLOURS[0], COLOURS[3]
 
 
 class Check(NamedTuple):
@@ -211,21 +211,22 @@ def _torques(found: Findings) -> str:
 
 def torques(found: Findings) -> Any:
     """A figure of the measured and predicted torque of every joint; data held out are shaded."""
-    graphs, names = needed("plotly.graph_objects"), _joints(found)
-    figure = _figure(len(names), [f"{name} (Nm, N)" for name in names])
+    graphs, joints = needed("plotly.graph_objects"), found.model.parameters.model.joints
+    units = {"R": "Nm", "P": "N"}
+    figure = _figure(len(joints), [f"{x.name} ({units.get(x.letter, 'Nm, N')})" for x in joints])
     offset = 0.0
     for k, run in enumerate((*found.samples, *found.held)):
         t, measured, predicted = found.compared(run)
         t = t - t[0] + offset
-        for i in range(len(names)):
-            for label, y, colour in (
-                ("measured", measured, MEASURED),
-                ("predicted", predicted, PREDICTED),
-                ("left", measured - predicted, REST),
+        for i in range(len(joints)):
+            for label, y, colour, width in (
+                ("measured", measured, MEASURED, 4.0),
+                ("predicted", predicted, PREDICTED, 1.2),
+                ("left", measured - predicted, REST, 1.2),
             ):
                 trace = graphs.Scatter(
                     **_curve(t, y[:, i]), name=label, legendgroup=label,
-                    showlegend=k == 0 and i == 0, line={"color": colour, "width": 1.2},
+                    showlegend=k == 0 and i == 0, line={"color": colour, "width": width},
                 )  # fmt: skip
                 figure.add_trace(trace, i + 1, 1)
             if k >= len(found.samples):
@@ -233,8 +234,8 @@ def torques(found: Findings) -> Any:
                     x0=t[0], x1=t[-1], fillcolor="#e69f00", opacity=0.08, line_width=0,
                     row=i + 1, col=1,
                 )  # fmt: skip
-        offset = float(t[-1])
-    figure.update_xaxes(title_text="time (s)", row=len(names), col=1)
+        offset = float(2 * t[-1] - t[-2])
+    figure.update_xaxes(title_text="time (s)", row=len(joints), col=1)
     return figure
 
 

@@ -1,0 +1,31 @@
+"""Figures that the code of a page makes: `found.plot()` at its end, as docs/figures/PAGE.svg.
+
+python docs/_figures.py log_to_urdf
+"""
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from kaleido import write_fig_sync
+
+FOLDER = Path(__file__).parent.resolve()
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def main(page: str) -> None:
+    namespace: dict[str, Any] = {"__name__": "page"}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for block in BLOCK.findall((FOLDER / f"{page}.md").read_text()):
+            exec(compile(block, f"{page}.md", "exec"), namespace)
+        os.chdir(FOLDER)
+    figure = namespace["found"].plot().update_layout(width=760)
+    write_fig_sync(figure, FOLDER / "figures" / f"{page}.svg")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
