@@ -3,11 +3,11 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from armlet.api import Robot
 from armlet.identification.findings import Findings
 from armlet.identification.report import page, torques
+from armlet.motion.trajectory import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,9 +26,10 @@ class Identified(Findings):
         assert len(self.bodies)  # raises where there are none
         return self.robot
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """A figure of Plotly's: measured and predicted torques, data held out shaded."""
-        return torques(self)
+        figure: Figure = torques(self)
+        return figure
 
     def report(self, path: str | Path) -> None:
         """Write a page with everything, to be opened in a browser, and a JSON file beside it."""
