@@ -127,7 +127,7 @@ def _write(figures: Mapping[str, Figure], folder: Path) -> None:
     write = _needed("kaleido").write_fig_sync
     folder.mkdir(parents=True, exist_ok=True)
     for name, found in figures.items():
-        write(found, folder / f"{name}.svg")
+        write(found.update_layout(width=WIDTH), folder / f"{name}.svg")
         print(f"wrote {folder / name}.svg")
 
 

@@ -10,7 +10,7 @@ github.com/thanhndv212/figaroh-examples.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -85,13 +85,15 @@ def wrist() -> dict[str, Column]:
 @cache
 def identified(data: Path) -> dict[str, Identified]:
     """Both arms, from all of the time and from the first part of it."""
-    arm, log = tx40(data), tx40_log(data)
-    motors = {"rotors": True, "extra": wrist(), "consistent": False}
+    of_panda = partial(armlet.identify, panda(), panda_log(data))
+    of_tx40 = partial(
+        armlet.identify, tx40(data), tx40_log(data), rotors=True, extra=wrist(), consistent=False
+    )
     return {
-        "panda": armlet.identify(panda(), panda_log(data)),
-        "panda, from 60 % of the time": armlet.identify(panda(), panda_log(data), validation=0.4),
-        "tx40": armlet.identify(arm, log, **motors),
-        "tx40, from 80 % of the time": armlet.identify(arm, log, validation=0.2, **motors),
+        "panda": of_panda(),
+        "panda, from 60 % of the time": of_panda(validation=0.4),
+        "tx40": of_tx40(),
+        "tx40, from 80 % of the time": of_tx40(validation=0.2),
     }
 
 
@@ -148,10 +150,7 @@ def figures(data: Path) -> dict[str, Figure]:
     """The figures of the documentation by name."""
     found = identified(data)
     shown = {"panda": "panda, from 60 % of the time", "tx40": "tx40, from 80 % of the time"}
-    return {
-        f"recorded_{name}": found[key].plot().update_layout(width=760)
-        for name, key in shown.items()
-    }
+    return {f"recorded_{name}": found[key].plot() for name, key in shown.items()}
 
 
 if __name__ == "__main__":
