@@ -1,0 +1,71 @@
+"""The package as it is built: what is in it, and that it runs where nothing else of armlet is."""
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import armlet
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    pytest.importorskip("hatchling", reason="hatchling is not installed: it is in the dev extra")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    return {path.suffix: path for path in folder.iterdir()}
+
+
+def test_the_wheel_has_the_package_and_nothing_else(built):
+    with zipfile.ZipFile(built[".whl"]) as wheel:
+        names = set(wheel.namelist())
+    assert "armlet/py.typed" in names
+    assert {f"armlet/models/catalog/{name}.toml" for name in armlet.catalogue()} <= names
+    assert {name.split("/")[0] for name in names} == {
+        "armlet", f"armlet-{armlet.__version__}.dist-info"
+    }  # fmt: skip
+
+
+def test_the_source_package_can_be_tested(built):
+    with tarfile.open(built[".gz"]) as source:
+        names = {name.partition("/")[2] for name in source.getnames()}
+    assert {"README.md", "LICENSE", "Makefile", "tests/conftest.py", "docs/index.md"} <= names
+    assert not any(name.startswith(".venv") for name in names)
+
+
+def test_the_wheel_runs_in_a_clean_environment(built, tmp_path):
+    """One whose only other packages are those that armlet depends on, found by their paths."""
+    home = tmp_path / "env"
+    venv.create(home, with_pip=False, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
+    with zipfile.ZipFile(built[".whl"]) as wheel:
+        wheel.extractall(packages)
+    (packages / "others.pth").write_text(str(Path(np.__file__).parents[1]))
+    script = (
+        "import armlet; print(armlet.__file__, armlet.load('puma560').gravity_torque([0] * 6)[1])"
+    )
+    done = subprocess.run(
+        [home / "bin" / "python", "-c", script],
+        capture_output=True, text=True, timeout=120, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(packages))
+
+
+def test_versions_and_metadata_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= set(project["urls"])
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"license: {project['license']}" in cited
+    assert project["urls"]["Homepage"] in cited
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
