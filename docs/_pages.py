@@ -4,12 +4,17 @@ Their content is read from the library: docstrings, sources and counts.
 """
 
 import inspect
+import sys
+from pathlib import Path
 
 from mkdocs.structure.files import File
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.literature import totals
 from armlet.literature.growth import counts, fitted, written
+
+sys.path.insert(0, str(Path(__file__).parent))
+import _reference
 
 SIZES = range(3, 9)
 FIT = {"n^4": range(3, 9)}
@@ -26,6 +31,8 @@ def on_files(files, config):
         uri = f"formulations/{quantity}/index.md"
         files.append(File.generated(config, uri, content=_index(quantity, tables[quantity])))
     files.append(File.generated(config, "literature.md", content=_literature()))
+    files.append(File.generated(config, "reference/library.md", content=_reference.api()))
+    files.append(File.generated(config, "reference/commands.md", content=_reference.commands()))
     return files
 
 

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import armlet
+from armlet.cli import app
 from armlet.runtime import libraries
 
 ROOT = Path(__file__).parents[1]
@@ -44,3 +46,33 @@ def test_docstring_examples_print_what_they_say(name):
     if name in libraries.MODULES.values():
         pytest.importorskip(name, reason="its library is not installed", exc_type=ImportError)
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def reference():
+    spec = importlib.util.spec_from_file_location("_reference", ROOT / "docs" / "_reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_has_everything_that_armlet_offers():
+    page = reference().api()
+    titles = re.findall(r"^#{3,4} armlet\.(\S+)$", page, re.MULTILINE)
+    assert set(armlet.__all__) <= set(titles)
+    for title in titles:
+        value = armlet
+        for name in title.split("."):
+            value = getattr(value, name)
+    assert len(titles) == len(set(titles))
+
+
+def test_the_reference_has_every_command_and_option():
+    page = reference().commands()
+    named = re.findall(r"^## armlet (\S+)$", page, re.MULTILINE)
+    helped = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).stdout
+    assert named
+    for name, section in zip(named, page.split("\n## ")[1:], strict=True):
+        assert re.search(rf"\b{name}\b", helped)
+        told = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+        options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", told.stdout.partition("Options")[2]))
+        assert options - {"--help"} <= set(re.findall(r"--[a-z][\w-]*", section)), name
