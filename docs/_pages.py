@@ -14,9 +14,10 @@ from armlet.literature import totals
 from armlet.literature.growth import counts, fitted, written
 
 sys.path.insert(0, str(Path(__file__).parent))
+import _equations
 import _reference
 
-SIZES = range(3, 9)
+SIZES = range(3, 13)
 FIT = {"n^4": range(3, 9)}
 """The numbers of joints that a formula is verified on; 3 to 12 except for the fourth power."""
 
@@ -78,7 +79,7 @@ def _page(quantity, entry, table):
 
 Source: {entry.source}. Applies to {taken} with {joints} joints; grows as {entry.growth}.
 
-{inspect.getdoc(entry.function)}
+{_equations.typeset(inspect.getdoc(entry.function))}
 
 ## Operations
 

@@ -2,9 +2,12 @@
 
 import doctest
 import importlib.util
+import inspect
 import pkgutil
 import re
+import unicodedata
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -48,15 +51,16 @@ def test_docstring_examples_print_what_they_say(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def reference():
-    spec = importlib.util.spec_from_file_location("_reference", ROOT / "docs" / "_reference.py")
+def part_of_docs(name):
+    """A module that makes pages."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def test_the_reference_has_everything_that_armlet_offers():
-    page = reference().api()
+    page = part_of_docs("_reference").api()
     titles = re.findall(r"^#{3,4} armlet\.(\S+)$", page, re.MULTILINE)
     assert set(armlet.__all__) <= set(titles)
     for title in titles:
@@ -67,7 +71,7 @@ def test_the_reference_has_everything_that_armlet_offers():
 
 
 def test_the_reference_has_every_command_and_option():
-    page = reference().commands()
+    page = part_of_docs("_reference").commands()
     named = re.findall(r"^## armlet (\S+)$", page, re.MULTILINE)
     helped = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).stdout
     assert named
@@ -76,3 +80,36 @@ def test_the_reference_has_every_command_and_option():
         told = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
         options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", told.stdout.partition("Options")[2]))
         assert options - {"--help"} <= set(re.findall(r"--[a-z][\w-]*", section)), name
+
+
+DOCSTRINGS = {
+    f"{quantity}.{entry.name}": inspect.getdoc(entry.function)
+    for quantity, entries in armlet.FORMULATIONS.items()
+    for entry in entries.values()
+}
+
+
+def letters(text):
+    """The letters of a text without marks and positions."""
+    plain = unicodedata.normalize("NFKD", text)
+    return re.sub(r"[^\w+=×·∂Σ/,]", "", plain).replace("_", "")
+
+
+@pytest.mark.parametrize("name", [x for x, text in DOCSTRINGS.items() if "\n    " in text])
+def test_equations_are_typeset_and_nothing_is_lost(name):
+    text = DOCSTRINGS[name]
+    page = part_of_docs("_equations").typeset(text)
+    blocks = re.findall("<math.*</math>", page)
+    shown = "".join("".join(ElementTree.fromstring(block).itertext()) for block in blocks)
+    written = "".join(x for x in re.split(r"\n\s*\n", text) if x.startswith("    "))
+    assert sorted(letters(shown)) == sorted(letters(written))
+
+
+def test_accents_and_indices_are_where_they_belong():
+    formula = part_of_docs("_equations").formula
+    assert re.search(
+        "<msub><mover.*>ω</mi>.*˙.*</mover><mrow><mi>i</mi></mrow></msub>", formula("ω̇ᵢ")
+    )
+    assert "<mprescripts/><mrow></mrow><mrow><mi>p</mi></mrow>" in formula("ᵖXᵢ")
+    assert "<msup><mi>H</mi><mrow><mo>−</mo><mn>1</mn></mrow></msup>" in formula("H⁻¹")
+    assert "of the children" in formula("Σ f of the children")
