@@ -328,7 +328,9 @@ def pages():
         if blocks:
             yield page.stem.lower(), "\n".join(map(code, blocks))
     for path in sorted((ROOT / "examples").glob("*.py")):
-        yield path.stem, path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        if not LIBRARY.search(text):
+            yield path.stem, text
 
 
 def code(block):

@@ -1,0 +1,82 @@
+"""The short examples run, are short, and do what they say."""
+
+import os
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from test_c import needs
+
+import armlet
+
+LONG = bool(os.environ.get("ARMLET_LONG"))
+FOLDER = Path(__file__).parents[1] / "examples"
+SHORT = (
+    "control_loop", "learning_environment", "microcontroller", "mpc_casadi", "operational_space",
+    "own_formulation", "residual_torch",
+)  # fmt: skip
+
+
+def code(name):
+    """The lines of an example without its docstring and empty lines."""
+    text = (FOLDER / f"{name}.py").read_text()
+    return [line for line in text.partition('"""\n\n')[2].splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_examples_are_short(name):
+    assert len(code(name)) < 60
+
+
+def printed(name, capsys):
+    module = import_module(name)
+    module.main()
+    return capsys.readouterr().out
+
+
+def numbers(text):
+    return [float(x.replace(",", "")) for x in re.findall(r"\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?", text)]
+
+
+def test_the_hand_reaches_its_target_in_a_loop(capsys):
+    told = printed("control_loop", capsys)
+    assert numbers(told.splitlines()[-1])[0] < 5
+
+
+@pytest.mark.skipif(not LONG, reason="takes 10 s: set ARMLET_LONG=1")
+def test_the_hand_follows_its_circle(capsys):
+    told = printed("operational_space", capsys)
+    assert numbers(told.splitlines()[1])[1] < 3
+
+
+def test_the_arm_swings_up_as_planned(capsys):
+    pytest.importorskip("casadi", reason="CasADi is not installed: it is in the dev extra")
+    told = printed("mpc_casadi", capsys)
+    assert numbers(told.splitlines()[-1])[0] < 1e-6
+
+
+def test_a_policy_improves():
+    environment = import_module("learning_environment")
+    rewards = environment.improved(environment.Reach(200), rounds=6)
+    assert rewards[-1] > 0.8 * rewards[0]  # both are below zero
+
+
+def test_friction_is_learned_beside_the_model():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    first, last = import_module("residual_torch").learned(rounds=100)
+    assert last < first / 3
+
+
+@needs("gcc")
+def test_code_for_a_microcontroller_passes_its_own_test(tmp_path):
+    example = import_module("microcontroller")
+    assert "malloc" not in example.project(tmp_path / "scara")
+    told, size = example.tested(tmp_path / "scara")
+    assert "passed: scara_inverse_dynamics" in told
+    assert size < 4096
+
+
+def test_a_formulation_of_your_own_is_counted(capsys):
+    assert "carried_weights" in printed("own_formulation", capsys)
+    del armlet.FORMULATIONS["gravity_torque"]["carried_weights"]
