@@ -258,7 +258,7 @@ def test_urdf_cannot_hold_springs_and_says_so(load, tmp_path):
     assert warning.filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        robot.without_drives().to_urdf(tmp_path / "arm.urdf")
+        replace(robot, springs=(), compensation=()).to_urdf(tmp_path / "arm.urdf")
 
 
 def test_a_locked_joint_leaves_the_compensation_of_its_link(load):

@@ -172,7 +172,7 @@ def _drives(arm: RobotModel) -> Table | None:
 
 
 def _springs(arm: RobotModel) -> Table | None:
-    if not any(spring.stiffness for spring in arm.springs):
+    if not arm.has_springs:
         return None
     table = _table("springs (SI)", ["joint"], ["stiffness", "reference"])
     for joint, spring in zip(arm.joints, arm.springs, strict=True):

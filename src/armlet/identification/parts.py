@@ -86,7 +86,8 @@ def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
         return
     for piece in samples.pieces(PORTION):
         W = model.regressor(piece.q, piece.qd, piece.qdd)
-        yield piece.decimated(W), piece.decimated(piece.tau)
+        tau = piece.tau - model.known(piece.q, piece.qd)
+        yield piece.decimated(W), piece.decimated(tau)
 
 
 def _independent(samples: Samples) -> float:

@@ -112,7 +112,7 @@ def _rows(
         state = piece.q, piece.qd, piece.qdd
         W = robot.regressor(*state, parameters="standard")[..., 10 * body : 10 * body + 10]
         if isinstance(arm, Findings):
-            own = arm.model.regressor(*state) @ arm.values
+            own = arm.torques(*state)
         else:
-            own = arm.inverse_dynamics(*state) + arm.friction_torque(piece.qd)
+            own = arm.inverse_dynamics(*state) + arm.passive_torque(piece.q, piece.qd)
         yield piece.decimated(np.ascontiguousarray(W)), piece.decimated(piece.tau - own)

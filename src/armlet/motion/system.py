@@ -119,7 +119,7 @@ class Arm:
             tau = part_of_another(self.torque, [state[x] for x in self.torque.inputs])
         if self.friction is not None and any(any(drive[1:]) for drive in self.robot.drives):
             tau = tau - friction_torque(self.friction, self.robot, qd)
-        if self.robot.compensates or any(spring.stiffness for spring in self.robot.springs):
+        if self.robot.has_springs or self.robot.compensates:
             smooth = replace(self, robot=self.robot.without_friction(), given={})
             tau = tau - smooth.quantity("passive_torque", q, qd)
         return tau if self.stops is None else tau + stop_torque(self.stops, self.robot, q, qd)

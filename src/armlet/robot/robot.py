@@ -117,6 +117,11 @@ class RobotModel(Tree):
         return [drive.rotor_inertia for drive in self.drives]
 
     @property
+    def has_springs(self) -> bool:
+        """Whether some joint has a spring."""
+        return not all(is_zero(spring.stiffness) for spring in self.springs)
+
+    @property
     def compensates(self) -> bool:
         """Whether the weight of some body is compensated."""
         return not all(is_zero(x) for part in self.compensation for x in (part.mass, *part.moment))
@@ -296,8 +301,8 @@ class RobotModel(Tree):
         return replace(self, m=tuple(m), c=tuple(c), J=tuple(J))
 
     def without_drives(self) -> Self:
-        """The rigid bodies alone: no rotor inertia, friction, springs or gravity compensation."""
-        return replace(self, drives=(Drive(),) * self.nv, springs=(), compensation=())
+        """The rigid bodies alone: no rotor inertia, no friction."""
+        return replace(self, drives=(Drive(),) * self.nv)
 
     def without_friction(self) -> Self:
         """The robot with drives that have rotor inertia alone."""
