@@ -30,8 +30,9 @@ MENAGERIE = {
 
 
 @pytest.fixture
-def load(tmp_path):
+def load(tmp_path, monkeypatch):
     """Load an MJCF text."""
+    monkeypatch.chdir(tmp_path)  # where MuJoCo writes its warnings
 
     def from_text(text, **options):
         path = tmp_path / "arm.xml"
