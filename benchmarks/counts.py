@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 import armlet
+from armlet.dynamics.quantities import PASSIVE
 from armlet.literature import totals
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "counts.json"
 PUBLISHED = GOLDEN.with_name("published.json")
 GENERAL = ("RRRR", "RRRRRR", "RRPRRR", "RRRRRRRR")
-QUANTITIES = tuple(name for name in armlet.QUANTITIES if name != "friction_torque")
+QUANTITIES = tuple(name for name in armlet.QUANTITIES if name not in PASSIVE)
 SEARCHED = ("inverse_dynamics", "inertia_matrix", "bias", "forward_dynamics")
 """The quantities whose cheapest program is in the golden file."""
 

@@ -1,12 +1,18 @@
-"""Two recorded arms, whose logs lie beside the checkout and not in it."""
+"""Two recorded arms, and files of many robots, which lie beside the checkout and not in it."""
 
 from pathlib import Path
 
 import pytest
 import recorded_arms
 
-FOLDERS = [parent / "shared" / "datasets" for parent in Path(__file__).parents[2:4]]
-FOLDER = next((folder for folder in FOLDERS if folder.is_dir()), None)
+
+def beside(name):
+    """A folder beside the checkout, or None."""
+    folders = [parent / "shared" / name for parent in Path(__file__).parents[2:4]]
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+FOLDER, ROBOTS = beside("datasets"), beside("robots")
 recorded = pytest.mark.skipif(FOLDER is None, reason="recorded logs are not beside the checkout")
 
 

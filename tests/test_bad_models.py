@@ -19,6 +19,7 @@ DOUBTFUL = [
     "toml_inertia_not_positive.toml",
     "toml_inertia_triangle.toml",
     "toml_inertia_without_mass.toml",
+    "toml_spring_negative.toml",
     "toml_viscous_negative.toml",
     "urdf_damping_negative.urdf",
     "urdf_inertia_not_positive.urdf",

@@ -28,6 +28,7 @@ from armlet.codegen.llvm import Target, module, one_state
 from armlet.codegen.lower import lowered
 from armlet.codegen.project import Function, project
 from armlet.graph import OPERATIONS, traced
+from armlet.robot import Compensation, Spring
 from armlet.runtime.engine import host
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -36,7 +37,9 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FOUND = [name for name in ("gcc", "clang") if shutil.which(name)]
 COMPILERS = FOUND or [pytest.param("", marks=pytest.mark.skip(reason="no C compiler is here"))]
-QUANTITIES = ("inverse_dynamics", "inertia_matrix", "friction_torque", "forward_dynamics", "energy")
+QUANTITIES = (
+    "inverse_dynamics", "inertia_matrix", "passive_torque", "forward_dynamics", "energy",
+)  # fmt: skip
 HOSTILE = '"); system("x*/ ??/ \\\n#error'
 SHIM = """
 #include <math.h>
@@ -101,11 +104,18 @@ def test_printed_text_is_the_golden_one(target):
     assert program.source(target) == golden.read_text()
 
 
+def sprung_tree(folder):
+    """A tree with friction, springs, and half the weight of its bodies compensated."""
+    robot, _ = random_robot(folder, 7, 8, drives=True)
+    halves = (Compensation(m / 2, c / 2) for m, c in zip(robot.m, robot.c, strict=True))
+    return replace(robot, springs=(Spring(3.0, 0.5),) * robot.n, compensation=tuple(halves))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("arm", ["puma560", "stanford", "tree"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_project_compiles_and_passes_its_own_test(compiler, arm, dtype, tmp_path):
-    robot = random_robot(tmp_path, 7, 8, drives=True)[0] if arm == "tree" else armlet.load(arm)
+    robot = sprung_tree(tmp_path) if arm == "tree" else armlet.load(arm)
     assert robot.is_serial == (arm != "tree")
     folder = write(tmp_path / "it", robot, dtype=dtype)
     options = [*STRICT, "-std=c99", "-O1", *sanitizers(compiler, tmp_path)]

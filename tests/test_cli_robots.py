@@ -113,6 +113,23 @@ def test_the_tolerance_makes_rounded_angles_exact(tmp_path):
     assert exact["M"] < rounded["M"]
 
 
+def test_springs_are_shown_or_left_out(tmp_path):
+    path = tmp_path / "sprung.xml"
+    path.write_text(
+        """<mujoco><worldbody><body name="rod" gravcomp="0.5"><joint name="hinge" stiffness="7"/>
+        <geom size="1" mass="4" pos="1 0 0"/></body></worldbody></mujoco>"""
+    )
+    text = run("info", path).stdout
+    assert re.search(r"springs .*hinge +7 ", text, re.DOTALL)
+    assert "compensated" in text
+    data = shown("info", path, "--json")
+    assert data["table"][0]["spring"] == {"stiffness": 7, "reference": 0}
+    assert data["gravity_compensation"]["rod"][-1] == 2
+    bare = run("info", path, "--json", "--passive", "ignore")
+    assert json.loads(bare.stdout)["table"][0]["spring"]["stiffness"] == 0
+    assert "springs of joints 'hinge'; gravity compensation of links 'rod'" in bare.stderr
+
+
 def test_a_frame_is_counted_and_shown():
     command = ("count", "panda", "--quantity", "jacobian", "--json")
     whole, part = (shown(*command, *x)[-1]["minimal"]["M"] for x in ((), ("--frame", "link3")))

@@ -16,7 +16,7 @@ from armlet.identification.excite import Candidate
 from armlet.identification.limits import State, limits_of, ranges_of
 from armlet.identification.objective import CRITERIA, Problem, Regressor
 from armlet.identification.paths import Fourier, Splines
-from armlet.robot import Drive
+from armlet.robot import Drive, Spring
 
 ARM = replace(armlet.load("planar3r"), drives=(Drive(0, 0.5, 5.0, 0.1),) * 3)
 GIVEN = {"position": (-2.0, 2.0), "speed": 3.0, "acceleration": 12.0, "torque": 45.0}
@@ -151,6 +151,14 @@ def test_friction_is_part_of_the_torques_that_are_limited(plan):
     np.testing.assert_allclose(plan.tau, rigid + ARM.friction_torque(plan.qd), atol=1e-12)
     assert 35 < np.abs(rigid).max() < 45
     assert np.abs(plan.tau).max() <= 45
+
+
+def test_springs_are_part_of_the_torques_that_are_limited():
+    sprung = replace(ARM, springs=(Spring(30.0, 1.5),) * 3)
+    plan = armlet.excite(sprung, 5.0, **GIVEN | {"torque": 90.0}, starts=1)
+    rigid = ARM.inverse_dynamics(plan.q, plan.qd, plan.qdd) + ARM.friction_torque(plan.qd)
+    np.testing.assert_allclose(plan.tau, rigid + 30.0 * (plan.q - 1.5), atol=1e-9)
+    assert np.abs(plan.tau).max() <= 90
 
 
 def interrupt_after(monkeypatch, calls):

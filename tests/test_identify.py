@@ -19,6 +19,7 @@ from armlet.identification import estimators
 from armlet.identification.consistent import is_consistent, likely_bodies, pseudo_inertia
 from armlet.identification.factors import Factors, merged
 from armlet.identification.report import page, verdict
+from armlet.robot import Spring
 
 LONG = bool(os.environ.get("ARMLET_LONG"))
 
@@ -152,6 +153,21 @@ def test_a_simulated_arm_is_found_by_its_friction_too():
                 true, abs=0.1 * (kind == "stribeck") + 0.02
             )
     assert found.robot.drives[0].viscous == pytest.approx(0.4, abs=0.03)
+
+
+def test_springs_of_the_robot_are_known():
+    """The bodies found are those of the arm without springs, and predictions have the springs."""
+    robot = random_arm(6)
+    sprung = replace(robot, springs=(Spring(20.0, 0.5),) * robot.n)
+    log = recorded(robot, 6)
+    there = replace(log, tau=log.tau + 20.0 * (log.q - 0.5))
+    found = armlet.identify(sprung, there, consistent=False)
+    bare = armlet.identify(robot, log, consistent=False)
+    assert np.abs((found.values - bare.values) / bare.deviations).max() < 0.1
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 4, robot.n))
+    held = found.predicted(q, qd, qdd)[0] - bare.predicted(q, qd, qdd)[0]
+    np.testing.assert_allclose(held, 20.0 * (q - 0.5), atol=0.1)
+    assert found.robot.springs == sprung.springs
 
 
 def test_springs_and_asymmetric_friction_are_columns():

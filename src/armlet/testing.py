@@ -14,7 +14,19 @@ from armlet.api import trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, definition
 from armlet.errors import ArmletError
 from armlet.minimal import closed_form, lumped
-from armlet.robot import BASE, HERE, JOINT_KINDS, DHRow, Drive, Frame, Joint, Pose, RobotModel
+from armlet.robot import (
+    BASE,
+    HERE,
+    JOINT_KINDS,
+    Compensation,
+    DHRow,
+    Drive,
+    Frame,
+    Joint,
+    Pose,
+    RobotModel,
+    Spring,
+)
 from armlet.scalar import Matrix, Scalar, Vector
 
 TOLERANCE = 1e-9
@@ -296,7 +308,7 @@ def random_robot(
     kinds = [_kind(letter) for letter in letters]
     nv = sum(JOINT_KINDS[kind].nv for kind in kinds)
     tool = Frame(n - 1, Pose(np.eye(3, dtype=int), rng.uniform(-0.3, 0.3, 3).astype(object)))
-    return RobotModel(
+    robot = RobotModel(
         name=f"random{seed}",
         joints=tuple(Joint(f"joint{i}", kind) for i, kind in enumerate(kinds)),
         parent=tuple(parent),
@@ -311,6 +323,19 @@ def random_robot(
         links=tuple(f"link{i}" for i in range(n)),
         frames={"base": Frame(BASE, HERE), "tool": tool},
         tool="tool",
+    )
+    return _with_passive_forces(robot, rng) if drives else robot
+
+
+def _with_passive_forces(robot: RobotModel, rng: np.random.Generator) -> RobotModel:
+    """The robot with random springs, and gravity compensation of a part of some bodies."""
+    shares = [float(rng.uniform(0, 1.5)) if rng.random() < 0.6 else 0 for _ in robot.m]
+    return replace(
+        robot,
+        springs=tuple(Spring(*rng.uniform(0, 3, 2).tolist()) for _ in range(robot.nv)),
+        compensation=tuple(
+            Compensation(x * m, x * c) for x, m, c in zip(shares, robot.m, robot.c, strict=True)
+        ),
     )
 
 
@@ -342,6 +367,8 @@ def _with_scalars(robot: RobotModel, convert: Callable[[Any], Scalar]) -> RobotM
         robot,
         dh=tuple(DHRow(*map(convert, row)) for row in robot.dh),
         drives=tuple(Drive(*map(convert, drive)) for drive in robot.drives),
+        springs=tuple(Spring(*map(convert, spring)) for spring in robot.springs),
+        compensation=tuple(Compensation(convert(m), array(c)) for m, c in robot.compensation),
         m=tuple(map(convert, robot.m)),
         c=tuple(map(array, robot.c)),
         J=tuple(map(array, robot.J)),

@@ -199,6 +199,18 @@ class Quantities(Kinematics):
         """
         return evaluated(self, Quantities.friction_torque, (qd,), out, threads)
 
+    def passive_torque(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Torques that motors need beyond the rigid bodies': friction, springs, less compensation.
+
+        Returns shape (..., n): friction torques, stiffness times (q - reference) of springs, less
+        the gravity torques that are compensated. Motors give inverse_dynamics(q, qd, qdd) +
+        passive_torque(q, qd): the sign is that of `friction_torque`, which it includes, and
+        opposite to MuJoCo's qfrc_passive. No other quantity includes passive forces.
+        """
+        return evaluated(self, Quantities.passive_torque, (q, qd), out, threads)
+
     def momentum(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
     ) -> Array:

@@ -126,7 +126,8 @@ class Robot(Quantities):
     def to_urdf(self, path: str | Path) -> None:
         """Write the robot as URDF, in the frames of the file it came from.
 
-        URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading.
+        URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading. It has
+        no springs and no gravity compensation: they are left out with a warning.
         """
         models.to_urdf(self, path)
 
@@ -144,6 +145,7 @@ def load(
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
+    passive: Literal["read", "ignore"] = "read",
 ) -> Robot:
     """A robot from the catalogue or from a file.
 
@@ -166,6 +168,10 @@ def load(
         Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
         those around them, are made exact. The default removes rounding errors; a file with angles
         like 1.5708 takes fewer operations with 1e-5.
+    passive : {"read", "ignore"}
+        Read springs and gravity compensation, and refuse passive forces that armlet does not model
+        (those of fluids and along tendons); or leave all of these out, with a warning that names
+        them. Damping and friction are always read.
 
     Returns
     -------
@@ -187,6 +193,7 @@ def load(
             gravity=gravity,
             strict=strict,
             tolerance=tolerance,
+            passive=passive,
         )
     )
 

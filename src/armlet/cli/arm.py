@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from armlet.api import Robot, general_arm, load
-from armlet.cli.completion import frames, joints, robots
+from armlet.cli.completion import frames, joints, one_of, robots
 from armlet.errors import ArmletError, quoted
 from armlet.robot import TOLERANCE
 
@@ -50,6 +50,16 @@ OPTIONS: dict[str, Any] = {
             help="Angles this close to quarter turns (rad) are made exact.", rich_help_panel=PANEL
         ),
     ],
+    "passive": Annotated[
+        str | None,
+        typer.Option(
+            help="'ignore' leaves out passive forces other than damping and friction: springs, "
+            "gravity compensation, fluids, tendons.",
+            metavar="read|ignore",
+            autocompletion=one_of("read", "ignore"),
+            rich_help_panel=PANEL,
+        ),
+    ],
 }
 OF_A_FRAME = "of kinematics; by default the tool."
 FrameName = Annotated[
@@ -70,6 +80,7 @@ class Choice:
     tool: str | None = None
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
+    passive: str | None = None
     general: str | None = None
 
     def load(self, frame: str | None = None) -> Robot:
@@ -87,6 +98,7 @@ class Choice:
                 tool=self.tool,
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
+                passive=self.passive or "read",  # type: ignore[arg-type]
             )
         if self.general is None or self.robot is not None:
             raise ArmletError("name a robot or give --general RRRRRR, one of the two")

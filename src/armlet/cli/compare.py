@@ -16,6 +16,7 @@ from armlet.cli.deviation import deviation, random_states
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
+from armlet.dynamics.quantities import PASSIVE
 from armlet.errors import ArmletError, ModelError, visible
 from armlet.graph import Count
 from armlet.models.file import check_writable, shown_path, write
@@ -88,7 +89,7 @@ def compare(
 
 def _run(arm: RobotModel, quantity: str, name: str | None) -> Run:
     """A formulation as it is written, or the cheapest program found."""
-    rigid = arm if quantity == "friction_torque" else arm.without_drives()
+    rigid = arm if quantity in PASSIVE else arm.without_drives()
     counted = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
     states = random_states(arm, quantity, ROWS)

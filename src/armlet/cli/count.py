@@ -12,6 +12,7 @@ from armlet.cli.published import show_published
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
+from armlet.dynamics.quantities import PASSIVE
 from armlet.errors import ArmletError, ModelError, quoted
 from armlet.graph import Count
 from armlet.robot import RobotModel
@@ -88,7 +89,7 @@ def count(
     rows: list[dict[str, Any]] = []
     found: dict[str, SearchResult] = {}
     for name, entry in progress(pairs, "counting"):
-        asked = arm if name == "friction_torque" else rigid
+        asked = arm if name in PASSIVE else rigid
         try:
             if entry is None:
                 found[name] = cheapest(asked, name, constants=constants, minimize=minimize)
@@ -175,8 +176,8 @@ def _plain(quantity: str, best: SearchResult) -> dict[str, Any]:
 
 
 def _moving(drives: bool) -> list[str]:
-    """The quantities to count; friction only if drives are included."""
-    return [name for name in QUANTITIES if drives or name != "friction_torque"]
+    """The quantities to count; those of passive forces only if drives are included."""
+    return [name for name in QUANTITIES if drives or name not in PASSIVE]
 
 
 def _short(count: Count) -> str:

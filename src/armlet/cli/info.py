@@ -28,7 +28,7 @@ def info(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Show a robot: its canonical frames, masses, drives and named frames.
+    """Show a robot: its canonical frames, masses, drives, springs and named frames.
 
     Example: armlet info puma560
 
@@ -45,7 +45,7 @@ def info(
         console.print(f"numbers from {arm.source}", style="dim")
     gravity = [x if isinstance(x, str) else round(float(x), 6) + 0.0 for x in arm.gravity]
     console.print(f"gravity {gravity} in base axes")
-    for table in (_frames(arm), _bodies(arm), _drives(arm)):
+    for table in (_frames(arm), _bodies(arm), _drives(arm), _springs(arm)):
         if table is not None:
             console.print()
             console.print(table)
@@ -80,11 +80,22 @@ def _data(arm: RobotModel) -> dict[str, Any]:
         "tool": arm.tool,
         "frames": list(arm.frames),
         "table": [
-            {**row, "limits": _finite(joint.limits._asdict()), "drive": drive._asdict()}
-            for row, joint, drive in zip(arm.dh_table(), arm.joints, arm.drives, strict=True)
+            {
+                **row,
+                "limits": _finite(joint.limits._asdict()),
+                "drive": drive._asdict(),
+                "spring": spring._asdict(),
+            }
+            for row, joint, drive, spring in zip(
+                arm.dh_table(), arm.joints, arm.drives, arm.springs, strict=True
+            )
         ],
         "phi": dict(zip(arm.links, arm.phi.tolist(), strict=True)),
         "phi_order": list(PHI),
+        "gravity_compensation": {
+            link: [*part.moment, part.mass]
+            for link, part in zip(arm.links, arm.compensation, strict=True)
+        },
     }
 
 
@@ -140,11 +151,13 @@ def _bodies(arm: RobotModel) -> Table | None:
     """Mass and centre of mass in the frames of the file, if they are numbers."""
     if arm.symbols:
         return None
-    table = _table("bodies (kg, m; file frames)", ["link"], ["mass", "x", "y", "z"])
+    columns = ["mass", "x", "y", "z", *(["compensated"] if arm.compensates else [])]
+    table = _table("bodies (kg, m; file frames)", ["link"], columns)
     for i, link in enumerate(arm.links):
         m = arm.m[i]
         com = arm.frames[link].pose.inverse().point(arm.c[i] / m) if m else (0, 0, 0)
-        table.add_row(link, _number(m), *(_number(round(float(x), 9)) for x in com))
+        held = [_number(arm.compensation[i].mass)] if arm.compensates else []
+        table.add_row(link, _number(m), *(_number(round(float(x), 9)) for x in com), *held)
     return table
 
 
@@ -155,4 +168,13 @@ def _drives(arm: RobotModel) -> Table | None:
     table = _table("drives (SI, joint side)", ["joint"], columns)
     for joint, drive in zip(arm.joints, arm.drives, strict=True):
         table.add_row(joint.name, *(_number(x) for x in drive))
+    return table
+
+
+def _springs(arm: RobotModel) -> Table | None:
+    if not arm.has_springs:
+        return None
+    table = _table("springs (SI)", ["joint"], ["stiffness", "reference"])
+    for joint, spring in zip(arm.joints, arm.springs, strict=True):
+        table.add_row(joint.name, *(_number(x) for x in spring))
     return table

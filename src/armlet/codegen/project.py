@@ -111,7 +111,8 @@ README = """\
 
 Units are SI. Matrices are stored row by row. Arguments are read before results are written, so that
 a result may overwrite an argument. Gravity is (@gravity) in base axes. Rotor inertias are
-included; friction is in `friction_torque` alone. The robot's numbers are from: @origin.
+included; friction is in `friction_torque` and `passive_torque` alone. The robot's numbers are from:
+@origin.
 
 | entry of q | joint | kind |
 |---:|---|---|

@@ -15,6 +15,7 @@ from armlet.dynamics import (
     kinematics,
     linear,
     mass,
+    passive,
     regressor,
 )
 from armlet.dynamics.formulation import FORMULATIONS, Formulation, formulation
@@ -36,5 +37,6 @@ __all__ = [
     "kinematics",
     "linear",
     "mass",
+    "passive",
     "regressor",
 ]

@@ -170,6 +170,13 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
     )
 
 
+def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
+    """Friction and springs, less what the forces against gravity on the compensated parts give."""
+    springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
+    lifted = gravity_torque(robot.compensated_parts(), q)
+    return friction_torque(robot, qd) + np.array(springs) - lifted
+
+
 def base_in_file(robot: RobotModel) -> Matrix:
     """The 4x4 pose of the canonical base in the file's."""
     return frame_matrix(robot.frames[robot.base_link].pose.inverse())

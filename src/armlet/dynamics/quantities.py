@@ -85,6 +85,10 @@ QUANTITIES = {
     "friction_torque": Quantity(
         "Friction torques of the drives: viscous, Coulomb and constant.", ("qd",), ("drive",)
     ),
+    "passive_torque": Quantity(
+        "Torques that motors need beyond the rigid bodies': friction, springs, less compensation.",
+        ("q", "qd"), ("geometry", "gravity", "drive"), minimal=True,
+    ),
     "forward_kinematics": Quantity(
         "The pose of a frame (by default the tool) in the base: a 4x4 homogeneous matrix.",
         ("q",), ("geometry",), options=("frame",),
@@ -141,3 +145,6 @@ QUANTITIES = {
         ("q", "qd"), ("geometry", "gravity"), options=("parameters", "rotors"),
     ),
 }  # fmt: skip
+
+PASSIVE = ("friction_torque", "passive_torque")
+"""The quantities of passive forces, which no other one includes."""

@@ -24,6 +24,7 @@ LETTERS = {
     "bias": ("b",),
     "gravity_torque": ("g",),
     "friction_torque": ("tau",),
+    "passive_torque": ("tau",),
     "coriolis_matrix": ("C",),
     "forward_dynamics": ("qdd",),
     "linearization": ("H", "V", "P"),

@@ -216,7 +216,7 @@ def motion_along(
         np.full_like(t, np.nan),
     )
     if robot.phi.any():
-        tau = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
+        tau = robot.inverse_dynamics(q, qd, qdd) + robot.passive_torque(q, qd)
         kinetic, potential = robot.energy(q, qd)
     joints = tuple(joint.name for joint in robot.joints)
     return Trajectory(t, q, qd, qdd, tau, kinetic, potential, joints, notes=notes)

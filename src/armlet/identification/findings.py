@@ -125,14 +125,19 @@ class Findings:
 
     def compared(self, run: Samples) -> tuple[Array, Array, Array]:
         """The times, measured and predicted torques of a run, filtered alike and decimated."""
-        tau = self.model.regressor(run.q, run.qd, run.qdd) @ self.values
+        tau = self.torques(run.q, run.qd, run.qdd)
         return run.t[run.kept], run.decimated(run.tau), run.decimated(tau)
 
     def predicted(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
         """The torques at some states, (k, n), and their standard deviations, noise included."""
         W = self.model.regressor(q, qd, qdd)
         spread = np.einsum("kip,pr,kir->ki", W, self.estimate.covariance, W)
-        return W @ self.values, np.sqrt(np.maximum(spread, 0) + self.estimate.noise**2)
+        return self.torques(q, qd, qdd), np.sqrt(np.maximum(spread, 0) + self.estimate.noise**2)
+
+    def torques(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """The torques by what was found and what was known, (k, n)."""
+        found: Array = self.model.regressor(q, qd, qdd) @ self.values + self.model.known(q, qd)
+        return found
 
     def figures(self) -> dict[str, Any]:
         """All figures as plain data."""

@@ -1,7 +1,7 @@
 """Limits of a motion: what is limited, how far a motion is from there, and derivatives of that."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -138,23 +138,24 @@ def _part(robot: Robot, name: str, limits: Range) -> Limit:
 
 
 def _torque(robot: Robot, limits: Range) -> Limit:
-    """Limits of the torques, friction among them.
+    """Limits of the torques, those of friction and springs among them.
 
     Coulomb friction jumps with the sign of the velocity. It narrows the range instead, so that
     torques that keep within it do so with either sign.
     """
     rigid = compile(robot, "inverse_dynamics")
-    viscous, coulomb, offset = np.array([drive[1:] for drive in robot.drives], dtype=float).T
+    smooth = tuple(drive._replace(coulomb=0) for drive in robot.drives)
+    passive = compile(replace(robot, drives=smooth), "passive_torque")
 
     def values(s: State) -> Array:
-        torques: Array = rigid(*s) + viscous * s.qd + offset
+        torques: Array = rigid(*s) + passive(s.q, s.qd)
         return torques
 
     def pulled(s: State, weights: Array) -> State:
-        by = State(*rigid.vjp(*s, weights))
-        return by._replace(qd=by.qd + viscous * weights)
+        by, (by_q, by_qd) = State(*rigid.vjp(*s, weights)), passive.vjp(s.q, s.qd, weights)
+        return by._replace(q=by.q + by_q, qd=by.qd + by_qd)
 
-    size = np.abs(coulomb)
+    size = np.abs(np.array([drive.coulomb for drive in robot.drives], dtype=float))
     narrow = Range(limits.lower + size, limits.upper - size)
     for joint, x, limit in zip(robot.joints, size, limits.upper, strict=True):
         if x >= limit:

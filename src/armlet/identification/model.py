@@ -29,7 +29,7 @@ USUAL = ("viscous", "coulomb", "offset")
 
 @dataclass(frozen=True)
 class TorqueModel:
-    """Torques as a sum of columns times parameters.
+    """Torques as a sum of columns times parameters, and of what is known besides.
 
     Attributes
     ----------
@@ -72,6 +72,13 @@ class TorqueModel:
             W[..., place] = self._column(name, function, {"q": q, "qd": qd, "qdd": qdd})
             place += 1
         return W
+
+    def known(self, q: Array, qd: Array) -> Array:
+        """The torques of springs and gravity compensation, which are not identified, (k, n)."""
+        robot = self.parameters.model
+        if not robot.has_springs and not robot.compensates:
+            return np.zeros_like(qd)
+        return np.asarray(robot.without_friction().passive_torque(q, qd))
 
     def _friction(self, kind: str, qd: Array) -> Array:
         """The torques of friction of a kind, each for a parameter that is 1."""

@@ -86,7 +86,7 @@ def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
         return
     for piece in samples.pieces(PORTION):
         W = piece.decimated(lambda own: model.regressor(own.q, own.qd, own.qdd))
-        yield W, piece.decimated(piece.tau)
+        yield W, piece.decimated(lambda own: own.tau - model.known(own.q, own.qd))
 
 
 def _independent(samples: Samples) -> float:

@@ -116,8 +116,8 @@ def _rows(
 
     def left(own: Samples) -> Array:
         if isinstance(arm, Findings):
-            return own.tau - arm.model.regressor(own.q, own.qd, own.qdd) @ arm.values
-        torques = arm.inverse_dynamics(own.q, own.qd, own.qdd) + arm.friction_torque(own.qd)
+            return own.tau - arm.torques(own.q, own.qd, own.qdd)
+        torques = arm.inverse_dynamics(own.q, own.qd, own.qdd) + arm.passive_torque(own.q, own.qd)
         return own.tau - np.asarray(torques)
 
     for piece in run.pieces(PORTION):

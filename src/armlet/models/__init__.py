@@ -16,6 +16,7 @@ from armlet.models.dh import array, check_convention, checked_row, dh_connection
 from armlet.models.file import shown_path, write
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
+from armlet.models.passive import check_passive, warn_of_passive, with_passive
 from armlet.models.rounding import warn_of_rounded_angles
 from armlet.models.symbolic import has_symbols, symbolic_arm
 from armlet.models.symbolic_toml import read_symbolic_toml
@@ -41,9 +42,11 @@ def load(
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
+    passive: str = "read",
 ) -> RobotModel:
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
+    check_passive(passive)
     lock = _checked_lock(lock)
     if (arm := _symbolic(robot)) is not None:
         if lock or gravity is not None:
@@ -52,7 +55,7 @@ def load(
                 "not taken; write them in the file"
             )
         return arm
-    description = _read(robot)
+    description = with_passive(_read(robot), passive)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
@@ -245,8 +248,10 @@ def subchain(robot: RobotModel, tip: str) -> RobotModel:
 def to_urdf(robot: RobotModel, path: str | Path) -> None:
     """Write the robot as URDF, in the frames of the file it came from.
 
-    URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading.
+    URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading. It has no
+    springs and no gravity compensation: they are left out with a warning.
     """
+    warn_of_passive(robot)
     write(Path(path), urdf_text(robot))
 
 

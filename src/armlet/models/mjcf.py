@@ -10,6 +10,7 @@ import numpy as np
 
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.mjcf_inertia import NOTHING, Part, body_inertia
+from armlet.models.mjcf_passive import FRICTION, Passive
 from armlet.models.mjcf_refusals import (
     FREEDOMS,
     READ,
@@ -51,7 +52,7 @@ def read_mjcf(path: Path) -> Description:
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <mujoco>")
     check_sections(root)
     compiler, defaults = read_compiler(root), Defaults(root)
-    ties = constraints(root, defaults)
+    ties, passive = constraints(root, defaults), Passive.of(root, defaults)
     world = _world(root)
     bodies = list(_bodies(world))
     joints = [joint for body in bodies for joint in _inside(body, "joint")]
@@ -62,19 +63,22 @@ def read_mjcf(path: Path) -> Description:
         compiler=compiler,
         defaults=defaults,
         meshes=_meshes(root, compiler, defaults),
-        motors=_motors(root, compiler, defaults, {joint.get("name") for joint in joints}),
+        motors=_motors(root, compiler, defaults, passive, {joint.get("name") for joint in joints}),
+        passive=passive,
         taken={WORLD, *(body.get("name") for body in bodies)},
     )
     tree.grow(world)
+    links = passive.compensated(_scaled(tree.links, compiler.settotalmass), tree.joints)
     return Description(
         name=root.get("model") or shown(path.stem),
-        links=tuple(_scaled(tree.links, compiler.settotalmass)),
+        links=links,
         joints=tuple(tree.joints),
         gravity=_gravity(root),
         tool=tree.tips[0] if len(tree.tips) == 1 else None,
         source=shown(path.name),
         where=shown(path.name),
         ties=tuple(ties),
+        not_modelled=tuple(passive.not_modelled),
     )
 
 
@@ -89,6 +93,7 @@ class _Tree:
     defaults: Defaults
     meshes: Mapping[str, Mesh]
     motors: Mapping[str, "Motor"]
+    passive: Passive
     taken: set[str]
     """The names of bodies."""
     links: list[Link] = field(default_factory=list)
@@ -107,7 +112,7 @@ class _Tree:
         moves = moves or bool(parts["joint"])
         inertia = NOTHING
         if parent:
-            refuse_nonzero(body, "gravcomp", "a force against gravity")
+            self.passive.read_body(body)
             self._join(body, parent, frame, parts["joint"])
             inertia = body_inertia(body, parts["inertial"], parts["geom"], self.compiler, moves)
         shapes = [self._shape(geom, at) for geom, at in parts["geom"]]
@@ -145,7 +150,7 @@ class _Tree:
                 child = _unlike(self.taken, f"{name}_{joint.word('name')}")
                 self.links.append(Link(child, where=joint.where))
             motor = self.motors.get(joint.word("name"), Motor())
-            free = _joint(joint, at, motor, self.compiler)
+            free = _joint(joint, at, motor, self.compiler, self.passive)
             self.joints.append(replace(free, parent=parent, child=child, pose=pose @ free.pose))
             parent, pose = child, HERE
 
@@ -167,7 +172,9 @@ class _Tree:
         return replace(mesh, pose=at @ placed(geom, self.compiler) @ mesh.pose)
 
 
-def _joint(joint: Element, at: Pose, motor: "Motor", compiler: Compiler) -> Connection:
+def _joint(
+    joint: Element, at: Pose, motor: "Motor", compiler: Compiler, passive: Passive
+) -> Connection:
     """A joint whose links are still to be named; its pose is at zero, relative to that at ref."""
     freedoms = FREEDOMS.get(joint.get("type"))
     if freedoms:
@@ -176,12 +183,6 @@ def _joint(joint: Element, at: Pose, motor: "Motor", compiler: Compiler) -> Conn
             "joints, of which a body may have several"
         )
     turns = choice(joint, "type", ("hinge", "slide"), "hinge") == "hinge"
-    for key, meaning, first in (
-        ("stiffness", "a spring", 0),
-        ("springdamper", "a spring", 0),
-        ("damping", "friction that is not linear", 1),
-    ):
-        refuse_nonzero(joint, key, meaning, first)
     unit = compiler.unit if turns else 1.0
     axis = direction(at.R @ joint.numbers("axis", 3, (0.0, 0.0, 1.0)), joint, "axis")
     there = Pose(np.eye(3), at.point(joint.numbers("pos", 3, (0.0, 0.0, 0.0))))
@@ -201,9 +202,10 @@ def _joint(joint: Element, at: Pose, motor: "Motor", compiler: Compiler) -> Conn
         limits=Limits(unit * low, unit * high, effort=min(force, motor.effort)),
         drive=Drive(
             rotor_inertia=joint.number("armature", 0.0) + motor.rotor_inertia,
-            viscous=first_number(joint, "damping", 0.0) + motor.viscous,
-            coulomb=joint.number("frictionloss", 0.0),
+            viscous=passive.number(joint, "damping") + motor.viscous,
+            coulomb=passive.number(joint, "frictionloss"),
         ),
+        spring=passive.spring(joint, unit),
         where=joint.where,
         at_start=ref,
     )
@@ -272,14 +274,15 @@ class Motor(NamedTuple):
 
 
 def _motors(
-    root: Element, compiler: Compiler, defaults: Defaults, joints: set[str]
+    root: Element, compiler: Compiler, defaults: Defaults, passive: Passive, joints: set[str]
 ) -> dict[str, Motor]:
     """The effect of actuators on each joint, through their gears."""
     motors: dict[str, Motor] = {}
     for element in section(root, "actuator").children:
         actuator = defaults.fill(element, "actuator")
         name = actuator.get("joint") or actuator.get("jointinparent")
-        refuse_nonzero(actuator, "damping", "friction that is not linear", first=1 if name else 0)
+        meaning = "friction that is not linear" if name else "friction on no joint"
+        passive.note(actuator, "damping", FRICTION, meaning, first=1 if name else 0)
         if not name:
             refuse_nonzero(actuator, "armature", "an inertia on no joint")
             continue
@@ -296,7 +299,7 @@ def _motors(
         others = motors.get(name, Motor(effort=0.0))
         motors[name] = Motor(
             others.rotor_inertia + gear * gear * actuator.number("armature", 0.0),
-            others.viscous + gear * gear * first_number(actuator, "damping", 0.0),
+            others.viscous + gear * gear * passive.number(actuator, "damping"),
             others.effort + (gear * force if gear else 0.0),
         )
     return motors
@@ -321,8 +324,6 @@ def _meshes(root: Element, compiler: Compiler, defaults: Defaults) -> dict[str, 
 
 def _gravity(root: Element) -> Vector:
     option = section(root, "option")
-    for key in ("density", "viscosity"):
-        refuse_nonzero(option, key, "a fluid around the robot")
     gravity = option.numbers("gravity", 3, (0.0, 0.0, -9.81))
     flags = section(option, "flag")
     off = choice(flags, "gravity", ("enable", "disable"), "enable") == "disable"

@@ -90,16 +90,15 @@ def constraints(root: Element, defaults: Defaults) -> list[Tie]:
         )
     for element in section(root, "tendon").children:
         tendon = defaults.fill(element, "tendon")
-        for key in ("stiffness", "damping", "armature", "frictionloss"):
-            refuse_nonzero(tendon, key, "a force along it")
+        refuse_nonzero(tendon, "armature", "an inertia along it")
     for flex in section(root, "deformable").all("flex"):
         raise ModelError(f"{called(flex)} is not read: expected rigid bodies")
     return ties
 
 
-def refuse_nonzero(element: Element, key: str, meaning: str, first: int = 0) -> None:
-    """Refuse an attribute with a nonzero number, from index `first` on."""
-    if np.any(element.numbers(key, None, ())[first:]):
+def refuse_nonzero(element: Element, key: str, meaning: str) -> None:
+    """Refuse an attribute with a number that is not zero."""
+    if np.any(element.numbers(key, None, ())):
         raise ModelError(
             f"{called(element)} has {element.said(key)}, {meaning}, which armlet does not model: "
             "remove it"

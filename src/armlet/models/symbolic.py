@@ -15,7 +15,7 @@ import numpy as np
 from armlet.algebra import vector
 from armlet.errors import ModelError, quoted
 from armlet.models.dh import check_angles
-from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, RobotModel
+from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, RobotModel, Spring
 from armlet.robot.check import check_names
 from armlet.robot.parts import MAX_SIZE
 from armlet.robot.pose import HERE, TOLERANCE, round_angle
@@ -25,7 +25,9 @@ from armlet.scalar import Scalar, Symbol, is_zero
 NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 NUMBERS = {"pi", "inf", "infinity", "nan"}
 """Words that mean a number to their writer."""
-OWN = re.compile(rf"(gamma|alpha|beta|theta|[abd]|{'|'.join(PHI + Drive._fields)})\d+|g[xyz]")
+OWN = re.compile(
+    rf"(gamma|alpha|beta|theta|[abd]|{'|'.join(PHI + Drive._fields + Spring._fields)})\d+|g[xyz]"
+)
 """The names that armlet itself gives to constants."""
 
 

@@ -14,7 +14,9 @@ from armlet.algebra import symmetric, upper_triangle
 from armlet.errors import ModelError, quoted, shown
 from armlet.models.dh import check_angles, check_convention, checked_row, dh_connection
 from armlet.models.file import contents
+from armlet.models.passive import is_compensated
 from armlet.robot import (
+    Compensation,
     Connection,
     Description,
     Drive,
@@ -22,6 +24,7 @@ from armlet.robot import (
     Link,
     Pose,
     RobotModel,
+    Spring,
     described,
     pose,
 )
@@ -34,7 +37,7 @@ TOP = {
 }  # fmt: skip
 BODY = {
     "name", "joint", "kind", "parent", "dh", "xyz", "rpy", "axis", "point", "mass", "com",
-    "inertia", "as_published", "limits", "drive", "meshes",
+    "inertia", "as_published", "limits", "drive", "spring", "gravity_compensation", "meshes",
 }  # fmt: skip
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 PLACE = {"xyz", "rpy", "axis", "point"}
@@ -53,7 +56,7 @@ SYNTAX = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """Matches whole comments and strings, and the structural characters between them."""
-MEANING = {"dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
+MEANING = {"moment": " x, y, z", "dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
 
 
 class Table:
@@ -223,6 +226,7 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
     limits = body.table("limits", set(Limits._fields))
     scale = unit if turns else 1.0
     drive = body.table("drive", set(Drive._fields))
+    spring = body.table("spring", set(Spring._fields))
     return Connection(
         **{
             **vars(connection),
@@ -233,6 +237,9 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
                 effort=limits.number("effort", inf, limit=True),
             ),
             "drive": Drive(*(drive.number(key, 0.0) for key in Drive._fields)),
+            "spring": Spring(
+                spring.number("stiffness", 0.0), scale * spring.number("reference", 0.0)
+            ),
             "where": body.where,
         }
     )
@@ -254,6 +261,7 @@ def _check_place(body: Table, convention: str | None) -> None:
 
 
 def _link(body: Table, unit: float) -> Link:
+    part = body.table("gravity_compensation", set(Compensation._fields))
     return Link(
         name=body.text("name"),
         mass=body.number("mass", 0.0),
@@ -262,6 +270,9 @@ def _link(body: Table, unit: float) -> Link:
         meshes=_meshes(body, unit),
         as_published=body.flag("as_published"),
         where=body.where,
+        compensation=Compensation(
+            part.number("mass", 0.0), part.numbers("moment", 3, (0.0, 0.0, 0.0))
+        ),
     )
 
 
@@ -306,6 +317,7 @@ def _body_lines(joint: Connection, link: Link) -> list[str]:
     lines += [f"inertia = {_list(upper_triangle(link.inertia))}"]
     for key, values, default in (
         ("limits", joint.limits, Limits()), ("drive", joint.drive, Drive()),
+        ("spring", joint.spring, Spring()),
     ):  # fmt: skip
         given = [
             f"{name} = {_number(value)}"
@@ -313,6 +325,10 @@ def _body_lines(joint: Connection, link: Link) -> list[str]:
             if value != usual
         ]
         lines += [f"{key} = {{ {', '.join(given)} }}"] if given else []
+    if is_compensated(link):
+        mass, moment = link.compensation
+        given = [f"mass = {_number(mass)}", f"moment = {_list(moment)}"]
+        lines.append(f"gravity_compensation = {{ {', '.join(given)} }}")
     return lines
 
 

@@ -12,10 +12,10 @@ class System(Protocol):
     """What a method may ask of an arm, at a time and a state."""
 
     def acceleration(self, t: Any, q: Array, qd: Array) -> Array:
-        """Accelerations under torques, friction and stops."""
+        """Accelerations under torques, passive forces and stops."""
 
     def forces(self, t: Any, q: Array, qd: Array) -> Array:
-        """Torques, less friction, with those of the stops."""
+        """Torques, less passive ones, with those of the stops."""
 
     def inertia_matrix(self, q: Array) -> Array: ...
 

@@ -67,7 +67,8 @@ def rollout(
         Further arguments of the functions: one value, or one for every motion (N, ...), every
         step (steps, ...) or both (steps, N, ...).
     friction : bool or Friction
-        Whether drives have friction, and how it is made smooth.
+        Whether drives have friction, and how it is made smooth. Springs and gravity compensation
+        of the robot always act.
     stops : bool or Stops
         Whether joints have stops at their limits.
     gradient : sequence of str

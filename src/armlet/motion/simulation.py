@@ -76,7 +76,8 @@ def simulate(
     rtol, atol : float
         The accuracy of adaptive methods, relative and absolute.
     friction : bool or Friction
-        Whether drives have friction, and how it is made smooth.
+        Whether drives have friction, and how it is made smooth. Springs and gravity compensation
+        of the robot always act.
     limits : {"ignore", "stop", "error"}
         What happens at the limits of joints: nothing, damped stops, or a `MotionError`.
     arguments : mapping of str to array_like, optional
@@ -196,16 +197,26 @@ def _look_at_limits(robot: Quantities, run: Trajectory, limits: str) -> None:
         )
 
 
+def _stored(robot: Quantities, run: Trajectory) -> Array:
+    """The potential energy of springs, less that of the weights that are compensated."""
+    stiffness, reference = np.array(robot.springs, dtype=float).T
+    stored: Array = (run.q - reference) ** 2 @ stiffness / 2
+    if robot.compensates:
+        stored = stored - robot.compensated_parts().energy(run.q, run.qd)[1]
+    return stored
+
+
 def _look_at_energy(robot: Quantities, run: Trajectory, free: bool, friction: bool) -> None:
     """Warn where steps are so long that a motion without torques gains energy."""
     driven = friction and any(drive.offset for drive in robot.drives)
     if not free or driven or len(run) < 2:
         return
-    gained = run.kinetic[-1] + run.potential[-1] - run.kinetic[0] - run.potential[0]
+    potential = run.potential + _stored(robot, run)
+    gained = run.kinetic[-1] + potential[-1] - run.kinetic[0] - potential[0]
     broken = "not finite" in run.ended
     if gained <= 0 and not broken:
         return
-    exchanged = np.ptp(run.potential)
+    exchanged = np.ptp(potential)
     if gained > GROWTH * max(exchanged, 1e-12) or broken:
         warnings.warn(
             f"a motion without torques gains {gained:.3g} J while {exchanged:.3g} J are exchanged: "

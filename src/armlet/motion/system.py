@@ -1,4 +1,4 @@
-"""An arm that moves: its accelerations under torques, friction and stops, on traced scalars."""
+"""An arm that moves: accelerations under torques, passive forces and stops, on traced scalars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -112,13 +112,16 @@ class Arm:
         return as_traced(recorded(graph, request(self.robot, name, constants, True, {}), given))
 
     def forces(self, t: Any, q: Array, qd: Array) -> Array:
-        """Torques less friction, with those of the stops."""
+        """Torques less friction and other passive torques, with those of the stops."""
         tau = self.given.get("tau", 0 * qd)
         if self.torque is not None:
             state = {**self.given, "t": t, "q": q, "qd": qd}
             tau = part_of_another(self.torque, [state[x] for x in self.torque.inputs])
         if self.friction is not None and any(any(drive[1:]) for drive in self.robot.drives):
             tau = tau - friction_torque(self.friction, self.robot, qd)
+        if self.robot.has_springs or self.robot.compensates:
+            smooth = replace(self, robot=self.robot.without_friction(), given={})
+            tau = tau - smooth.quantity("passive_torque", q, qd)
         return tau if self.stops is None else tau + stop_torque(self.stops, self.robot, q, qd)
 
     def acceleration(self, t: Any, q: Array, qd: Array) -> Array:

@@ -43,7 +43,7 @@ class Trajectory:
     q, qd, qdd : arrays of shape (k, n)
         Positions, velocities and accelerations.
     tau : array of shape (k, n)
-        The torques that were applied, without friction and stops.
+        The torques that were applied, without passive forces and stops.
     kinetic, potential : arrays of shape (k,)
         Energies in J.
     joints : tuple of str

@@ -1,10 +1,29 @@
 """The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
-from armlet.robot.description import Connection, Description, Link, Tie, assembled, described
+from armlet.robot.description import (
+    Connection,
+    Description,
+    Link,
+    PassiveForce,
+    Tie,
+    assembled,
+    described,
+)
 from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
 from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
-from armlet.robot.parts import BASE, PHI, DHRow, Drive, Frame, Joint, Limits, with_base
+from armlet.robot.parts import (
+    BASE,
+    PHI,
+    Compensation,
+    DHRow,
+    Drive,
+    Frame,
+    Joint,
+    Limits,
+    Spring,
+    with_base,
+)
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel
 
@@ -16,6 +35,7 @@ __all__ = [
     "TOLERANCE",
     "Arrangement",
     "Body",
+    "Compensation",
     "Connection",
     "DHRow",
     "Description",
@@ -26,9 +46,11 @@ __all__ = [
     "JointKind",
     "Limits",
     "Link",
+    "PassiveForce",
     "Pose",
     "RobotModel",
     "Screw",
+    "Spring",
     "Tie",
     "Twist",
     "assembled",

@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from armlet.algebra import Z_AXIS
 from armlet.robot.displacement import Screw
-from armlet.robot.parts import Frame
+from armlet.robot.parts import Compensation, Frame
 from armlet.robot.robot import RobotModel
 from armlet.scalar import Scalar, is_zero
 
@@ -39,6 +40,7 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
     """
     rows = list(robot.dh)
     m, c, J, frames = list(robot.m), list(robot.c), list(robot.J), dict(robot.frames)
+    compensation = list(robot.compensation)
     for i in bodies:
         d = rows[i].d
         rows[i] = rows[i]._replace(d=0)
@@ -46,11 +48,16 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
             if p == i:
                 rows[j] = rows[j]._replace(b=rows[j].b + d)
         m[i], c[i], J[i] = Screw(2, 1, 0, d).body(m[i], c[i], J[i])
+        mass, moment = compensation[i]
+        compensation[i] = Compensation(mass, moment + mass * d * Z_AXIS)
         for name, (body, pose) in frames.items():
             if body == i:
                 r = np.array([*pose.r[:2], pose.r[2] + d], dtype=object)
                 frames[name] = Frame(i, pose._replace(r=r))
-    return replace(robot, dh=tuple(rows), m=tuple(m), c=tuple(c), J=tuple(J), frames=frames)
+    return replace(
+        robot, dh=tuple(rows), m=tuple(m), c=tuple(c), J=tuple(J), frames=frames,
+        compensation=tuple(compensation),
+    )  # fmt: skip
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
@@ -72,6 +79,9 @@ def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
         ),
         m=tuple(m * unit * unit for m in robot.m),
         c=tuple(c * unit for c in robot.c),
+        compensation=tuple(
+            Compensation(mass * unit * unit, moment * unit) for mass, moment in robot.compensation
+        ),
         g=np.array([measured(x) for x in robot.g], dtype=object),
     )
 

@@ -113,6 +113,13 @@ def _check_joint(joint: "Connection", subject: str, strict: bool) -> None:
             "expected none below zero",
             strict,
         )
+    check_finite(joint.spring, f"{subject}: its spring")
+    if joint.spring.stiffness < 0:
+        _doubt(
+            f"{subject} has a spring of stiffness {joint.spring.stiffness}: expected none below "
+            "zero",
+            strict,
+        )
     lower, upper, velocity, effort = joint.limits
     if any(isnan(limit) for limit in joint.limits) or lower > upper or min(velocity, effort) < 0:
         raise ModelError(
@@ -126,6 +133,10 @@ def _check_link(link: "Link", subject: str, strict: bool) -> None:
     check_finite(link.mass, f"{subject}: its mass")
     check_finite(link.com, f"{subject}: its centre of mass")
     check_finite(link.inertia, f"{subject}: its inertia")
+    check_finite(
+        [*link.compensation.moment, link.compensation.mass],
+        f"{subject}: the moment and mass of its gravity compensation",
+    )
     if link.mass < 0:
         raise ModelError(f"{subject} has mass {link.mass}: expected none below zero")
     size = np.abs(link.inertia).max()

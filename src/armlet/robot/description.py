@@ -16,7 +16,7 @@ from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot.check import check_finite
 from armlet.robot.frames import Mount, canonical
-from armlet.robot.parts import BASE, Drive, Frame, Joint, Limits
+from armlet.robot.parts import BASE, Compensation, Drive, Frame, Joint, Limits, Spring
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
 from armlet.robot.robot import RobotModel
 from armlet.scalar import Matrix, Vector
@@ -44,6 +44,8 @@ class Link:
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
     """Whether a doubtful inertia is known to be as published, which suppresses the warning."""
+    compensation: Compensation = field(default_factory=Compensation)
+    """The part whose weight is compensated, in the link's frame."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Connection:
     """A point on the axis, in the child's frame."""
     limits: Limits = field(default_factory=Limits)
     drive: Drive = field(default_factory=Drive)
+    spring: Spring = field(default_factory=Spring)
     where: str = ""
     at_start: float = 0.0
     """The value of q in the pose that the file draws."""
@@ -83,6 +86,18 @@ class Tie(NamedTuple):
         return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
 
 
+class PassiveForce(NamedTuple):
+    """A passive force in a file that armlet does not model."""
+
+    kind: str
+    """What forces like it are called: this and the subjects of all of them, for a warning."""
+    subject: str
+    """What it acts on or is given by, as in a message."""
+    said: str
+    """What the file says, for messages."""
+    where: str
+
+
 @dataclass(frozen=True)
 class Description:
     """Links and joints of a robot, in the order of the file."""
@@ -95,6 +110,7 @@ class Description:
     source: str = ""
     where: str = ""
     ties: tuple[Tie, ...] = ()
+    not_modelled: tuple[PassiveForce, ...] = ()
 
 
 def assembled(
@@ -130,12 +146,17 @@ def assembled(
     frames = {name: Frame(body, own[body].inverse() @ at) for name, (body, at) in carrier.items()}
     n = len(moving)
     m, c, J = [0.0] * (n + 1), [np.zeros(3)] * (n + 1), [np.zeros((3, 3))] * (n + 1)
+    compensated = [Compensation(0.0, np.zeros(3))] * (n + 1)
     for name, (i, (R, r)) in frames.items():
         link = links[name]
         com = R @ link.com + r
         m[i] = m[i] + link.mass
         c[i] = c[i] + link.mass * com
         J[i] = J[i] + R @ link.inertia @ R.T + np.asarray(point_inertia(link.mass, com), float)
+        mass, moment = link.compensation
+        if mass or np.any(moment):
+            moment = compensated[i].moment + R @ moment + mass * r
+            compensated[i] = Compensation(compensated[i].mass + mass, moment)
     _check_bodies(description, moving, c, J)
     _check_tips(description, moving, [mount.parent for mount in mounts], m, J)
     g = own[BASE].R.T @ description.gravity
@@ -156,6 +177,10 @@ def assembled(
         tool=_tool(description, joints),
         source=description.source,
         meshes={link.name: link.meshes for link in description.links if link.meshes},
+        springs=tuple(j.spring for j in moving),
+        compensation=tuple(
+            Compensation(float(mass), vector(*moment.tolist())) for mass, moment in compensated[:n]
+        ),
     )
 
 
@@ -314,6 +339,7 @@ def described(robot: RobotModel) -> Description:
                 point=np.zeros(3) if on_axis else point,
                 limits=joint.limits,
                 drive=robot.drives[i],
+                spring=robot.springs[i],
             )
         )
     moving = set(robot.links)
@@ -347,4 +373,6 @@ def _link(robot: RobotModel, i: int, own: Pose) -> Link:
     com = c / m if m else np.zeros(3)
     I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
     meshes = robot.meshes.get(robot.links[i], ())
-    return Link(robot.links[i], float(m), own.inverse().point(com), I, meshes)
+    (mass, moment), back = robot.compensation[i], own.inverse()
+    compensation = Compensation(float(mass), back.R @ moment.astype(float) + float(mass) * back.r)
+    return Link(robot.links[i], float(m), back.point(com), I, meshes, compensation=compensation)

@@ -1,12 +1,13 @@
-"""The parts of a robot: DH rows, joints, drives, frames."""
+"""The parts of a robot: DH rows, joints, drives, springs, frames."""
 
 from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
+from armlet.algebra import ZERO
 from armlet.robot.joints import JOINT_KINDS, JointKind
 from armlet.robot.pose import Pose
-from armlet.scalar import Scalar
+from armlet.scalar import Scalar, Vector
 
 BASE = -1
 """The index of the base: the last entry of a list that includes it."""
@@ -60,6 +61,23 @@ class Drive(NamedTuple):
     viscous: Scalar = 0
     coulomb: Scalar = 0
     offset: Scalar = 0
+
+
+class Spring(NamedTuple):
+    """A spring at a joint: its stiffness (N m/rad or N/m), and the q at which it is at rest."""
+
+    stiffness: Scalar = 0
+    reference: Scalar = 0
+
+
+class Compensation(NamedTuple):
+    """The part of a body whose weight is compensated: its mass, and its first moment as in `c`.
+
+    A force -(mass) g, against gravity, acts on the body at that part's centre of mass.
+    """
+
+    mass: Scalar = 0
+    moment: Vector = ZERO
 
 
 class Joint(NamedTuple):

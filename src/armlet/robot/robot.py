@@ -13,7 +13,7 @@ from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.robot.arrays import checked, hashable, read_only
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
-from armlet.robot.parts import BASE, PHI, DHRow, Drive, Frame, Joint
+from armlet.robot.parts import BASE, PHI, Compensation, DHRow, Drive, Frame, Joint, Spring
 from armlet.robot.pose import Pose
 from armlet.robot.tree import Tree
 from armlet.scalar import (
@@ -61,6 +61,10 @@ class RobotModel(Tree):
     source: str = ""
     meshes: Mapping[str, Any] = field(default_factory=dict)
     """The visual meshes of each link, by the link's name."""
+    springs: tuple[Spring, ...] = ()
+    """One spring per velocity; none by default."""
+    compensation: tuple[Compensation, ...] = ()
+    """The part of each body whose weight is compensated; nothing by default."""
     memory: dict[Any, Any] = field(default_factory=dict, init=False)
     """Cached results of this robot; see `once`."""
 
@@ -68,6 +72,10 @@ class RobotModel(Tree):
         for name in ("c", "J"):
             object.__setattr__(self, name, tuple(map(read_only, getattr(self, name))))
         object.__setattr__(self, "g", read_only(self.g))
+        object.__setattr__(self, "springs", self.springs or (Spring(),) * self.nv)
+        parts = self.compensation or (Compensation(),) * self.nb
+        parts = tuple(Compensation(part.mass, read_only(part.moment)) for part in parts)
+        object.__setattr__(self, "compensation", parts)
         frames = {
             name: Frame(body, Pose(read_only(at.R), read_only(at.r)))
             for name, (body, at) in self.frames.items()
@@ -108,6 +116,25 @@ class RobotModel(Tree):
         """The rotor inertia of the drive of each velocity."""
         return [drive.rotor_inertia for drive in self.drives]
 
+    @property
+    def has_springs(self) -> bool:
+        """Whether some joint has a spring."""
+        return not all(is_zero(spring.stiffness) for spring in self.springs)
+
+    @property
+    def compensates(self) -> bool:
+        """Whether the weight of some body is compensated."""
+        return not all(is_zero(x) for part in self.compensation for x in (part.mass, *part.moment))
+
+    def compensated_parts(self) -> Self:
+        """The robot of the compensated parts alone: their weight as it is, no other inertia."""
+        return replace(
+            self,
+            m=tuple(part.mass for part in self.compensation),
+            c=tuple(part.moment for part in self.compensation),
+            J=(symmetric(0, 0, 0, 0, 0, 0),) * self.nb,
+        )
+
     def displacements(self, q: Vector) -> list[Displacement]:
         """The displacement of each body from its parent; the last screw is the joint's, about z."""
         return [
@@ -146,7 +173,7 @@ class RobotModel(Tree):
         """The constants of a group by name: geometry, inertia, gravity or drive.
 
         Constants that are exactly zero or a quarter turn are structure and left out, except for the
-        inertia, of which all ten parameters per body are included.
+        inertia, of which all ten parameters per body are included. Springs are in the group drive.
         """
         match group:
             case "geometry":
@@ -168,8 +195,9 @@ class RobotModel(Tree):
             case "drive":
                 named = {
                     f"{key}{i + 1}": value
-                    for i, drive in enumerate(self.drives)
-                    for key, value in drive._asdict().items()
+                    for i, pair in enumerate(zip(self.drives, self.springs, strict=True))
+                    for part in pair
+                    for key, value in part._asdict().items()
                     if not is_zero(value)
                 }
             case _:
@@ -195,6 +223,7 @@ class RobotModel(Tree):
             self,
             dh=tuple(renewed(row, i) for i, row in enumerate(self.dh)),
             drives=tuple(renewed(drive, i) for i, drive in enumerate(self.drives)),
+            springs=tuple(renewed(spring, i) for i, spring in enumerate(self.springs)),
             g=vector(*(named.get(k, v) for k, v in zip(("gx", "gy", "gz"), self.g, strict=True))),
             **bodies_of(phi),
         )
@@ -293,6 +322,10 @@ class RobotModel(Tree):
     def without_drives(self) -> Self:
         """The rigid bodies alone: no rotor inertia, no friction."""
         return replace(self, drives=(Drive(),) * self.nv)
+
+    def without_friction(self) -> Self:
+        """The robot with drives that have rotor inertia alone."""
+        return replace(self, drives=tuple(Drive(rotor) for rotor in self.rotor_inertia))
 
     def dh_table(self) -> list[dict[str, Any]]:
         """The canonical frames: one dictionary per joint with its name, kind, parent and DH row."""

@@ -1,0 +1,34 @@
+"""Passive forces: friction in the drives, springs, gravity compensation."""
+
+from armlet.dynamics.bias.newton_euler import gravity_torque
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.friction import friction_torque
+from armlet.minimal import lumped
+from armlet.robot import RobotModel
+from armlet.scalar import Scalar, Vector
+
+
+@formulation(
+    "passive_torque",
+    source="by definition",
+    growth="n",
+    name="joint_by_joint",
+    walks_twists=True,
+)
+def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
+    """Friction, springs, and the gravity torques that are compensated, which a motor is spared:
+
+        (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated parts)ᵢ
+
+    It is to be added to the inverse dynamics, as friction is. The compensated parts are lumped as
+    bodies are, whatever is done with those.
+    """
+    friction = friction_torque(robot, qd)
+    tau = [
+        f + spring.stiffness * (q[i] - spring.reference)
+        for i, (f, spring) in enumerate(zip(friction, robot.springs, strict=True))
+    ]
+    if not robot.compensates:
+        return tau
+    compensated = gravity_torque(lumped(robot.compensated_parts()), q)
+    return [t - g for t, g in zip(tau, compensated, strict=True)]

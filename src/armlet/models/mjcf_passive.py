@@ -1,0 +1,125 @@
+"""Passive forces of MJCF: springs, gravity compensation, and those that armlet does not model."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from armlet.errors import ModelError, quoted
+from armlet.models.mjcf_settings import Defaults, called, choice, first_number, flag, section
+from armlet.models.xml import Element
+from armlet.robot import Compensation, Connection, Link, PassiveForce, Spring
+
+SPRINGS = "springs of joints"
+FRICTION = "friction that is not linear, of"
+OFF = {
+    "spring": {"stiffness", "springyield"},
+    "damper": {"damping"},
+    "frictionloss": {"frictionloss"},
+    "passive": {"stiffness", "springyield", "damping", "springdamper", "gravcomp", "density",
+                "viscosity"},
+}  # fmt: skip
+"""The attributes without effect, by the <flag> that disables them; springs and dampers together
+are all passive forces, which older files disable by `passive`."""
+
+
+@dataclass
+class Passive:
+    """The passive forces of a file: which ones are off, and those read so far."""
+
+    off: set[str] = field(default_factory=set)
+    """The attributes without effect."""
+    not_modelled: list[PassiveForce] = field(default_factory=list)
+    gravcomp: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """The share of each body's weight that is compensated, with the file and line."""
+    by_actuators: set[str] = field(default_factory=set)
+    """The joints whose actuators give the torques of the compensation."""
+
+    @classmethod
+    def of(cls, root: Element, defaults: Defaults) -> "Passive":
+        """Those that the file has besides its bodies and joints."""
+        option = section(root, "option")
+        flags = section(option, "flag")
+        disabled = {
+            key for key in OFF if choice(flags, key, ("enable", "disable"), "enable") == "disable"
+        }
+        if {"spring", "damper"} <= disabled:
+            disabled.add("passive")
+        passive = cls({attribute for key in disabled for attribute in OFF[key]})
+        for key in ("density", "viscosity"):
+            passive.note(option, key, "forces of a fluid:", "a fluid around the robot")
+        for element in section(root, "tendon").children:
+            tendon = defaults.fill(element, "tendon")
+            for key in ("stiffness", "damping", "frictionloss"):
+                passive.note(tendon, key, "forces along", "a force along it")
+        return passive
+
+    def note(self, element: Element, key: str, kind: str, meaning: str, first: int = 0) -> None:
+        """Note a force that is not modelled, if numbers from index `first` on are not zero."""
+        if key in self.off or not np.any(element.numbers(key, None, ())[first:]):
+            return
+        said = called(element).removeprefix(f"{element.where}: ")
+        self.not_modelled.append(
+            PassiveForce(kind, said, f"{said} has {element.said(key)}, {meaning}", element.where)
+        )
+
+    def number(self, element: Element, key: str) -> float:
+        """The first number of an attribute, or zero if it is absent or off."""
+        found = first_number(element, key, 0.0)
+        return 0.0 if key in self.off else found
+
+    def spring(self, joint: Element, unit: float) -> Spring:
+        """The spring of a joint; springref is a value of q, as ref is."""
+        if flag(joint, "actuatorgravcomp"):
+            self.by_actuators.add(joint.word("name"))
+        self.note(joint, "springdamper", SPRINGS, "a spring by its time constant")
+        self.note(joint, "stiffness", SPRINGS, "a spring that is not linear", first=1)
+        self.note(joint, "damping", FRICTION, "friction that is not linear", first=1)
+        stiffness = self.number(joint, "stiffness")
+        if not stiffness:
+            return Spring()
+        self.note(joint, "springyield", SPRINGS, "a spring that yields")
+        return Spring(stiffness, unit * joint.number("springref", 0.0))
+
+    def read_body(self, body: Element) -> None:
+        """Note the gravity compensation of a body."""
+        share = self.number(body, "gravcomp")
+        if share < 0:
+            raise ModelError(
+                f"{called(body)} has {body.said('gravcomp')}: expected none below zero"
+            )
+        if share:
+            self.gravcomp[body.word("name")] = share, body.where
+
+    def compensated(self, links: Sequence[Link], joints: Sequence[Connection]) -> tuple[Link, ...]:
+        """The links with their gravity compensation.
+
+        Where the actuators of all joints before a link give it, it is part of their torques.
+        """
+        before = {joint.child: joint for joint in joints}
+        return tuple(self._compensated(link, before) for link in links)
+
+    def _compensated(self, link: Link, before: Mapping[str, Connection]) -> Link:
+        if link.name not in self.gravcomp:
+            return link
+        share, where = self.gravcomp[link.name]
+        moving = [joint.name for joint in _inward(before, link.name) if joint.kind != "fixed"]
+        by_actuators = [name for name in moving if name in self.by_actuators]
+        if not by_actuators:
+            mass = share * link.mass
+            return replace(link, compensation=Compensation(mass, mass * link.com))
+        if len(by_actuators) < len(moving):
+            said = (
+                f"body {quoted(link.name)} has a gravcomp that is the actuator's at joint "
+                f"{quoted(by_actuators[0])} and not at others"
+            )
+            kind = "gravity compensation of links"
+            self.not_modelled.append(PassiveForce(kind, quoted(link.name), said, where))
+        return link
+
+
+def _inward(before: Mapping[str, Connection], link: str) -> Iterator[Connection]:
+    """The joints from a link to the base."""
+    while link in before:
+        yield before[link]
+        link = before[link].parent
