@@ -124,7 +124,7 @@ def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
 
 
 def _of_joints(robot: Robot, name: str) -> tuple[str, ...]:
-    return tuple(f"{name} of {joint.name}" for joint in robot.joints)
+    return tuple(f"{name} of {joint.name}" for joint in robot.coordinates)
 
 
 def _part(robot: Robot, name: str, limits: Range) -> Limit:
@@ -144,7 +144,10 @@ def _torque(robot: Robot, limits: Range) -> Limit:
     torques that keep within it do so with either sign.
     """
     rigid = compile(robot, "inverse_dynamics")
-    viscous, coulomb, offset = np.array([drive[1:] for drive in robot.drives], dtype=float).T
+    drives = np.array([(x.viscous, x.coulomb, x.offset) for x in robot.drives], dtype=float)
+    moved = robot.joint_velocities(np.ones(robot.nv))  # of each joint at unit velocity
+    drives *= np.column_stack([moved, np.sign(moved), np.ones_like(moved)])
+    viscous, coulomb, offset = robot.coordinate_torques(drives).T
 
     def values(s: State) -> Array:
         torques: Array = rigid(*s) + viscous * s.qd + offset
@@ -156,7 +159,7 @@ def _torque(robot: Robot, limits: Range) -> Limit:
 
     size = np.abs(coulomb)
     narrow = Range(limits.lower + size, limits.upper - size)
-    for joint, x, limit in zip(robot.joints, size, limits.upper, strict=True):
+    for joint, x, limit in zip(robot.coordinates, size, limits.upper, strict=True):
         if x >= limit:
             raise DataError(
                 f"the Coulomb friction of {joint.name} is {x:g}: expected less than its limit of "
@@ -201,7 +204,7 @@ def ranges_of(
     """
     if not 0 <= margin < 1:
         raise DataError(f"margin is {quoted(margin)}: expected a share from 0 to below 1")
-    own = [joint.limits for joint in robot.joints]
+    own = [joint.limits for joint in robot.coordinates]
     share = 1 - margin
     notes: list[str] = []
     lower, upper = _two("position", position)
@@ -236,11 +239,11 @@ def ranges_of(
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     """The positions of a robot's limits, narrowed to a share about their centre."""
     lower, upper = (
-        np.array([getattr(joint.limits, side) for joint in robot.joints])
+        np.array([getattr(joint.limits, side) for joint in robot.coordinates])
         for side in ("lower", "upper")
     )
     free = ~np.isfinite(upper - lower)
-    endless = [joint for joint, x in zip(robot.joints, free, strict=True) if x]
+    endless = [joint for joint, x in zip(robot.coordinates, free, strict=True) if x]
     if sliding := [joint.name for joint in endless if joint.letter == "P"]:
         raise DataError(
             f"{robot.name!r} has no limits of position for {listed(sliding)}: expected "
@@ -257,7 +260,7 @@ def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
 def _require(robot: Robot, values: Sequence[float], what: str, argument: str) -> None:
     """Raise if a limit of some joints is not known."""
     names = [
-        joint.name for joint, x in zip(robot.joints, values, strict=True) if not 0 < x < np.inf
+        joint.name for joint, x in zip(robot.coordinates, values, strict=True) if not 0 < x < np.inf
     ]
     if names:
         raise DataError(

@@ -184,8 +184,8 @@ def _look_at_limits(robot: Quantities, run: Trajectory, limits: str) -> None:
     """Raise where a joint is beyond its limits and that is an error."""
     if limits != "error":
         return
-    low = np.array([joint.limits.lower for joint in robot.joints])
-    high = np.array([joint.limits.upper for joint in robot.joints])
+    low = np.array([joint.limits.lower for joint in robot.coordinates])
+    high = np.array([joint.limits.upper for joint in robot.coordinates])
     beyond = (run.q < low) | (run.q > high)
     if beyond.any():
         k, i = map(int, np.argwhere(beyond)[0])

@@ -1,6 +1,7 @@
 """The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
+from armlet.robot.coupling import Coupling
 from armlet.robot.description import Connection, Description, Link, Tie, assembled, described
 from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
 from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
@@ -17,6 +18,7 @@ __all__ = [
     "Arrangement",
     "Body",
     "Connection",
+    "Coupling",
     "DHRow",
     "Description",
     "Displacement",
