@@ -8,8 +8,8 @@ import pinocchio as pin
 class Pinocchio:
     """Pinocchio on a URDF text, with the joint order of a robot."""
 
-    def __init__(self, urdf, joint_names, gravity):
-        self.model = pin.buildModelFromXML(urdf)
+    def __init__(self, urdf, joint_names, gravity, mimic=False):
+        self.model = pin.buildModelFromXML(urdf, mimic=mimic)
         self.model.gravity.linear[:] = np.asarray(gravity, float)
         self.data = self.model.createData()
         joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]

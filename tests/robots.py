@@ -193,3 +193,29 @@ def suited(formulation, folder, seed, largest=13):
     if formulation.topology == "tree" and seed % 2:
         return random_robot(folder, seed, n + 1, drives=True)[0]
     return random_arm(seed, n, formulation.joints)
+
+
+FACTORS = (1.0, -1.0, 2.0, -0.5, 0.7, -1.3)
+
+
+def coupled_urdf(seed, joints, order=None, **options):
+    """A random URDF of which some joints mimic others, and the mimics: leader, factor, offset.
+
+    Leaders come before their followers in the order given, and follow none; by default they come
+    in any order, and in chains.
+    """
+    text, rng = random_urdf(seed, joints, **options), np.random.default_rng(seed + 1)
+    chains = order is None
+    order = [f"joint{k}" for k in rng.permutation(joints)] if chains else order
+    leaders, mimics = order[:1], {}
+    for name in order[1:]:
+        if rng.random() < 0.5:
+            leader, factor = str(rng.choice(leaders)), float(rng.choice(FACTORS))
+            offset = float(rng.choice([0.0, rng.uniform(-1, 1)]))
+            mimics[name] = leader, factor, offset
+            start = text.index("<limit", text.index(f'<joint name="{name}"'))
+            mimic = f'<mimic joint="{leader}" multiplier="{factor!r}" offset="{offset!r}"/>'
+            text = text[:start] + mimic + text[start:]
+        if chains or name not in mimics:
+            leaders.append(name)
+    return text, mimics

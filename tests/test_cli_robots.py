@@ -44,23 +44,29 @@ def shown(*args):
 # ------------------------------------------------------------------ joints that mimic others
 
 
-def test_all_mimic_joints_are_named_with_what_would_load_the_file(hand):
-    with pytest.raises(armlet.ModelError) as refused:
-        armlet.load(hand)
-    said = str(refused.value)
-    assert "joint 'follow' mimics joint 'open'; joint 'curl' mimics joint 'follow'" in said
-    lock = eval(re.search(r"lock=(\{.*?\})", said)[1])
-    assert armlet.load(hand, lock=lock).joint_names == ("open",)
-    flags = re.search(r"command line (.*), or", said)[1].split()
-    data = shown("info", hand, "--json", *flags)
-    assert [row["joint"] for row in data["table"]] == ["open"]
+def test_info_says_what_q_holds_and_which_joints_it_moves(hand):
+    data = shown("info", hand, "--json")
+    assert [x["name"] for x in data["coordinates"]] == ["open"]
+    assert data["couplings"]["follow"] == {"leader": "open", "factor": 1, "offset": 0}
+    assert data["couplings"]["curl"] == {"leader": "open", "factor": -2, "offset": 0.5}
+    text = run("info", hand).stdout
+    assert "q holds open" in text
+    assert "-2 open + 0.5" in text
+    locked = shown("info", hand, "--json", "--mimic", "lock")
+    assert locked["couplings"] == {}
+    assert [row["joint"] for row in locked["table"]] == ["open"]
 
 
 def test_mimic_joints_are_locked_where_they_follow(hand):
-    arm = armlet.load(hand, lock={"open": 0.1}, lock_mimic=True)
+    arm = armlet.load(hand, lock={"open": 0.1}, mimic="lock")
     assert arm.n == 0
     assert armlet.load(hand, lock={"open": 0.1, "follow": 0.1, "curl": 0.3}) == arm
-    assert armlet.load(hand, lock_mimic=True) == armlet.load(hand, lock={"follow": 0, "curl": 0.5})
+    assert armlet.load(hand, lock={"open": 0.1}) == arm
+    assert armlet.load(hand).lock({"open": 0.1}).frames["pad"].pose.r == pytest.approx(
+        arm.frames["pad"].pose.r
+    )
+    free = armlet.load(hand, mimic="free", lock={"follow": 0, "curl": 0.5})
+    assert armlet.load(hand, mimic="lock") == free
 
 
 def test_tied_joints_of_mjcf_are_locked_where_they_follow(tmp_path):
@@ -72,7 +78,7 @@ def test_tied_joints_of_mjcf_are_locked_where_they_follow(tmp_path):
         </worldbody><equality><joint joint1="a" joint2="b" polycoef="0.3 2 1"/></equality></mujoco>
         """
     )
-    arm = armlet.load(path, lock={"b": 0.5}, lock_mimic=True)
+    arm = armlet.load(path, lock={"b": 0.5}, mimic="lock")
     assert arm.joint_names == ("c",)
     a = 0.2 + 0.3 + 2 * 0.4 + 0.4**2
     assert arm == armlet.load(path, lock={"a": a, "b": 0.5})
@@ -93,12 +99,12 @@ def test_every_command_with_kinematics_takes_a_frame(command):
 
 
 def test_joints_are_locked_and_gravity_and_tool_are_set(hand):
-    data = shown("info", hand, "--json", "--lock", "mimic", "--tool", "left",
+    data = shown("info", hand, "--json", "--mimic", "lock", "--tool", "left",
                  "--gravity", "0", "0", "-1.62")  # fmt: skip
     assert data["joints"] == "P"
     assert data["tool"] == "left"
     assert data["gravity"] == [0, 0, -1.62]
-    arm = armlet.load(hand, lock_mimic=True, tool="left")
+    arm = armlet.load(hand, mimic="lock", tool="left")
     assert arm.tool == "left"
 
 

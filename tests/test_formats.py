@@ -164,12 +164,15 @@ MIMIC = f"""
 </robot>"""
 
 
-def test_a_mimic_joint_is_refused_unless_locked(tmp_path):
+@pytest.mark.parametrize("mimic", ["couple", "free", "lock"])
+def test_a_mimic_joint_is_coupled_freed_or_locked(tmp_path, mimic):
     path = tmp_path / "gripper.urdf"
     path.write_text(MIMIC)
-    with pytest.raises(armlet.ModelError, match=r"line 11: joint 'follow' mimics joint 'open'"):
-        armlet.load(path)
-    assert armlet.load(path, lock={"follow": 0.02}).joint_names == ("open",)
+    arm = armlet.load(path, mimic=mimic)
+    assert arm.joint_names == {"free": ("open", "follow")}.get(mimic, ("open",))
+    assert arm.nb == {"lock": 1}.get(mimic, 2)
+    with pytest.raises(armlet.ModelError, match="mimic is 'ignore': expected one of couple, free"):
+        armlet.load(path, mimic="ignore")
 
 
 def test_drake_rotor_data_are_reflected_to_the_joint(tmp_path):

@@ -434,5 +434,5 @@ def test_numbers_that_overflow_are_refused(load):
 
 
 def test_a_constraint_on_locked_joints_is_met(tmp_path):
-    path = Path(__file__).parent / "bad_models" / "mjcf_equality_joint.xml"
+    path = Path(__file__).parent / "bad_models" / "mjcf_equality_curved.xml"
     assert armlet.load(path, lock={"elbow": 0.2, "shoulder": 0.2}).n == 0

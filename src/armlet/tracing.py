@@ -44,10 +44,10 @@ class Request:
         robot = self.robot
         frames = [(k, f.body, f.pose.R.tolist(), list(f.pose.r)) for k, f in robot.frames.items()]
         return (
-            robot.joint_letters, robot.parent, robot.dh, robot.phi.tolist(), robot.drives,
-            robot.springs, [(m, list(c)) for m, c in robot.compensation], list(robot.g), frames,
-            robot.tool, robot.base_link, self.name, dict(self.kinds), self.minimal,
-            self.wrench, dict(self.options),
+            robot.joint_letters, robot.parent, robot.couplings, robot.dh, robot.phi.tolist(),
+            robot.drives, robot.springs, [(m, list(c)) for m, c in robot.compensation],
+            list(robot.g), frames, robot.tool, robot.base_link, self.name, dict(self.kinds),
+            self.minimal, self.wrench, dict(self.options),
         )  # fmt: skip
 
     @property

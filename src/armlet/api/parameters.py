@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from armlet.api.programs import trace
 from armlet.dynamics import QUANTITIES
+from armlet.dynamics.regressor import minimal_set
 from armlet.errors import ModelError
-from armlet.minimal import MinimalParameters, by_rank, check_options, closed_form, standard_names
+from armlet.minimal import MinimalParameters, by_rank, check_options, standard_names
 from armlet.minimal.parameters import Model
 from armlet.robot import RobotModel
 from armlet.tracing import one_of
@@ -59,20 +60,20 @@ def minimal_parameters(
         if robot.symbols:
             raise ModelError(f"robot {robot.name!r} is symbolic: a rank needs numbers")
         check_options(of, rotors, friction)
-        standard = standard_names(robot.n, rotors, friction)
+        standard = standard_names(robot.nb, rotors, friction)
         for name in zero:
             one_of(name, dict.fromkeys(standard), "parameter")
         return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
     if robot.symbols:
         sympy = importlib.import_module("sympy")
         robot = robot.with_constants({name: sympy.Symbol(x) for name, x in robot.symbolic.items()})
-    return closed_form(robot, rotors, friction, kind, of)
+    return minimal_set(robot, rotors, friction, kind, of)
 
 
 def _regressor(robot: RobotModel, of: str, rotors: bool, friction: bool) -> NDArray[np.float64]:
     """The regressor of all standard parameters at random states from a fixed seed."""
     quantity = "gravity_regressor" if of == "gravity" else "regressor"
-    states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.n + 20, robot.n))
+    states = np.random.default_rng(0).uniform(-2, 2, (3, 10 * robot.nb + 20, robot.nq))
     program = trace(
         robot, quantity, "unit_bodies", parameters="standard", rotors=rotors, friction=friction
     )

@@ -140,7 +140,7 @@ def load(
     robot: str | Path,
     *,
     lock: Mapping[str, float] | None = None,
-    lock_mimic: bool = False,
+    mimic: Literal["couple", "free", "lock"] = "couple",
     tool: str | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
@@ -154,10 +154,13 @@ def load(
     robot : str or Path
         A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
     lock : mapping of str to float, optional
-        Joints to fix and their values, such as those of fingers.
-    lock_mimic : bool
-        Fix all joints that mimic others too, where they are while the others are at the values
-        given by `lock`, or else at zero.
+        Joints to fix and their values, such as those of fingers. Joints that are coupled with them
+        are fixed too.
+    mimic : {"couple", "free", "lock"}
+        What becomes of joints that mimic others (URDF), or that an equality ties to others (MJCF).
+        "couple": one coordinate moves them and the joint that they follow, and q holds that joint's
+        position alone. "free": they move freely. "lock": they are fixed where they are while the
+        others are at the values given by `lock`, or else at zero.
     tool : str, optional
         The frame that is the tool; by default the file's, or the only link without children.
     gravity : three floats, optional
@@ -188,7 +191,7 @@ def load(
         models.load(
             robot,
             lock=lock,
-            lock_mimic=lock_mimic,
+            mimic=mimic,
             tool=tool,
             gravity=gravity,
             strict=strict,

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from armlet.api import Robot, general_arm, load
 from armlet.cli.completion import frames, joints, one_of, robots
 from armlet.errors import ArmletError, quoted
+from armlet.models.ties import MIMIC
 from armlet.robot import TOLERANCE
 
 PANEL = "The robot"
@@ -23,10 +24,19 @@ OPTIONS: dict[str, Any] = {
     "lock": Annotated[
         list[str] | None,
         typer.Option(
-            help="Fix a joint at a value (rad or m), such as finger=0.02; 'mimic' fixes all joints "
-            "that mimic others. Repeatable.",
+            help="Fix a joint at a value (rad or m), such as finger=0.02. Repeatable.",
             metavar="NAME=VALUE",
             autocompletion=joints,
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "mimic": Annotated[
+        str | None,
+        typer.Option(
+            help="Joints that mimic others: couple (the default) moves them with those, free by "
+            "themselves, lock fixes them.",
+            metavar="couple|free|lock",
+            autocompletion=one_of(*MIMIC),
             rich_help_panel=PANEL,
         ),
     ],
@@ -77,6 +87,7 @@ class Choice:
 
     robot: str | None
     lock: Sequence[str] | None = None
+    mimic: str | None = None
     tool: str | None = None
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
@@ -90,11 +101,10 @@ class Choice:
 
     def _loaded(self) -> Robot:
         if self.robot is not None and self.general is None:
-            values, mimics = locks(self.lock or ())
             return load(
                 self.robot,
-                lock=values,
-                lock_mimic=mimics,
+                lock=locks(self.lock or ()),
+                mimic=cast(Any, self.mimic or "couple"),
                 tool=self.tool,
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
@@ -108,23 +118,20 @@ class Choice:
         return general_arm(self.general)
 
 
-def locks(given: Sequence[str]) -> tuple[dict[str, float], bool]:
-    """The values of joints to lock, and whether those that mimic others are locked too."""
+def locks(given: Sequence[str]) -> dict[str, float]:
+    """The values of joints to lock, by their names."""
     values: dict[str, float] = {}
     for text in given:
-        name, is_value, value = text.rpartition("=")
-        if not is_value and text == "mimic":
-            continue
+        name, _, value = text.rpartition("=")
         try:
             values[name] = float(value)
         except ValueError:
             name = ""
         if not name:
             raise ArmletError(
-                f"--lock {quoted(text)} is not understood: expected NAME=VALUE, such as "
-                "finger=0.02, or mimic"
+                f"--lock {quoted(text)} is not understood: expected NAME=VALUE, such as finger=0.02"
             )
-    return values, "mimic" in given
+    return values
 
 
 def takes_robot(

@@ -51,8 +51,8 @@ def frames(context: typer.Context, incomplete: str) -> list[str]:
 def joints(context: typer.Context, incomplete: str) -> list[str]:
     """The joints of the robot named before, for a value to be added."""
     robot = _robot(context)
-    names = [] if robot is None else [f"{name}=" for name in robot.joint_names]
-    return _matching([*names, "mimic"], incomplete)
+    names = [] if robot is None else [f"{joint.name}=" for joint in robot.joints]
+    return _matching(names, incomplete)
 
 
 def _robot(context: typer.Context) -> RobotModel | None:
@@ -61,7 +61,7 @@ def _robot(context: typer.Context) -> RobotModel | None:
     name = context.params.get("robot") or next(iter(context.args), None)
     try:
         with warnings.catch_warnings(action="ignore"):
-            return None if name is None else load(name, lock_mimic=True)
+            return None if name is None else load(name, mimic="free")
     except ArmletError:
         return None
 

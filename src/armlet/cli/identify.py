@@ -157,7 +157,7 @@ def _print(arm: Robot, found: Identified, written: list[str]) -> None:
     console.print()
     fits = Table()
     fits.words("error in % of the torque")
-    fits.numbers("all", *(joint.name for joint in arm.joints))
+    fits.numbers("all", *(joint.name for joint in arm.coordinates))
     for name, fit in found.fits.items():
         fits.add_row(name, f"{fit.whole:.2f}", *(f"{x:.2f}" for x in fit.joints))
     console.print(fits)

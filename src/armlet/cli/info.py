@@ -32,7 +32,7 @@ def info(
 
     Example: armlet info puma560
 
-    Example: armlet info hand.urdf --lock mimic --frame palm
+    Example: armlet info hand.urdf --mimic lock --frame palm
     """
     arm = choice.load()
     poses = {name: _pose(arm, name) for name in frame or ()}
@@ -45,6 +45,8 @@ def info(
         console.print(f"numbers from {arm.source}", style="dim")
     gravity = [x if isinstance(x, str) else round(float(x), 6) + 0.0 for x in arm.gravity]
     console.print(f"gravity {gravity} in base axes")
+    if arm.couplings:
+        console.print(f"q holds {', '.join(arm.joint_names)}; other joints are moved by these")
     for table in (_frames(arm), _bodies(arm), _drives(arm), _springs(arm)):
         if table is not None:
             console.print()
@@ -90,6 +92,19 @@ def _data(arm: RobotModel) -> dict[str, Any]:
                 arm.dh_table(), arm.joints, arm.drives, arm.springs, strict=True
             )
         ],
+        "coordinates": [
+            {"name": x.name, "kind": x.kind, "limits": _finite(x.limits._asdict())}
+            for x in arm.coordinates
+        ],
+        "couplings": {
+            joint.name: {
+                "leader": arm.joints[x.leader].name,
+                "factor": x.factor,
+                "offset": x.offset,
+            }
+            for joint, x in zip(arm.joints, arm.couplings, strict=False)
+            if arm.joints[x.leader] != joint
+        },
         "phi": dict(zip(arm.links, arm.phi.tolist(), strict=True)),
         "phi_order": list(PHI),
         "gravity_compensation": {
@@ -128,10 +143,12 @@ def _frames(arm: RobotModel) -> Table:
     ]
     units = [styled(f"{key} ", ("deg" if key in ANGLES else "m", "dim")) for key in keys]
     title = "canonical frames (modified DH)"
-    table = _table(title, ["joint", "kind", "parent"], [*units, "range"])
-    for joint, row in zip(arm.joints, rows, strict=True):
+    moved = ["moved by"] if arm.couplings else []
+    table = _table(title, ["joint", *moved, "kind", "parent"], [*units, "range"])
+    for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
         values = [_number(_shown(key, row[key])) for key in keys]
-        table.add_row(joint.name, joint.kind, row["parent"], *values, _range(joint))
+        how = [arm.follows(i) or f"q[{arm.leaders.index(i)}]"] if arm.couplings else []
+        table.add_row(joint.name, *how, joint.kind, row["parent"], *values, _range(joint))
     return table
 
 

@@ -236,7 +236,7 @@ def _page(robot: RobotModel, named: Mapping[str, Function]) -> dict[str, str]:
         cells = (f"`{name}`", count.M, count.A, others, plain(f.about), plain(f.source))
         rows.append(f"| {' | '.join(map(str, cells))} |")
     given = dict.fromkeys(x for f in named.values() for x in f.program.inputs if x in GROUPS)
-    order = ", ".join(f"{plain(joint.name)} {joint.letter}" for joint in robot.joints)
+    order = ", ".join(f"{plain(joint.name)} {joint.letter}" for joint in robot.coordinates)
     return {
         "robot": plain(robot.name),
         "order": "\n * ".join(wrap(order, WIDTH)),
@@ -244,10 +244,24 @@ def _page(robot: RobotModel, named: Mapping[str, Function]) -> dict[str, str]:
         "gravity": ", ".join(repr(float(x)) for x in robot.gravity),
         "functions": "\n".join(rows),
         "joints": "\n".join(
-            f"| {k} | {plain(joint.name)} | {joint.kind} |" for k, joint in enumerate(robot.joints)
-        ),
+            f"| {k} | {plain(joint.name)} | {joint.kind} |"
+            for k, joint in enumerate(robot.coordinates)
+        )
+        + _coupled(robot),
         "constants": "".join(_constants(robot, group) for group in given),
     }
+
+
+def _coupled(robot: RobotModel) -> str:
+    """Rows for the joints that are moved by others: of which entry of q, and how."""
+    entry = {leader: k for k, leader in enumerate(robot.leaders)}
+    rows = [
+        f"\n| {entry[coupling.leader]} | {plain(joint.name)} | {joint.kind}, moved by "
+        f"{plain(robot.follows(i))} |"
+        for i, (joint, coupling) in enumerate(zip(robot.joints, robot.couplings, strict=False))
+        if coupling.leader != i
+    ]
+    return "".join(rows)
 
 
 def _constants(robot: RobotModel, group: str) -> str:

@@ -230,7 +230,7 @@ def _held(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
 
 def _drives(robot: Quantities, driven: Sequence[str] | None, hold: Array) -> list[int]:
     """The indices of the joints that have a drive; the others need no torque in a posture."""
-    names = [joint.name for joint in robot.joints]
+    names = [joint.name for joint in robot.coordinates]
     if driven is None:
         return list(range(robot.nv))
     for name in driven:

@@ -1,7 +1,8 @@
 """Every quantity from its definition: slow, obvious, never optimised.
 
-The reference for all formulations. All vectors are in the axes of the canonical base, positions
-from its origin; bodies are placed by products of 4x4 matrices.
+The reference for all formulations; of coupled joints too, by the motion of all joints and the work
+of their torques. All vectors are in the axes of the canonical base, positions from its origin;
+bodies are placed by products of 4x4 matrices.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from armlet.algebra import cross, solved
+from armlet.dynamics.coupling import with_coupling
 from armlet.robot import BASE, Pose, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, cos_sin, namespace, sign
 
@@ -78,6 +80,7 @@ def ancestors(robot: RobotModel, i: int) -> Iterator[int]:
         i = robot.parent[i]
 
 
+@with_coupling("inverse_dynamics")
 def inverse_dynamics(
     robot: RobotModel, q: State, qd: State, qdd: State, wrench: Vector | None = None
 ) -> Vector:
@@ -98,6 +101,7 @@ def inverse_dynamics(
     return np.array(tau)
 
 
+@with_coupling("inertia_matrix")
 def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
     """The matrix of the kinetic energy: column by column, unit speeds of one joint."""
     n = robot.n
@@ -161,6 +165,7 @@ def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Mat
     return A, B
 
 
+@with_coupling("friction_torque")
 def friction_torque(robot: RobotModel, qd: State) -> Vector:
     return np.array(
         [
@@ -170,6 +175,7 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
     )
 
 
+@with_coupling("passive_torque")
 def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
     """Friction and springs, less what the forces against gravity on the compensated parts give."""
     springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
@@ -188,11 +194,13 @@ def frame_matrix(pose: Pose) -> Matrix:
     return T
 
 
+@with_coupling("forward_kinematics")
 def forward_kinematics(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     body, pose = robot.frame(frame)
     return base_in_file(robot) @ body_poses(robot, q)[body] @ frame_matrix(pose)
 
 
+@with_coupling("jacobian")
 def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     """The Jacobian column by column: the velocity of the frame at unit speed of one joint."""
     T, R_file = body_poses(robot, q), base_in_file(robot)[:3, :3]
@@ -212,6 +220,7 @@ def poses(robot: RobotModel, q: State, frames: Sequence[str] | None = None) -> M
     return np.array([forward_kinematics(robot, q, frame) for frame in names])
 
 
+@with_coupling("frame_acceleration")
 def frame_acceleration(
     robot: RobotModel, q: State, qd: State, qdd: State, frame: str | None = None
 ) -> Vector:
@@ -245,6 +254,7 @@ def inverse_inertia_matrix(robot: RobotModel, q: State) -> Matrix:
     return solved(inertia_matrix(robot, q), np.eye(robot.n, dtype=int))
 
 
+@with_coupling("centre_of_mass")
 def centre_of_mass(robot: RobotModel, q: State) -> Vector:
     T, total = body_poses(robot, q), sum(robot.m)
     moment = sum(m * T[k][:3, 3] + c for k, m, c, _ in bodies(robot, T))
@@ -258,6 +268,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
     return np.array(columns, dtype=object).T
 
 
+@with_coupling("momentum")
 def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
     """The sum over bodies: of their own, and of their mass at a distance."""
     T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
@@ -270,6 +281,7 @@ def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
     return np.concatenate([R_file @ angular, R_file @ linear])
 
 
+@with_coupling("energy")
 def energy(robot: RobotModel, q: State, qd: State) -> tuple[Scalar, Scalar]:
     T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
     origin = robot.frames[robot.base_link].pose.r

@@ -3,6 +3,7 @@
 import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
+from armlet.dynamics.coupling import with_coupling
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, Parameters, full_sets
@@ -72,6 +73,7 @@ def potential_energy(robot: RobotModel, q: Vector) -> Scalar:
     growth="n",
     name="unit_bodies",
     minimal=False,
+    coupled=True,
 )
 def energy_regressor(
     robot: RobotModel,
@@ -100,6 +102,14 @@ def energy_regressor(
     differs in height by m̂ q along the axis, which the column of m̂ adds. kx and ky that are left
     out where δ = 0 stay at one height, as gravity is along z.
     """
+    return energies_of(robot, q, qd, full_sets(robot, parameters, PARAMETERS, rotors), rotors)
+
+
+@with_coupling("energy_regressor")
+def energies_of(
+    robot: RobotModel, q: Vector, qd: Vector, sets: list[list[Scalar]], rotors: bool
+) -> Matrix:
+    """The energies of each set of standard parameters, as columns."""
     X = robot.displacements(q)
     w, v = velocities(robot, X, qd)
     g, height = weights(robot, X)
@@ -113,7 +123,6 @@ def energy_regressor(
     if rotors:
         T += [speed * speed / 2 for speed in qd]
         U += [0] * robot.n
-    sets = full_sets(robot, parameters, PARAMETERS, rotors)
     return np.array([[total(phi, energies) for phi in sets] for energies in (T, U)], dtype=object)
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
+from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
 from armlet.errors import ArmletError, ModelError
 from armlet.robot import RobotModel
@@ -43,6 +44,8 @@ class Formulation:
     contends: bool = False
     """Whether the search for the cheapest program may take it: those with the fewest operations on
     some arm, that hold for all numbers a robot may have. `benchmarks/search.py` prints who wins."""
+    coupled: bool = False
+    """Whether it holds for robots with coupled joints, by itself or by projection."""
     rank: int = UNRANKED
     """Its place in the table of its quantity, which decides between equal counts."""
 
@@ -53,6 +56,11 @@ class Formulation:
 
     def check(self, robot: RobotModel) -> None:
         """Raise if the formulation does not hold for the robot."""
+        if robot.couplings and not self.coupled:
+            raise ModelError(
+                f"formulation {self.name!r} holds for joints that move freely: robot "
+                f"{robot.name!r} has coupled joints; name another formulation, or none"
+            )
         if self.topology == "serial" and not robot.is_serial:
             raise ModelError(
                 f"formulation {self.name!r} holds for serial arms: robot {robot.name!r} is a tree"
@@ -79,6 +87,7 @@ class Declared(TypedDict, total=False):
     traced: bool
     given: Mapping[str, Callable[..., Any]]
     contends: bool
+    coupled: bool
     rank: int
 
 
@@ -109,7 +118,9 @@ def formulation(
         the function includes it by itself.
     **declared
         What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given`,
-        `contends` and `rank`, as in `armlet.Formulation`.
+        `contends`, `coupled` and `rank`, as in `armlet.Formulation`. Most quantities of coupled
+        joints are projected from those of free ones. `coupled=True` says that the function takes a
+        robot with coupled joints as it is, as it may if it is built on such quantities.
 
     Returns
     -------
@@ -133,7 +144,11 @@ def formulation(
 
     def register(function: Function) -> Function:
         complete = function if own_rotors else with_rotors(quantity, function)
-        entry = Formulation(name or function.__name__, complete, source, growth, **declared)
+        holds = declared
+        if quantity in PROJECTIONS and not declared.get("coupled"):
+            complete = with_coupling(quantity)(complete)
+            holds = {**declared, "coupled": True}
+        entry = Formulation(name or function.__name__, complete, source, growth, **holds)
         others = FORMULATIONS[quantity]
         if entry.name in others and _place(others[entry.name].function) != _place(function):
             raise ArmletError(

@@ -1,16 +1,19 @@
 """Regressors: torques as a matrix times the inertial parameters."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from armlet.algebra import ZERO, cross, symmetric, vector
+from armlet.dynamics.coupling import with_coupling
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import parallel_axes
 from armlet.dynamics.recursions import accelerations, turnings
 from armlet.errors import ArmletError
-from armlet.minimal import MinimalParameters, closed_form, standard_names
+from armlet.minimal import MinimalParameters, closed_form, independent, standard_names
+from armlet.minimal.parameters import Model
 from armlet.robot import Displacement, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sign
 
@@ -22,6 +25,8 @@ Columns = tuple[tuple[float, ...], ...]
 Parameters = str | Columns
 """The name of a set of parameters, or the columns of a `MinimalParameters`."""
 Wrench = tuple[Vector, Vector]
+STATES = 3
+"""How many rows of random states per parameter, and how many states at least, show a rank."""
 
 
 @formulation(
@@ -30,6 +35,7 @@ Wrench = tuple[Vector, Vector]
     growth="n^2",
     name="unit_bodies",
     minimal=False,
+    coupled=True,
 )
 def regressor(
     robot: RobotModel,
@@ -58,8 +64,7 @@ def regressor(
     q̇ᵢ, sign(q̇ᵢ) and 1, each for its own parameter.
     """
     sets = full_sets(robot, parameters, PARAMETERS, rotors, friction)
-    drives = drive_columns(robot.n, qd, qdd, rotors, friction)
-    return torques_of(robot, q, qd, qdd, sets, drives)
+    return torques_of(robot, q, qd, qdd, sets, rotors, friction)
 
 
 @formulation(
@@ -68,6 +73,7 @@ def regressor(
     growth="n^2",
     name="unit_bodies",
     minimal=False,
+    coupled=True,
 )
 def gravity_regressor(robot: RobotModel, q: Vector, parameters: Parameters = "minimal") -> Matrix:
     """Y(q) with g = Y φ: the regressor of an arm at rest, for the same parameters.
@@ -75,8 +81,8 @@ def gravity_regressor(robot: RobotModel, q: Vector, parameters: Parameters = "mi
     At rest it shows fewer of them: its columns are independent for the parameters of gravity
     alone, those of `armlet.minimal_parameters(robot, of="gravity")` (Lin 1994, Theorem 4).
     """
-    rest = [0] * robot.n
-    return torques_of(robot, q, rest, rest, full_sets(robot, parameters, PARAMETERS_AT_REST), [])
+    rest = [0] * robot.nv
+    return torques_of(robot, q, rest, rest, full_sets(robot, parameters, PARAMETERS_AT_REST))
 
 
 def full_sets(
@@ -92,22 +98,63 @@ def full_sets(
     if parameters not in names:
         raise ArmletError(f"parameters is {parameters!r}: expected one of {', '.join(names)}")
     if parameters == "standard":
-        return np.eye(len(standard_names(robot.n, rotors, friction)), dtype=int).tolist()
+        return np.eye(len(standard_names(robot.nb, rotors, friction)), dtype=int).tolist()
     of = "gravity" if parameters == "gravity" else "torques"
-    sets: list[list[Scalar]] = closed_form(robot, rotors, friction, of=of).back.T.tolist()
+    sets: list[list[Scalar]] = minimal_set(robot, rotors, friction, of=of).back.T.tolist()
     return sets
 
 
+def minimal_set(
+    robot: Model,
+    rotors: bool = False,
+    friction: bool = False,
+    kind: str = "lin",
+    of: str = "torques",
+) -> MinimalParameters[Model]:
+    """The minimal parameters of a robot: in closed form, reduced by rank if joints are coupled.
+
+    Torques of coupled joints are Γᵀ Y' φ' with the minimal parameters φ' of free joints. Of the
+    columns of Γᵀ Y' some may depend on others, which random states show: φ'' = Λ' φ' = Λ' Λ φ.
+    """
+    if not robot.couplings:
+        return closed_form(robot, rotors, friction, kind, of)
+    key = ("minimal parameters", rotors, friction, kind, of)
+    return robot.once(key, lambda: _reduced(robot, rotors, friction, kind, of))
+
+
+def _reduced(
+    robot: Model, rotors: bool, friction: bool, kind: str, of: str
+) -> MinimalParameters[Model]:
+    robot.check_values("a rank, by which the parameters of coupled joints are found,")
+    free = closed_form(robot.uncoupled, rotors, friction, kind, of)
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(STATES + STATES * len(free) // robot.nv if len(free) else 0):
+        q, qd, qdd = rng.uniform(-2, 2, (3, robot.nv))
+        rates = (0 * qd, 0 * qdd) if of == "gravity" else (qd, qdd)
+        rows.append(torques_of(robot, q, *rates, free.back.T.tolist(), rotors, friction))
+    Y = np.concatenate([np.zeros((0, len(free))), *rows]).astype(float)
+    kept, Lam = independent(Y)
+    stars = [
+        free.names[k] + ("*" if np.count_nonzero(row) > 1 else "")
+        for k, row in zip(kept, Lam, strict=True)
+    ]
+    names = tuple(name.replace("**", "*") for name in stars)
+    return replace(free, model=robot, names=names, Lam=Lam @ free.Lam, back=free.back[:, kept])
+
+
+@with_coupling("regressor")
 def torques_of(
     robot: RobotModel,
     q: Vector,
     qd: Vector,
     qdd: Vector,
     sets: list[list[Scalar]],
-    drives: list[list[Scalar]],
+    rotors: bool = False,
+    friction: bool = False,
 ) -> Matrix:
     """The torques of each set of standard parameters, as columns."""
     n = robot.n
+    drives = drive_columns(n, qd, qdd, rotors, friction)
     X = robot.displacements(q)
     shares = wrenches(robot, q, qd, qdd)
     columns = []
@@ -140,7 +187,9 @@ def with_columns(
     found = options.get("parameters")
     if not isinstance(found, MinimalParameters):
         return dict(options)
-    given, own = ((x.joint_letters, x.parent, x.dh, list(x.g)) for x in (found.model, robot))
+    given, own = (
+        (x.joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (found.model, robot)
+    )
     if given != own:
         raise ArmletError(
             f"the parameters are those of robot {found.model.name!r} in other frames or under "

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from armlet.dynamics.coupling import inertia
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.dynamics.recursions import composite_masses, composites
 from armlet.robot import RobotModel
@@ -17,16 +18,18 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
     """The outermost joint that can move without moving any inertia, if there is one.
 
     Its pivot of H, eliminated from the tips inwards at a random posture, is zero: those after it
-    may have to follow.
+    may have to follow. Of coupled joints it is the one that leads.
     """
     q = np.random.default_rng(0).uniform(-1, 1, robot.nq)
     H = composite_bodies(robot, q).astype(float)
     m_hat = composite_masses(robot)
-    _, J_hat = composites(robot, q, m_hat, robot.c, robot.J)
-    for k, (i, twist) in reversed([*enumerate(robot.velocities)]):
-        carried = m_hat[i] if twist.slides else np.trace(J_hat[i])
-        if abs(H[k, k]) <= ROUNDING * abs(float(carried)):
-            return i
+    _, J_hat = composites(robot, robot.joint_positions(q), m_hat, robot.c, robot.J)
+    sizes = [float(m_hat[i] if x.slides else np.trace(J_hat[i])) for i, x in robot.velocities]
+    carried = np.diag(inertia(robot, np.diag(np.abs(sizes))))
+    joints = [i for i in robot.leaders for _ in robot.twists[i]]
+    for k in reversed(range(robot.nv)):
+        if abs(H[k, k]) <= ROUNDING * carried[k]:
+            return joints[k]
         H -= np.outer(H[:, k], H[k]) / H[k, k]
     return None
 

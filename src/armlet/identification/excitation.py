@@ -134,7 +134,7 @@ class Excitation:
         run = self.at(np.linspace(0, self.path.duration, POINTS))
         shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
         rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
-        kinds = {joint.letter for joint in self.robot.joints}
+        kinds = {joint.letter for joint in self.robot.coordinates}
         heads = [f"{name} ({units(name, kinds)})" for name in shown]
         figure = subplots.make_subplots(
             rows, columns, shared_xaxes=True, horizontal_spacing=0.05,
@@ -218,5 +218,5 @@ def motion_along(
     if robot.phi.any():
         tau = robot.inverse_dynamics(q, qd, qdd) + robot.passive_torque(q, qd)
         kinetic, potential = robot.energy(q, qd)
-    joints = tuple(joint.name for joint in robot.joints)
+    joints = tuple(joint.name for joint in robot.coordinates)
     return Trajectory(t, q, qd, qdd, tau, kinetic, potential, joints, notes=notes)

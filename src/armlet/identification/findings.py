@@ -100,6 +100,8 @@ class Findings:
             beside = self.names[len(parameters) :]
             names = (*parameters.standard, *beside)
             known = dict(zip(names, self.standard.tolist(), strict=True))
+        moved = set(range(arm.nb)) - set(arm.leaders)
+        known |= {f"{kind}{i + 1}": 0.0 for kind in self.model.friction for i in moved}
         drives = (
             drive._replace(
                 **{key: known[f"{key}{i}"] for key in drive._fields if f"{key}{i}" in known}

@@ -124,7 +124,7 @@ def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
 
 
 def _of_joints(robot: Robot, name: str) -> tuple[str, ...]:
-    return tuple(f"{name} of {joint.name}" for joint in robot.joints)
+    return tuple(f"{name} of {joint.name}" for joint in robot.coordinates)
 
 
 def _part(robot: Robot, name: str, limits: Range) -> Limit:
@@ -155,9 +155,11 @@ def _torque(robot: Robot, limits: Range) -> Limit:
         by, (by_q, by_qd) = State(*rigid.vjp(*s, weights)), passive.vjp(s.q, s.qd, weights)
         return by._replace(q=by.q + by_q, qd=by.qd + by_qd)
 
-    size = np.abs(np.array([drive.coulomb for drive in robot.drives], dtype=float))
+    direction = np.sign(robot.joint_velocities(np.ones(robot.nv)))  # of each joint
+    dry = np.array([drive.coulomb for drive in robot.drives], dtype=float) * direction
+    size = np.abs(robot.coordinate_torques(dry))
     narrow = Range(limits.lower + size, limits.upper - size)
-    for joint, x, limit in zip(robot.joints, size, limits.upper, strict=True):
+    for joint, x, limit in zip(robot.coordinates, size, limits.upper, strict=True):
         if x >= limit:
             raise DataError(
                 f"the Coulomb friction of {joint.name} is {x:g}: expected less than its limit of "
@@ -202,7 +204,7 @@ def ranges_of(
     """
     if not 0 <= margin < 1:
         raise DataError(f"margin is {quoted(margin)}: expected a share from 0 to below 1")
-    own = [joint.limits for joint in robot.joints]
+    own = [joint.limits for joint in robot.coordinates]
     share = 1 - margin
     notes: list[str] = []
     lower, upper = _two("position", position)
@@ -237,11 +239,11 @@ def ranges_of(
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     """The positions of a robot's limits, narrowed to a share about their centre."""
     lower, upper = (
-        np.array([getattr(joint.limits, side) for joint in robot.joints])
+        np.array([getattr(joint.limits, side) for joint in robot.coordinates])
         for side in ("lower", "upper")
     )
     free = ~np.isfinite(upper - lower)
-    endless = [joint for joint, x in zip(robot.joints, free, strict=True) if x]
+    endless = [joint for joint, x in zip(robot.coordinates, free, strict=True) if x]
     if sliding := [joint.name for joint in endless if joint.letter == "P"]:
         raise DataError(
             f"{robot.name!r} has no limits of position for {listed(sliding)}: expected "
@@ -258,7 +260,7 @@ def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
 def _require(robot: Robot, values: Sequence[float], what: str, argument: str) -> None:
     """Raise if a limit of some joints is not known."""
     names = [
-        joint.name for joint, x in zip(robot.joints, values, strict=True) if not 0 < x < np.inf
+        joint.name for joint, x in zip(robot.coordinates, values, strict=True) if not 0 < x < np.inf
     ]
     if names:
         raise DataError(

@@ -139,7 +139,7 @@ class Log:
                 f"robot {quoted(robot.name)} has joints with more than one position: a log has "
                 "one column per joint"
             )
-        joints = tuple(joint.name for joint in robot.joints)
+        joints = tuple(joint.name for joint in robot.coordinates)
         found = gathered(source, joints, columns or {}, topic)
         given = with_rates({**found.units, **(units or {})})
         notes = found.notes
@@ -152,7 +152,7 @@ class Log:
             unit = given.get(quantity)
             _checked(array, quantity, where, len(t), joints)
             if unit is not None:
-                letters = [joint.letter for joint in robot.joints]
+                letters = [joint.letter for joint in robot.coordinates]
                 measured[quantity] = array * factors(quantity, unit, letters)
                 notes.append(f"{NAMES[quantity]} are in {unit}")
         _torques(measured, gains, joints, where, notes)

@@ -36,7 +36,8 @@ class TorqueModel:
     parameters : MinimalParameters
         The inertial parameters, with those of the drives that are in the set.
     friction : sequence of str
-        What friction each joint has that is not in that set, names of `FRICTION` or "stribeck".
+        What friction each joint has that is not in that set, names of `FRICTION` or "stribeck"; of
+        coupled joints, all friction is taken to be that of the joint that leads.
     shape : Friction, optional
         How signs are made smooth and how Stribeck's part falls, as in a simulation; signs are
         those of the velocities by default.
@@ -53,8 +54,8 @@ class TorqueModel:
     @property
     def names(self) -> tuple[str, ...]:
         """All parameters in their order."""
-        n = self.parameters.model.n
-        joints = (f"{kind}{i + 1}" for kind in self.friction for i in range(n))
+        leaders = self.parameters.model.leaders
+        joints = (f"{kind}{i + 1}" for kind in self.friction for i in leaders)
         return (*self.parameters.names, *joints, *self.extra)
 
     def regressor(self, q: Array, qd: Array, qdd: Array) -> Array:

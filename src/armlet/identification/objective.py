@@ -83,12 +83,14 @@ class Regressor:
         self.parameters = parameters
         self.kernel = compile(robot, "regressor", **options)
         self.step = SMOOTH * speed
-        places = [f"coulomb{i + 1}" for i in range(robot.nv)]
+        places = [f"coulomb{i + 1}" for i in range(len(robot.drives))]
         known = {name: row for name, row in zip(parameters.standard, parameters.back, strict=True)}
-        self.coulomb = np.array(
+        rows = np.array(
             [known.get(name, np.zeros(len(parameters))) for name in places], dtype=float
         )
-        """Which columns have the sign of a joint's velocity, one row for each joint."""
+        signs = np.sign(robot.joint_velocities(np.ones(robot.nv)))
+        self.coulomb = robot.coordinate_torques(signs[:, None] * rows)
+        """Which columns have the sign of a velocity, one row for each velocity."""
 
     def score(self, state: State) -> Score:
         """The condition number and the determinant over all rows, by their triangular factor."""

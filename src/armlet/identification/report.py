@@ -113,7 +113,7 @@ def _table(
 
 
 def _joints(found: Findings) -> list[str]:
-    return [joint.name for joint in found.model.parameters.model.joints]
+    return [joint.name for joint in found.model.parameters.model.coordinates]
 
 
 def _fits(found: Findings) -> str:

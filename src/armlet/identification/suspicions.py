@@ -43,14 +43,14 @@ def suspicions(t: Array, q: Array, qd: Array | None, tau: Array, robot: Quantiti
 def _at_rest(q: Array, robot: Quantities) -> list[str]:
     return [
         f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
-        for joint, span in zip(robot.joints, np.ptp(q, axis=0), strict=True)
+        for joint, span in zip(robot.coordinates, np.ptp(q, axis=0), strict=True)
         if span < AT_REST
     ]
 
 
 def _beyond_limits(q: Array, robot: Quantities) -> list[str]:
     found = []
-    for i, joint in enumerate(robot.joints):
+    for i, joint in enumerate(robot.coordinates):
         lower, upper, *_ = joint.limits
         beyond = max(lower - q[:, i].min(), q[:, i].max() - upper)
         if lower < upper and beyond > BEYOND * (upper - lower):  # equal ones are none
@@ -68,7 +68,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Quantities) -> list[str
         return []
     between = (qd[1:] + qd[:-1]) / 2 * np.diff(t)[:, None]  # how far each joint goes
     found = []
-    for i, joint in enumerate(robot.joints):
+    for i, joint in enumerate(robot.coordinates):
         if np.ptp(q[:, i]) < AT_REST:
             continue
         way = np.concatenate([[0], np.cumsum(between[:, i])])
@@ -85,7 +85,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Quantities) -> list[str
 def _saturated(t: Array, q: Array, tau: Array, robot: Quantities) -> list[str]:
     """Torques at the limit of the joint, or held exactly at their largest while it moves."""
     found = []
-    for i, joint in enumerate(robot.joints):
+    for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()
         if 0 < NEAR_LIMIT * joint.limits.effort <= top:
@@ -141,7 +141,7 @@ def _unlike_gravity(q: Array, tau: Array, robot: Quantities) -> list[str]:
     with np.errstate(divide="ignore", invalid="ignore"):
         like = np.nan_to_num(measured.T @ g / np.outer(tau_size, g_size))
     found = []
-    for i, joint in enumerate(robot.joints):
+    for i, joint in enumerate(robot.coordinates):
         if g_size[i] <= HEAVY * tau_size[i] or g_size[i] < 0.1 * g_size.max():
             continue
         k = int(np.argmax(like[:, i]))
@@ -153,7 +153,7 @@ def _unlike_gravity(q: Array, tau: Array, robot: Quantities) -> list[str]:
         elif like[i, i] < UNLIKE and like[k, i] > LIKE:
             found.append(
                 f"gravity on joint {joint.name!r} is like the torque of joint "
-                f"{robot.joints[k].name!r} (correlation {like[k, i]:.2f}, with its own "
+                f"{robot.coordinates[k].name!r} (correlation {like[k, i]:.2f}, with its own "
                 f"{like[i, i]:.2f}): the order of the joints is doubtful"
             )
     return found

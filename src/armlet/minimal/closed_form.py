@@ -146,7 +146,7 @@ def _derived(
     """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
     context = joint_contexts(robot, friction)
-    at_zero = robot.displacements([0] * robot.nq)
+    at_zero = robot.at_zero
 
     def over(i: int, body: Body) -> Body:
         """The part of a body on frame i that is lumped on the parent, in the parent's frame."""
@@ -199,7 +199,7 @@ def constant_parts(
         if i != BASE:
             bodies[i] = added(bodies[i], body)
 
-    at_zero = robot.displacements([0] * robot.nq)
+    at_zero = robot.at_zero
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
         if rotors and context[i].stands_in and robot.joints[i].letter == "R":

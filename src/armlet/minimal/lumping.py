@@ -63,7 +63,7 @@ def handed_over(robot: RobotModel, part: Over) -> RobotModel:
 
     What arrives at the base is dropped.
     """
-    at_zero = robot.displacements([0] * robot.nq)
+    at_zero = robot.at_zero
     total = gathered(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
     m, c, J = zip(*(less(body, part(i, body)) for i, body in enumerate(total)), strict=True)
     return replace(robot, m=m, c=c, J=J)

@@ -20,12 +20,12 @@ LATEX = {"rotor_inertia": "I_{a%s}", "viscous": "f_{v%s}", "coulomb": "f_{c%s}",
          "offset": "f_{0%s}", "m": "m_{%s}", "kappa": r"\kappa_{%s}"}  # fmt: skip
 
 
-def standard_names(n: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:
+def standard_names(nb: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:
     """The names of the standard parameters: ten per body, then those of the drives."""
     drive = (ROTORS if rotors else ()) + (FRICTION if friction else ())
     return tuple(
-        [f"{key}{i + 1}" for i in range(n) for key in PHI]
-        + [f"{key}{i + 1}" for key in drive for i in range(n)]
+        [f"{key}{i + 1}" for i in range(nb) for key in PHI]
+        + [f"{key}{i + 1}" for key in drive for i in range(nb)]
     )
 
 
@@ -142,7 +142,7 @@ class MinimalParameters(Generic[Model]):
             )
         model = self.model
         known = dict(zip(self.standard, self.full(phi_min).tolist(), strict=True))
-        phi = [known[name] for name in standard_names(model.n)]
+        phi = [known[name] for name in standard_names(model.nb)]
         drives = (
             Drive(*(known.get(f"{key}{i + 1}", x) for key, x in drive._asdict().items()))
             for i, drive in enumerate(model.drives)

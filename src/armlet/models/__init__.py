@@ -20,12 +20,13 @@ from armlet.models.passive import check_passive, warn_of_passive, with_passive
 from armlet.models.rounding import warn_of_rounded_angles
 from armlet.models.symbolic import has_symbols, symbolic_arm
 from armlet.models.symbolic_toml import read_symbolic_toml
-from armlet.models.ties import lock_tied
+from armlet.models.ties import warn_of_contrary_limits, with_ties, without_lost_leaders
 from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
 from armlet.robot import TOLERANCE, Description, Link, RobotModel, assembled, described
 from armlet.robot.check import check
+from armlet.robot.description import ties
 from armlet.robot.parts import MAX_SIZE
 from armlet.scalar import Vector
 
@@ -37,7 +38,7 @@ def load(
     robot: str | Path,
     *,
     lock: Mapping[str, float] | None = None,
-    lock_mimic: bool = False,
+    mimic: str = "couple",
     tool: str | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
@@ -59,9 +60,11 @@ def load(
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
-    lock = lock_tied(description, lock, lock_mimic)
+    description = without_lost_leaders(description, strict)
+    description, lock = with_ties(description, lock, mimic)
     found = assembled(description, lock, tolerance)
     warn_of_rounded_angles(found, description, lock)
+    warn_of_contrary_limits(found, description.where)
     return found if tool is None else found.with_tool(tool)
 
 
@@ -236,13 +239,13 @@ def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
 
 def subchain(robot: RobotModel, tip: str) -> RobotModel:
     """The serial arm from the base to a frame, which becomes the tool, without other branches."""
-    kept = set(robot.path(robot.frame(tip).body))
-    whole = described(robot)
+    path = robot.path(robot.frame(tip).body)
+    kept, whole = set(path), described(robot)
     names = {robot.base_link, *(robot.links[i] for i in kept)}
     names |= {name for name, frame in robot.frames.items() if frame.body in kept}
     links = tuple(link for link in whole.links if link.name in names)
     joints = tuple(joint for joint in whole.joints if joint.child in names)
-    return assembled(Description(robot.name, links, joints, whole.gravity, tip, robot.source))
+    return assembled(replace(whole, links=links, joints=joints, tool=tip, ties=ties(robot, path)))
 
 
 def to_urdf(robot: RobotModel, path: str | Path) -> None:

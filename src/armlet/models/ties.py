@@ -1,26 +1,53 @@
 """Joints that other joints move: mimic joints of URDF, equalities between joints of MJCF."""
 
-from collections.abc import Mapping, Sequence
-from shlex import quote
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 
-from numpy.polynomial import Polynomial
+from armlet.errors import ModelError, ModelWarning, listed, quoted
+from armlet.robot import Description, RobotModel, Tie
+from armlet.robot.coupling import common_limits
 
-from armlet.errors import ModelError, listed, quoted
-from armlet.robot import Description, Tie
+MIMIC = ("couple", "free", "lock")
+"""What may become of a joint that another one moves."""
 
 
-def lock_tied(description: Description, lock: Mapping[str, float], mimic: bool) -> dict[str, float]:
-    """The joints to lock and their values, with those that mimic others where that is wanted.
+def with_ties(
+    description: Description, lock: Mapping[str, float], mimic: str
+) -> tuple[Description, dict[str, float]]:
+    """The description with the ties that couple joints, and the joints to lock with their values.
 
-    A joint that mimics another is locked where it is while the other one is at the value that it
-    is locked at, or else at zero.
+    "couple" leaves the ties as they are, "free" drops them. "lock" drops them too, and locks each
+    joint that mimics another where it is while the other one is at the value that it is locked at,
+    or else at zero.
     """
-    open_ = [tie for tie in description.ties if not set(tie.joints) <= set(lock)]
-    needed = {name: None for tie in open_ for name in tie.joints if name not in lock}
-    values = {name: _value(name, description, lock) for name in needed}
-    if open_ and not mimic:
-        raise ModelError(_message(open_, values))
-    return dict(lock) | values
+    if mimic not in MIMIC:
+        raise ModelError(f"mimic is {quoted(mimic)}: expected one of {', '.join(MIMIC)}")
+    if mimic == "couple":
+        return description, dict(lock)
+    held = {}
+    if mimic == "lock":
+        names = [name for tie in description.ties for name in tie.joints if name not in lock]
+        held = {name: _value(name, description, lock) for name in names}
+    return replace(description, ties=()), dict(lock) | held
+
+
+def without_lost_leaders(description: Description, strict: bool) -> Description:
+    """The description without mimics of joints that do not exist, which then move freely.
+
+    An equality of MJCF is no mimic, and has to name joints that exist; with `strict`, all have to.
+    """
+    names = {joint.name for joint in description.joints}
+    lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
+    if strict or not lost:
+        return description
+    said = listed([tie.said for tie in lost], "; ")
+    warnings.warn(
+        f"{lost[0].where}: {said}: no joint is called like this, so that what mimics it is free",
+        ModelWarning,
+        stacklevel=3,
+    )
+    return replace(description, ties=tuple(tie for tie in description.ties if tie not in lost))
 
 
 def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
@@ -33,17 +60,19 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
         name = followed[name].leader
     value = lock.get(name, 0.0)
     for tie in reversed(followed.values()):
-        moved = value - at_start.get(tie.leader, 0.0)
-        value = at_start.get(tie.joint, 0.0) + float(Polynomial(tie.coefficients)(moved))
+        value = tie.value(value, at_start)
     return value
 
 
-def _message(ties: Sequence[Tie], values: Mapping[str, float]) -> str:
-    them = "it" if len(values) == 1 else "them"
-    entries = listed([f"{quoted(name)}: {value!r}" for name, value in values.items()])
-    flags = listed([f"--lock {quote(f'{name}={x!r}')}" for name, x in values.items()], " ")
-    return (
-        f"{ties[0].where}: {listed([tie.said for tie in ties], '; ')}, which armlet does not "
-        f"model: lock {them} while loading, lock={{{entries}}} or lock_mimic=True (on the command "
-        f"line {flags}, or --lock mimic)"
-    )
+def warn_of_contrary_limits(robot: RobotModel, where: str) -> None:
+    """Warn if joints cannot follow their leader anywhere within their own limits."""
+    for i in robot.leaders if robot.couplings else ():
+        _, contrary = common_limits(robot.joints[i].limits, robot.followers(i))
+        if contrary:
+            names = listed([quoted(joint.name) for joint in contrary])
+            warnings.warn(
+                f"{where}: the limits of {names} leave joint {quoted(robot.joints[i].name)}, which "
+                "moves them, no range to move in: they are not used",
+                ModelWarning,
+                stacklevel=3,
+            )

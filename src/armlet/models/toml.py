@@ -25,6 +25,7 @@ from armlet.robot import (
     Pose,
     RobotModel,
     Spring,
+    Tie,
     described,
     pose,
 )
@@ -37,7 +38,8 @@ TOP = {
 }  # fmt: skip
 BODY = {
     "name", "joint", "kind", "parent", "dh", "xyz", "rpy", "axis", "point", "mass", "com",
-    "inertia", "as_published", "limits", "drive", "spring", "gravity_compensation", "meshes",
+    "inertia", "as_published", "limits", "drive", "spring", "gravity_compensation", "mimic",
+    "meshes",
 }  # fmt: skip
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 PLACE = {"xyz", "rpy", "axis", "point"}
@@ -175,13 +177,14 @@ def read_toml(path: Path) -> Description:
     if convention is not None:
         check_convention(convention, file)
     base = top.text("base", "base")
-    links, joints = [Link(base, where=file)], []
+    links, joints, ties = [Link(base, where=file)], [], []
     for k, entry in enumerate(top.tables("body")):
         label = f"body {quoted(entry.get('name', k + 1))}"
         body = Table(entry, f"{file}, {label}", BODY)
         joint = _joint(body, convention, unit, links[-1].name)
         links.append(_link(body, unit))
         joints.append(joint)
+        ties += _mimic(body, joint, unit)
     for k, entry in enumerate(top.tables("frame")):
         frame = Table(entry, f"{file}, frame {quoted(entry.get('name', k + 1))}", FRAME)
         name = frame.text("name")
@@ -196,7 +199,19 @@ def read_toml(path: Path) -> Description:
         tool=top.text("tool") if "tool" in top.data else None,
         source=top.text("source", file),
         where=file,
+        ties=tuple(ties),
     )
+
+
+def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
+    """The tie of a joint to the one that it mimics, if it does and can move."""
+    if "mimic" not in body.data or joint.kind == "fixed":
+        return []
+    mimic = body.table("mimic", {"joint", "factor", "offset"})
+    leader, factor = mimic.text("joint"), mimic.number("factor", 1.0)
+    offset = mimic.number("offset", 0.0) * (1.0 if joint.kind == "prismatic" else unit)
+    said = f"joint {quoted(joint.name)} mimics joint {quoted(leader)}"
+    return [Tie(joint.name, leader, (offset, factor), said, mimic.where)]
 
 
 def _pose(table: Table, unit: float) -> Pose:
@@ -292,6 +307,7 @@ def toml_text(robot: RobotModel) -> str:
     """The robot in armlet's own format: the file's frames, by pose and axis, in radians."""
     description = described(robot)
     links = {link.name: link for link in description.links}
+    ties = {tie.joint: tie for tie in description.ties}
     lines = [f"name = {_quoted(robot.name)}", f"source = {_quoted(robot.source or robot.name)}"]
     lines += [f"gravity = {_list(description.gravity)}", 'angles = "radians"']
     lines += [f"base = {_quoted(robot.base_link)}"]
@@ -305,6 +321,7 @@ def toml_text(robot: RobotModel) -> str:
         lines += [f"parent = {_quoted(joint.parent)}", f"xyz = {_list(joint.pose.r)}"]
         lines += [f"rpy = {_list(rpy_of(joint.pose.R))}"]
         lines += [] if frame else _body_lines(joint, link)
+        lines += [_mimic_line(ties[joint.name])] if joint.name in ties else []
         lines += [_mesh_line(link)] if link.meshes else []
     return "\n".join([*lines, ""])
 
@@ -330,6 +347,11 @@ def _body_lines(joint: Connection, link: Link) -> list[str]:
         given = [f"mass = {_number(mass)}", f"moment = {_list(moment)}"]
         lines.append(f"gravity_compensation = {{ {', '.join(given)} }}")
     return lines
+
+
+def _mimic_line(tie: Tie) -> str:
+    offset, factor = map(_number, tie.coefficients)
+    return f"mimic = {{ joint = {_quoted(tie.leader)}, factor = {factor}, offset = {offset} }}"
 
 
 def _mesh_line(link: Link) -> str:

@@ -232,8 +232,9 @@ def urdf_text(robot: RobotModel) -> str:
     lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(description.name)}>"]
     for link in description.links:
         lines += _link_lines(link)
+    ties = {tie.joint: tie for tie in description.ties}
     for joint in description.joints:
-        lines += _joint_lines(joint)
+        lines += _joint_lines(joint, ties.get(joint.name))
     for joint in description.joints:
         lines += _transmission_lines(joint)
     return "\n".join([*lines, "</robot>", ""])
@@ -322,7 +323,7 @@ def _link_lines(link: Link) -> list[str]:
     return [f"  <link name={name}>", *inside, "  </link>"] if inside else [f"  <link name={name}/>"]
 
 
-def _joint_lines(joint: Connection) -> list[str]:
+def _joint_lines(joint: Connection, tie: Tie | None) -> list[str]:
     lines = [
         f'  <joint name={_quoted(joint.name)} type="{joint.kind}">',
         _origin_line("    ", joint.pose),
@@ -340,6 +341,10 @@ def _joint_lines(joint: Connection) -> list[str]:
         lines += [f"    <axis xyz={_list(joint.axis)}/>", f"    <limit {written}/>"]
         if viscous or coulomb:
             lines.append(f'    <dynamics damping="{viscous!r}" friction="{coulomb!r}"/>')
+    if tie is not None:
+        offset, factor = tie.coefficients
+        how = f'multiplier="{factor!r}" offset="{offset!r}"'
+        lines.append(f"    <mimic joint={_quoted(tie.leader)} {how}/>")
     return [*lines, "  </joint>"]
 
 

@@ -121,7 +121,7 @@ class Run:
         """Raise where a motion diverges, for which no step would be short enough."""
         i = int(np.argmax(np.abs(qd)))
         if abs(qd[i]) > FASTEST:
-            joint = self.robot.joints[i].name
+            joint = self.robot.coordinates[i].name
             raise FloatingPointError(
                 f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
             )
@@ -145,7 +145,7 @@ class Run:
         return tau
 
     def _no_torque(self, tau: Array, t: float) -> str:
-        joint = self.robot.joints[int(np.argmin(np.isfinite(tau)))].name
+        joint = self.robot.coordinates[int(np.argmin(np.isfinite(tau)))].name
         return f"the torque of joint {joint!r} is not finite at {t:g} s"
 
     def _now(self, t: float, q: Array, qd: Array) -> list[Array]:
@@ -187,7 +187,7 @@ class Run:
 
     def _not_finite(self, t: float, q: Array, qd: Array) -> str:
         bad = ~(np.isfinite(q) & np.isfinite(qd))
-        joint = self.robot.joints[int(np.argmax(bad))].name
+        joint = self.robot.coordinates[int(np.argmax(bad))].name
         return f"the state of joint {joint!r} is not finite at {t:g} s"
 
     def trajectory(self, t: Array, q: Array, qd: Array, ended: str) -> Trajectory:
@@ -213,7 +213,7 @@ class Run:
         kernel = self._acceleration
         qdd = np.asarray(kernel.evaluate(*(state[name] for name in kernel.program.inputs)))
         kinetic, potential = self.robot.energy(q, qd)
-        names = tuple(joint.name for joint in self.robot.joints)
+        names = tuple(joint.name for joint in self.robot.coordinates)
         notes = () if self.called is None else (SLOW,)
         return Trajectory(t, q, qd, qdd, tau, kinetic, potential, names, ended, notes)
 

@@ -185,8 +185,8 @@ def _look_at_limits(robot: Quantities, run: Trajectory, limits: str) -> None:
     """Raise where a joint is beyond its limits and that is an error."""
     if limits != "error":
         return
-    low = np.array([joint.limits.lower for joint in robot.joints])
-    high = np.array([joint.limits.upper for joint in robot.joints])
+    low = np.array([joint.limits.lower for joint in robot.coordinates])
+    high = np.array([joint.limits.upper for joint in robot.coordinates])
     beyond = (run.q < low) | (run.q > high)
     if beyond.any():
         k, i = map(int, np.argwhere(beyond)[0])
@@ -200,7 +200,7 @@ def _look_at_limits(robot: Quantities, run: Trajectory, limits: str) -> None:
 def _stored(robot: Quantities, run: Trajectory) -> Array:
     """The potential energy of springs, less that of the weights that are compensated."""
     stiffness, reference = np.array(robot.springs, dtype=float).T
-    stored: Array = (run.q - reference) ** 2 @ stiffness / 2
+    stored: Array = (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
     if robot.compensates:
         stored = stored - robot.compensated_parts().energy(run.q, run.qd)[1]
     return stored

@@ -44,22 +44,24 @@ def friction_torque(model: Friction, robot: RobotModel, qd: Array) -> Array:
     """The torques that friction takes from the drives'."""
     extra = np.broadcast_to(model.stribeck, len(robot.drives)).tolist()
     found = []
-    for drive, more, v in zip(robot.drives, extra, qd, strict=True):
+    for drive, more, v in zip(robot.drives, extra, robot.joint_velocities(qd), strict=True):
         dry = drive.coulomb
         if more:
             slow = v / model.stribeck_velocity
             dry = dry + more * math.exp(-(slow * slow))
         found.append(drive.viscous * v + dry * math.tanh(v / model.velocity) + drive.offset)
-    return _vector(found)
+    return _vector(robot.coordinate_torques(np.array(found, dtype=object)))
 
 
 def friction_slope(model: Friction, robot: RobotModel, qd: Array) -> Array:
-    """The derivative of each torque by its joint's velocity, without Stribeck's part."""
+    """The derivative of each torque by its own velocity, without Stribeck's part."""
     found = []
-    for drive, v in zip(robot.drives, qd, strict=True):
+    moved = robot.joint_velocities([1] * robot.nv)  # of each joint at unit velocity
+    for drive, v, factor in zip(robot.drives, robot.joint_velocities(qd), moved, strict=True):
         s = math.tanh(v / model.velocity)
-        found.append(drive.viscous + drive.coulomb / model.velocity * (1 - s * s))
-    return _vector(found)
+        slope = drive.viscous + drive.coulomb / model.velocity * (1 - s * s)
+        found.append(slope * factor)
+    return _vector(robot.coordinate_torques(np.array(found, dtype=object)))
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Stops:
 def stop_torque(model: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
     """The torques of the stops."""
     found = []
-    for joint, x, v in zip(robot.joints, q, qd, strict=True):
+    for joint, x, v in zip(robot.coordinates, q, qd, strict=True):
         low, high = joint.limits.lower, joint.limits.upper
         beyond = math.maximum(x - high, 0) if high < np.inf else 0
         before = math.maximum(low - x, 0) if low > -np.inf else 0

@@ -1,6 +1,7 @@
 """The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
+from armlet.robot.coupling import Coupling
 from armlet.robot.description import (
     Connection,
     Description,
@@ -37,6 +38,7 @@ __all__ = [
     "Body",
     "Compensation",
     "Connection",
+    "Coupling",
     "DHRow",
     "Description",
     "Displacement",

@@ -11,10 +11,12 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot.check import check_finite
+from armlet.robot.coupling import Followed, Line, couplings, followed
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Compensation, Drive, Frame, Joint, Limits, Spring
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -80,6 +82,18 @@ class Tie(NamedTuple):
     mutual: bool = False
     """Whether the joint holds the leader too."""
 
+    def value(self, leader: float, at_start: Mapping[str, float]) -> float:
+        """The joint's q while its leader is at a value."""
+        moved = leader - at_start.get(self.leader, 0.0)
+        return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
+
+    def line(self, at_start: Mapping[str, float]) -> Line:
+        """The joint's q as a line of its leader's, where the polynomial is one."""
+        constant, factor, *_ = *self.coefficients, 0.0, 0.0
+        factor = factor if self.leader else 0.0
+        moved = factor * at_start.get(self.leader, 0.0)
+        return Line(factor, at_start[self.joint] + constant - moved)
+
     @property
     def joints(self) -> tuple[str, ...]:
         """The joints to lock so that the tie has no effect."""
@@ -120,11 +134,12 @@ def assembled(
 ) -> RobotModel:
     """The robot of a description, in canonical frames.
 
-    Locked joints become fixed at the given value, links on fixed joints are merged into their
-    parent body, and the frame of every link stays available by name.
+    Locked joints become fixed at the given value, and those that they hold too; links on fixed
+    joints are merged into their parent body, and the frame of every link stays available by name.
     """
     links = {link.name: link for link in description.links}
-    joints = locked(description.joints, lock or {}, description.where)
+    held, following = followed(description.ties, description.joints, lock or {})
+    joints = locked(description.joints, held, description.where)
     base = _base_link(description, joints)
     ordered = _parents_first(description, joints, base)
 
@@ -158,7 +173,7 @@ def assembled(
             moment = compensated[i].moment + R @ moment + mass * r
             compensated[i] = Compensation(compensated[i].mass + mass, moment)
     _check_bodies(description, moving, c, J)
-    _check_tips(description, moving, [mount.parent for mount in mounts], m, J)
+    _check_tips(description, moving, [mount.parent for mount in mounts], m, J, following)
     g = own[BASE].R.T @ description.gravity
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
     return RobotModel(
@@ -181,6 +196,7 @@ def assembled(
         compensation=tuple(
             Compensation(float(mass), vector(*moment.tolist())) for mass, moment in compensated[:n]
         ),
+        couplings=couplings([j.name for j in moving], following),
     )
 
 
@@ -293,8 +309,12 @@ def _check_tips(
     parent: Sequence[int],
     m: Sequence[float],
     J: Sequence[Matrix],
+    following: Mapping[str, Followed],
 ) -> None:
-    """Refuse a tip without mass on an arm with masses: the inertia matrix would be singular."""
+    """Refuse a tip without mass on an arm with masses: the inertia matrix would be singular.
+
+    A coordinate that moves several joints needs one that moves a mass.
+    """
     n = len(joints)
     weighs = [m[i] > 0 or np.any(J[i] != 0) for i in range(n)]
     if not any(weighs):
@@ -302,8 +322,11 @@ def _check_tips(
     for i in reversed(range(n)):
         if parent[i] != BASE and weighs[i]:
             weighs[parent[i]] = True
-    for joint, heavy in zip(joints, weighs, strict=True):
-        if not heavy and joint.drive.rotor_inertia == 0:
+    leader = [following[j.name].leader if j.name in following else j.name for j in joints]
+    moved = zip(joints, leader, weighs, strict=True)
+    driven = {name for joint, name, heavy in moved if heavy or joint.drive.rotor_inertia != 0}
+    for joint, name in zip(joints, leader, strict=True):
+        if name not in driven:
             raise ModelError(
                 f"{joint.where or description.where}: joint {joint.name!r} moves link "
                 f"{joint.child!r} and nothing else, and that has no mass: give it a mass, give the "
@@ -352,14 +375,32 @@ def described(robot: RobotModel) -> Description:
             )
     return Description(
         robot.name, tuple(links), tuple(joints), np.asarray(robot.gravity, float), robot.tool,
-        robot.source,
+        robot.source, ties=ties(robot, range(robot.nb)),
     )  # fmt: skip
+
+
+def ties(robot: RobotModel, kept: Sequence[int]) -> tuple[Tie, ...]:
+    """How some joints of a robot follow one another, also where the joint that leads them is not
+    among them: then the first of them does."""
+    found, first = [], dict.fromkeys(kept)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for i in kept if robot.couplings else ():
+        groups[robot.couplings[i].leader].append(i)
+    for leader, moved in groups.items():
+        root = leader if leader in first else moved[0]
+        back = Line(*robot.couplings[root][1:]).inverse()
+        for i in moved:
+            if i != root:
+                factor, offset = Line(*robot.couplings[i][1:]).after(back)
+                names = robot.joints[i].name, robot.joints[root].name
+                said = f"joint {quoted(names[0])} mimics joint {quoted(names[1])}"
+                found.append(Tie(*names, (float(offset), float(factor)), said, robot.name))
+    return tuple(found)
 
 
 def _zero_poses(robot: RobotModel) -> list[Pose]:
     """The pose of each body's canonical frame in its parent's with all joints at zero."""
-    zero = robot.displacements(np.zeros(robot.nq))
-    return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in zero]
+    return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot.at_zero]
 
 
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:

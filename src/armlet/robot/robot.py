@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.robot.arrays import checked, hashable, read_only
+from armlet.robot.coupling import Coupling
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
 from armlet.robot.parts import BASE, PHI, Compensation, DHRow, Drive, Frame, Joint, Spring
 from armlet.robot.pose import Pose
@@ -36,9 +37,9 @@ GROUPS = ("geometry", "inertia", "gravity", "drive")
 class RobotModel(Tree):
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
-    Body i, joint i and q[i] share one index. Constants are scalars of any kind. A model is
-    immutable: the methods `with_…` return new ones; two are equal if their data are. `armlet.Robot`
-    adds the quantities and file formats.
+    Body i and joint i share one index, and so does q[i] where no joints are coupled. Constants are
+    scalars of any kind. A model is immutable: the methods `with_…` return new ones; two are equal
+    if their data are. `armlet.Robot` adds the quantities and file formats.
     """
 
     name: str
@@ -49,7 +50,7 @@ class RobotModel(Tree):
     c: tuple[Vector, ...]
     J: tuple[Matrix, ...]
     drives: tuple[Drive, ...]
-    """One drive per velocity."""
+    """One drive per velocity of the joints, coupled ones too."""
     g: NDArray[Any]
     """The acceleration of gravity, in the axes of the canonical base frame."""
     links: tuple[str, ...]
@@ -62,9 +63,11 @@ class RobotModel(Tree):
     meshes: Mapping[str, Any] = field(default_factory=dict)
     """The visual meshes of each link, by the link's name."""
     springs: tuple[Spring, ...] = ()
-    """One spring per velocity; none by default."""
+    """One spring per joint; none by default."""
     compensation: tuple[Compensation, ...] = ()
     """The part of each body whose weight is compensated; nothing by default."""
+    couplings: tuple[Coupling, ...] = ()
+    """How each joint is moved by a coordinate; empty where each joint is a coordinate itself."""
     memory: dict[Any, Any] = field(default_factory=dict, init=False)
     """Cached results of this robot; see `once`."""
 
@@ -72,7 +75,7 @@ class RobotModel(Tree):
         for name in ("c", "J"):
             object.__setattr__(self, name, tuple(map(read_only, getattr(self, name))))
         object.__setattr__(self, "g", read_only(self.g))
-        object.__setattr__(self, "springs", self.springs or (Spring(),) * self.nv)
+        object.__setattr__(self, "springs", self.springs or (Spring(),) * len(self.drives))
         parts = self.compensation or (Compensation(),) * self.nb
         parts = tuple(Compensation(part.mass, read_only(part.moment)) for part in parts)
         object.__setattr__(self, "compensation", parts)
@@ -113,7 +116,7 @@ class RobotModel(Tree):
 
     @property
     def rotor_inertia(self) -> list[Scalar]:
-        """The rotor inertia of the drive of each velocity."""
+        """The rotor inertia of each drive."""
         return [drive.rotor_inertia for drive in self.drives]
 
     @property
@@ -136,13 +139,21 @@ class RobotModel(Tree):
         )
 
     def displacements(self, q: Vector) -> list[Displacement]:
-        """The displacement of each body from its parent; the last screw is the joint's, about z."""
+        """The displacement of each body from its parent; the last screw is the joint's, about z.
+
+        q holds the positions of all joints, as in `joint_positions`.
+        """
         return [
             Displacement((*mount, *joint.motion.screws(row, q[at])))
             for mount, joint, row, at in zip(
                 self.mounts, self.joints, self.dh, self.q_of, strict=True
             )
         ]
+
+    @property
+    def at_zero(self) -> list[Displacement]:
+        """The displacement of each body from its parent with all joints at zero."""
+        return self.displacements([0] * sum(joint.motion.nq for joint in self.joints))
 
     @cached_property
     def mounts(self) -> tuple[Displacement, ...]:
@@ -250,7 +261,7 @@ class RobotModel(Tree):
     # ------------------------------------------------------------------ other robots
 
     def with_inertia(self, phi: ArrayLike) -> Self:
-        """The robot with other inertial parameters: (n, 10) as in `phi`, in canonical frames."""
+        """The robot with other inertial parameters: (nb, 10) as in `phi`, in canonical frames."""
         array = checked(
             phi,
             "phi",
@@ -311,8 +322,9 @@ class RobotModel(Tree):
                 raise DataError(
                     f"drives have no {quoted(name)}: expected {', '.join(Drive._fields)}"
                 )
-            wanted = f"a number, or {self.nv}, one for each joint"
-            columns[name] = np.broadcast_to(checked(given, name, wanted, (), (self.nv,)), self.nv)
+            n = len(self.drives)
+            wanted = f"a number, or {n}, one for each joint"
+            columns[name] = np.broadcast_to(checked(given, name, wanted, (), (n,)), n)
         drives = (
             drive._replace(**{name: column[i] for name, column in columns.items()})
             for i, drive in enumerate(self.drives)
@@ -321,7 +333,12 @@ class RobotModel(Tree):
 
     def without_drives(self) -> Self:
         """The rigid bodies alone: no rotor inertia, no friction."""
-        return replace(self, drives=(Drive(),) * self.nv)
+        return replace(self, drives=(Drive(),) * len(self.drives))
+
+    @cached_property
+    def uncoupled(self) -> Self:
+        """The robot with each joint a coordinate of its own; itself if it has no coupled joints."""
+        return replace(self, couplings=()) if self.couplings else self
 
     def without_friction(self) -> Self:
         """The robot with drives that have rotor inertia alone."""
@@ -374,7 +391,10 @@ class RobotModel(Tree):
         mass = self.mass if self.n and not self.symbols else None
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
-        return f"<Robot {self.name!r}: {self.n} joints {self.joint_letters}, {shape}{weight}{tool}>"
+        joints = f"{self.nb} joints {self.joint_letters}"
+        if self.couplings:
+            joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
+        return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:

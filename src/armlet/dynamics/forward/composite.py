@@ -22,6 +22,7 @@ def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scala
     contends=True,
     rank=1,
     walks_twists=True,
+    coupled=True,
 )
 def composite(
     robot: RobotModel,

@@ -20,6 +20,7 @@ TINY = 1e-300
     source="Walker and Orin 1982, fourth method",
     growth="n^2 (iterative)",
     walks_twists=True,
+    coupled=True,
 )
 def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ with H q̈ = τ - b, by conjugate gradients in n steps.

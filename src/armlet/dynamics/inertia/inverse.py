@@ -10,7 +10,7 @@ from armlet.scalar import Matrix, Vector
 
 @formulation(
     "inverse_inertia_matrix", source="by H = U D Uᵀ", growth="n^3", name="factors",
-    walks_twists=True,
+    walks_twists=True, coupled=True,
 )  # fmt: skip
 def inverse_inertia_matrix(
     robot: RobotModel, q: Vector, inertia_matrix: str = "composite_bodies"

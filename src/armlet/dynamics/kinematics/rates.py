@@ -3,11 +3,13 @@
 import numpy as np
 
 from armlet.algebra import angular_acceleration_tensor, cross
+from armlet.dynamics.coupling import columns, projected
 from armlet.dynamics.recursions import angular_motion, sliding
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
+@projected(("q", "qd", "qdd"), lambda robot, rates: tuple(columns(robot, J) for J in rates))
 def jacobian_rates(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:

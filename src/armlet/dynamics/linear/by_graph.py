@@ -10,6 +10,8 @@ from armlet.scalar import Matrix, Vector, derivatives
     source="forward differentiation",
     growth="n^2",
     traced=True,
+    own_rotors=True,
+    coupled=True,
 )
 def forward_mode(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str = "newton_euler"
@@ -23,6 +25,8 @@ def forward_mode(
     source="reverse differentiation",
     growth="n^2",
     traced=True,
+    own_rotors=True,
+    coupled=True,
 )
 def reverse_mode(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str = "newton_euler"

@@ -23,6 +23,7 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
     growth="n^3",
     name="geometric",
     topology="serial",
+    coupled=True,
 )
 def cartesian_model(
     robot: RobotModel,
@@ -57,6 +58,7 @@ def cartesian_model(
     growth="n^3",
     name="geometric",
     topology="serial",
+    coupled=True,
 )
 def cartesian_linearization(
     robot: RobotModel,
@@ -84,9 +86,10 @@ def cartesian_linearization(
 
 
 def check(robot: RobotModel, frame: str | None) -> None:
-    """Raise if the motion of a frame does not tell that of the joints."""
+    """Raise if the motion of a frame does not tell that of the coordinates."""
     body, _ = robot.frame(frame)
-    moving = len(robot.path(body))
+    path = robot.path(body)
+    moving = len({robot.couplings[i].leader for i in path} if robot.couplings else path)
     if moving != robot.n or robot.n > 6:
         raise ModelError(
             f"{moving} of the {robot.n} joints of robot {robot.name!r} move frame "

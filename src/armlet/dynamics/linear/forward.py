@@ -14,6 +14,7 @@ from armlet.scalar import Matrix, Vector
     source="by the derivatives of the torques",
     growth="n^3",
     name="implicit",
+    coupled=True,
 )
 def forward_linearization(
     robot: RobotModel,
@@ -46,6 +47,7 @@ def forward_linearization(
     source="Balafoutis and Patel 1991, (7.2.2)",
     growth="n^3",
     name="implicit",
+    coupled=True,
 )
 def state_space(
     robot: RobotModel,

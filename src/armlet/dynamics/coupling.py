@@ -1,0 +1,111 @@
+"""Quantities of robots with coupled joints, from those of the tree with all joints free.
+
+The coordinates q move the joints by Γ q + q₀, with Γ and q₀ constant: velocities and accelerations
+of the joints are Γ q̇ and Γ q̈. Their torques do the same work as torques Γᵀ τ of the coordinates.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from armlet.dynamics.quantities import QUANTITIES
+from armlet.robot import RobotModel
+from armlet.scalar import Matrix, Vector
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Projection = Callable[[RobotModel, Any], Any]
+
+
+def torques(robot: RobotModel, tau: Any) -> Matrix:
+    """Γᵀ τ: torques of the coordinates, of one column or several."""
+    return robot.coordinate_torques(np.array(tau, dtype=object))
+
+
+def columns(robot: RobotModel, J: Matrix) -> Matrix:
+    """J Γ: what velocities of the coordinates make."""
+    return torques(robot, J.T).T
+
+
+def matrix(robot: RobotModel, C: Matrix) -> Matrix:
+    """Γᵀ C Γ."""
+    return torques(robot, columns(robot, C))
+
+
+def inertia(robot: RobotModel, H: Matrix) -> Matrix:
+    """Γᵀ H Γ, which is symmetric: what is below the diagonal is not computed."""
+    found = matrix(robot, H)
+    for i in range(len(found)):
+        found[i, :i] = found[:i, i]
+    return found
+
+
+def derivatives(robot: RobotModel, parts: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, ...]:
+    """H, V and P by the coordinates."""
+    H, V, P = parts
+    return inertia(robot, H), matrix(robot, V), matrix(robot, P)
+
+
+def unchanged(robot: RobotModel, result: Any) -> Any:
+    """The result itself: it depends on where the bodies are and how they move alone."""
+    return result
+
+
+PROJECTIONS: dict[str, Projection] = {
+    "inverse_dynamics": torques,
+    "inertia_matrix": inertia,
+    "bias": torques,
+    "gravity_torque": torques,
+    "coriolis_matrix": matrix,
+    "linearization": derivatives,
+    "friction_torque": torques,
+    "passive_torque": torques,
+    "forward_kinematics": unchanged,
+    "jacobian": columns,
+    "poses": unchanged,
+    "frame_velocity": unchanged,
+    "frame_acceleration": unchanged,
+    "frame_acceleration_bias": unchanged,
+    "jacobian_rate": columns,
+    "centre_of_mass": unchanged,
+    "centre_of_mass_jacobian": columns,
+    "momentum": unchanged,
+    "energy": unchanged,
+    "regressor": torques,
+    "gravity_regressor": torques,
+    "energy_regressor": unchanged,
+}
+"""How the quantities of coupled joints follow from those of free ones. The others invert a matrix
+of the coordinates: they are built on these, or hold for free joints only."""
+
+
+def projected(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:
+    """A decorator for a function of free joints, to be called with coupled ones as well.
+
+    The first arguments after the robot are those named, of the state; others are passed on.
+    """
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def complete(robot: RobotModel, *given: Any, **options: Any) -> Any:
+            if not robot.couplings:
+                return function(robot, *given, **options)
+            state = [moved(robot, name, x) for name, x in zip(arguments, given, strict=False)]
+            others = given[len(arguments) :]
+            return projection(robot, function(robot.uncoupled, *state, *others, **options))
+
+        return cast(Function, complete)
+
+    return decorate
+
+
+def moved(robot: RobotModel, argument: str, values: Any) -> Vector:
+    """The positions, velocities or accelerations of all joints, from those of the coordinates."""
+    given = np.array([*values], dtype=object)
+    return robot.joint_positions(given) if argument == "q" else robot.joint_velocities(given)
+
+
+def with_coupling(quantity: str) -> Callable[[Function], Function]:
+    """A decorator for a function of a quantity that holds for free joints."""
+    return projected(QUANTITIES[quantity].arguments, PROJECTIONS[quantity])

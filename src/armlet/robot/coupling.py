@@ -1,0 +1,184 @@
+"""Coupled joints: a joint that another one moves, so that one coordinate moves several joints."""
+
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from armlet.errors import ModelError, listed, quoted
+from armlet.robot.check import check_finite
+from armlet.robot.parts import Joint, Limits
+from armlet.scalar import Scalar
+
+if TYPE_CHECKING:
+    from armlet.robot.description import Connection, Tie
+
+
+class Coupling(NamedTuple):
+    """How a joint moves: by factor times the position of its leader, plus offset."""
+
+    leader: int
+    """The joint that moves it; a joint that is its own leader is a coordinate."""
+    factor: Scalar = 1
+    offset: Scalar = 0
+
+
+class Line(NamedTuple):
+    """factor x + offset."""
+
+    factor: float = 1
+    offset: float = 0
+
+    def after(self, other: "Line") -> "Line":
+        """This line of another one's values."""
+        return Line(self.factor * other.factor, self.factor * other.offset + self.offset)
+
+    def inverse(self) -> "Line":
+        """The line that undoes this one."""
+        return Line(1 / self.factor, -self.offset / self.factor)
+
+
+class Followed(NamedTuple):
+    """A joint's leader by its name, and its position as a line of the leader's."""
+
+    leader: str
+    line: Line
+
+
+def followed(
+    ties: Sequence["Tie"], joints: Sequence["Connection"], lock: Mapping[str, float]
+) -> tuple[dict[str, float], dict[str, Followed]]:
+    """The values of all joints that are locked, and the leader of each joint that follows one.
+
+    Ties that hold each other are one group, which moves with its first joint that follows none. A
+    joint of a group that is locked holds all of it. A joint tied to none, or to one that is fixed,
+    is locked.
+    """
+    fixed = {joint.name: joint.kind == "fixed" for joint in joints}
+    at_start = {joint.name: joint.at_start for joint in joints}
+    neighbours: dict[str, list[tuple[str, Line]]] = defaultdict(list)
+    group: dict[str, str] = {}
+    values, taken = dict(lock), set()
+    for tie in ties:
+        _check_names(tie, fixed)
+        if not tie.leader or fixed[tie.leader] or tie.leader in lock:
+            values.setdefault(tie.joint, tie.value(lock.get(tie.leader, 0.0), at_start))
+            continue
+        _check_linear(tie)
+        line = tie.line(at_start)
+        if line.factor == 0:
+            values.setdefault(tie.joint, line.offset)
+        else:
+            _join(tie, group)
+            taken.add(tie.joint)
+            neighbours[tie.joint].append((tie.leader, line.inverse()))
+            neighbours[tie.leader].append((tie.joint, line))
+    for name, value in [*values.items()]:
+        for other, (_, line) in _reached(name, neighbours, values).items():
+            values[other] = line.factor * value + line.offset
+    found: dict[str, Followed] = {}
+    taken |= values.keys()
+    for name in neighbours:
+        if name not in taken:
+            part = _reached(name, neighbours, values)
+            found |= part
+            taken |= part.keys()
+    for name, (_, line) in found.items():
+        check_finite(line, f"joint {quoted(name)}: how it follows its leader")
+    return values, found
+
+
+def _check_names(tie: "Tie", fixed: Mapping[str, bool]) -> None:
+    """Refuse ties of joints that do not exist, and numbers that are not finite."""
+    check_finite(tie.coefficients, f"{tie.where}: {tie.said}: how")
+    for name in filter(None, (tie.joint, tie.leader)):
+        if name not in fixed:
+            raise ModelError(
+                f"{tie.where}: {tie.said}, and no joint is called {quoted(name)}: expected one of "
+                f"{listed(list(fixed))}"
+            )
+
+
+def _check_linear(tie: "Tie") -> None:
+    """Refuse ties that are not linear."""
+    if any(tie.coefficients[2:]):
+        polynomial = " ".join(f"{x:g}" for x in tie.coefficients[:5])
+        raise ModelError(
+            f"{tie.where}: {tie.said} by the polynomial {polynomial}, and armlet couples joints "
+            'by linear ones only: load it with mimic="lock" or mimic="free" (on the command line '
+            "--mimic lock or --mimic free)"
+        )
+
+
+def _join(tie: "Tie", group: dict[str, str]) -> None:
+    """Join the groups of two joints; refuse a tie within one, which would hold or close a loop."""
+
+    def first(name: str) -> str:
+        while name in group:
+            group[name] = group.get(group[name], group[name])  # half the way for the next time
+            name = group[name]
+        return name
+
+    joint, leader = first(tie.joint), first(tie.leader)
+    if joint == leader:
+        raise ModelError(
+            f"{tie.where}: {tie.said}, which closes a loop of couplings: expected one joint that "
+            "leads, and no two ways from it to another; remove one of them"
+        )
+    group[joint] = leader
+
+
+def _reached(
+    start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], known: Container[str]
+) -> dict[str, Followed]:
+    """The joints that move with a joint, as lines of its position; known ones are left out."""
+    lines = {start: Line()}
+    front = [start]
+    while front:
+        name = front.pop()
+        for other, line in neighbours.get(name, ()):
+            if other not in lines and other not in known:
+                lines[other] = line.after(lines[name])
+                front.append(other)
+    del lines[start]
+    return {name: Followed(start, line) for name, line in lines.items()}
+
+
+def couplings(names: Sequence[str], found: Mapping[str, Followed]) -> tuple[Coupling, ...]:
+    """The coupling of each joint, none if no joint follows another."""
+    index = {name: i for i, name in enumerate(names)}
+    if not found:
+        return ()
+    return tuple(
+        Coupling(index[found[name].leader], *map(exact, found[name].line))
+        if name in found
+        else Coupling(i)
+        for i, name in enumerate(names)
+    )
+
+
+def exact(x: float) -> float:
+    """The number, as an integer if it is whole: folding removes products with one."""
+    return int(x) if x == int(x) else x
+
+
+def common_limits(
+    leader: Limits, followers: Sequence[tuple[Joint, Coupling]]
+) -> tuple[Limits, list[Joint]]:
+    """The leader's limits within those of its followers, and the followers left out.
+
+    A follower whose range leaves the leader none to move in is left out: some files give followers
+    the range of the leader, whatever their factor. The effort stays the leader's, whose drive it is
+    taken to be.
+    """
+    lower, upper, velocity, effort = leader
+    contrary = []
+    for joint, (_, factor, offset) in followers:
+        ends = sorted((limit - offset) / factor for limit in joint.limits[:2])
+        low, high = max(lower, ends[0]), min(upper, ends[1])
+        if low < high or (low, high) == (lower, upper):
+            lower, upper = low, high
+        else:
+            contrary.append(joint)
+        velocity = min(velocity, joint.limits.velocity / abs(factor) if factor else inf)
+    return Limits(lower, upper, velocity, effort), contrary
