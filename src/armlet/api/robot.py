@@ -144,6 +144,7 @@ def load(
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
+    folders: Sequence[str | Path] = (),
 ) -> Robot:
     """A robot from the catalogue or from a file.
 
@@ -166,6 +167,8 @@ def load(
         Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
         those around them, are made exact. The default removes rounding errors; a file with angles
         like 1.5708 takes fewer operations with 1e-5.
+    folders : sequence of str or Path
+        Folders that may be read besides the model's own, where it includes files or needs meshes.
 
     Returns
     -------
@@ -187,6 +190,7 @@ def load(
             gravity=gravity,
             strict=strict,
             tolerance=tolerance,
+            folders=folders,
         )
     )
 

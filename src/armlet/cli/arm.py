@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -50,6 +51,13 @@ OPTIONS: dict[str, Any] = {
             help="Angles this close to quarter turns (rad) are made exact.", rich_help_panel=PANEL
         ),
     ],
+    "folders": Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder that may be read besides the model's own. Repeatable.",
+            rich_help_panel=PANEL,
+        ),
+    ],
 }
 OF_A_FRAME = "of kinematics; by default the tool."
 FrameName = Annotated[
@@ -70,6 +78,7 @@ class Choice:
     tool: str | None = None
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
+    folders: Sequence[Path] | None = None
     general: str | None = None
 
     def load(self, frame: str | None = None) -> Robot:
@@ -87,6 +96,7 @@ class Choice:
                 tool=self.tool,
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
+                folders=self.folders or (),
             )
         if self.general is None or self.robot is not None:
             raise ArmletError("name a robot or give --general RRRRRR, one of the two")

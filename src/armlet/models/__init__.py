@@ -14,6 +14,7 @@ from armlet.errors import ModelError, quoted, shown
 from armlet.models.catalogue import about, catalogue
 from armlet.models.dh import array, check_convention, checked_row, dh_connection
 from armlet.models.file import shown_path, write
+from armlet.models.folders import Folders, checked_folders
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.rounding import warn_of_rounded_angles
@@ -41,6 +42,7 @@ def load(
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
+    folders: Sequence[str | Path] = (),
 ) -> RobotModel:
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
@@ -52,7 +54,7 @@ def load(
                 "not taken; write them in the file"
             )
         return arm
-    description = _read(robot)
+    description = _read(robot, checked_folders(folders))
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
@@ -91,7 +93,7 @@ def _as_float(value: Any) -> float:
         return nan
 
 
-def _read(robot: str | Path) -> Description:
+def _read(robot: str | Path, folders: Sequence[Path]) -> Description:
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
             f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
@@ -106,7 +108,9 @@ def _read(robot: str | Path) -> Description:
             return read_urdf(path, EARTH)
         case ".xml" | ".mjcf":
             is_urdf = read_xml(path).tag == "robot"
-            return read_urdf(path, EARTH) if is_urdf else read_mjcf(path)
+            if is_urdf:
+                return read_urdf(path, EARTH)
+            return read_mjcf(path, Folders(path.parent, folders))
         case suffix:
             raise ModelError(
                 f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .xml or .toml"
@@ -239,7 +243,7 @@ def subchain(robot: RobotModel, tip: str) -> RobotModel:
     names |= {name for name, frame in robot.frames.items() if frame.body in kept}
     links = tuple(link for link in whole.links if link.name in names)
     joints = tuple(joint for joint in whole.joints if joint.child in names)
-    return assembled(Description(robot.name, links, joints, whole.gravity, tip, robot.source))
+    return assembled(replace(whole, links=links, joints=joints, tool=tip))
 
 
 def to_urdf(robot: RobotModel, path: str | Path) -> None:

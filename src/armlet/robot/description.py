@@ -95,6 +95,8 @@ class Description:
     source: str = ""
     where: str = ""
     ties: tuple[Tie, ...] = ()
+    keyframes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Named values of the joints, by joint name."""
 
 
 def assembled(
@@ -156,6 +158,10 @@ def assembled(
         tool=_tool(description, joints),
         source=description.source,
         meshes={link.name: link.meshes for link in description.links if link.meshes},
+        keyframes={
+            key: np.array([values[joint.name] for joint in moving], dtype=float)
+            for key, values in description.keyframes.items()
+        },
     )
 
 
@@ -325,9 +331,17 @@ def described(robot: RobotModel) -> Description:
                 Connection(f"{name}_fixed", "fixed", parent, name, base_of[i].inverse() @ at)
             )
     return Description(
-        robot.name, tuple(links), tuple(joints), np.asarray(robot.gravity, float), robot.tool,
-        robot.source,
-    )  # fmt: skip
+        name=robot.name,
+        links=tuple(links),
+        joints=tuple(joints),
+        gravity=np.asarray(robot.gravity, float),
+        tool=robot.tool,
+        source=robot.source,
+        keyframes={
+            key: dict(zip(robot.joint_names, q.tolist(), strict=True))
+            for key, q in robot.keyframes.items()
+        },
+    )
 
 
 def _zero_poses(robot: RobotModel) -> list[Pose]:

@@ -61,6 +61,8 @@ class RobotModel(Tree):
     source: str = ""
     meshes: Mapping[str, Any] = field(default_factory=dict)
     """The visual meshes of each link, by the link's name."""
+    keyframes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Named values of q, as an MJCF file gives them."""
     memory: dict[Any, Any] = field(default_factory=dict, init=False)
     """Cached results of this robot; see `once`."""
 
@@ -74,6 +76,8 @@ class RobotModel(Tree):
         }
         object.__setattr__(self, "frames", MappingProxyType(frames))
         object.__setattr__(self, "meshes", MappingProxyType(dict(self.meshes)))
+        keyframes = {name: read_only(q) for name, q in self.keyframes.items()}
+        object.__setattr__(self, "keyframes", MappingProxyType(keyframes))
 
     @property
     def gravity(self) -> NDArray[Any]:
@@ -310,7 +314,8 @@ class RobotModel(Tree):
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: cached results are dropped when a robot is copied or pickled."""
         state = {f.name: getattr(self, f.name) for f in fields(self)}
-        return state | {name: dict(state[name]) for name in ("frames", "meshes")} | {"memory": {}}
+        mappings = {name: dict(state[name]) for name in ("frames", "meshes", "keyframes")}
+        return state | mappings | {"memory": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
