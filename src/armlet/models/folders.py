@@ -61,9 +61,8 @@ class Folders:
 
 def checked_folders(folders: Sequence[str | Path]) -> list[Path]:
     """The folders that the user names, as paths."""
-    if isinstance(folders, str | os.PathLike) or not all(
-        isinstance(folder, str | os.PathLike) for folder in folders
-    ):
+    is_list = isinstance(folders, Sequence) and not isinstance(folders, str)
+    if not is_list or not all(isinstance(folder, str | os.PathLike) for folder in folders):
         raise ModelError(f"folders is {quoted(folders)}: expected a list of paths")
     return [Path(folder) for folder in folders]
 
