@@ -180,6 +180,26 @@ def test_a_hull_may_have_few_vertices(arm, most):
     agrees(arm(binary_stl(*random_hull(4)), mesh=f'inertia="convex" maxhullvert="{most}"'))
 
 
+@pytest.mark.parametrize("size", [1, 0.03, 0.005])
+@pytest.mark.parametrize("seed", range(10))
+def test_bodies_of_several_meshes_of_any_size_agree(tmp_path, seed, size):
+    rng = np.random.default_rng(seed)
+    assets, geoms = "", ["", ""]
+    for k in range(6):
+        (tmp_path / f"m{k}.stl").write_bytes(binary_stl(*random_hull(100 * seed + k, 12)))
+        x, y, z = size * rng.normal(size=3)
+        a, b, c = 60 * rng.normal(size=3)
+        scale = f"{size} {size} {-size if k % 2 else size}"
+        assets += f'<mesh file="m{k}.stl" scale="{scale}" inertia="{KINDS[k % 4]}"/>'
+        geoms[k % 2] += f'<geom type="mesh" mesh="m{k}" pos="{x} {y} {z}" euler="{a} {b} {c}"/>'
+    path = tmp_path / "arm.xml"
+    path.write_text(
+        f"""<mujoco><asset>{assets}</asset><worldbody><body><joint axis="1 2 3"/>{geoms[0]}
+        <body pos="{size} 0 0"><joint axis="0 1 0"/>{geoms[1]}</body></body></worldbody></mujoco>"""
+    )
+    agrees(path)
+
+
 @pytest.mark.parametrize("faces", ["", 'face="0 2 1 0 1 3 0 3 2 1 2 3"'])
 def test_vertices_may_be_in_the_file_of_the_model(arm, faces):
     path = arm(b"")

@@ -240,6 +240,7 @@ def test_free_bodies_beside_a_robot_are_left_out_with_one_warning(folder):
         "main.xml: left out, since they are on free joints beside a robot with a fixed base: "
         "cube, ball"
     ]
+    assert warned[0].filename == __file__
     assert robot.joint_names == ("turn",)
     assert robot.keyframes["k"].tolist() == [5]
     assert not {"cube", "ball"} & set(robot.frames)
@@ -334,6 +335,16 @@ def test_only_the_folder_of_the_model_and_named_ones_are_read(folder, tmp_path):
     assert "outside the folder of the model" in refusal(path)
     result = CliRunner().invoke(app, ["info", str(path), "--folders", str(outside)])
     assert result.exit_code == 0, result.output
+
+
+def test_a_model_that_is_a_link_is_read_where_the_link_is(folder, tmp_path):
+    path = folder(model(ARM, include("part")), part="<x><option gravity='1 2 3'/></x>")
+    there = tmp_path / "there"
+    there.mkdir()
+    os.symlink(path, there / "main.xml")
+    assert "names 'part.xml', which does not exist" in refusal(there / "main.xml")
+    (there / "part.xml").write_text("<x><size/></x>")
+    agrees(there / "main.xml")
 
 
 def test_a_mesh_outside_is_not_read(folder, tmp_path):

@@ -171,7 +171,9 @@ def hull(vertices: Matrix, most: int = -1) -> Matrix:
     """The faces of the convex hull, outwards, with at most so many vertices if that is given."""
     from scipy.spatial import ConvexHull, QhullError  # which takes as long to load as all of armlet
 
-    options = "Qt" if most < 0 else f"Qt Q9 TA{most - 4}"
+    if most != -1 and not 4 <= most <= MAX_FACES:
+        raise MeshError(f"has maxhullvert {most}: expected at least 4")
+    options = "Qt" if most == -1 else f"Qt Q9 TA{most - 4}"
     try:
         found = ConvexHull(vertices, qhull_options=options)
     except (QhullError, ValueError):

@@ -92,7 +92,7 @@ def _warn_of_left_out(bodies: list[str], root: Element) -> None:
         f"{root.file}: left out, since they are on free joints beside a robot with a fixed base: "
         f"{listed(bodies)}",
         ModelWarning,
-        stacklevel=6,  # where load was called
+        stacklevel=7,  # where load was called
     )
 
 

@@ -25,7 +25,7 @@ class Reader:
         """The root element of the file that was asked for, with those that it includes."""
         root = read_xml(path)
         self.add(size(root), root)
-        return self._complete(root, Path(os.path.realpath(path)))
+        return self._complete(root, path)
 
     def attached(self, path: Path, above: tuple[Path, ...], subject: str) -> Element:
         """The root element of a file that a model attaches, with those that it includes."""
@@ -59,7 +59,7 @@ class _Inclusion:
     def __init__(self, reader: Reader, main: Path) -> None:
         self.reader = reader
         self.folder = main.parent
-        self.done = {main}
+        self.done = {Path(os.path.realpath(main))}
 
     def spliced(self, element: Element, above: tuple[Path, ...], depth: int) -> list[Element]:
         """The children of an element, those of included files in place of <include>."""

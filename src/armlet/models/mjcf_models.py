@@ -1,5 +1,6 @@
 """MJCF models with what they attach and replicate in its place: one tree of plain elements."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -165,8 +166,9 @@ class Model:
 
 def read_model(path: Path, folders: Folders) -> Model:
     """The model in a file, with all that it includes, attaches and replicates."""
+    path = Path(os.path.realpath(path.parent), path.name)  # a link lies where it is found
     reader = Reader(folders)
-    return _model(reader.main(path), reader, (path.resolve(),))
+    return _model(reader.main(path), reader, (path,))
 
 
 def _model(root: Element, reader: Reader, above: tuple[Path, ...]) -> Model:

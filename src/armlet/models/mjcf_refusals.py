@@ -30,7 +30,7 @@ KNOWN = {
         "strippath", "texturedir", "usethread",
     },
     "frame": PLACE,
-    "replicate": {"count", "sep", "offset", "euler", "childclass"},
+    "replicate": {"count", "sep", "offset", "euler", "childclass", "prefix"},
     "attach": {"model", "body", "frame", "prefix"},
     "body": {*PLACE, "mocap", "gravcomp", "sleep", "simple", "fuse", "user"},
     "inertial": {"pos", "mass", "diaginertia", "fullinertia", *ORIENTATIONS},
