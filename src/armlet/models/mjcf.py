@@ -13,7 +13,7 @@ from armlet.errors import ModelError, ModelWarning, listed, quoted, shown
 from armlet.models.folders import Folders
 from armlet.models.mjcf_free import leave_out_free_bodies
 from armlet.models.mjcf_inertia import NOTHING, body_inertia
-from armlet.models.mjcf_keyframes import keyframes
+from armlet.models.mjcf_keyframes import check_values, completed, keyframes
 from armlet.models.mjcf_models import Model, read_model
 from armlet.models.mjcf_refusals import (
     FREEDOMS,
@@ -58,6 +58,7 @@ def read_mjcf(path: Path, folders: Folders) -> Description:
     _give_names(joints, "joint")
     check_names(((joint.get("name"), joint.where) for joint in joints), "joint")
     poses = keyframes(root, world, model.scope) | model.keyframes
+    check_values(poses, len(joints), root.where)
     left_out = leave_out_free_bodies(model)
     outside = list(model.outside.sections())
     ties = [tie for part, scope in outside for tie in constraints(part, scope.defaults)]
@@ -77,14 +78,8 @@ def read_mjcf(path: Path, folders: Folders) -> Description:
         source=shown(path.name),
         where=shown(path.name),
         ties=tuple(ties),
-        keyframes={key: _completed(values, tree.joints) for key, values in poses.items()},
+        keyframes=completed(poses, tree.joints),
     )
-
-
-def _completed(values: Mapping[str, float], joints: list[Connection]) -> dict[str, float]:
-    """The values of all joints that move; those without one are where the file draws them."""
-    moving = (joint for joint in joints if joint.kind != "fixed")
-    return {joint.name: values.get(joint.name, joint.at_start) for joint in moving}
 
 
 def _warn_of_left_out(bodies: list[str], root: Element) -> None:

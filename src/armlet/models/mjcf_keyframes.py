@@ -1,16 +1,20 @@
 """The keyframes of an MJCF model: values of its joints by name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from armlet.errors import ModelError
 from armlet.models.mjcf_scope import Scope, opened
 from armlet.models.mjcf_settings import section
 from armlet.models.xml import Element
+from armlet.robot import Connection
 
 Keyframes = dict[str, dict[str, float]]
 """For each keyframe the values of joints with one freedom; others are where the file draws them."""
 WIDTHS = {"free": 7, "ball": 4}
+MAX_VALUES = 1_000_000
+"""The most values of all keyframes of a model."""
 
 
 class _Joint(NamedTuple):
@@ -30,14 +34,31 @@ def keyframes(root: Element, world: Element, scope: Scope) -> Keyframes:
     keys = section(root, "keyframe").all("key")
     joints = list(_joints(world, scope, True)) if keys else []
     own = [joint for joint in joints if joint.is_own]
+    layouts = {sum(joint.width for joint in some): some for some in ([], own, joints)}
     found: Keyframes = {}
     for k, key in enumerate(keys, start=1):
         values = key.numbers("qpos", None, ()).tolist()
-        for layout in (joints, own, []):
-            if len(values) == sum(joint.width for joint in layout):
-                found[key.get("name") or f"key{k}"] = _by_joint(values, layout)
-                break
+        if len(values) in layouts:
+            found[key.get("name") or f"key{k}"] = _by_joint(values, layouts[len(values)])
     return found
+
+
+def check_values(poses: Keyframes, joints: int, where: str) -> None:
+    """Refuse keyframes that are too many for the joints of a model."""
+    if len(poses) * joints > MAX_VALUES:
+        raise ModelError(
+            f"{where}: {len(poses)} keyframes of {joints} joints: expected {MAX_VALUES} values at "
+            "most"
+        )
+
+
+def completed(poses: Keyframes, joints: Iterable[Connection]) -> Keyframes:
+    """The values of all joints that move; those without one are where the file draws them."""
+    start = {joint.name: joint.at_start for joint in joints if joint.kind != "fixed"}
+    return {
+        key: start | {name: x for name, x in values.items() if name in start}
+        for key, values in poses.items()
+    }
 
 
 def _by_joint(values: list[float], joints: list[_Joint]) -> dict[str, float]:

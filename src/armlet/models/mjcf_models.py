@@ -96,7 +96,8 @@ class Model:
         prefix = element.get("prefix")
         model = self._named(element)
         found = model.found(element)
-        self.reader.add(1 + size(found.element) + len(model.keyframes), element)
+        values = sum(1 + len(key) for key in model.keyframes.values())
+        self.reader.add(1 + size(found.element) + values, element)
         check_height(found.element, depth)
         copies = [renamed(found.element, prefix, "")]
         if found.element is model.world:

@@ -2,14 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
+from armlet.errors import ModelError, shown
 from armlet.models.mjcf_files import below
-from armlet.models.mjcf_scope import Scope
+from armlet.models.mjcf_scope import Attached, Scope
 from armlet.models.mjcf_settings import section
 from armlet.models.xml import Element
+from armlet.robot.check import MAX_NAME
 
 SECTIONS = ("deformable", "tendon", "equality", "actuator")
 REFERENCES = {
@@ -42,9 +44,10 @@ class Outside:
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}
         self.users: defaultdict[Name, list[int]] = defaultdict(list)
+        self.numbers = count()
 
     def add(self, entry: Entry) -> None:
-        key = len(self.entries) and next(reversed(self.entries)) + 1
+        key = next(self.numbers)  # of an entry that was dropped it is not used again
         self.entries[key] = entry
         for name in references(entry.element):
             self.users[name].append(key)
@@ -126,14 +129,18 @@ def renamed(
     element: Element, prefix: str, ending: str, keys: Mapping[str, str] = MappingProxyType({})
 ) -> Element:
     """A copy with other names inside; `keys` are the attributes that name other elements."""
-    attributes = {
-        key: f"{prefix}{text}{ending}"
-        if text and (key == "name" or (key in keys and (keys[key], text) != ("body", WORLD)))
-        else text
-        for key, text in element.attributes.items()
-    }
+    attributes = dict(element.attributes)
+    for key, text in element.attributes.items():
+        if text and (key == "name" or (key in keys and (keys[key], text) != ("body", WORLD))):
+            attributes[key] = name = f"{prefix}{text}{ending}"
+            if len(name) > MAX_NAME:
+                raise ModelError(
+                    f"{element.where}: <{element.tag}> gets the name {shown(name)} of {len(name)} "
+                    f"characters: expected {MAX_NAME} at most"
+                )
     children = [renamed(child, prefix, ending, keys) for child in element.children]
-    return replace(element, attributes=attributes, children=children)
+    known = (element.tag, attributes, element.file, element.line, children, element.text)
+    return Attached(*known, element.scope) if isinstance(element, Attached) else Element(*known)
 
 
 def renamed_entry(entry: Entry, prefix: str, ending: str) -> Entry:
