@@ -50,12 +50,20 @@ INCLUDED = re.compile(rb"""<(?:include|model)\s[^>]*?file\s*=\s*["']([^"']+)["']
 FIRST_TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 
 
+def content(path):
+    """The bytes of a file, none if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def kind(path):
     """The format of a file, an empty text if it is none of a robot."""
     ending = path.suffix.lower()
     if ending != ".xml":
         return ENDINGS.get(ending, "")
-    tag = FIRST_TAG.search(path.read_bytes())
+    tag = FIRST_TAG.search(content(path))
     return ROOTS.get(tag[1].decode(), "") if tag else ""
 
 
@@ -63,7 +71,7 @@ def parts(paths):
     """The files that others include or attach."""
     named = set()
     for path in paths:
-        for name in INCLUDED.findall(path.read_bytes()):
+        for name in INCLUDED.findall(content(path)):
             named.add(Path(os.path.realpath(path.parent / os.fsdecode(name))))
     return named
 
@@ -92,6 +100,8 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--list", action="store_true", help="the files of each reason too")
     given = parser.parse_args()
+    if not given.folder.is_dir():
+        parser.error(f"{given.folder} is no folder")
     console = Console()
     files = sorted(path for path in given.folder.rglob("*") if path.is_file())
     kinds = {path: found for path in files if (found := kind(path))}
