@@ -23,6 +23,7 @@ HURT = Path(__file__).parent / "hurt"
 SLICES = {
     "loader_bytes": 200,
     "loader_structure": 200,
+    "loader_files": 200,
     "kernels": 300,
     "interrupts": 2,
     "cache": 10,
@@ -74,10 +75,17 @@ def a_little_off(converted):
     return lambda *args: converted(*args) * 1.001
 
 
+def anywhere(self, name, starts, subject):
+    """A file wherever it is."""
+    path = starts[0] / name[:200]
+    return path if path.suffix and path.is_file() else None
+
+
 # fmt: off
 BREAKS = {
     "loader_bytes":     lambda p: p.setattr("armlet.models.read_toml", refusing(KeyError("name"))),
     "loader_structure": lambda p: p.setattr("armlet.models.read_mjcf", refusing(IndexError(3))),
+    "loader_files": lambda p: p.setattr("armlet.models.folders.Folders.find", anywhere),
     "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),

@@ -8,6 +8,7 @@ from fuzz import (
     interrupts,
     kernels,
     loader_bytes,
+    loader_files,
     loader_structure,
     robots,
     simplifier,
@@ -23,6 +24,9 @@ CLASSES = {
     ),
     "loader_structure": Class(
         loader_structure.trial, "model files of odd structure", limit=10, memory=3 * GIB
+    ),
+    "loader_files": Class(
+        loader_files.trial, "models of several files and meshes", limit=20, memory=3 * GIB
     ),
     "kernels": Class(kernels.trial, "kernels called with odd arrays", limit=20),
     "interrupts": Class(

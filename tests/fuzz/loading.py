@@ -1,5 +1,6 @@
 """Files to begin with, and what loading any file may come to."""
 
+import os
 import warnings
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,8 @@ from armlet.models.toml import toml_text
 from armlet.models.urdf import urdf_text
 
 TESTS = Path(__file__).parent.parent
-BESIDE = TESTS.parent.parent / "shared" / "robots"
-"""Robot files beside the checkout, where there are any."""
+BESIDE = Path(os.environ.get("ARMLET_ROBOTS", TESTS.parent.parent / "shared" / "robots"))
+"""Robot files beside the checkout or where the environment says, where there are any."""
 ENDINGS = (".urdf", ".xml", ".toml")
 LARGEST = 100_000
 """Bytes of a file to begin with."""

@@ -146,6 +146,7 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
     passive: Literal["read", "ignore"] = "read",
+    folders: Sequence[str | Path] = (),
 ) -> Robot:
     """A robot from the catalogue or from a file.
 
@@ -175,6 +176,8 @@ def load(
         Read springs and gravity compensation, and refuse passive forces that armlet does not model
         (those of fluids and along tendons); or leave all of these out, with a warning that names
         them. Damping and friction are always read.
+    folders : sequence of str or Path
+        Folders that may be read besides the model's own, where it includes files or needs meshes.
 
     Returns
     -------
@@ -197,6 +200,7 @@ def load(
             strict=strict,
             tolerance=tolerance,
             passive=passive,
+            folders=folders,
         )
     )
 

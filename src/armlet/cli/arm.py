@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -70,6 +71,13 @@ OPTIONS: dict[str, Any] = {
             rich_help_panel=PANEL,
         ),
     ],
+    "folders": Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder that may be read besides the model's own. Repeatable.",
+            rich_help_panel=PANEL,
+        ),
+    ],
 }
 OF_A_FRAME = "of kinematics; by default the tool."
 FrameName = Annotated[
@@ -92,6 +100,7 @@ class Choice:
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
     passive: str | None = None
+    folders: Sequence[Path] | None = None
     general: str | None = None
 
     def load(self, frame: str | None = None) -> Robot:
@@ -109,6 +118,7 @@ class Choice:
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
                 passive=self.passive or "read",  # type: ignore[arg-type]
+                folders=self.folders or (),
             )
         if self.general is None or self.robot is not None:
             raise ArmletError("name a robot or give --general RRRRRR, one of the two")

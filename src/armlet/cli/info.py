@@ -53,6 +53,8 @@ def info(
             console.print(table)
     console.print()
     console.print(f"frames: {', '.join(arm.frames)}")
+    if arm.keyframes:
+        console.print(f"keyframes: {', '.join(arm.keyframes)}")
     if poses:
         table = _table(
             "frames (m, deg; in the link's own frame)", ["frame", "link"], [*"xyz", *RPY]
@@ -81,6 +83,7 @@ def _data(arm: RobotModel) -> dict[str, Any]:
         "gravity": [x if isinstance(x, str) else float(x) for x in arm.gravity],
         "tool": arm.tool,
         "frames": list(arm.frames),
+        "keyframes": {name: q.tolist() for name, q in arm.keyframes.items()},
         "table": [
             {
                 **row,

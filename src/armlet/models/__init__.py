@@ -14,6 +14,7 @@ from armlet.errors import ModelError, quoted, shown
 from armlet.models.catalogue import about, catalogue
 from armlet.models.dh import array, check_convention, checked_row, dh_connection
 from armlet.models.file import shown_path, write
+from armlet.models.folders import Folders, checked_folders
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.passive import check_passive, warn_of_passive, with_passive
@@ -44,6 +45,7 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
     passive: str = "read",
+    folders: Sequence[str | Path] = (),
 ) -> RobotModel:
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
@@ -56,7 +58,7 @@ def load(
                 "not taken; write them in the file"
             )
         return arm
-    description = with_passive(_read(robot), passive)
+    description = with_passive(_read(robot, checked_folders(folders)), passive)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, strict)
@@ -97,7 +99,7 @@ def _as_float(value: Any) -> float:
         return nan
 
 
-def _read(robot: str | Path) -> Description:
+def _read(robot: str | Path, folders: Sequence[Path]) -> Description:
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
             f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
@@ -112,7 +114,9 @@ def _read(robot: str | Path) -> Description:
             return read_urdf(path, EARTH)
         case ".xml" | ".mjcf":
             is_urdf = read_xml(path).tag == "robot"
-            return read_urdf(path, EARTH) if is_urdf else read_mjcf(path)
+            if is_urdf:
+                return read_urdf(path, EARTH)
+            return read_mjcf(path, Folders(path.parent, folders))
         case suffix:
             raise ModelError(
                 f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .xml or .toml"

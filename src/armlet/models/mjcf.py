@@ -1,42 +1,45 @@
 """Reading MJCF files."""
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from armlet.errors import ModelError, listed, quoted, shown
-from armlet.models.mjcf_inertia import NOTHING, Part, body_inertia
+from armlet.errors import ModelError, ModelWarning, listed, quoted, shown
+from armlet.models.folders import Folders
+from armlet.models.mjcf_free import leave_out_free_bodies
+from armlet.models.mjcf_inertia import NOTHING, body_inertia
+from armlet.models.mjcf_keyframes import check_values, completed, keyframes
+from armlet.models.mjcf_models import Model, read_model
 from armlet.models.mjcf_passive import FRICTION, Passive
 from armlet.models.mjcf_refusals import (
     FREEDOMS,
     READ,
     check_attributes,
-    check_sections,
     check_tag,
     constraints,
     refuse_nonzero,
 )
+from armlet.models.mjcf_scope import Part, Scope, opened
 from armlet.models.mjcf_settings import (
     Compiler,
-    Defaults,
     called,
     choice,
     direction,
     first_number,
     placed,
-    read_compiler,
     section,
     span,
 )
-from armlet.models.xml import Element, read_xml
+from armlet.models.xml import Element
 from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pose
 from armlet.robot.check import check_names
 from armlet.robot.description import Mesh
-from armlet.robot.pose import rotation, rotation_of_quaternion
+from armlet.robot.pose import rotation
 from armlet.scalar import Vector
 
 WORLD = "world"
@@ -45,33 +48,35 @@ SHOWN = range(3)
 
 
 @np.errstate(all="ignore")  # the description is checked for numbers that are not finite
-def read_mjcf(path: Path) -> Description:
+def read_mjcf(path: Path, folders: Folders) -> Description:
     """The description in an MJCF file; the world is its base."""
-    root = read_xml(path)
-    if root.tag != "mujoco":
-        raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <mujoco>")
-    check_sections(root)
-    compiler, defaults = read_compiler(root), Defaults(root)
-    ties, passive = constraints(root, defaults), Passive.of(root, defaults)
-    world = _world(root)
+    model = read_model(path, folders)
+    root, world = model.root, _world(model)
     bodies = list(_bodies(world))
     joints = [joint for body in bodies for joint in _inside(body, "joint")]
     _give_names(bodies, "body")
     _give_names(joints, "joint")
     check_names(((joint.get("name"), joint.where) for joint in joints), "joint")
+    poses = keyframes(root, world, model.scope) | model.keyframes
+    check_values(poses, len(joints), root.where)
+    left_out = leave_out_free_bodies(model)
+    outside = list(model.outside.sections())
+    ties = [tie for part, scope in outside for tie in constraints(part, scope.defaults)]
+    passive = Passive.of(root)
+    for part, scope in outside:
+        passive.read_tendons(part, scope.defaults)
     tree = _Tree(
-        compiler=compiler,
-        defaults=defaults,
-        meshes=_meshes(root, compiler, defaults),
-        motors=_motors(root, compiler, defaults, passive, {joint.get("name") for joint in joints}),
+        motors=_all_motors(outside, {joint.get("name") for joint in joints}, passive),
         passive=passive,
         taken={WORLD, *(body.get("name") for body in bodies)},
     )
-    tree.grow(world)
-    links = passive.compensated(_scaled(tree.links, compiler.settotalmass), tree.joints)
+    tree.grow(world, model.scope)
+    if left_out:
+        _warn_of_left_out(left_out, root)
+    links = _scaled(tree.links, model.scope.compiler.settotalmass)
     return Description(
         name=root.get("model") or shown(path.stem),
-        links=links,
+        links=passive.compensated(links, tree.joints),
         joints=tuple(tree.joints),
         gravity=_gravity(root),
         tool=tree.tips[0] if len(tree.tips) == 1 else None,
@@ -79,6 +84,16 @@ def read_mjcf(path: Path) -> Description:
         where=shown(path.name),
         ties=tuple(ties),
         not_modelled=tuple(passive.not_modelled),
+        keyframes=completed(poses, tree.joints),
+    )
+
+
+def _warn_of_left_out(bodies: list[str], root: Element) -> None:
+    warnings.warn(
+        f"{root.file}: left out, since they are on free joints beside a robot with a fixed base: "
+        f"{listed(bodies)}",
+        ModelWarning,
+        stacklevel=7,  # where load was called
     )
 
 
@@ -87,11 +102,8 @@ def read_mjcf(path: Path) -> Description:
 
 @dataclass
 class _Tree:
-    """The links and joints read so far, and related data from other sections of the file."""
+    """The links and joints read so far."""
 
-    compiler: Compiler
-    defaults: Defaults
-    meshes: Mapping[str, Mesh]
     motors: Mapping[str, "Motor"]
     passive: Passive
     taken: set[str]
@@ -102,74 +114,70 @@ class _Tree:
     """The moving bodies without children, each by the name of its site if it has one."""
 
     def grow(
-        self, body: Element, parent: str = "", frame: Pose = HERE, moves: bool = False
+        self,
+        body: Element,
+        scope: Scope,
+        parent: str = "",
+        frame: Pose = HERE,
+        moves: bool = False,
     ) -> None:
         """Add a body, its joints and all it carries; the frame around it is in the parent."""
         name = body.word("name")
         parts: dict[str, list[Part]] = {tag: [] for tag in READ}
-        for part, at in self._opened(body, HERE, self.defaults.known(body, "childclass", "main")):
-            parts[part.tag].append((part, at))
+        for part in opened(body, scope):
+            check_tag(part.element)
+            check_attributes(part.element)
+            parts[part.element.tag].append(part)
         moves = moves or bool(parts["joint"])
         inertia = NOTHING
         if parent:
             self.passive.read_body(body)
-            self._join(body, parent, frame, parts["joint"])
-            inertia = body_inertia(body, parts["inertial"], parts["geom"], self.compiler, moves)
-        shapes = [self._shape(geom, at) for geom, at in parts["geom"]]
-        meshes = tuple(mesh for mesh in shapes if mesh)
+            self._join(body, parent, frame @ placed(body, scope.compiler), parts["joint"])
+            inertia = body_inertia(body, parts["inertial"], parts["geom"], scope.compiler, moves)
+        meshes = tuple(mesh for geom in parts["geom"] if (mesh := _shape(geom)))
         self.links.append(Link(name, *inertia, meshes=meshes, where=body.where))
-        sites = [self._add_site(site, at, name) for site, at in parts["site"] if site.get("name")]
+        sites = [self._add_site(site, name) for site in parts["site"] if site.element.get("name")]
         if moves and not parts["body"]:
             self.tips.append(sites[0] if len(sites) == 1 else name)
-        for child, at in parts["body"]:
-            self.grow(child, name, at, moves)
+        for child in parts["body"]:
+            self.grow(child.element, child.scope, name, child.at, moves)
 
-    def _opened(self, element: Element, at: Pose, outer: str) -> Iterator[Part]:
-        """The elements of a body, defaults applied, with their poses; <frame>s are flattened."""
-        for child in element.children:
-            check_tag(child)
-            part = self.defaults.fill(child, child.tag, outer)
-            check_attributes(part)
-            if child.tag == "frame":
-                inner = self.defaults.known(child, "childclass", outer)
-                yield from self._opened(child, at @ placed(child, self.compiler), inner)
-            else:
-                if child.tag == "body":
-                    part.attributes.setdefault("childclass", outer)
-                yield part, at
-
-    def _join(self, body: Element, parent: str, frame: Pose, joints: list[Part]) -> None:
+    def _join(self, body: Element, parent: str, pose: Pose, joints: list[Part]) -> None:
         """Add the joints between a body and its parent, massless links between them."""
         name = body.word("name")
-        pose = frame @ placed(body, self.compiler)
         if not joints:
             self._fix(name, parent, pose, body.where)
-        for k, (joint, at) in enumerate(joints, start=1):
+        for k, (joint, at, scope) in enumerate(joints, start=1):
             child = name
             if k < len(joints):
                 child = _unlike(self.taken, f"{name}_{joint.word('name')}")
                 self.links.append(Link(child, where=joint.where))
             motor = self.motors.get(joint.word("name"), Motor())
-            free = _joint(joint, at, motor, self.compiler, self.passive)
+            free = _joint(joint, at, motor, scope.compiler, self.passive)
             self.joints.append(replace(free, parent=parent, child=child, pose=pose @ free.pose))
             parent, pose = child, HERE
 
     def _fix(self, name: str, parent: str, pose: Pose, where: str) -> None:
         self.joints.append(Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where))
 
-    def _add_site(self, site: Element, at: Pose, parent: str) -> str:
+    def _add_site(self, part: Part, parent: str) -> str:
         """Add a site as a massless link and return its name, changed if a body has the same."""
+        site, at, scope = part
         name = site.word("name")
         name = f"{name}_site" if name in self.taken else name
         self.links.append(Link(name, where=site.where))
-        self._fix(name, parent, at @ placed(site, self.compiler), site.where)
+        self._fix(name, parent, at @ placed(site, scope.compiler), site.where)
         return name
 
-    def _shape(self, geom: Element, at: Pose) -> Mesh | None:
-        mesh = self.meshes.get(geom.get("mesh"))
-        if mesh is None or geom.get("type") != "mesh" or geom.number("group", 0.0) not in SHOWN:
-            return None
-        return replace(mesh, pose=at @ placed(geom, self.compiler) @ mesh.pose)
+
+def _shape(part: Part) -> Mesh | None:
+    """The mesh of a geom, if it has one that is shown."""
+    geom, at, scope = part
+    asset = scope.meshes.get(geom.get("mesh"))
+    if asset is None or geom.get("type") != "mesh" or geom.number("group", 0.0) not in SHOWN:
+        return None
+    mesh = asset.shown
+    return mesh and replace(mesh, pose=at @ placed(geom, scope.compiler) @ mesh.pose)
 
 
 def _joint(
@@ -214,11 +222,11 @@ def _joint(
 # ---------------------------------------------------------------------------------- names
 
 
-def _world(root: Element) -> Element:
+def _world(model: Model) -> Element:
     """The <worldbody> sections as one body with a name."""
+    root, world = model.root, model.world
     if not root.all("worldbody"):
         raise ModelError(f"{root.where}: <mujoco> has no <worldbody>: expected one")
-    world = section(root, "worldbody")
     if world.attributes:
         raise ModelError(
             f'{world.where}: <worldbody> has {min(world.attributes)}="…": expected no attributes'
@@ -273,13 +281,25 @@ class Motor(NamedTuple):
     effort: float = inf
 
 
-def _motors(
-    root: Element, compiler: Compiler, defaults: Defaults, passive: Passive, joints: set[str]
+def _all_motors(
+    outside: Iterable[tuple[Element, Scope]], joints: set[str], passive: Passive
 ) -> dict[str, Motor]:
+    """The effect of all actuators on each joint."""
+    motors: dict[str, Motor] = {}
+    for root, scope in outside:
+        for name, more in _motors(root, scope, passive, joints).items():
+            rotor, viscous, effort = motors.get(name, Motor(effort=0.0))
+            motors[name] = Motor(
+                rotor + more.rotor_inertia, viscous + more.viscous, effort + more.effort
+            )
+    return motors
+
+
+def _motors(root: Element, scope: Scope, passive: Passive, joints: set[str]) -> dict[str, Motor]:
     """The effect of actuators on each joint, through their gears."""
     motors: dict[str, Motor] = {}
     for element in section(root, "actuator").children:
-        actuator = defaults.fill(element, "actuator")
+        actuator = scope.defaults.fill(element, "actuator")
         name = actuator.get("joint") or actuator.get("jointinparent")
         meaning = "friction that is not linear" if name else "friction on no joint"
         passive.note(actuator, "damping", FRICTION, meaning, first=1 if name else 0)
@@ -292,9 +312,9 @@ def _motors(
                 f"one of {listed(sorted(joints))}"
             )
         gear = abs(first_number(actuator, "gear", 1.0))
-        force = max(map(abs, span(actuator, "forcelimited", "forcerange", compiler)))
+        force = max(map(abs, span(actuator, "forcelimited", "forcerange", scope.compiler)))
         if actuator.tag == "motor":
-            control = max(map(abs, span(actuator, "ctrllimited", "ctrlrange", compiler)))
+            control = max(map(abs, span(actuator, "ctrllimited", "ctrlrange", scope.compiler)))
             force = min(force, control)
         others = motors.get(name, Motor(effort=0.0))
         motors[name] = Motor(
@@ -303,23 +323,6 @@ def _motors(
             others.effort + (gear * force if gear else 0.0),
         )
     return motors
-
-
-def _meshes(root: Element, compiler: Compiler, defaults: Defaults) -> dict[str, Mesh]:
-    """The meshes by name, each with its pose in the frame of a geom that uses it."""
-    meshes = {}
-    for element in section(root, "asset").all("mesh"):
-        asset = defaults.fill(element, "mesh")
-        path = PurePath(asset.get("file"))
-        if asset.get("file"):
-            file = path.name if compiler.strippath else str(path)
-            quat = asset.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0))
-            R = rotation_of_quaternion(*direction(quat, asset, "refquat"))
-            at = Pose(R, asset.numbers("refpos", 3, (0.0, 0.0, 0.0))).inverse()
-            scale = tuple(asset.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
-            name = asset.get("name") or path.stem
-            meshes[name] = Mesh(str(PurePath(compiler.meshdir, file)), at, scale)
-    return meshes
 
 
 def _gravity(root: Element) -> Vector:

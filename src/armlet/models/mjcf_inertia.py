@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.errors import ModelError, quoted
+from armlet.models.mjcf_mesh import fitted, mesh_solid
+from armlet.models.mjcf_scope import Part, Scope
 from armlet.models.mjcf_settings import Compiler, choice, flag, placed
 from armlet.models.xml import Element
-from armlet.robot import Pose
 from armlet.scalar import Matrix, Vector
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
@@ -28,8 +29,6 @@ class Inertia(NamedTuple):
 
 
 NOTHING = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
-Part = tuple[Element, Pose]
-"""An element of a body, with the pose in the body of the frame around it."""
 
 
 def body_inertia(
@@ -42,25 +41,24 @@ def body_inertia(
     """
     if len(inertials) > 1:
         raise ModelError(
-            f"{inertials[1][0].where}: body {quoted(body.get('name'))} has a second <inertial>: "
-            "expected one"
+            f"{inertials[1].element.where}: body {quoted(body.get('name'))} has a second "
+            "<inertial>: expected one"
         )
     inertia = NOTHING._replace(com=body.numbers("pos", 3, (0.0, 0.0, 0.0)))
     if inertials:
-        inertia = _written(body, *inertials[0], compiler, moves)
+        inertia = _written(body, inertials[0], moves)
     if compiler.inertiafromgeom == "true" or (compiler.inertiafromgeom == "auto" and not inertials):
         needed = moves or compiler.settotalmass > 0
-        solids = [_solid(body, *part, compiler, needed) for part in geoms]
+        solids = [_solid(body, part, compiler, needed) for part in geoms]
         if sum(solid.mass for solid in solids) > 0:
             inertia = _together(solids)
     return _bounded(inertia, compiler)
 
 
-def _written(
-    body: Element, inertial: Element, frame: Pose, compiler: Compiler, moves: bool
-) -> Inertia:
+def _written(body: Element, part: Part, moves: bool) -> Inertia:
+    inertial, frame, scope = part
     inertial.numbers("pos", 3)  # required here, unlike in other elements
-    at = frame @ placed(inertial, compiler)
+    at = frame @ placed(inertial, scope.compiler)
     subject = f"{inertial.where}: the <inertial> of body {quoted(body.get('name'))}"
     if "fullinertia" in inertial.attributes:
         if len(inertial.attributes) > 3:
@@ -77,9 +75,11 @@ def _written(
     return Inertia(inertial.number("mass"), at.r, at.R @ I @ at.R.T)
 
 
-def _solid(body: Element, geom: Element, frame: Pose, compiler: Compiler, needed: bool) -> Inertia:
+def _solid(body: Element, part: Part, compiler: Compiler, needed: bool) -> Inertia:
     """The inertia that a geom adds to its body."""
-    subject = f"{geom.where}: a geom of body {quoted(body.get('name'))}"
+    geom, frame, scope = part
+    named = f"geom {quoted(geom.get('name'))}" if geom.get("name") else "a geom"
+    subject = f"{geom.where}: {named} of body {quoted(body.get('name'))}"
     shape = choice(geom, "type", (*SIZES, *WEIGHTLESS, *FROM_FILES), "sphere")
     low, high = compiler.groups
     measure = "mass" if "mass" in geom.attributes else "density"
@@ -90,19 +90,28 @@ def _solid(body: Element, geom: Element, frame: Pose, compiler: Compiler, needed
     counts = low <= geom.number("group", 0.0) <= high and amount > 0 and shape not in WEIGHTLESS
     if not counts or (from_file and not needed):
         return NOTHING
-    if from_file:
-        raise ModelError(
-            f"{subject} has the mesh {quoted(geom.get('mesh'))}, whose inertia is not known "
-            'without its file: give the body an <inertial>, or the geom mass="0"'
-        )
     if flag(geom, "shellinertia"):
         raise ModelError(
             f"{subject} is a shell: expected a solid; give the body an <inertial> instead"
         )
-    R, r = frame @ placed(geom, compiler)
-    volume, radii = _measures(shape, _lengths(geom, shape, subject))
+    at = frame @ placed(geom, scope.compiler)
+    volume, com, radii = _shape(geom, shape, scope, subject)
     mass = amount if measure == "mass" else amount * volume
-    return Inertia(mass, r, mass * R @ np.diag(radii) @ R.T)
+    return Inertia(mass, at.point(com), mass * at.R @ radii @ at.R.T)
+
+
+def _shape(geom: Element, shape: str, scope: Scope, subject: str) -> tuple[float, Vector, Matrix]:
+    """Volume, centre and inertia at unit mass of a geom, in its own frame."""
+    if "mesh" not in geom.attributes and shape not in FROM_FILES:
+        volume, radii = _measures(shape, _lengths(geom, shape, subject))
+        return volume, np.zeros(3), np.diag(radii)
+    asset = scope.meshes.get(geom.get("mesh"))
+    volume, com, tensor = mesh_solid(asset, geom.get("mesh"), subject)
+    if shape in FROM_FILES or asset is None:
+        return volume, com, tensor / volume
+    (R, r), size = fitted(asset, shape, scope.compiler.fitaabb)
+    volume, radii = _measures(shape, size * geom.number("fitscale", 1.0))
+    return volume, r, R @ np.diag(radii) @ R.T
 
 
 def _lengths(geom: Element, shape: str, subject: str) -> Vector:

@@ -36,8 +36,8 @@ class Passive:
     """The joints whose actuators give the torques of the compensation."""
 
     @classmethod
-    def of(cls, root: Element, defaults: Defaults) -> "Passive":
-        """Those that the file has besides its bodies and joints."""
+    def of(cls, root: Element) -> "Passive":
+        """Those that the options of a file name, before bodies, joints and tendons are read."""
         option = section(root, "option")
         flags = section(option, "flag")
         disabled = {
@@ -48,11 +48,14 @@ class Passive:
         passive = cls({attribute for key in disabled for attribute in OFF[key]})
         for key in ("density", "viscosity"):
             passive.note(option, key, "forces of a fluid:", "a fluid around the robot")
+        return passive
+
+    def read_tendons(self, root: Element, defaults: Defaults) -> None:
+        """Note the forces along tendons, which are not modelled."""
         for element in section(root, "tendon").children:
             tendon = defaults.fill(element, "tendon")
             for key in ("stiffness", "damping", "frictionloss"):
-                passive.note(tendon, key, "forces along", "a force along it")
-        return passive
+                self.note(tendon, key, "forces along", "a force along it")
 
     def note(self, element: Element, key: str, kind: str, meaning: str, first: int = 0) -> None:
         """Note a force that is not modelled, if numbers from index `first` on are not zero."""

@@ -9,12 +9,9 @@ from armlet.models.mjcf_settings import ORIENTATIONS, Defaults, called, flag, se
 from armlet.models.xml import Element
 from armlet.robot import Tie
 
-SAVE_IT = "save the model as one plain file with MuJoCo, mujoco.mj_saveLastXML"
 READ = ("body", "frame", "inertial", "joint", "geom", "site", "camera", "light")
 NOT_READ = {
     "freejoint": "has six freedoms: expected hinge or slide joints, or none to fix the body",
-    "replicate": f"is not read: {SAVE_IT}",
-    "attach": f"is not read: {SAVE_IT}",
     "composite": "is not read: expected rigid bodies",
     "flexcomp": "is not read: expected rigid bodies",
 }
@@ -33,6 +30,8 @@ KNOWN = {
         "strippath", "texturedir", "usethread",
     },
     "frame": PLACE,
+    "replicate": {"count", "sep", "offset", "euler", "childclass", "prefix"},
+    "attach": {"model", "body", "frame", "prefix"},
     "body": {*PLACE, "mocap", "gravcomp", "sleep", "simple", "fuse", "user"},
     "inertial": {"pos", "mass", "diaginertia", "fullinertia", *ORIENTATIONS},
     "joint": {
@@ -51,21 +50,13 @@ KNOWN = {
 
 
 def check_sections(root: Element) -> None:
-    """Refuse unknown sections, and included files anywhere."""
-    _refuse_includes(root)
+    """Refuse unknown sections."""
     for child in root.children:
         if child.tag not in SECTIONS:
             raise ModelError(
                 f"{called(child)} is no section: expected one of {', '.join(SECTIONS)}"
             )
         check_attributes(child)
-
-
-def _refuse_includes(element: Element) -> None:
-    for child in element.children:
-        if child.tag == "include":
-            raise ModelError(f"{called(child)} is not read: {SAVE_IT}")
-        _refuse_includes(child)
 
 
 def constraints(root: Element, defaults: Defaults) -> list[Tie]:

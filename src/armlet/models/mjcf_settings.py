@@ -86,6 +86,8 @@ class Compiler:
     settotalmass: float
     meshdir: str
     strippath: bool
+    exactmeshinertia: bool
+    fitaabb: bool
 
 
 def read_compiler(root: Element) -> Compiler:
@@ -115,6 +117,8 @@ def read_compiler(root: Element) -> Compiler:
         settotalmass=compiler.number("settotalmass", -1.0),
         meshdir=compiler.get("meshdir", compiler.get("assetdir")),
         strippath=flag(compiler, "strippath"),
+        exactmeshinertia=flag(compiler, "exactmeshinertia"),
+        fitaabb=flag(compiler, "fitaabb"),
     )
 
 

@@ -106,11 +106,11 @@ def numbers(text: str, n: int | None, subject: str) -> Vector:
 class _Builder:
     """Builds the tree of elements from the events of a parser."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, count: int) -> None:
         self.file = file
         self.root: Element | None = None
         self.open: list[Element] = []
-        self.count = 0
+        self.count = count
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
@@ -168,8 +168,12 @@ def _excess(element: Element, depth: int, count: int) -> str:
 
 def read_xml(path: Path) -> Element:
     """The root element of a file."""
-    data, file = contents(path), shown(path.name)
-    builder = _Builder(file)
+    return parsed(contents(path), shown(path.name))
+
+
+def parsed(data: bytes, file: str, count: int = 0) -> Element:
+    """The root element in the bytes of a file; `count` is the number of elements read before."""
+    builder = _Builder(file, count)
     try:
         builder.parser.Parse(data, True)
     except expat.ExpatError as error:

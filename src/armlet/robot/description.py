@@ -125,6 +125,8 @@ class Description:
     where: str = ""
     ties: tuple[Tie, ...] = ()
     not_modelled: tuple[PassiveForce, ...] = ()
+    keyframes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Named values of the joints, by joint name."""
 
 
 def assembled(
@@ -197,6 +199,12 @@ def assembled(
             Compensation(float(mass), vector(*moment.tolist())) for mass, moment in compensated[:n]
         ),
         couplings=couplings([j.name for j in moving], following),
+        keyframes={
+            key: np.array(
+                [values[joint.name] for joint in moving if joint.name not in following], dtype=float
+            )
+            for key, values in description.keyframes.items()
+        },
     )
 
 
@@ -373,10 +381,20 @@ def described(robot: RobotModel) -> Description:
             joints.append(
                 Connection(f"{name}_fixed", "fixed", parent, name, base_of[i].inverse() @ at)
             )
+    names = [joint.name for joint in robot.joints]
     return Description(
-        robot.name, tuple(links), tuple(joints), np.asarray(robot.gravity, float), robot.tool,
-        robot.source, ties=ties(robot, range(robot.nb)),
-    )  # fmt: skip
+        name=robot.name,
+        links=tuple(links),
+        joints=tuple(joints),
+        gravity=np.asarray(robot.gravity, float),
+        tool=robot.tool,
+        source=robot.source,
+        ties=ties(robot, range(robot.nb)),
+        keyframes={
+            key: dict(zip(names, robot.joint_positions(q).tolist(), strict=True))
+            for key, q in robot.keyframes.items()
+        },
+    )
 
 
 def ties(robot: RobotModel, kept: Sequence[int]) -> tuple[Tie, ...]:

@@ -68,6 +68,8 @@ class RobotModel(Tree):
     """The part of each body whose weight is compensated; nothing by default."""
     couplings: tuple[Coupling, ...] = ()
     """How each joint is moved by a coordinate; empty where each joint is a coordinate itself."""
+    keyframes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Named values of q, as an MJCF file gives them."""
     memory: dict[Any, Any] = field(default_factory=dict, init=False)
     """Cached results of this robot; see `once`."""
 
@@ -85,6 +87,8 @@ class RobotModel(Tree):
         }
         object.__setattr__(self, "frames", MappingProxyType(frames))
         object.__setattr__(self, "meshes", MappingProxyType(dict(self.meshes)))
+        keyframes = {name: read_only(q) for name, q in self.keyframes.items()}
+        object.__setattr__(self, "keyframes", MappingProxyType(keyframes))
 
     @property
     def gravity(self) -> NDArray[Any]:
@@ -379,7 +383,8 @@ class RobotModel(Tree):
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: cached results are dropped when a robot is copied or pickled."""
         state = {f.name: getattr(self, f.name) for f in fields(self)}
-        return state | {name: dict(state[name]) for name in ("frames", "meshes")} | {"memory": {}}
+        mappings = {name: dict(state[name]) for name in ("frames", "meshes", "keyframes")}
+        return state | mappings | {"memory": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

@@ -1,0 +1,88 @@
+"""The MuJoCo Menagerie: every file loads or is refused for a known reason, and agrees."""
+
+import sys
+import warnings
+from pathlib import Path
+from xml.etree import ElementTree
+
+import mujoco
+import pytest
+from fuzz.loading import BESIDE
+from test_mjcf import assert_agrees
+
+import armlet
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+from files import LOADS, PART, outcome, parts
+
+MENAGERIE = BESIDE / "mujoco_menagerie"
+FILES = sorted(MENAGERIE.rglob("*.xml"))
+KNOWN = {
+    LOADS, PART, "free joint of the robot itself", "ball or planar joint", "closed loop", "fluid",
+    "tendon forces", "a mesh that is needed is missing", "coupled or mimic joints", "spring",
+    "gravity compensation",
+}  # fmt: skip
+LEAST = 49
+"""How many load, of 200 that are models of their own."""
+
+pytestmark = pytest.mark.skipif(not FILES, reason="the files are not beside the checkout")
+
+
+def test_every_file_loads_or_is_refused_for_a_known_reason():
+    included = parts(FILES)
+    found = {path: outcome(path, MENAGERIE, included) for path in FILES}
+    odd = [(path.name, *result) for path, result in found.items() if result[0] not in KNOWN]
+    assert odd == []
+    assert sum(reason == LOADS for reason, _ in found.values()) >= LEAST
+
+
+# ------------------------------------------------------------------ the models that load
+
+IGNORED = ("asset", "contact", "sensor", "tendon", "keyframe", "visual", "deformable", "statistic")
+"""What changes no dynamics of a tree, or names files that are missing."""
+
+
+def without_meshes(root):
+    """The model without geoms that need files, and without all that names them."""
+    for parent in list(root.iter()):
+        weighs = any(child.tag == "inertial" for child in parent)
+        for child in list(parent):
+            needless = child.tag == "geom" and (weighs or "mesh" in child.attrib)
+            on_tendon = parent.tag == "actuator" and not {"joint", "jointinparent"} & set(
+                child.attrib
+            )
+            is_ignored = parent.tag in ("mujoco", "mujocoinclude") and child.tag in IGNORED
+            if (needless and parent.tag != "default") or on_tendon or is_ignored:
+                parent.remove(child)
+        parent.attrib.pop("material", None)
+        parent.attrib.pop("hfield", None)
+    return root
+
+
+def copied(path, folder):
+    """A copy of a model and of all files beside it, without meshes."""
+    for file in path.parent.rglob("*.xml"):
+        copy = folder / file.relative_to(path.parent)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        tree = without_meshes(ElementTree.parse(file).getroot())
+        copy.write_bytes(ElementTree.tostring(tree))
+    return folder / path.name
+
+
+def loaded(path):
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return armlet.load(path)
+    except armlet.ModelError:
+        return None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(MENAGERIE)))
+def test_a_model_that_loads_agrees_with_mujoco(path, tmp_path):
+    robot = loaded(path)
+    if robot is None or not robot.n:
+        pytest.skip("is refused, or does not move")
+    theirs = mujoco.MjModel.from_xml_path(str(copied(path, tmp_path)))
+    theirs.dof_damping[:] = 0  # armlet's quantities are those of rigid bodies
+    left_out = {theirs.body(k).name or f"body{k}" for k in range(theirs.nbody)} - set(robot.frames)
+    assert_agrees(robot, theirs, left_out=left_out)
