@@ -1,8 +1,8 @@
 """The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
-from armlet.robot.coupling import Coupling
-from armlet.robot.description import Connection, Description, Link, Tie, assembled, described
+from armlet.robot.coupling import Coupling, Tie
+from armlet.robot.description import Connection, Description, Link, assembled, described
 from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
 from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
 from armlet.robot.parts import BASE, PHI, DHRow, Drive, Frame, Joint, Limits, with_base
