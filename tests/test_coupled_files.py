@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from peers import Mujoco
 from robots import coupled_urdf, deviation, states, value
+from test_c import needs
 from test_cli import run as armlet_run
 from test_coupled import GRIPPER, by_hand, compare_with_pinocchio, loaded
 from test_formats import WRITERS
@@ -296,6 +298,18 @@ def test_parameters_of_a_coupled_robot_are_identified(tied):
         other = found.robot.inverse_dynamics(*state) + found.robot.friction_torque(state[1])
         expected = robot.inverse_dynamics(*state) + robot.friction_torque(state[1])
         assert deviation(other, expected) < 0.02
+
+
+@needs("gcc")
+def test_generated_c_of_coupled_joints_meets_its_reference_values(tmp_path):
+    (tmp_path / "arm.urdf").write_text(coupled_urdf(4, 4, drives=True)[0])
+    wanted = ("-f", "inverse_dynamics", "-f", "friction_torque", "-f", "forward_dynamics")
+    made = armlet_run("generate", tmp_path / "arm.urdf", *wanted, "--output", tmp_path / "c")
+    assert made.returncode == 0, made.stderr
+    sources = sorted((tmp_path / "c").glob("*.c"))
+    subprocess.run(["gcc", *sources, "-o", tmp_path / "test", "-lm"], check=True)
+    told = subprocess.run([tmp_path / "test"], capture_output=True, text=True, check=True).stdout
+    assert told.count("passed") == 3
 
 
 # ------------------------------------------------------------------ the Panda with its hand

@@ -16,6 +16,9 @@ from armlet.robot import TOLERANCE, RobotModel
 class Robot(Quantities):
     """A serial arm or tree of bodies, each moved by one joint; body i is moved by q[i].
 
+    Where joints are coupled, one entry of q moves several: `joint_names` says what q holds, and
+    `joint_positions` where it puts all joints.
+
     Robots are created by `armlet.load`, `Robot.from_dh` and `armlet.general_arm`. They are plain
     data: immutable, equal if their data are equal, hashable and picklable. The methods `with_…`,
     `lock` and `subchain` return new ones.
@@ -112,6 +115,8 @@ class Robot(Quantities):
 
     def lock(self, values: Mapping[str, float]) -> Self:
         """The robot with some joints fixed at given values; their bodies merge into the parents.
+
+        Joints that are coupled with them are fixed too.
 
         >>> import armlet
         >>> armlet.load("panda").lock({"joint3": 0.0}).n

@@ -1,13 +1,12 @@
 """The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
-from armlet.robot.coupling import Coupling
+from armlet.robot.coupling import Coupling, Tie
 from armlet.robot.description import (
     Connection,
     Description,
     Link,
     PassiveForce,
-    Tie,
     assembled,
     described,
 )

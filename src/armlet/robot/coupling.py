@@ -5,13 +5,15 @@ from collections.abc import Container, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from numpy.polynomial import Polynomial
+
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot.check import check_finite
 from armlet.robot.parts import Joint, Limits
 from armlet.scalar import Scalar
 
 if TYPE_CHECKING:
-    from armlet.robot.description import Connection, Tie
+    from armlet.robot.description import Connection
 
 
 class Coupling(NamedTuple):
@@ -38,6 +40,36 @@ class Line(NamedTuple):
         return Line(1 / self.factor, -self.offset / self.factor)
 
 
+class Tie(NamedTuple):
+    """A joint that a leader moves: its q is a polynomial of the leader's, both from the start."""
+
+    joint: str
+    leader: str
+    coefficients: tuple[float, ...]
+    said: str
+    """What the file says, for messages."""
+    where: str
+    mutual: bool = False
+    """Whether the joint holds the leader too."""
+
+    def value(self, leader: float, at_start: Mapping[str, float]) -> float:
+        """The joint's q while its leader is at a value."""
+        moved = leader - at_start.get(self.leader, 0.0)
+        return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
+
+    def line(self, at_start: Mapping[str, float]) -> Line:
+        """The joint's q as a line of its leader's, where the polynomial is one."""
+        constant, factor, *_ = *self.coefficients, 0.0, 0.0
+        factor = factor if self.leader else 0.0
+        moved = factor * at_start.get(self.leader, 0.0)
+        return Line(factor, at_start[self.joint] + constant - moved)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints to lock so that the tie has no effect."""
+        return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
+
+
 class Followed(NamedTuple):
     """A joint's leader by its name, and its position as a line of the leader's."""
 
@@ -46,7 +78,7 @@ class Followed(NamedTuple):
 
 
 def followed(
-    ties: Sequence["Tie"], joints: Sequence["Connection"], lock: Mapping[str, float]
+    ties: Sequence[Tie], joints: Sequence["Connection"], lock: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Followed]]:
     """The values of all joints that are locked, and the leader of each joint that follows one.
 
@@ -88,7 +120,7 @@ def followed(
     return values, found
 
 
-def _check_names(tie: "Tie", fixed: Mapping[str, bool]) -> None:
+def _check_names(tie: Tie, fixed: Mapping[str, bool]) -> None:
     """Refuse ties of joints that do not exist, and numbers that are not finite."""
     check_finite(tie.coefficients, f"{tie.where}: {tie.said}: how")
     for name in filter(None, (tie.joint, tie.leader)):
@@ -99,7 +131,7 @@ def _check_names(tie: "Tie", fixed: Mapping[str, bool]) -> None:
             )
 
 
-def _check_linear(tie: "Tie") -> None:
+def _check_linear(tie: Tie) -> None:
     """Refuse ties that are not linear."""
     if any(tie.coefficients[2:]):
         polynomial = " ".join(f"{x:g}" for x in tie.coefficients[:5])
@@ -110,7 +142,7 @@ def _check_linear(tie: "Tie") -> None:
         )
 
 
-def _join(tie: "Tie", group: dict[str, str]) -> None:
+def _join(tie: Tie, group: dict[str, str]) -> None:
     """Join the groups of two joints; refuse a tie within one, which would hold or close a loop."""
 
     def first(name: str) -> str:

@@ -11,12 +11,11 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot.check import check_finite
-from armlet.robot.coupling import Followed, Line, couplings, followed
+from armlet.robot.coupling import Followed, Line, Tie, couplings, followed
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Compensation, Drive, Frame, Joint, Limits, Spring
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -68,36 +67,6 @@ class Connection:
     where: str = ""
     at_start: float = 0.0
     """The value of q in the pose that the file draws."""
-
-
-class Tie(NamedTuple):
-    """A joint that a leader moves: its q is a polynomial of the leader's, both from the start."""
-
-    joint: str
-    leader: str
-    coefficients: tuple[float, ...]
-    said: str
-    """What the file says, for messages."""
-    where: str
-    mutual: bool = False
-    """Whether the joint holds the leader too."""
-
-    def value(self, leader: float, at_start: Mapping[str, float]) -> float:
-        """The joint's q while its leader is at a value."""
-        moved = leader - at_start.get(self.leader, 0.0)
-        return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
-
-    def line(self, at_start: Mapping[str, float]) -> Line:
-        """The joint's q as a line of its leader's, where the polynomial is one."""
-        constant, factor, *_ = *self.coefficients, 0.0, 0.0
-        factor = factor if self.leader else 0.0
-        moved = factor * at_start.get(self.leader, 0.0)
-        return Line(factor, at_start[self.joint] + constant - moved)
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """The joints to lock so that the tie has no effect."""
-        return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
 
 
 class PassiveForce(NamedTuple):
