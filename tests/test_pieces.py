@@ -1,6 +1,7 @@
 """Long programs compiled in pieces."""
 
 import re
+from contextlib import nullcontext
 from time import process_time
 
 import numpy as np
@@ -13,7 +14,7 @@ from armlet.codegen.llvm import Target
 from armlet.codegen.lower import lowered
 from armlet.graph import traced
 from armlet.graph.inputs import Input
-from armlet.runtime import Kernel
+from armlet.runtime import Kernel, engine
 
 TARGETS = [
     pytest.param(Target(dtype, lanes, fuses), id=f"{dtype}-{lanes}{'' if fuses else '-unfused'}")
@@ -135,3 +136,44 @@ def test_rows_of_a_forty_joint_robot_are_compiled_in_seconds(tmp_path, monkeypat
     H = kernel.evaluate(q)
     assert process_time() - begun < 10
     np.testing.assert_allclose(H[0], program.function(np)(q[0]), rtol=1e-9, atol=1e-9)
+
+
+@pytest.fixture
+def emitted(monkeypatch, tmp_path):
+    """The texts that LLVM compiles, from an empty cache on."""
+    monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "cache"))
+    texts, emit = [], engine._emitted
+    monkeypatch.setattr(engine, "_emitted", lambda text: (texts.append(text), emit(text))[1])
+    return texts
+
+
+def test_what_was_compiled_before_an_interrupt_is_found_again(emitted, short_pieces, monkeypatch):
+    program = armlet.trace(armlet.load("ur5e"), "bias", "newton_euler")
+    state = np.ones((2, 6))
+    whole = Kernel(program)
+    expected = len(pieces.functions_of_many(whole.code, whole.target))
+    build = engine._object
+
+    def interrupted(key, text):
+        if len(emitted) == 2:
+            raise KeyboardInterrupt
+        return build(key, text)
+
+    rows = [np.tile(x, (9, 1)) for x in state]
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "_object", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            whole.evaluate(*rows)
+    assert len(emitted) == 2 < expected
+    whole.evaluate(*rows)
+    assert len(emitted) == expected
+
+
+def test_progress_is_told_piece_by_piece(emitted, short_pieces, monkeypatch):
+    shares = []
+    monkeypatch.setattr(engine, "advancing", lambda _: nullcontext(shares.append))
+    kernel = Kernel(armlet.trace(armlet.load("ur5e"), "bias", "newton_euler"))
+    kernel.evaluate(np.ones((9, 6)), np.ones((9, 6)))
+    assert len(shares) == len(emitted) - 1 > 1
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] < 1

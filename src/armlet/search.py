@@ -167,9 +167,10 @@ def searched(
     """
     effort = effort or EFFORT
     deadline = thread_time() + effort.seconds
-    contenders = ranked(request, weight, effort, deadline)
-    quick = contenders[0].length <= QUICK
-    with status(f"searching for the cheapest {request.name}", quick):
+    what = f"searching for the cheapest {request.name}"
+    with status(what, quick=request.robot.n <= effort.joints):
+        contenders = ranked(request, weight, effort, deadline)
+    with status(what, quick=contenders[0].length <= QUICK):
         first, *others = contenders
         first.rearrange()
         if first.length <= effort.short:
