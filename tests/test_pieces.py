@@ -177,3 +177,13 @@ def test_progress_is_told_piece_by_piece(emitted, short_pieces, monkeypatch):
     assert len(shares) == len(emitted) - 1 > 1
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] < 1
+
+
+def test_jax_runs_the_pieces_too(short_pieces):
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_enable_x64", True)
+    kernel = Kernel(armlet.trace(armlet.load("ur5e"), "bias", "newton_euler"))
+    rows = [*states(armlet.load("ur5e"), 9)[:2]]
+    for given in (rows, [x[0] for x in rows]):
+        found = jax.jit(lambda *x: kernel(*x))(*map(jax.numpy.asarray, given))
+        same_bits(np.asarray(found), kernel(*given))

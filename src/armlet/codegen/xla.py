@@ -76,7 +76,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> list[str]:
     It is for at least a vector of rows, or for any few.
     """
     functions = functions_of_many if at_once else functions_of_one
-    first, *others = modules(target, functions(code, target))
+    kernel, *pieces = modules(target, functions(code, target))
     places = [("arguments", k) for k in range(len(code.inputs))]
     places += [("results", k) for k in range(len(code.outputs))]
     lines = [HEAD]
@@ -94,7 +94,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> list[str]:
         lines += [f"call void @many({pointers}, i64 0, i64 %rows)", "ret ptr null"]
     else:
         lines += _row_by_row(code, target)
-    return [first + "\n".join([*lines, "}"]), *others]
+    return [kernel + "\n".join([*lines, "}"]), *pieces]
 
 
 def _row_by_row(code: Lowered, target: Target) -> list[str]:
