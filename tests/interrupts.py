@@ -78,6 +78,13 @@ def tasks():
     slow, x = Kernel(traced("roots", roots, {"x": (1,)})), np.ones((2_000_000, 1))
     slow(x[:9])
 
+    def wide(_, x):
+        for k in range(300):
+            x = x * np.roll(x, k) + k
+        return x
+
+    large = traced("wide", wide, {"x": (40,)})
+
     def cold():
         return Kernel(program)(q[0], qd[0])
 
@@ -97,6 +104,7 @@ def tasks():
         "slow": Task(lambda: slow(x)),
         "slow_threads": Task(lambda: slow(x, threads=2)),
         "long": Task(lambda: Kernel(long)(*np.ones((3, 2, 6)))[0], cached=False),
+        "pieces": Task(lambda: Kernel(large)(np.full((9, 40), 1e-3)), cached=False),
     }
 
 

@@ -18,6 +18,6 @@ def test_an_interrupt_at_a_random_moment_is_heard(mode):
     assert found.total() == found["heard"] + found["finished"]
 
 
-@pytest.mark.parametrize("mode", ["long", "slow", "slow_threads"])
+@pytest.mark.parametrize("mode", ["long", "pieces", "slow", "slow_threads"])
 def test_what_takes_seconds_is_interrupted_within_one(mode):
     assert interrupted_run(mode, delay=0.2) == GOOD[0]

@@ -146,7 +146,8 @@ def test_the_largest_constants_are_taken():
 
 
 def test_what_llvm_refuses_is_told(bias, monkeypatch):
-    monkeypatch.setattr(native, "one_state", lambda *_: "define void @one() { nonsense }")
+    nonsense = "define void @one() { nonsense }"
+    monkeypatch.setattr(native, "functions_of_one", lambda *_: [nonsense])
     kernel = Kernel(bias.program)
     for state in (ONE, TEN):
         with pytest.raises(CompileError, match=r"^LLVM refuses the program"):

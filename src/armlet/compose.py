@@ -117,7 +117,8 @@ def _searched(composition: Composition, minimize: str) -> SearchResult:
     separate = [cheapest_program(one, minimize) for one in composition.requests]
     first = [(found.formulation, found.arrangement) for found in separate]
     joined = composition.program([found.program for found in separate])
-    if joined.count().total > EFFORT.long:
+    longest = min(map(EFFORT.longest, composition.requests), default=EFFORT.long)
+    if joined.count().total > longest:
         return _result(compact(joined), first, [Step("joined", joined.count())])
     with status(f"searching for the cheapest {composition.name}"):
         retraced, ways = composition.traced(first), first

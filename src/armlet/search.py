@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from armlet.dynamics import FORMULATIONS
+from armlet.dynamics import FORMULATIONS, Formulation
 from armlet.graph import ORDER, Count, Program, Traced, compact, simplified
 from armlet.graph.count import M_PLUS_A
 from armlet.graph.serialize import restored, stored
 from armlet.progress import status
-from armlet.robot import Arrangement
+from armlet.robot import Arrangement, RobotModel
 from armlet.runtime import Kernel, cache
 from armlet.runtime.engine import machine_name
 from armlet.runtime.timing import STATES, native_loop, time_in_turns
@@ -58,6 +58,12 @@ class Effort:
     longer programs the first is rearranged, and the cheapest simplified in the first order."""
     long: int = 10_000
     """Operations above which a program is neither rearranged nor simplified."""
+    joints: int = 16
+    """Joints above which that holds of all programs whose search is not quick: it would take
+    seconds to minutes, and gain 1 to 4 %."""
+    path: int = 8
+    """Joints one after the other above which such robots have no use for formulations whose
+    operations grow with a higher power than those of others."""
     seconds: float = 30.0
     """Processor time after which the best program found so far is used.
 
@@ -67,6 +73,10 @@ class Effort:
     """
     rounds: int = 11
     """How often kernels are timed where time is minimized."""
+
+    def longest(self, request: Request) -> int:
+        """Operations above which a program for a request is neither rearranged nor simplified."""
+        return self.long if request.robot.n <= self.joints else QUICK
 
 
 EFFORT = Effort()
@@ -157,9 +167,10 @@ def searched(
     """
     effort = effort or EFFORT
     deadline = thread_time() + effort.seconds
-    contenders = ranked(request, weight, effort, deadline)
-    quick = contenders[0].length <= QUICK
-    with status(f"searching for the cheapest {request.name}", quick):
+    what = f"searching for the cheapest {request.name}"
+    with status(what, quick=request.robot.n <= effort.joints):
+        contenders = ranked(request, weight, effort, deadline)
+    with status(what, quick=contenders[0].length <= QUICK):
         first, *others = contenders
         first.rearrange()
         if first.length <= effort.short:
@@ -184,14 +195,28 @@ def ranked(
     own = [name for name, entry in table.items() if entry.is_built_in]
     taking = [name for name in own if request.takes(table[name])] or own[:1]
     names = [name for name in taking if table[name].contends] or taking[:1]
+    if request.robot.n > effort.joints and _longest_path(request.robot) > effort.path:
+        least = min(_power(table[name]) for name in names)
+        names = [name for name in names if _power(table[name]) == least]
     found: list[Contender] = []
     for name in names:
         if found and thread_time() >= deadline:
             break
         found.append(Contender(request, weight, effort, deadline, name))
-    enough = effort.slack * min(cycles(contender.program) for contender in found)
-    fast = [contender for contender in found if cycles(contender.program) <= enough]
+    taken = [cycles(contender.program) for contender in found]
+    enough = effort.slack * min(taken)
+    fast = [contender for contender, least in zip(found, taken, strict=True) if least <= enough]
     return sorted(fast, key=lambda x: x.cost(x.program))
+
+
+def _power(entry: Formulation) -> int:
+    """The power of the number of joints by which the operations of a formulation grow."""
+    return int(entry.growth.partition("^")[2][:1] or 1)
+
+
+def _longest_path(robot: RobotModel) -> int:
+    """How many joints there are one after the other."""
+    return max(sum(1 for _ in robot.path_to_base(i)) for i in range(robot.n))
 
 
 class Contender:
@@ -230,7 +255,7 @@ class Contender:
     def rearrange(self) -> None:
         """Take other frames, then other units, one after the other if it gains."""
         lumps = self.request.lumps(FORMULATIONS[self.request.name][self.name])
-        if not lumps or self.length > self.effort.long:
+        if not lumps or self.length > self.effort.longest(self.request):
             return
         for i in takewhile(self.goes_on, _movable(self.request, self.effort)):
             self._try("frames", self.arrangement._replace(back=(*self.arrangement.back, i)))
@@ -239,7 +264,8 @@ class Contender:
 
     def adopt(self, arrangement: Arrangement) -> None:
         """Take the frames and units that another formulation gained by."""
-        if self.request.lumps(FORMULATIONS[self.request.name][self.name]) and not self.ends():
+        lumps = self.request.lumps(FORMULATIONS[self.request.name][self.name])
+        if lumps and arrangement != self.arrangement and not self.ends():
             self._try("frames and units", arrangement)
 
     def _try(self, step: str, arrangement: Arrangement) -> None:
@@ -251,7 +277,7 @@ class Contender:
     def simplified(self) -> SearchResult:
         """The program simplified; a short one by the passes in every order."""
         program, effort = self.program, self.effort
-        if self.length <= effort.long:
+        if self.length <= effort.longest(self.request):
             orders = effort.orders if self.length <= effort.short else effort.orders[:1]
             simpler = [simplified(program, self.weight, order, self.ends) for order in orders]
             program, gains = min(simpler, key=lambda pair: self.cost(pair[0]))

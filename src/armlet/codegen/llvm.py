@@ -115,15 +115,21 @@ class Body:
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
         """Add the lines of operations, given the names of the inputs' entries."""
         for run in self.code.runs(first, last):
-            operations = {i: self.code.operations[i] for i in run}
-            if any(op in TRIGONOMETRY for op, _ in operations.values()):
-                self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
-                continue
-            for i, (op, args) in operations.items():
+            for i in run:
+                op, args = self.code.operations[i]
                 if op == "input":
                     self.name[i] = loaded[args]
-                else:
-                    self.emit(i, op, args)
+            self.print_run(run)
+
+    def print_run(self, run: range) -> None:
+        """Add the lines of operations that are sines and cosines, or none of which is one."""
+        operations = {i: self.code.operations[i] for i in run}
+        if any(op in TRIGONOMETRY for op, _ in operations.values()):
+            self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
+            return
+        for i, (op, args) in operations.items():
+            if op != "input":
+                self.emit(i, op, args)
 
     def outputs(self) -> Iterator[list[str]]:
         """The names of the entries of each output."""
@@ -182,10 +188,10 @@ class Body:
     def _vector(self, group: list[int], tag: str, V: str) -> str:
         """Angles as a vector: those of one state side by side, or one of many states."""
         if self.lanes > 1:
-            return self.name[group[0]]
+            return self.operand(group[0])
         x = "zeroinitializer"
         for k, i in enumerate(group):
-            angle = f"{self.target.element} {self.name[i]}"
+            angle = f"{self.target.element} {self.operand(i)}"
             self.lines.append(f"%{tag}.x{k} = insertelement {V} {x}, {angle}, i32 {k}")
             x = f"%{tag}.x{k}"
         return x
@@ -298,7 +304,7 @@ def many_states(code: Lowered, target: Target) -> str:
     return function("many", arguments, ["entry:", *before, *over_rows(lines, target.lanes)])
 
 
-def over_rows(lines: Sequence[str], lanes: int) -> list[str]:
+def over_rows(lines: Sequence[str], lanes: int, after: Sequence[str] = ()) -> list[str]:
     """Lines that compute as many rows as there are lanes, those from %i on, for %from to %to."""
     return [
         f"%last = sub i64 %to, {lanes}",
@@ -316,6 +322,7 @@ def over_rows(lines: Sequence[str], lanes: int) -> list[str]:
         "%more = icmp ult i64 %i, %last",
         "br i1 %more, label %rows, label %done",
         "done:",
+        *after,
         "ret void",
     ]
 

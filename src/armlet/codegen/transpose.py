@@ -124,3 +124,97 @@ def _transposed(rows: list[str], name: str, V: str, lanes: int, lines: list[str]
         rows = new
         step *= 2
     return rows
+
+
+# ------------------------------------------------------------------ through memory
+
+
+def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int) -> str:
+    """void @name(ptr rows, ptr columns, i64 i): rows from i on to columns from `begin` on.
+
+    Columns are as many as lanes at a time, in a loop; the last ones may be done twice.
+    """
+    V = f"<{lanes} x {element}>"
+    lines: list[str] = []
+    if size < lanes:
+        columns = load_columns("rows", size, element, lanes, lines)
+        first = "0"
+    else:
+        vectors = []
+        for r, pointer in enumerate(_row_pointers(size, element, lanes, lines)):
+            lines.append(f"%v{r} = load {V}, ptr {pointer}, align {_bytes(element)}")
+            vectors.append(f"%v{r}")
+        columns = _transposed(vectors, "t", V, lanes, lines)
+        first = "%column"
+    for k, column in enumerate(columns):
+        lines += [
+            f"%c{k}.number = add i64 {first}, {begin + k}",
+            f"%c{k}.at = getelementptr {V}, ptr %columns, i64 %c{k}.number",
+            f"store {V} {column}, ptr %c{k}.at",
+        ]
+    return _by_columns(name, size, lanes, lines)
+
+
+def rows_from_columns(name: str, places: list[int], element: str, lanes: int) -> str:
+    """void @name(ptr rows, ptr columns, i64 i): columns at given places to rows from i on."""
+    V, size = f"<{lanes} x {element}>", len(places)
+    lines: list[str] = []
+    columns = []
+    for k in range(min(lanes, size)):
+        number = f"{k}" if size < lanes else f"%c{k}.number"
+        if size >= lanes:
+            lines.append(f"{number} = add i64 %column, {k}")
+        lines += [
+            f"%c{k}.place = getelementptr i32, ptr @{name}.places, i64 {number}",
+            f"%c{k}.index = load i32, ptr %c{k}.place",
+            f"%c{k}.at = getelementptr {V}, ptr %columns, i32 %c{k}.index",
+            f"%c{k} = load {V}, ptr %c{k}.at",
+        ]
+        columns.append(f"%c{k}")
+    if size < lanes:
+        store_columns("rows", columns, element, lanes, lines)
+    else:
+        vectors = _transposed(columns, "t", V, lanes, lines)
+        for r, pointer in enumerate(_row_pointers(size, element, lanes, lines)):
+            lines.append(f"store {V} {vectors[r]}, ptr {pointer}, align {_bytes(element)}")
+    listed = ", ".join(f"i32 {place}" for place in places)
+    table = f"@{name}.places = private constant [{size} x i32] [{listed}]"
+    return table + "\n" + _by_columns(name, size, lanes, lines)
+
+
+def _row_pointers(size: int, element: str, lanes: int, lines: list[str]) -> list[str]:
+    """Where %column is in each of the rows from %i on."""
+    pointers = []
+    for r in range(lanes):
+        at = f"%r{r}"
+        lines += [
+            f"{at}.row = add i64 %i, {r}",
+            f"{at}.first = mul i64 {at}.row, {size}",
+            f"{at}.entry = add i64 {at}.first, %column",
+            f"{at} = getelementptr {element}, ptr %rows, i64 {at}.entry",
+        ]
+        pointers.append(at)
+    return pointers
+
+
+def _by_columns(name: str, size: int, lanes: int, lines: list[str]) -> str:
+    """A function that does lines for as many columns as there are lanes, those from %column on."""
+    last = max(0, size - lanes)
+    return "\n".join(
+        [
+            f"define internal void @{name}(ptr %rows, ptr %columns, i64 %i) noinline #0 {{",
+            "entry:",
+            "br label %block",
+            "block:",
+            "%column = phi i64 [ 0, %entry ], [ %then, %block ]",
+            *lines,
+            f"%next = add i64 %column, {lanes}",
+            f"%fits = icmp ult i64 %next, {last}",
+            f"%then = select i1 %fits, i64 %next, i64 {last}",
+            f"%more = icmp ult i64 %column, {last}",
+            "br i1 %more, label %block, label %done",
+            "done:",
+            "ret void",
+            "}",
+        ]
+    )

@@ -5,8 +5,9 @@ calls, a stable binary interface); when the function is registered, it asks for 
 API instead. The function returns null, for no error.
 """
 
-from armlet.codegen.llvm import Target, many_states, module, one_state
+from armlet.codegen.llvm import Target
 from armlet.codegen.lower import Lowered
+from armlet.codegen.pieces import functions_of_many, functions_of_one, modules
 
 EXTENSIONS, API, ARGUMENTS, RESULTS = 8, 16, 72, 112
 """Where a call frame keeps its extensions, the API and the arrays of arguments and results."""
@@ -69,9 +70,13 @@ counted:"""
 """How many rows the first result has: the product of the axes before its own."""
 
 
-def xla_entry(code: Lowered, target: Target, at_once: bool) -> str:
-    """The text of @xla with all that it calls: for at least a vector of rows, or for any few."""
-    function = many_states(code, target) if at_once else one_state(code, target)
+def xla_entry(code: Lowered, target: Target, at_once: bool) -> list[str]:
+    """The modules of @xla, which is in the first, and of all that it calls.
+
+    It is for at least a vector of rows, or for any few.
+    """
+    functions = functions_of_many if at_once else functions_of_one
+    kernel, *pieces = modules(target, functions(code, target))
     places = [("arguments", k) for k in range(len(code.inputs))]
     places += [("results", k) for k in range(len(code.outputs))]
     lines = [HEAD]
@@ -89,7 +94,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> str:
         lines += [f"call void @many({pointers}, i64 0, i64 %rows)", "ret ptr null"]
     else:
         lines += _row_by_row(code, target)
-    return module(target, function) + "\n".join([*lines, "}"])
+    return [kernel + "\n".join([*lines, "}"]), *pieces]
 
 
 def _row_by_row(code: Lowered, target: Target) -> list[str]:

@@ -9,11 +9,12 @@ from typing import Any
 from armlet import scalar
 
 COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
+NUMBERS = (int, float)
 
 
 def negated(x: Any) -> Any:
     """What x is the negation of, or None."""
-    if isinstance(x, int | float):
+    if isinstance(x, NUMBERS):
         return -x if x < 0 else None
     return x.args[0] if x.op == "neg" else None
 
@@ -24,30 +25,44 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
     At least one operand is a traced scalar.
     """
     # fmt: off
-    match op, args:
-        case "add", (x, 0) | (0, x):    return x
-        case "sub", (x, 0):             return x
-        case "sub", (0, x):             return -x
-        case "sub", (x, y) if x is y:   return 0
-        case "mul", (_, 0) | (0, _):    return 0
-        case "mul", (x, 1) | (1, x):    return x
-        case "mul", (x, -1) | (-1, x):  return -x
-        case "div", (0, _):             return 0
-        case "div", (x, 1):             return x
-        case "div", (x, -1):            return -x
-        case "min" | "max", (x, y) if x is y:                return x
-        case "less", (x, y) if x is y:                       return 0
-        case "where", (_, x, y) if _same(x, y):              return x
-        case "where", (int() | float() as c, x, y):          return x if c > 0 else y
-        case "where", (c, 1, 0) if c.op == "less":           return c
-        case "where", (c, x, y) if _is_negation(c):          return scalar.where(c.args[0], y, x)
-        case _:                         return _signed(op, args)
+    match op:  # and then the operands, which takes half the time of both at once
+        case "add":
+            match args:
+                case (x, 0) | (0, x):               return x
+        case "sub":
+            match args:
+                case (x, 0):                        return x
+                case (0, x):                        return -x
+                case (x, y) if x is y:              return 0
+        case "mul":
+            match args:
+                case (_, 0) | (0, _):               return 0
+                case (x, 1) | (1, x):               return x
+                case (x, -1) | (-1, x):             return -x
+        case "div":
+            match args:
+                case (0, _):                        return 0
+                case (x, 1):                        return x
+                case (x, -1):                       return -x
+        case "min" | "max":
+            match args:
+                case (x, y) if x is y:              return x
+        case "less":
+            match args:
+                case (x, y) if x is y:              return 0
+        case "where":
+            match args:
+                case (_, x, y) if _same(x, y):      return x
+                case (int() | float() as c, x, y):  return x if c > 0 else y
+                case (c, 1, 0) if c.op == "less":   return c
+                case (c, x, y) if _is_negation(c):  return scalar.where(c.args[0], y, x)
+    return _signed(op, args)
     # fmt: on
 
 
 def _same(x: Any, y: Any) -> bool:
     """Whether two operands are one scalar or one number."""
-    return x is y or (isinstance(x, int | float) and isinstance(y, int | float) and x == y)
+    return x is y or (isinstance(x, NUMBERS) and isinstance(y, NUMBERS) and x == y)
 
 
 def _is_negation(condition: Any) -> bool:

@@ -62,13 +62,16 @@ class Graph:
 
     def record(self, op: str, *args: Any) -> Any:
         """The result of an operation: a traced scalar, or a number where nothing is left to do."""
-        if not any(isinstance(a, Traced) for a in args):
+        for a in args:
+            if isinstance(a, Traced):
+                break
+        else:
             return OPERATIONS[op](*args)
         folded = fold(op, args)
         if folded is not None:
             return folded
-        if op in COMMUTATIVE:
-            args = tuple(sorted(args, key=_rank))
+        if op in COMMUTATIVE and _rank(args[0]) > _rank(args[1]):
+            args = args[::-1]
         if op == "sub" and (opposite := self.known.get(("sub", args[::-1]))) is not None:
             return -opposite
         return self.node(op, args)
@@ -88,16 +91,19 @@ class Graph:
         key = (op, args)
         found = self.known.get(key)
         if found is None:
-            operands = [a for a in args if isinstance(a, Traced)]
-            if any(a.graph is not self for a in operands):
-                raise CompileError(
-                    "a traced value is used outside the function that it is an argument of: give "
-                    "it to the other function as an argument"
-                )
+            constant = op != "input"
+            for a in args:
+                if isinstance(a, Traced):
+                    if a.graph is not self:
+                        raise CompileError(
+                            "a traced value is used outside the function that it is an argument "
+                            "of: give it to the other function as an argument"
+                        )
+                    constant = constant and self.constant[a.index]
             found = self.known[key] = Traced(self, len(self.nodes))
             self.nodes.append(key)
             self.scalars.append(found)
-            self.constant.append(op != "input" and all(a.is_constant for a in operands))
+            self.constant.append(constant)
         return found
 
 

@@ -73,7 +73,11 @@ class Program:
 
     def count(self) -> Count:
         """The number of multiplications and additions, counted as in the literature."""
-        return counted(self)
+        known: dict[str, Any] = vars(self)
+        if "counted" not in known:
+            known["counted"] = counted(self)
+        found: Count = known["counted"]
+        return found
 
     def derivative(self, wrt: str, mode: str = "forward") -> "Program":
         """The program of the partial derivatives of every output by the entries of an input.

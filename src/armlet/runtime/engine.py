@@ -20,7 +20,7 @@ import numpy as np
 from armlet import version
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
-from armlet.progress import status
+from armlet.progress import advancing, status
 from armlet.runtime import cache
 from armlet.runtime.threads import Workers
 
@@ -168,49 +168,89 @@ def machine_name() -> str:
     return "\0".join(cpu())
 
 
-def compiled(text: str, *functions: str) -> Code:
-    """The machine code of a module with the named functions, cached on disk."""
-    key = cache.key(*_versions(), machine_name(), text)
-    lines = text.count("\n")
-    found = in_llvm(_cached, key, functions)
+def compiled(text: str, *functions: str, pieces: Sequence[str] = ()) -> Code:
+    """The machine code of a module with the named functions, cached on disk.
+
+    What it calls may be in further modules, each compiled and cached by itself: other threads may
+    use LLVM in between, and what was compiled before an interrupt is found again.
+    """
+    texts = (text, *pieces)
+    keys = [cache.key(*_versions(), machine_name(), one) for one in texts]
+    found = in_llvm(_cached, keys, functions)
     if found is None:
-        with status(f"compiling {lines} lines for this machine", quick=lines < LONG):
-            found = in_llvm(_built, key, text, functions)
+        found = _compiled_now(texts, keys, functions)
     code: Code = found
     return code
 
 
-def _cached(key: str, functions: Sequence[str]) -> Code | None:
-    """The code of an object in the cache, None if there is none that can be used."""
-    known = cache.load(key)
-    if known is not None:
-        with suppress(CompileError):
-            return _loaded(known, functions)
-    return None
-
-
-def _built(key: str, text: str, functions: Sequence[str]) -> Code:
-    """The code of a module, compiled now unless an interrupted caller had it compiled before."""
-    code = _cached(key, functions)
-    if code is None:
-        target = machine()
-        module = _parsed(text, target)
-        try:
-            built = target.emit_object(module)
-        except RuntimeError as error:
-            raise CompileError(f"LLVM does not compile the program: {error}") from None
-        code = _loaded(built, functions)
-        cache.save(key, built)
+def _compiled_now(texts: Sequence[str], keys: Sequence[str], functions: Sequence[str]) -> Code:
+    """The code of modules, while a line on the terminal says so if there is time to read it."""
+    (text, *pieces), (key, *others) = texts, keys
+    lines = [one.count("\n") for one in texts]
+    what = f"compiling {sum(lines)} lines for this machine"
+    objects = []
+    with advancing(what) as to:
+        for k, (other, piece) in enumerate(zip(others, pieces, strict=True), 1):
+            objects.append(in_llvm(_object, other, piece))
+            to(sum(lines[1 : k + 1]) / sum(lines))
+    with status(what, quick=lines[0] < LONG):
+        code: Code = in_llvm(_built, key, text, functions, objects)
     return code
 
 
-def _loaded(built: bytes, functions: Sequence[str]) -> Code:
-    """An object file loaded into memory, with all the named functions."""
+def _cached(keys: Sequence[str], functions: Sequence[str]) -> Code | None:
+    """The code of objects in the cache, None if not all are there and can be used."""
+    known = []
+    for key in keys:
+        found = cache.load(key)
+        if found is None:
+            return None
+        known.append(found)
+    with suppress(CompileError):
+        return _loaded(known, functions)
+    return None
+
+
+def _object(key: str, text: str) -> bytes:
+    """The object of a module, compiled now unless an interrupted caller had it compiled before."""
+    known = cache.load(key)
+    if known is None:
+        known = _emitted(text)
+        cache.save(key, known)
+    return known
+
+
+def _built(key: str, text: str, functions: Sequence[str], pieces: Sequence[bytes]) -> Code:
+    """The code of a module and of the objects that it needs, compiled now unless it is cached."""
+    known = cache.load(key)
+    if known is not None:
+        with suppress(CompileError):
+            return _loaded((known, *pieces), functions)
+    built = _emitted(text)
+    code = _loaded((built, *pieces), functions)
+    cache.save(key, built)
+    return code
+
+
+def _emitted(text: str) -> bytes:
+    """The object file of a module."""
+    target = machine()
+    module = _parsed(text, target)
+    try:
+        built: bytes = target.emit_object(module)
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not compile the program: {error}") from None
+    return built
+
+
+def _loaded(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
+    """Object files loaded into memory together, with all the named functions."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
-    file = llvm.ObjectFileRef.from_data(built)
-    if not file:
-        raise CompileError("LLVM cannot read its own object file")
-    engine.add_object_file(file)
+    for built in objects:
+        file = llvm.ObjectFileRef.from_data(built)
+        if not file:
+            raise CompileError("LLVM cannot read its own object file")
+        engine.add_object_file(file)
     addresses = {name: engine.get_global_value_address(name) for name in functions}
     for name, address in addresses.items():
         if not address:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from armlet.codegen.entry import entry
-from armlet.codegen.llvm import Target, many_states, module, one_state
+from armlet.codegen.llvm import Target
 from armlet.codegen.lower import Lowered
+from armlet.codegen.pieces import functions_of_many, functions_of_one, modules
 from armlet.errors import DataError
 from armlet.graph.inputs import Shape
 from armlet.graph.results import result_type
@@ -128,9 +129,9 @@ class NativeCode:
     def _one(self) -> Code:
         """The code for one state."""
         share(self.target.dtype)
-        text = module(self.target, one_state(self.code, self.target))
+        text, *pieces = modules(self.target, functions_of_one(self.code, self.target))
         text += entry(self.code, self.target.dtype, self.target.lanes)
-        code = compiled(text, "entry", "vectorcall", "one", "many_states")
+        code = compiled(text, "entry", "vectorcall", "one", "many_states", pieces=pieces)
         if "_many" in vars(self):
             join(code, self._many[1])
         return code
@@ -138,7 +139,8 @@ class NativeCode:
     @made_once
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
-        code = compiled(module(self.target, many_states(self.code, self.target)), "many")
+        text, *pieces = modules(self.target, functions_of_many(self.code, self.target))
+        code = compiled(text, "many", pieces=pieces)
         kinds = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
         if "_one" in vars(self):
             join(self._one, code)

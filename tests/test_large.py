@@ -1,0 +1,49 @@
+"""Robots of forty joints, and with ARMLET_LONG of a hundred, beside Pinocchio."""
+
+import os
+
+import numpy as np
+import pytest
+from peers import Pinocchio
+from robots import deviation, random_robot, states
+
+from armlet.api.programs import compile
+from armlet.codegen.pieces import is_long
+
+SIZES = [40, 100] if os.environ.get("ARMLET_LONG") else [40]
+QUANTITIES = {"inverse_dynamics": 3, "inertia_matrix": 1, "bias": 2, "gravity_torque": 1}
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def large(request, tmp_path_factory):
+    """A random tree, and Pinocchio's model of it."""
+    robot, path = random_robot(tmp_path_factory.mktemp("large"), 0, request.param)
+    return robot, Pinocchio(path.read_text(), robot.joint_names, robot.gravity)
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_one_state_rows_and_threads_agree_with_pinocchio(large, quantity):
+    robot, peer = large
+    rows = states(robot, 33)[: QUANTITIES[quantity]]
+    found = getattr(robot, quantity)(*rows)
+    expected = np.array([getattr(peer, quantity)(*row) for row in zip(*rows, strict=True)])
+    assert deviation(found, expected) < 1e-10
+    one = getattr(robot, quantity)(*(x[0] for x in rows))
+    assert one.tobytes() == found[0].tobytes()
+    assert getattr(robot, quantity)(*rows, threads=2).tobytes() == found.tobytes()
+    single = compile(robot, quantity, dtype="float32")
+    assert deviation(single(*rows), expected) < 1e-3
+
+
+def test_forward_dynamics_undoes_inverse_dynamics(large):
+    robot, _ = large
+    q, qd, qdd = states(robot, 33)
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    assert deviation(robot.forward_dynamics(q, qd, tau), qdd) < 1e-6
+    H, inverse = robot.inertia_matrix(q), robot.inverse_inertia_matrix(q)
+    assert deviation(H @ inverse, np.broadcast_to(np.eye(robot.n), H.shape)) < 1e-6
+
+
+def test_their_programs_are_compiled_in_pieces(large):
+    robot, _ = large
+    assert is_long(compile(robot, "inertia_matrix").code)
