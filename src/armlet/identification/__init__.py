@@ -1,5 +1,6 @@
 """Identification: motions that excite arms, logs of them, and what they say of their parameters."""
 
+from armlet.identification.closed_loop import closed_loop
 from armlet.identification.conditioning import Conditioning, conditioned
 from armlet.identification.crossed import cross_validate
 from armlet.identification.excitation import Excitation
@@ -22,6 +23,7 @@ __all__ = [
     "Payload",
     "Samples",
     "TorqueModel",
+    "closed_loop",
     "conditioned",
     "cross_validate",
     "excite",

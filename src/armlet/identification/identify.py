@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,16 +19,18 @@ from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.consistent import likely_bodies
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
-from armlet.identification.findings import Fit
+from armlet.identification.findings import CONSISTENT, INSTRUMENTAL, LEAST_SQUARES, Fit
 from armlet.identification.identified import Identified
+from armlet.identification.instrumental import Instrument, instrumental
 from armlet.identification.log import Log
 from armlet.identification.model import Column, TorqueModel, torque_model
-from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows
+from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows, whole
 from armlet.minimal import MinimalParameters
 from armlet.motion.system import Friction
 from armlet.progress import status
 
-ESTIMATORS = ("ordinary", "weighted", "robust")
+Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 
 def identify(
@@ -38,7 +41,8 @@ def identify(
     rotors: bool = False,
     friction: bool | Sequence[str] | Friction = True,
     extra: Mapping[str, Function | Column] | None = None,
-    estimator: Literal["ordinary", "weighted", "robust"] = "weighted",
+    estimator: Estimator = "weighted",
+    instrument: Instrument | None = None,
     consistent: bool | None = None,
     prior: Literal["entropic", "euclidean"] = "entropic",
     strength: float = 1.0,
@@ -71,9 +75,15 @@ def identify(
     extra : mapping of str to function, optional
         Further columns by the names of their parameters, such as springs: functions of q, qd and
         qdd that return the torque of every joint for a parameter that is 1.
-    estimator : {"weighted", "ordinary", "robust"}
+    estimator : {"weighted", "ordinary", "robust", "instrumental"}
         Least squares with weights by the noise of each joint, without, or with less weight for
-        large residuals (Huber).
+        large residuals (Huber); or instrumental variables, which noise in the positions does not
+        bias.
+    instrument : function, optional
+        A motion of each run without its noise, for instrumental variables: a function of the arm
+        with the parameters found so far and of the run, that returns positions (k, n) at the times
+        `run.t`, such as `closed_loop` makes by simulation. By default the measured motion at low
+        frequencies.
     consistent : bool, optional
         Whether to find bodies that are physical, too, by linear matrix inequalities; needs cvxpy.
         By default if that is installed.
@@ -114,21 +124,30 @@ def identify(
         for found in parts(model, settings, 0.0, validation, client):
             data.hold(found)
     _check(model, data.used)
-    estimate = _estimated(estimator, model, data)
+    instrumented = None
+    if estimator == "instrumental":
+        _check_kept(data, "instrumental variables, which need")
+        estimate, instrumented, R = instrumental(
+            model, data.used, data.samples, partial(whole, model), instrument, data.repeats
+        )
+        data.notes.append(instrumented.note)
+    else:
+        estimate = _least_squares(estimator, model, data)
+        R = data.used.together(1 / estimate.noise)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if consistent or (consistent is None and find_spec("cvxpy") is not None):
         likely = likely_bodies(np.asarray(robot.phi if bodies is None else bodies, dtype=float))
         with status("looking for physical bodies"):
-            standard = _physical(model, data.used, estimate, likely, strength, prior, most)
-    solutions = {"least squares": estimate.x}
+            standard = _physical(model, R, likely, strength, prior, most)
+    solutions = {LEAST_SQUARES if instrumented is None else INSTRUMENTAL: estimate.x}
     if standard is not None:
-        solutions["consistent"] = _columns(model) @ standard
+        solutions[CONSISTENT] = _columns(model) @ standard
     fits = {name: Fit.of(data.used, x) for name, x in solutions.items()}
     if data.held.count:
         fits |= {f"validation, {name}": Fit.of(data.held, x) for name, x in solutions.items()}
-    R = data.used.together(1 / estimate.noise)
-    kept = estimators.essential(R, estimate.x, data.used.count)
+    every = data.used.together(1 / estimate.noise)
+    kept = estimators.essential(every, estimate.x, data.used.count)
     return Identified(
         model=model,
         estimate=estimate,
@@ -138,6 +157,7 @@ def identify(
         essential=tuple(model.names[k] for k in kept),
         choices=tuple(data.choices),
         notes=tuple(data.notes),
+        instrumented=instrumented,
         samples=tuple(data.samples),
         held=tuple(data.rest),
     )
@@ -166,17 +186,23 @@ def _check(model: TorqueModel, factors: Factors) -> None:
         )
 
 
-def _estimated(estimator: str, model: TorqueModel, data: Gathered) -> Estimate:
-    if estimator != "robust":
-        ways = {"ordinary": estimators.ordinary, "weighted": estimators.weighted}
-        return ways[estimator](data.used)
-    if len(data.samples) < len(data.choices):
-        raise DataError(
-            f"there are {len(data.choices)} runs: expected at most {KEPT} for a robust estimate, "
-            "which needs all rows at once"
-        )
+def _least_squares(estimator: Estimator, model: TorqueModel, data: Gathered) -> Estimate:
+    if estimator == "ordinary":
+        return estimators.ordinary(data.used)
+    if estimator == "weighted":
+        return estimators.weighted(data.used)
+    _check_kept(data, "a robust estimate, which needs")
     every = [pair for run in data.samples for pair in rows(model, run)]
     return estimators.robust(data.used, lambda: every)
+
+
+def _check_kept(data: Gathered, what: str) -> None:
+    """Raise if not all runs are in memory."""
+    if len(data.samples) < len(data.choices):
+        raise DataError(
+            f"there are {len(data.choices)} runs: expected at most {KEPT} for {what} all rows at "
+            "once"
+        )
 
 
 def _columns(model: TorqueModel) -> Array:
@@ -191,14 +217,12 @@ def _columns(model: TorqueModel) -> Array:
 
 def _physical(
     model: TorqueModel,
-    factors: Factors,
-    estimate: Estimate,
+    R: Array,
     likely: Array,
     strength: float,
     prior: str,
     most: Mapping[str, float] | None,
 ) -> Array:
     names = (*model.parameters.standard, *model.names[len(model.parameters) :])
-    R = factors.together(1 / estimate.noise)
     given: dict[str, Any] = {"prior": likely, "strength": strength, "kind": prior, "most": most}
     return consistent_parameters(R, _columns(model), names, **given)

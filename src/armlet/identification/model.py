@@ -1,7 +1,7 @@
 """What torques are made of: columns that are linear in the parameters to be found."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -72,6 +72,22 @@ class TorqueModel:
             W[..., place] = self._column(name, function, {"q": q, "qd": qd, "qdd": qdd})
             place += 1
         return W
+
+    def robot(self, x: Array) -> Robot:
+        """The arm with these parameters: its torques are right, its bodies may be unphysical."""
+        p = self.parameters
+        return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
+
+    @staticmethod
+    def with_drives(arm: Robot, known: Mapping[str, float]) -> Robot:
+        """An arm with those parameters of its drives that are known by name."""
+        drives = (
+            drive._replace(
+                **{key: float(known[f"{key}{i}"]) for key in drive._fields if f"{key}{i}" in known}
+            )
+            for i, drive in enumerate(arm.drives, 1)
+        )
+        return replace(arm, drives=tuple(drives))
 
     def _friction(self, kind: str, qd: Array) -> Array:
         """The torques of friction of a kind, each for a parameter that is 1."""

@@ -89,6 +89,12 @@ def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
         yield piece.decimated(W), piece.decimated(piece.tau)
 
 
+def whole(model: TorqueModel, samples: Samples) -> tuple[Array, Array]:
+    """The regressor and the torques of all rows."""
+    W, tau = zip(*rows(model, samples), strict=True)
+    return np.concatenate(W), np.concatenate(tau)
+
+
 def _independent(samples: Samples) -> float:
     """The share of rows that are independent.
 

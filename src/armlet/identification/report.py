@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.identification.factors import Array
-from armlet.identification.findings import Findings
+from armlet.identification.findings import CONSISTENT, Findings
 from armlet.identification.samples import Samples
 from armlet.motion.files import needed
 from armlet.motion.trajectory import COLOURS
@@ -29,8 +29,8 @@ class Check(NamedTuple):
 
 def checks(found: Findings) -> list[Check]:
     """What the verdict is made of."""
-    held = "validation, consistent" if found.standard is not None else "validation, least squares"
-    used = held.removeprefix("validation, ")
+    used = found.way if found.standard is None else CONSISTENT
+    held = f"validation, {used}"
     name = held if held in found.fits else used
     about = "data held out" if name == held else "the data used"
     error = found.fits[name].whole
