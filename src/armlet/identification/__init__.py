@@ -9,10 +9,10 @@ from armlet.identification.findings import Fit
 from armlet.identification.identified import Identified
 from armlet.identification.identify import identify
 from armlet.identification.log import Log
-from armlet.identification.model import TorqueModel
+from armlet.identification.model import Sigmoid, TorqueModel
 from armlet.identification.payload import Payload, identify_payload
 from armlet.identification.samples import Samples
-from armlet.identification.shapes import friction_shape
+from armlet.identification.shapes import friction_shape, sigmoid_friction
 
 __all__ = [
     "Conditioning",
@@ -22,6 +22,7 @@ __all__ = [
     "Log",
     "Payload",
     "Samples",
+    "Sigmoid",
     "TorqueModel",
     "closed_loop",
     "conditioned",
@@ -30,4 +31,5 @@ __all__ = [
     "friction_shape",
     "identify",
     "identify_payload",
+    "sigmoid_friction",
 ]

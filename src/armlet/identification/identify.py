@@ -1,7 +1,7 @@
 """`identify`: the parameters of an arm from measured motion."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -23,10 +23,9 @@ from armlet.identification.findings import CONSISTENT, INSTRUMENTAL, LEAST_SQUAR
 from armlet.identification.identified import Identified
 from armlet.identification.instrumental import Instrument, instrumental
 from armlet.identification.log import Log
-from armlet.identification.model import Column, TorqueModel, torque_model
+from armlet.identification.model import Column, FrictionModel, TorqueModel, torque_model
 from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows, whole
 from armlet.minimal import MinimalParameters
-from armlet.motion.system import Friction
 from armlet.progress import status
 
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
@@ -39,7 +38,7 @@ def identify(
     *,
     parameters: MinimalParameters[Robot] | None = None,
     rotors: bool = False,
-    friction: bool | Sequence[str] | Friction = True,
+    friction: FrictionModel = True,
     extra: Mapping[str, Function | Column] | None = None,
     estimator: Estimator = "weighted",
     instrument: Instrument | None = None,
@@ -68,10 +67,10 @@ def identify(
         the next two say.
     rotors : bool
         Whether rotor inertias are found, too.
-    friction : bool, sequence of str or Friction
+    friction : bool, sequence of str, Friction or Sigmoid
         True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
-        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; or the friction of a
-        simulation, smooth around velocity 0, with Stribeck's part if it has one.
+        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; the friction of a
+        simulation, smooth around velocity 0, with Stribeck's part if it has one; or a sigmoid.
     extra : mapping of str to function, optional
         Further columns by the names of their parameters, such as springs: functions of q, qd and
         qdd that return the torque of every joint for a parameter that is 1.
