@@ -315,7 +315,10 @@ def test_what_makes_no_sense_is_refused():
     log = recorded(robot, 0, duration=3.0)
     for options, message in (
         ({"estimator": "magic"}, "estimator is 'magic': expected ordinary, weighted, robust"),
-        ({"friction": ["dry"]}, "friction has 'dry': expected True, False, armlet.Friction or"),
+        (
+            {"friction": ["dry"]},
+            "friction has 'dry': expected True, False, armlet.Friction, a Sigmoid or",
+        ),
         ({"validation": 1.5}, "validation is 1.5: expected a share of the time"),
         ({"extra": {"x": lambda q, qd, qdd: q[0]}}, r"column 'x' has shape \(3,\): expected"),
         (

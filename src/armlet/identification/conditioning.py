@@ -171,7 +171,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     }  # fmt: skip
     return Samples(
         t, q, qd, qdd, tau, rate / step, kept, bandwidth if s.decimate else None, s.order,
-        log.joints, log.name, choices, tuple(notes),
+        log.joints, log.name, choices, tuple(notes), log.payload,
     )  # fmt: skip
 
 

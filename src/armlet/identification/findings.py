@@ -11,6 +11,7 @@ from armlet.errors import DataError
 from armlet.identification.consistent import is_consistent
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
+from armlet.identification.gains import Gains
 from armlet.identification.instrumental import Instrumented
 from armlet.identification.model import TorqueModel
 from armlet.identification.samples import Samples
@@ -64,6 +65,8 @@ class Findings:
         What is worth knowing.
     instrumented : Instrumented, optional
         How instrumental variables were found, if they were, and whether least squares differs.
+    gains : Gains, optional
+        Torques per unit of what was logged, with deviations, if they were unknown.
     samples, held : tuples of Samples
         The conditioned runs that were used, and what was held out.
     """
@@ -77,6 +80,7 @@ class Findings:
     choices: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
     instrumented: Instrumented | None = None
+    gains: Gains | None = None
     samples: tuple[Samples, ...] = ()
     held: tuple[Samples, ...] = ()
 
@@ -127,7 +131,8 @@ class Findings:
 
     def compared(self, run: Samples) -> tuple[Array, Array, Array]:
         """The times, measured and predicted torques of a run, filtered alike and decimated."""
-        tau = self.model.regressor(run.q, run.qd, run.qdd) @ self.values
+        x = self.values + self.model.load(run.payload)
+        tau = self.model.regressor(run.q, run.qd, run.qdd) @ x
         return run.t[run.kept], run.decimated(run.tau), run.decimated(tau)
 
     def predicted(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
@@ -156,6 +161,9 @@ class Findings:
             "bodies": None if self.standard is None else self.bodies.tolist(),
             "choices": [dict(x) for x in self.choices],
             "instrumental": None if self.instrumented is None else self.instrumented._asdict(),
+            "gains": None
+            if self.gains is None
+            else {name: x.tolist() for name, x in self.gains._asdict().items()},
             "notes": list(self.notes),
         }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,9 @@ from armlet.identification.consistent import likely_bodies
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
 from armlet.identification.findings import CONSISTENT, INSTRUMENTAL, LEAST_SQUARES, Fit
+from armlet.identification.gains import Gains, calibrated
 from armlet.identification.identified import Identified
-from armlet.identification.instrumental import Instrument, instrumental
+from armlet.identification.instrumental import Instrument, Instrumented, instrumental
 from armlet.identification.log import Log
 from armlet.identification.model import Column, FrictionModel, TorqueModel, torque_model
 from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows, whole
@@ -40,6 +41,7 @@ def identify(
     rotors: bool = False,
     friction: FrictionModel = True,
     extra: Mapping[str, Function | Column] | None = None,
+    gains: bool = False,
     estimator: Estimator = "weighted",
     instrument: Instrument | None = None,
     consistent: bool | None = None,
@@ -74,6 +76,9 @@ def identify(
     extra : mapping of str to function, optional
         Further columns by the names of their parameters, such as springs: functions of q, qd and
         qdd that return the torque of every joint for a parameter that is 1.
+    gains : bool
+        Whether logs have currents, or torques in unknown units, so that a gain of every joint is
+        found, too; at least one run has a known payload, by `log.with_payload`.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
         Least squares with weights by the noise of each joint, without, or with less weight for
         large residuals (Huber); or instrumental variables, which noise in the positions does not
@@ -108,7 +113,9 @@ def identify(
     """
     if estimator not in ESTIMATORS:
         raise DataError(f"estimator is {quoted(estimator)}: expected {', '.join(ESTIMATORS)}")
-    model = torque_model(robot, parameters, rotors, friction, extra or {})
+    if gains and estimator != "weighted":
+        raise DataError(f"gains are found by least squares, weighted: not with {estimator!r}")
+    model = torque_model(robot, parameters, rotors, friction, extra or {}, gains)
     if isinstance(validation, int | float) and not 0 <= validation < 1:
         raise DataError(
             f"validation is {validation}: expected a share of the time, 0 to 1, or logs"
@@ -122,17 +129,9 @@ def identify(
     if not isinstance(validation, int | float):
         for found in parts(model, settings, 0.0, validation, client):
             data.hold(found)
-    _check(model, data.used)
-    instrumented = None
-    if estimator == "instrumental":
-        _check_kept(data, "instrumental variables, which need")
-        estimate, instrumented, R = instrumental(
-            model, data.used, data.samples, partial(whole, model), instrument, data.repeats
-        )
-        data.notes.append(instrumented.note)
-    else:
-        estimate = _least_squares(estimator, model, data)
-        R = data.used.together(1 / estimate.noise)
+    _check_rows(model, data.used)
+    estimate, R, instrumented, worth = _estimated(estimator, model, data, instrument)
+    _warn_of_rank(model, data.used)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if consistent or (consistent is None and find_spec("cvxpy") is not None):
@@ -157,13 +156,14 @@ def identify(
         choices=tuple(data.choices),
         notes=tuple(data.notes),
         instrumented=instrumented,
+        gains=worth,
         samples=tuple(data.samples),
         held=tuple(data.rest),
     )
 
 
-def _check(model: TorqueModel, factors: Factors) -> None:
-    """Raise where there are too few rows; warn of what the motion does not determine."""
+def _check_rows(model: TorqueModel, factors: Factors) -> None:
+    """Raise where there are too few rows."""
     if not factors.count:
         raise DataError("there are no logs: expected one or more that can be read")
     if factors.count <= len(model.names):
@@ -171,10 +171,14 @@ def _check(model: TorqueModel, factors: Factors) -> None:
             f"there are {factors.count} rows for {len(model.names)} parameters: expected more "
             "samples"
         )
-    R = factors.together()[:, :-1]
-    size = np.linalg.norm(R, axis=0)
+
+
+def _warn_of_rank(model: TorqueModel, factors: Factors) -> None:
+    """Warn of what the motion does not determine."""
+    R = factors.together()
+    size = np.linalg.norm(R[:, :-1], axis=0)
     idle = [name for name, x in zip(model.names, size, strict=True) if not x]
-    _, _, rank = estimators.solved(factors.together())
+    _, _, rank = estimators.solved(R)
     if rank < len(model.names):
         about = f" (nothing of {', '.join(idle)})" if idle else ""
         warnings.warn(
@@ -185,14 +189,39 @@ def _check(model: TorqueModel, factors: Factors) -> None:
         )
 
 
-def _least_squares(estimator: Estimator, model: TorqueModel, data: Gathered) -> Estimate:
-    if estimator == "ordinary":
-        return estimators.ordinary(data.used)
-    if estimator == "weighted":
-        return estimators.weighted(data.used)
-    _check_kept(data, "a robust estimate, which needs")
-    every = [pair for run in data.samples for pair in rows(model, run)]
-    return estimators.robust(data.used, lambda: every)
+class Solution(NamedTuple):
+    """An estimate, a factor of (W | τ) in units of the noise that has it, and how it was found."""
+
+    estimate: Estimate
+    R: Array
+    instrumented: Instrumented | None = None
+    gains: Gains | None = None
+
+
+def _estimated(
+    estimator: Estimator, model: TorqueModel, data: Gathered, instrument: Instrument | None
+) -> Solution:
+    """The estimate that is asked for; with unknown gains, all data are torques from then on."""
+    gains = None
+    if model.gains:
+        joints = [joint.name for joint in model.parameters.model.joints]
+        estimate, gains = calibrated(data.used, joints, data.repeats)
+        data.calibrate(gains.values)
+    elif estimator == "instrumental":
+        _check_kept(data, "instrumental variables, which need")
+        found = instrumental(
+            model, data.used, data.samples, partial(whole, model), instrument, data.repeats
+        )
+        data.notes.append(found[1].note)
+        return Solution(found[0], found[2], found[1])
+    elif estimator == "robust":
+        _check_kept(data, "a robust estimate, which needs")
+        every = [pair for run in data.samples for pair in rows(model, run)]
+        estimate = estimators.robust(data.used, lambda: every)
+    else:
+        ways = {"ordinary": estimators.ordinary, "weighted": estimators.weighted}
+        estimate = ways[estimator](data.used)
+    return Solution(estimate, data.used.together(1 / estimate.noise), gains=gains)
 
 
 def _check_kept(data: Gathered, what: str) -> None:

@@ -11,6 +11,7 @@ from armlet.api import Robot, minimal_parameters
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
 from armlet.identification.factors import Array
+from armlet.identification.log import Load
 from armlet.minimal import MinimalParameters
 from armlet.motion.system import Friction
 
@@ -71,12 +72,21 @@ class TorqueModel:
     extra : mapping of str to function
         Further columns by name: functions of q, qd and qdd, of your own (`armlet.program`, for one
         state) or of arrays with a row for every state, that return the torques of all joints.
+    gains : bool
+        Whether the gains of the drives are unknown, so that rows have a further column with the
+        torques of the payload that is known.
     """
 
     parameters: MinimalParameters[Robot]
     friction: tuple[str, ...] = ()
     shape: Friction | Sigmoid | None = None
     extra: Mapping[str, Function | Column] = field(default_factory=dict)
+    gains: bool = False
+
+    @property
+    def width(self) -> int:
+        """How many columns the rows of an identification have."""
+        return len(self.names) + self.gains
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,6 +110,14 @@ class TorqueModel:
             W[..., place] = self._column(name, function, {"q": q, "qd": qd, "qdd": qdd})
             place += 1
         return W
+
+    def load(self, payload: Load | None) -> Array:
+        """What a payload adds to the parameters."""
+        p, found = self.parameters, np.zeros(len(self.names))
+        if payload is not None:
+            more = p.model.with_payload(*payload).phi - p.model.phi
+            found[: len(p)] = p.Lam[:, : more.size] @ more.astype(float).ravel()
+        return found
 
     def robot(self, x: Array) -> Robot:
         """The arm with these parameters: its torques are right, its bodies may be unphysical."""
@@ -155,6 +173,7 @@ def torque_model(
     rotors: bool,
     friction: FrictionModel,
     extra: Mapping[str, Function | Column],
+    gains: bool = False,
 ) -> TorqueModel:
     """The model that is asked for."""
     shape = friction if isinstance(friction, Friction | Sigmoid) else None
@@ -166,7 +185,7 @@ def torque_model(
             f"parameters are those of {parameters.model.name!r}, which has {parameters.model.n} "
             f"joints: expected a set of {robot.name!r}"
         )
-    return TorqueModel(parameters, kinds, shape, dict(extra))
+    return TorqueModel(parameters, kinds, shape, dict(extra), gains)
 
 
 def _kinds(robot: Robot, friction: FrictionModel) -> tuple[str, ...]:
