@@ -13,8 +13,9 @@ from datasets import recorded as with_data
 
 import armlet
 from armlet import Friction, Log
-from armlet.errors import DataError, DataWarning
+from armlet.errors import ArmletError, DataError, DataWarning
 from armlet.identification import estimators
+from armlet.identification.centres import boxes
 from armlet.identification.consistent import is_consistent, likely_bodies, pseudo_inertia
 from armlet.identification.factors import Factors, merged
 from armlet.identification.report import page, verdict
@@ -289,6 +290,52 @@ def test_masses_have_bounds(cvxpy):
     found = armlet.identify(robot, log, consistent=True, most={"m1": 0.1, "m3": 1.0})
     assert found.bodies[0, 9] <= 0.1 + 1e-6
     assert found.bodies[2, 9] <= 1.0 + 1e-6
+
+
+def centres_in(found, frame):
+    """The centre of mass of a frame's body, in that frame."""
+    body, pose = found.robot.frame(frame)
+    return pose.inverse().point(found.bodies[body, 6:9] / found.bodies[body, 9])
+
+
+def test_centres_of_mass_stay_in_boxes(cvxpy):
+    robot = random_arm(3, n=2)
+    log = recorded(robot, 3, duration=8.0)
+    free = armlet.identify(robot, log, consistent=True)
+    start = centres_in(free, "link2")
+    box = start - 0.1, start + np.array([-0.02, 0.1, 0.1])
+    found = armlet.identify(robot, log, consistent=True, centres={"link2": box})
+    assert found.is_consistent
+    at = centres_in(found, "link2")
+    assert (at > box[0] - 1e-6).all()
+    assert (at < box[1] + 1e-6).all()
+    assert at[0] == pytest.approx(box[1][0], abs=1e-4)  # the bound that keeps it from its place
+    assert found.fits["consistent"].whole > free.fits["consistent"].whole
+    tight = armlet.identify(robot, log, consistent=True, centres=0.01)
+    for box in boxes(robot, 0.01):
+        at = tight.bodies[box.body, 6:9] / tight.bodies[box.body, 9]
+        assert (at > box.lower - 1e-6).all()
+        assert (at < box.upper + 1e-6).all()
+    assert tight.fits["consistent"].whole > free.fits["consistent"].whole
+
+
+def test_boxes_of_the_geometry_reach_from_joint_to_joint():
+    first, second = boxes(armlet.load("planar2r"), 0.1)  # two links of 1 m along x
+    for box in (first, second):
+        np.testing.assert_allclose(box.lower, [-0.1, -0.1, -0.1])
+        np.testing.assert_allclose(box.upper, [1.1, 0.1, 0.1])
+
+
+def test_boxes_of_centres_that_make_no_sense_are_refused(cvxpy):
+    robot = random_arm(3, n=2)
+    log = recorded(robot, 3, duration=8.0)
+    for centres, message in (
+        ({"link2": ((0, 0, 0), (-1, 1, 1))}, "centres= has the corners .* for 'link2': expected"),
+        ({"base": ((0, 0, 0), (1, 1, 1))}, "frame 'base' is on the base"),
+        (-0.1, r"centres is -0\.1: expected a margin in m"),
+    ):
+        with pytest.raises(ArmletError, match=message):
+            armlet.identify(robot, log, consistent=True, centres=centres)
 
 
 def test_what_was_found_is_written(cvxpy, tmp_path):

@@ -1,11 +1,11 @@
 """`identify`: the parameters of an arm from measured motion."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification import estimators
+from armlet.identification.centres import Box, Centres, boxes
 from armlet.identification.conditioning import Conditioning
 from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.consistent import likely_bodies
@@ -49,6 +50,7 @@ def identify(
     strength: float = 1.0,
     bodies: ArrayLike | None = None,
     most: Mapping[str, float] | None = None,
+    centres: Centres | None = None,
     conditioning: Conditioning | None = None,
     validation: float | Iterable[Log | Reader] = 0.0,
     client: Client | None = None,
@@ -99,6 +101,10 @@ def identify(
         Likely bodies as in `robot.phi`, from CAD for instance; those of the robot by default.
     most : mapping of str to float, optional
         Upper bounds of standard parameters of the physical bodies, such as {"m7": 1.5}.
+    centres : float or mapping of str to pairs, optional
+        Where the centres of mass of the physical bodies are: in boxes, lower and upper corners by
+        the name of a frame and in its axes, such as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))};
+        or, by a margin in m, in boxes around the joints and the frames of every body.
     conditioning : Conditioning, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
@@ -135,9 +141,10 @@ def identify(
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if consistent or (consistent is None and find_spec("cvxpy") is not None):
+        within = [] if centres is None else boxes(robot, centres)
         likely = likely_bodies(np.asarray(robot.phi if bodies is None else bodies, dtype=float))
         with status("looking for physical bodies"):
-            standard = _physical(model, R, likely, strength, prior, most)
+            standard = _physical(model, R, likely, strength, prior, most, within)
     solutions = {LEAST_SQUARES if instrumented is None else INSTRUMENTAL: estimate.x}
     if standard is not None:
         solutions[CONSISTENT] = _columns(model) @ standard
@@ -250,7 +257,7 @@ def _physical(
     strength: float,
     prior: str,
     most: Mapping[str, float] | None,
+    within: Sequence[Box],
 ) -> Array:
     names = (*model.parameters.standard, *model.names[len(model.parameters) :])
-    given: dict[str, Any] = {"prior": likely, "strength": strength, "kind": prior, "most": most}
-    return consistent_parameters(R, _columns(model), names, **given)
+    return consistent_parameters(R, _columns(model), names, likely, strength, prior, most, within)
