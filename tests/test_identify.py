@@ -181,6 +181,25 @@ def test_springs_and_asymmetric_friction_are_columns():
     assert values["coulomb_backward3"] == pytest.approx(0.3, abs=0.02)
 
 
+def test_the_stiffness_of_a_gravity_compensator_is_found():
+    """A spring from 0.3 m above the first axis to 0.5 m along the link, 0.2 m long at rest."""
+    robot = random_arm(6, n=2).without_drives()
+    log = recorded(robot, 6, noise=0.005)
+
+    def slope(q, at_rest):
+        length = np.sqrt(0.34 + 0.3 * np.cos(q[:, 0]))
+        return np.stack([-0.15 * np.sin(q[:, 0]) * (1 - at_rest / length), 0 * length], axis=1)
+
+    sprung = replace(log, tau=log.tau + 900 * slope(log.q, 0.2))
+    known = {"stiffness": lambda q, qd, qdd: slope(q, 0.2)}
+    found = armlet.identify(robot, sprung, friction=False, consistent=False, extra=known)
+    assert found.values[-1] == pytest.approx(900, rel=0.02)
+    assert abs(found.values[-1] - 900) < 4 * found.deviations[-1]
+    both = {"stiffness": lambda q, qd, qdd: slope(q, 0), "force": lambda q, qd, qdd: slope(q, 1)}
+    with pytest.warns(DataWarning, match="determines 11 of 12"):  # a weight has that form, too
+        armlet.identify(robot, sprung, friction=False, consistent=False, extra=both)
+
+
 def test_several_runs_count_together():
     robot = random_arm(1)
     logs = [recorded(robot, seed) for seed in (1, 2)]
