@@ -64,7 +64,7 @@ def page(found: Findings) -> str:
         "How well torques are met": _fits(found),
         "Measured and predicted torques": _torques(found),
         "What is left": _rest(found),
-        "Parameters": _parameters(found),
+        "Parameters": _parameters(found) + _gains(found),
         "Bodies": _bodies(found),
         "Excitation": _excitation(found),
         "Data": _data(found),
@@ -147,6 +147,17 @@ def _parameters(found: Findings) -> str:
         "(F-test, 5 %); the others are faint.</p>"
     )
     return text + _table(head, rows, weak, words=True)
+
+
+def _gains(found: Findings) -> str:
+    if found.gains is None:
+        return ""
+    rows = [
+        (name, f"{x:.5g}", f"{s:.2g}")
+        for name, x, s in zip(_joints(found), *found.gains, strict=True)
+    ]
+    text = "<p>Gains of the drives, torque per unit of what was logged, by the known payload:</p>"
+    return text + _table(("joint", "gain", "deviation"), rows)
 
 
 def _bodies(found: Findings) -> str:
