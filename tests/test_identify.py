@@ -14,8 +14,9 @@ from recorded_arms import wrist
 
 import armlet
 from armlet import Friction, Log
-from armlet.errors import DataError, DataWarning
+from armlet.errors import ArmletError, DataError, DataWarning
 from armlet.identification import estimators
+from armlet.identification.centres import boxes
 from armlet.identification.consistent import is_consistent, likely_bodies, pseudo_inertia
 from armlet.identification.factors import Factors, merged
 from armlet.identification.report import page, verdict
@@ -197,6 +198,25 @@ def test_springs_and_asymmetric_friction_are_columns():
     assert values["coulomb_backward3"] == pytest.approx(0.3, abs=0.02)
 
 
+def test_the_stiffness_of_a_gravity_compensator_is_found():
+    """A spring from 0.3 m above the first axis to 0.5 m along the link, 0.2 m long at rest."""
+    robot = random_arm(6, n=2).without_drives()
+    log = recorded(robot, 6, noise=0.005)
+
+    def slope(q, at_rest):
+        length = np.sqrt(0.34 + 0.3 * np.cos(q[:, 0]))
+        return np.stack([-0.15 * np.sin(q[:, 0]) * (1 - at_rest / length), 0 * length], axis=1)
+
+    sprung = replace(log, tau=log.tau + 900 * slope(log.q, 0.2))
+    known = {"stiffness": lambda q, qd, qdd: slope(q, 0.2)}
+    found = armlet.identify(robot, sprung, friction=False, consistent=False, extra=known)
+    assert found.values[-1] == pytest.approx(900, rel=0.02)
+    assert abs(found.values[-1] - 900) < 4 * found.deviations[-1]
+    both = {"stiffness": lambda q, qd, qdd: slope(q, 0), "force": lambda q, qd, qdd: slope(q, 1)}
+    with pytest.warns(DataWarning, match="determines 11 of 12"):  # a weight has that form, too
+        armlet.identify(robot, sprung, friction=False, consistent=False, extra=both)
+
+
 def test_several_runs_count_together():
     robot = random_arm(1)
     logs = [recorded(robot, seed) for seed in (1, 2)]
@@ -308,6 +328,52 @@ def test_masses_have_bounds(cvxpy):
     assert found.bodies[2, 9] <= 1.0 + 1e-6
 
 
+def centres_in(found, frame):
+    """The centre of mass of a frame's body, in that frame."""
+    body, pose = found.robot.frame(frame)
+    return pose.inverse().point(found.bodies[body, 6:9] / found.bodies[body, 9])
+
+
+def test_centres_of_mass_stay_in_boxes(cvxpy):
+    robot = random_arm(3, n=2)
+    log = recorded(robot, 3, duration=8.0)
+    free = armlet.identify(robot, log, consistent=True)
+    start = centres_in(free, "link2")
+    box = start - 0.1, start + np.array([-0.02, 0.1, 0.1])
+    found = armlet.identify(robot, log, consistent=True, centres={"link2": box})
+    assert found.is_consistent
+    at = centres_in(found, "link2")
+    assert (at > box[0] - 1e-6).all()
+    assert (at < box[1] + 1e-6).all()
+    assert at[0] == pytest.approx(box[1][0], abs=1e-4)  # the bound that keeps it from its place
+    assert found.fits["consistent"].whole > free.fits["consistent"].whole
+    tight = armlet.identify(robot, log, consistent=True, centres=0.01)
+    for box in boxes(robot, 0.01):
+        at = tight.bodies[box.body, 6:9] / tight.bodies[box.body, 9]
+        assert (at > box.lower - 1e-6).all()
+        assert (at < box.upper + 1e-6).all()
+    assert tight.fits["consistent"].whole > free.fits["consistent"].whole
+
+
+def test_boxes_of_the_geometry_reach_from_joint_to_joint():
+    first, second = boxes(armlet.load("planar2r"), 0.1)  # two links of 1 m along x
+    for box in (first, second):
+        np.testing.assert_allclose(box.lower, [-0.1, -0.1, -0.1])
+        np.testing.assert_allclose(box.upper, [1.1, 0.1, 0.1])
+
+
+def test_boxes_of_centres_that_make_no_sense_are_refused(cvxpy):
+    robot = random_arm(3, n=2)
+    log = recorded(robot, 3, duration=8.0)
+    for centres, message in (
+        ({"link2": ((0, 0, 0), (-1, 1, 1))}, "centres= has the corners .* for 'link2': expected"),
+        ({"base": ((0, 0, 0), (1, 1, 1))}, "frame 'base' is on the base"),
+        (-0.1, r"centres is -0\.1: expected a margin in m"),
+    ):
+        with pytest.raises(ArmletError, match=message):
+            armlet.identify(robot, log, consistent=True, centres=centres)
+
+
 def test_what_was_found_is_written(cvxpy, tmp_path):
     robot = random_arm(3)
     found = armlet.identify(robot, recorded(robot, 3), consistent=True, validation=0.3)
@@ -332,7 +398,10 @@ def test_what_makes_no_sense_is_refused():
     log = recorded(robot, 0, duration=3.0)
     for options, message in (
         ({"estimator": "magic"}, "estimator is 'magic': expected ordinary, weighted, robust"),
-        ({"friction": ["dry"]}, "friction has 'dry': expected True, False, armlet.Friction or"),
+        (
+            {"friction": ["dry"]},
+            "friction has 'dry': expected True, False, armlet.Friction, a Sigmoid or",
+        ),
         ({"validation": 1.5}, "validation is 1.5: expected a share of the time"),
         ({"extra": {"x": lambda q, qd, qdd: q[0]}}, r"column 'x' has shape \(3,\): expected"),
         (

@@ -7,8 +7,17 @@ import numpy as np
 import typer
 
 from armlet.cli.arm import Choice, takes_robot
-from armlet.cli.completion import one_of
-from armlet.cli.motions import Out, Plot, check_ending, numbers, write
+from armlet.cli.motions import (
+    Out,
+    Plot,
+    Rotors,
+    WithFriction,
+    check_ending,
+    chosen,
+    name_among,
+    numbers,
+    write,
+)
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.identification import Excitation
@@ -29,12 +38,7 @@ def excite(
     splines: Annotated[
         int | None, typer.Option(help="Instead, points of a spline that can be chosen.")
     ] = None,
-    criterion: Annotated[
-        str,
-        typer.Option(
-            help=f"What is made best: {', '.join(CRITERIA)}.", autocompletion=one_of(*CRITERIA)
-        ),
-    ] = "condition",
+    criterion: Annotated[str, name_among("What is made best", CRITERIA)] = "condition",
     rate: Annotated[float, typer.Option(help="Rows per second.")] = 1000.0,
     lower: Annotated[str | None, typer.Option(help=f"Least positions: {EACH}.")] = None,
     upper: Annotated[str | None, typer.Option(help="Largest positions.")] = None,
@@ -48,8 +52,8 @@ def excite(
     margin: Annotated[
         float, typer.Option(help="The share of the robot's own limits that is not used.")
     ] = 0.05,
-    rotors: Annotated[bool, typer.Option(help="Whether rotor inertias are identified.")] = False,
-    friction: Annotated[bool, typer.Option(help="Whether friction is identified.")] = True,
+    rotors: Rotors = False,
+    friction: WithFriction = True,
     starts: Annotated[int, typer.Option(help="Random motions to start from.")] = 4,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
     out: Out = None,
@@ -75,7 +79,7 @@ def excite(
     corners = None if tool_box is None else numbers("--tool-box", tool_box, 6)
     plan = found_excitation(
         arm, duration, harmonics=harmonics, splines=splines,
-        criterion=criterion,  # type: ignore[arg-type]
+        criterion=chosen("--criterion", criterion, CRITERIA),
         rate=rate, position=(each("--lower", lower), each("--upper", upper)),
         speed=each("--speed", speed), acceleration=each("--acceleration", acceleration),
         torque=each("--torque", torque),

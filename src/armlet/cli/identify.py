@@ -12,18 +12,21 @@ import typer
 
 from armlet.api import Robot
 from armlet.cli.arm import Choice, takes_robot
-from armlet.cli.completion import one_of
+from armlet.cli.motions import Rotors, WithFriction, chosen, name_among, numbers
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
 from armlet.identification import Identified, Log
 from armlet.identification import identify as identified
 from armlet.identification.identify import ESTIMATORS
+from armlet.identification.log import Load
+from armlet.identification.parts import Reader
 from armlet.identification.report import verdict
 from armlet.motion.files import needed
 
 OUT = {".urdf": Identified.to_urdf, ".toml": Identified.to_toml, ".json": Identified.to_json}
 PANEL = "A log in several files"
+LOADED = "A payload that is known"
 
 
 def _part(what: str) -> Any:
@@ -48,14 +51,31 @@ def identify(
         str | None,
         typer.Option(help="Gear ratios of logs of the motors, numbers with commas between."),
     ] = None,
-    rotors: Annotated[bool, typer.Option(help="Find the inertias of rotors, too.")] = False,
-    friction: Annotated[bool, typer.Option(help="Find friction, too.")] = True,
-    estimator: Annotated[
-        str,
+    rotors: Rotors = False,
+    friction: WithFriction = True,
+    estimator: Annotated[str, name_among("How parameters are found", ESTIMATORS)] = "weighted",
+    loaded: Annotated[
+        list[Path] | None,
+        typer.Option(help="A log of a run with the payload. Repeatable.", rich_help_panel=LOADED),
+    ] = None,
+    payload: Annotated[
+        str | None,
         typer.Option(
-            help=f"Least squares: {', '.join(ESTIMATORS)}.", autocompletion=one_of(*ESTIMATORS)
+            help="What the arm carries there: mass,x,y,z of its centre in the frame of the tool "
+            "and, about the centre, ,xx,xy,xz,yy,yz,zz; kg, m and kg m².",
+            rich_help_panel=LOADED,
         ),
-    ] = "weighted",
+    ] = None,
+    gains: Annotated[
+        bool,
+        typer.Option(
+            "--gains", help="Logs have currents: find their gains, too.", rich_help_panel=LOADED
+        ),
+    ] = False,
+    centres: Annotated[
+        float | None,
+        typer.Option(help="Centres of mass stay so close, in m, to the box of their joints."),
+    ] = None,
     consistent: Annotated[
         bool | None,
         typer.Option(help="Find bodies that are physical; by default if cvxpy is installed."),
@@ -82,6 +102,7 @@ def identify(
 
     Example: armlet identify panda run1.csv run2.csv -o identified.urdf --report report.html
     """
+    way = chosen("--estimator", estimator, ESTIMATORS)
     arm = choice.load().without_drives()
     for path in out or ():
         if path.suffix not in OUT:
@@ -95,13 +116,18 @@ def identify(
         sources.append(given)
     if not sources:
         raise DataError("there is no log: expected files, or --positions and --torques")
-    gears = None if ratios is None else _numbers(ratios, arm.n)
-    readers = [partial(Log.read, source, arm, rate=rate, ratios=gears) for source in sources]
+    options: dict[str, Any] = {
+        "rate": rate,
+        "ratios": None if ratios is None else numbers("--ratios", ratios, arm.n),
+        "gains": 1.0 if gains else None,
+    }
+    readers: list[Reader] = [partial(Log.read, source, arm, **options) for source in sources]
+    readers += _loaded(arm, loaded, payload, options)
     with _client(scheduler, workers) as client:
         found = identified(
             arm, readers if len(readers) > 1 else readers[0](), rotors=rotors, friction=friction,
-            estimator=estimator, consistent=consistent, validation=validation,  # type: ignore[arg-type]
-            client=client,
+            estimator=way, gains=gains,
+            consistent=consistent, centres=centres, validation=validation, client=client,
         )  # fmt: skip
     for path in out or ():
         OUT[path.suffix](found, path)
@@ -133,14 +159,21 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
         yield client
 
 
-def _numbers(text: str, count: int) -> list[float]:
-    try:
-        found = [float(x) for x in text.split(",")]
-    except ValueError:
-        found = []
-    if len(found) != count:
-        raise DataError(f"--ratios is {quoted(text)}: expected {count} numbers with commas between")
-    return found
+def _loaded(
+    arm: Robot, paths: list[Path] | None, payload: str | None, options: dict[str, Any]
+) -> list[Reader]:
+    """What reads the runs with a known payload."""
+    if bool(paths) != bool(payload):
+        raise DataError("--loaded and --payload belong together: expected both or neither")
+    if payload is None:
+        return []
+    mass, x, y, z, *inertia = numbers("--payload", payload, 4, 10)
+    load = Load(mass, (x, y, z), inertia or None)
+    return [partial(_with_payload, load, path, arm, options) for path in paths or ()]
+
+
+def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -> Log:
+    return Log.read(path, arm, **options).with_payload(*load)
 
 
 def _print(arm: Robot, found: Identified, written: list[str]) -> None:
@@ -162,6 +195,14 @@ def _print(arm: Robot, found: Identified, written: list[str]) -> None:
         fits.add_row(name, f"{fit.whole:.2f}", *(f"{x:.2f}" for x in fit.joints))
     console.print(fits)
     console.print()
+    if found.gains is not None:
+        worth = Table()
+        worth.words("joint")
+        worth.numbers("gain", "deviation")
+        for joint, x, s in zip(arm.joints, *found.gains, strict=True):
+            worth.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
+        console.print(worth)
+        console.print()
     for note in found.notes:
         console.print(note, style="dim")
     console.print()

@@ -1,16 +1,22 @@
-"""Options of the commands that make motions: numbers in a row, files and pages to write."""
+"""Options of the commands that make motions or take them: numbers, names, files to write."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 
+from armlet.cli.completion import one_of
 from armlet.errors import DataError, quoted
 from armlet.motion.trajectory import Figure
 
 ENDINGS = (".npz", ".csv", ".parquet")
 Out = Annotated[Path | None, typer.Option(help=f"Write the motion as {', '.join(ENDINGS)}.")]
 Plot = Annotated[Path | None, typer.Option(help="Write a page with plots; needs plotly.")]
+
+Rotors = Annotated[bool, typer.Option(help="Whether rotor inertias are identified.")]
+WithFriction = Annotated[bool, typer.Option(help="Whether friction is identified.")]
+Name = TypeVar("Name", bound=str)
 
 
 class Motion(Protocol):
@@ -49,3 +55,18 @@ def numbers(name: str, text: str, *counts: int) -> list[float]:
             f"{name} is {quoted(text)}: expected {expected} numbers with commas between"
         )
     return found
+
+
+def name_among(what: str, names: Iterable[str]) -> Any:
+    """An option that is one of some names, which the shell completes; `chosen` reads it."""
+    known = [*names]
+    return typer.Option(help=f"{what}: {', '.join(known)}.", autocompletion=one_of(*known))
+
+
+def chosen(option: str, text: str, names: Iterable[Name]) -> Name:
+    """The name that an option has, if it is one of those known."""
+    known = [*names]
+    for name in known:
+        if name == text:
+            return name
+    raise DataError(f"{option} is {quoted(text)}: expected {', '.join(known)}")

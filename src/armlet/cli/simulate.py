@@ -10,13 +10,13 @@ import typer
 from armlet.api import Robot, program
 from armlet.api.functions import Function
 from armlet.cli.arm import Choice, takes_robot
-from armlet.cli.completion import one_of
-from armlet.cli.motions import Out, Plot, check_ending, numbers, write
+from armlet.cli.motions import Out, Plot, check_ending, chosen, name_among, numbers, write
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
 from armlet.motion import METHODS, Trajectory, simulate
 from armlet.motion.run import ADAPTIVE
+from armlet.motion.simulation import LIMITS
 
 Numbers = Annotated[
     str | None, typer.Option(help="Where it starts, numbers with commas between; zeros by default.")
@@ -28,13 +28,7 @@ def simulation(
     choice: Choice,
     duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
     dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            help=f"One of {', '.join((*ADAPTIVE, *METHODS))}.",
-            autocompletion=one_of(*ADAPTIVE, *METHODS),
-        ),
-    ] = "dop853",
+    method: Annotated[str, name_among("How it is integrated", (*ADAPTIVE, *METHODS))] = "dop853",
     q0: Numbers = None,
     qd0: Numbers = None,
     torque: Annotated[
@@ -45,13 +39,7 @@ def simulation(
         ),
     ] = "zero",
     friction: Annotated[bool, typer.Option(help="Whether drives have friction.")] = True,
-    limits: Annotated[
-        str,
-        typer.Option(
-            help="At joint limits: ignore, stop or error.",
-            autocompletion=one_of("ignore", "stop", "error"),
-        ),
-    ] = "ignore",
+    limits: Annotated[str, name_among("At joint limits", LIMITS)] = "ignore",
     out: Out = None,
     plot: Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -64,7 +52,8 @@ def simulation(
     check_ending(out)
     run = simulate(
         arm, _start("--q0", q0, arm.nq), _start("--qd0", qd0, arm.nv), _torque(arm, torque),
-        duration=duration, dt=dt, method=method, friction=friction, limits=limits,  # type: ignore[arg-type]
+        duration=duration, dt=dt, method=method, friction=friction,
+        limits=chosen("--limits", limits, LIMITS),
     )  # fmt: skip
     written = write(run, out, plot)
     if as_json:

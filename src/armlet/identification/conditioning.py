@@ -187,7 +187,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     }  # fmt: skip
     return Samples(
         t, q, qd, qdd, tau, rate / step, kept, bandwidth if s.decimate else None, s.order,
-        log.joints, log.name, choices, tuple(notes),
+        log.joints, log.name, choices, tuple(notes), log.payload,
     )  # fmt: skip
 
 
@@ -223,12 +223,7 @@ def _bandwidth(
 ) -> float:
     highest = HIGHEST_BANDWIDTH * rate
     if s.bandwidth is not None:
-        if s.bandwidth >= rate / 2:
-            raise DataError(
-                f"bandwidth is {s.bandwidth:g} Hz: expected less than half the rate of {log.name}, "
-                f"{rate:g} Hz"
-            )
-        return s.bandwidth
+        return _below_half("bandwidth", s.bandwidth, log, rate)
     if not len(moving):
         notes.append(f"no joint moves: the bandwidth is {min(LEAST, highest):g} Hz")
         return min(LEAST, highest)
@@ -273,12 +268,7 @@ def _cutoff(
 ) -> float:  # fmt: skip
     """The cut-off of what is differentiated: positions twice, or measured velocities once."""
     if s.cutoff is not None:
-        if s.cutoff >= rate / 2:
-            raise DataError(
-                f"cutoff is {s.cutoff:g} Hz: expected less than half the rate of {log.name}, "
-                f"{rate:g} Hz"
-            )
-        return s.cutoff
+        return _below_half("cutoff", s.cutoff, log, rate)
     if not s.decimate:
         return bandwidth
     wanted = min(ABOVE_BANDWIDTH * bandwidth, HIGHEST_CUTOFF * rate)
@@ -294,6 +284,16 @@ def _cutoff(
         "of an acceleration"
     )
     return found
+
+
+def _below_half(name: str, frequency: float, log: Log, rate: float) -> float:
+    """A frequency that was given, if samples of this rate have it."""
+    if frequency >= rate / 2:
+        raise DataError(
+            f"{name} is {frequency:g} Hz: expected less than half the rate of {log.name}, "
+            f"{rate:g} Hz"
+        )
+    return frequency
 
 
 def _without_gaps(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from armlet.errors import ArmletError, DataError
+from armlet.identification.centres import Box
 from armlet.identification.factors import Array
 from armlet.motion.files import needed
 
@@ -63,6 +64,7 @@ def consistent(
     strength: float,
     kind: str,
     most: Mapping[str, float] | None = None,
+    boxes: Sequence[Box] = (),
 ) -> Array:
     """The standard parameters of least squares among those that bodies and drives can have.
 
@@ -83,6 +85,8 @@ def consistent(
         and units, or by squares of differences of P in those of P₀.
     most : mapping of str to float, optional
         Upper bounds of standard parameters, by name.
+    boxes : sequence of Box
+        Where centres of mass are.
     """
     cp = needed("cvxpy")
     bodies = len(prior)
@@ -97,6 +101,14 @@ def consistent(
     limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
     most = most or {}
     limits += [s[k] * unit[k] <= most[name] for k, name in enumerate(names) if name in most]
+    for i, R_box, origin, lower, upper in boxes:
+        c, m = s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
+        moment = R_box.T @ (cp.multiply(unit[10 * i + 6 : 10 * i + 9], c))
+        mass = unit[10 * i + 9] * m
+        limits += [
+            moment >= (lower + R_box.T @ origin) * mass,
+            moment <= (upper + R_box.T @ origin) * mass,
+        ]
     for i, likely in enumerate(prior):
         root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(likely))))
         body = [s[10 * i + k] * unit[10 * i + k] for k in range(10)]

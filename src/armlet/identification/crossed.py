@@ -1,6 +1,6 @@
 """Cross-validation: every part of the data is predicted from the others."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +13,9 @@ from armlet.identification.estimators import weighted
 from armlet.identification.factors import merged
 from armlet.identification.findings import Fit
 from armlet.identification.log import Log
-from armlet.identification.model import Column, torque_model
+from armlet.identification.model import Column, FrictionModel, torque_model
 from armlet.identification.parts import factors
 from armlet.minimal import MinimalParameters
-from armlet.motion.system import Friction
 
 
 def cross_validate(
@@ -26,7 +25,7 @@ def cross_validate(
     blocks: int = 1,
     parameters: MinimalParameters[Robot] | None = None,
     rotors: bool = False,
-    friction: bool | Sequence[str] | Friction = True,
+    friction: FrictionModel = True,
     extra: Mapping[str, Function | Column] | None = None,
     conditioning: Conditioning | None = None,
 ) -> list[Fit]:

@@ -78,7 +78,7 @@ def weighted(factors: Factors) -> Estimate:
 
 def _weighted(factors: Factors, weights: Array, common: bool = False) -> Estimate:
     x, inverse, rank = solved(factors.together(weights))
-    noise = _noise(factors, x, rank)
+    noise = noise_of(factors, x, rank)
     if common:  # one noise for all joints
         noise = np.full_like(noise, np.sqrt(factors.squares(x).sum() / _free(factors, rank)))
         return Estimate(x, inverse * noise[0] ** 2, noise, weights, rank)
@@ -86,7 +86,7 @@ def _weighted(factors: Factors, weights: Array, common: bool = False) -> Estimat
     return Estimate(x, inverse * scale, noise, weights, rank)
 
 
-def _noise(factors: Factors, x: Array, rank: int) -> Array:
+def noise_of(factors: Factors, x: Array, rank: int) -> Array:
     """The deviation of each joint's residuals, parameters counted evenly over the joints."""
     squares, torques = factors.squares(x), factors.torques
     free = np.maximum(factors.rows - rank / len(factors.R), 1)

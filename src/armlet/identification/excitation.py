@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet.api import Robot
-from armlet.errors import ArmletError, DataError
+from armlet.errors import DataError
 from armlet.identification.limits import Range, units
 from armlet.identification.paths import Path
 from armlet.minimal import MinimalParameters
 from armlet.motion import Trajectory, files
-from armlet.motion.trajectory import Figure
+from armlet.motion.trajectory import Figure, Plotted
 
 Array = NDArray[np.float64]
 POINTS = 501
@@ -27,7 +27,7 @@ LINE, EDGE = "#0072b2", "#d55e00"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Excitation:
+class Excitation(Plotted):
     """A motion from which the parameters of a robot can be identified well.
 
     Attributes
@@ -181,12 +181,6 @@ class Excitation:
             f"{self.robot.name}: condition number {self.condition:.4g} for "
             f"{len(self.parameters)} parameters{ended}; dashed: limits"
         )
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.plot().to_html(full_html=False, include_plotlyjs="cdn")
-        except ArmletError:
-            return f"<pre>{self!r}</pre>"
 
     def __repr__(self) -> str:
         ended = f", {self.ended}" if self.ended else ""

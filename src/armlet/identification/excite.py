@@ -1,7 +1,7 @@
 """`excite`: a motion from which parameters can be identified well, within all limits."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from armlet.identification.limits import (
     limits_of,
     ranges_of,
 )
-from armlet.identification.objective import CRITERIA, Problem, Regressor
+from armlet.identification.objective import CRITERIA, CriterionName, Problem, Regressor
 from armlet.identification.paths import Fourier, Path, Splines
 from armlet.identification.postures import posture_within
 from armlet.minimal import MinimalParameters
@@ -56,7 +56,7 @@ def excite(
     *,
     harmonics: int | None = None,
     splines: int | None = None,
-    criterion: Literal["condition", "log_det"] = "condition",
+    criterion: CriterionName = "condition",
     rate: float = 1000.0,
     position: Sides = (None, None),
     speed: ArrayLike | None = None,
@@ -182,7 +182,9 @@ def _times(duration: float, rate: float) -> Array:
 class Candidate:
     """A motion that is made better, from a random start about a posture within the limits."""
 
-    def __init__(self, problem: Problem, criterion: str, rng: np.random.Generator) -> None:
+    def __init__(
+        self, problem: Problem, criterion: CriterionName, rng: np.random.Generator
+    ) -> None:
         self.problem, self.criterion = problem, criterion
         posture = posture_within(problem.limits, problem.centre, problem.half, rng)
         self.still = np.outer(problem.path.still, (posture - problem.centre) / problem.half)
@@ -222,7 +224,7 @@ class Candidate:
 
 
 def _searched(
-    problem: Problem, criterion: str, starts: int, rng: np.random.Generator
+    problem: Problem, criterion: CriterionName, starts: int, rng: np.random.Generator
 ) -> tuple[Candidate, str]:
     """The best motion found, and why the search ended before its time."""
     total = starts * sum(x.iterations for x in EARLY) + sum(x.iterations for x in LATE)

@@ -1,7 +1,7 @@
 """What an identification has found, as data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,13 @@ from armlet.errors import DataError
 from armlet.identification.consistent import is_consistent
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
+from armlet.identification.gains import Gains
+from armlet.identification.instrumental import Instrumented
 from armlet.identification.model import TorqueModel
 from armlet.identification.samples import Samples
+
+LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
+"""The names of solutions."""
 
 
 class Fit(NamedTuple):
@@ -48,8 +53,8 @@ class Findings:
         Standard parameters, ten per body and those of the drives, that bodies and drives can have,
         and that meet the torques best; None if they were not asked for.
     fits : mapping of str to Fit
-        "least squares" and "consistent", on the data used and, with "validation, " before the name,
-        on those held out.
+        "least squares" or "instrumental variables", and "consistent", on the data used and, with
+        "validation, " before the name, on those held out.
     condition : float
         The condition number of the regressor.
     essential : tuple of str
@@ -58,6 +63,10 @@ class Findings:
         How each run was conditioned.
     notes : tuple of str
         What is worth knowing.
+    instrumented : Instrumented, optional
+        How instrumental variables were found, if they were, and whether least squares differs.
+    gains : Gains, optional
+        Torques per unit of what was logged, with deviations, if they were unknown.
     samples, held : tuples of Samples
         The conditioned runs that were used, and what was held out.
     """
@@ -70,12 +79,14 @@ class Findings:
     essential: tuple[str, ...]
     choices: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
+    instrumented: Instrumented | None = None
+    gains: Gains | None = None
     samples: tuple[Samples, ...] = ()
     held: tuple[Samples, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters of least squares."""
+        """The parameters of the model."""
         return self.model.names
 
     @property
@@ -89,26 +100,19 @@ class Findings:
         return self.estimate.deviations
 
     @property
+    def way(self) -> str:
+        """How the values were found: "least squares" or "instrumental variables"."""
+        return LEAST_SQUARES if self.instrumented is None else INSTRUMENTAL
+
+    @property
     def robot(self) -> Robot:
         """The arm with what was found: physical bodies if these were asked for."""
-        parameters = self.model.parameters
         if self.standard is None:
-            arm = parameters.robot(self.values[: len(parameters)])
-            known = dict(zip(self.names, self.values.tolist(), strict=True))
-        else:
-            arm = parameters.model.with_inertia(self.bodies)
-            beside = self.names[len(parameters) :]
-            names = (*parameters.standard, *beside)
-            known = dict(zip(names, self.standard.tolist(), strict=True))
-        moved = set(range(arm.nb)) - set(arm.leaders)
-        known |= {f"{kind}{i + 1}": 0.0 for kind in self.model.friction for i in moved}
-        drives = (
-            drive._replace(
-                **{key: known[f"{key}{i}"] for key in drive._fields if f"{key}{i}" in known}
-            )
-            for i, drive in enumerate(arm.drives, 1)
-        )
-        return replace(arm, drives=tuple(drives))
+            return self.model.robot(self.values)
+        parameters = self.model.parameters
+        names = (*parameters.standard, *self.names[len(parameters) :])
+        known = dict(zip(names, self.standard, strict=True))
+        return self.model.with_drives(parameters.model.with_inertia(self.bodies), known)
 
     @property
     def bodies(self) -> Array:
@@ -127,8 +131,14 @@ class Findings:
 
     def compared(self, run: Samples) -> tuple[Array, Array, Array]:
         """The times, measured and predicted torques of a run, filtered alike and decimated."""
-        tau = self.torques(run.q, run.qd, run.qdd)
-        return run.t[run.kept], run.decimated(run.tau), run.decimated(tau)
+        x = self.values + self.model.load(run.payload)
+
+        def predicted(own: Samples) -> Array:
+            torques = self.model.regressor(own.q, own.qd, own.qdd) @ x
+            found: Array = torques + self.model.known(own.q, own.qd)
+            return found
+
+        return run.t[run.kept], run.decimated(run.tau), run.decimated(predicted)
 
     def predicted(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
         """The torques at some states, (k, n), and their standard deviations, noise included."""
@@ -153,17 +163,22 @@ class Findings:
             "rank": self.estimate.rank,
             "essential": list(self.essential),
             "noise": self.estimate.noise.tolist(),
+            "covariance": self.estimate.covariance.tolist(),
             "fits": {
                 name: {"whole": x.whole, "joints": x.joints.tolist(), "rest": x.rest.tolist()}
                 for name, x in self.fits.items()
             },
             "bodies": None if self.standard is None else self.bodies.tolist(),
             "choices": [dict(x) for x in self.choices],
+            "instrumental": None if self.instrumented is None else self.instrumented._asdict(),
+            "gains": None
+            if self.gains is None
+            else {name: x.tolist() for name, x in self.gains._asdict().items()},
             "notes": list(self.notes),
         }
 
     def __repr__(self) -> str:
-        robot, fit = self.model.parameters.model, self.fits["least squares"]
+        robot, fit = self.model.parameters.model, self.fits[self.way]
         return (
             f"<{type(self).__name__} {robot.name!r}: {len(self.names)} parameters, error "
             f"{fit.whole:.2f} %, condition number {self.condition:.0f}>"

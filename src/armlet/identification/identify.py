@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,21 +14,24 @@ from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification import estimators
+from armlet.identification.centres import Box, Centres, boxes
 from armlet.identification.conditioning import Conditioning
 from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.consistent import likely_bodies
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
-from armlet.identification.findings import Fit
+from armlet.identification.findings import CONSISTENT, INSTRUMENTAL, LEAST_SQUARES, Fit
+from armlet.identification.gains import Gains, calibrated
 from armlet.identification.identified import Identified
+from armlet.identification.instrumental import Instrument, Instrumented, instrumental
 from armlet.identification.log import Log
-from armlet.identification.model import Column, TorqueModel, torque_model
-from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows
+from armlet.identification.model import Column, FrictionModel, TorqueModel, torque_model
+from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows, whole
 from armlet.minimal import MinimalParameters
-from armlet.motion.system import Friction
 from armlet.progress import status
 
-ESTIMATORS = ("ordinary", "weighted", "robust")
+Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 
 def identify(
@@ -36,14 +40,17 @@ def identify(
     *,
     parameters: MinimalParameters[Robot] | None = None,
     rotors: bool = False,
-    friction: bool | Sequence[str] | Friction = True,
+    friction: FrictionModel = True,
     extra: Mapping[str, Function | Column] | None = None,
-    estimator: Literal["ordinary", "weighted", "robust"] = "weighted",
+    gains: bool = False,
+    estimator: Estimator = "weighted",
+    instrument: Instrument | None = None,
     consistent: bool | None = None,
     prior: Literal["entropic", "euclidean"] = "entropic",
     strength: float = 1.0,
     bodies: ArrayLike | None = None,
     most: Mapping[str, float] | None = None,
+    centres: Centres | None = None,
     conditioning: Conditioning | None = None,
     validation: float | Iterable[Log | Reader] = 0.0,
     client: Client | None = None,
@@ -64,16 +71,25 @@ def identify(
         the next two say.
     rotors : bool
         Whether rotor inertias are found, too.
-    friction : bool, sequence of str or Friction
+    friction : bool, sequence of str, Friction or Sigmoid
         True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
-        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; or the friction of a
-        simulation, smooth around velocity 0, with Stribeck's part if it has one.
+        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; the friction of a
+        simulation, smooth around velocity 0, with Stribeck's part if it has one; or a sigmoid.
     extra : mapping of str to function, optional
         Further columns by the names of their parameters, such as springs: functions of q, qd and
         qdd that return the torque of every joint for a parameter that is 1.
-    estimator : {"weighted", "ordinary", "robust"}
+    gains : bool
+        Whether logs have currents, or torques in unknown units, so that a gain of every joint is
+        found, too; at least one run has a known payload, by `log.with_payload`.
+    estimator : {"weighted", "ordinary", "robust", "instrumental"}
         Least squares with weights by the noise of each joint, without, or with less weight for
-        large residuals (Huber).
+        large residuals (Huber); or instrumental variables, which noise in the positions does not
+        bias.
+    instrument : function, optional
+        A motion of each run without its noise, for instrumental variables: a function of the arm
+        with the parameters found so far and of the run, that returns positions (k, n) at the times
+        `run.t`, such as `closed_loop` makes by simulation. By default the measured motion at low
+        frequencies.
     consistent : bool, optional
         Whether to find bodies that are physical, too, by linear matrix inequalities; needs cvxpy.
         By default if that is installed.
@@ -85,6 +101,10 @@ def identify(
         Likely bodies as in `robot.phi`, from CAD for instance; those of the robot by default.
     most : mapping of str to float, optional
         Upper bounds of standard parameters of the physical bodies, such as {"m7": 1.5}.
+    centres : float or mapping of str to pairs, optional
+        Where the centres of mass of the physical bodies are: in boxes, lower and upper corners by
+        the name of a frame and in its axes, such as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))};
+        or, by a margin in m, in boxes around the joints and the frames of every body.
     conditioning : Conditioning, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
@@ -99,7 +119,9 @@ def identify(
     """
     if estimator not in ESTIMATORS:
         raise DataError(f"estimator is {quoted(estimator)}: expected {', '.join(ESTIMATORS)}")
-    model = torque_model(robot, parameters, rotors, friction, extra or {})
+    if gains and estimator != "weighted":
+        raise DataError(f"gains are found by least squares, weighted: not with {estimator!r}")
+    model = torque_model(robot, parameters, rotors, friction, extra or {}, gains)
     if isinstance(validation, int | float) and not 0 <= validation < 1:
         raise DataError(
             f"validation is {validation}: expected a share of the time, 0 to 1, or logs"
@@ -113,22 +135,24 @@ def identify(
     if not isinstance(validation, int | float):
         for found in parts(model, settings, 0.0, validation, client):
             data.hold(found)
-    _check(model, data.used)
-    estimate = _estimated(estimator, model, data)
+    _check_rows(model, data.used)
+    estimate, R, instrumented, worth = _estimated(estimator, model, data, instrument)
+    _warn_of_rank(model, data.used)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if consistent or (consistent is None and find_spec("cvxpy") is not None):
+        within = [] if centres is None else boxes(robot, centres)
         likely = likely_bodies(np.asarray(robot.phi if bodies is None else bodies, dtype=float))
         with status("looking for physical bodies"):
-            standard = _physical(model, data.used, estimate, likely, strength, prior, most)
-    solutions = {"least squares": estimate.x}
+            standard = _physical(model, R, likely, strength, prior, most, within)
+    solutions = {LEAST_SQUARES if instrumented is None else INSTRUMENTAL: estimate.x}
     if standard is not None:
-        solutions["consistent"] = _columns(model) @ standard
+        solutions[CONSISTENT] = _columns(model) @ standard
     fits = {name: Fit.of(data.used, x) for name, x in solutions.items()}
     if data.held.count:
         fits |= {f"validation, {name}": Fit.of(data.held, x) for name, x in solutions.items()}
-    R = data.used.together(1 / estimate.noise)
-    kept = estimators.essential(R, estimate.x, data.used.count / data.repeats)
+    every = data.used.together(1 / estimate.noise)
+    kept = estimators.essential(every, estimate.x, data.used.count / data.repeats)
     return Identified(
         model=model,
         estimate=estimate,
@@ -138,13 +162,15 @@ def identify(
         essential=tuple(model.names[k] for k in kept),
         choices=tuple(data.choices),
         notes=tuple(data.notes),
+        instrumented=instrumented,
+        gains=worth,
         samples=tuple(data.samples),
         held=tuple(data.rest),
     )
 
 
-def _check(model: TorqueModel, factors: Factors) -> None:
-    """Raise where there are too few rows; warn of what the motion does not determine."""
+def _check_rows(model: TorqueModel, factors: Factors) -> None:
+    """Raise where there are too few rows."""
     if not factors.count:
         raise DataError("there are no logs: expected one or more that can be read")
     if factors.count <= len(model.names):
@@ -152,10 +178,14 @@ def _check(model: TorqueModel, factors: Factors) -> None:
             f"there are {factors.count} rows for {len(model.names)} parameters: expected more "
             "samples"
         )
-    R = factors.together()[:, :-1]
-    size = np.linalg.norm(R, axis=0)
+
+
+def _warn_of_rank(model: TorqueModel, factors: Factors) -> None:
+    """Warn of what the motion does not determine."""
+    R = factors.together()
+    size = np.linalg.norm(R[:, :-1], axis=0)
     idle = [name for name, x in zip(model.names, size, strict=True) if not x]
-    _, _, rank = estimators.solved(factors.together())
+    _, _, rank = estimators.solved(R)
     if rank < len(model.names):
         about = f" (nothing of {', '.join(idle)})" if idle else ""
         warnings.warn(
@@ -166,17 +196,48 @@ def _check(model: TorqueModel, factors: Factors) -> None:
         )
 
 
-def _estimated(estimator: str, model: TorqueModel, data: Gathered) -> Estimate:
-    if estimator != "robust":
+class Solution(NamedTuple):
+    """An estimate, a factor of (W | τ) in units of the noise that has it, and how it was found."""
+
+    estimate: Estimate
+    R: Array
+    instrumented: Instrumented | None = None
+    gains: Gains | None = None
+
+
+def _estimated(
+    estimator: Estimator, model: TorqueModel, data: Gathered, instrument: Instrument | None
+) -> Solution:
+    """The estimate that is asked for; with unknown gains, all data are torques from then on."""
+    gains = None
+    if model.gains:
+        joints = [joint.name for joint in model.parameters.model.joints]
+        estimate, gains = calibrated(data.used, joints, data.repeats)
+        data.calibrate(gains.values)
+    elif estimator == "instrumental":
+        _check_kept(data, "instrumental variables, which need")
+        found = instrumental(
+            model, data.used, data.samples, partial(whole, model), instrument, data.repeats
+        )
+        data.notes.append(found[1].note)
+        return Solution(found[0], found[2], found[1])
+    elif estimator == "robust":
+        _check_kept(data, "a robust estimate, which needs")
+        every = [pair for run in data.samples for pair in rows(model, run)]
+        estimate = estimators.robust(data.used, lambda: every)
+    else:
         ways = {"ordinary": estimators.ordinary, "weighted": estimators.weighted}
-        return ways[estimator](data.used)
+        estimate = ways[estimator](data.used)
+    return Solution(estimate, data.used.together(1 / estimate.noise), gains=gains)
+
+
+def _check_kept(data: Gathered, what: str) -> None:
+    """Raise if not all runs are in memory."""
     if len(data.samples) < len(data.choices):
         raise DataError(
-            f"there are {len(data.choices)} runs: expected at most {KEPT} for a robust estimate, "
-            "which needs all rows at once"
+            f"there are {len(data.choices)} runs: expected at most {KEPT} for {what} all rows at "
+            "once"
         )
-    every = [pair for run in data.samples for pair in rows(model, run)]
-    return estimators.robust(data.used, lambda: every)
 
 
 def _columns(model: TorqueModel) -> Array:
@@ -191,14 +252,12 @@ def _columns(model: TorqueModel) -> Array:
 
 def _physical(
     model: TorqueModel,
-    factors: Factors,
-    estimate: Estimate,
+    R: Array,
     likely: Array,
     strength: float,
     prior: str,
     most: Mapping[str, float] | None,
+    within: Sequence[Box],
 ) -> Array:
     names = (*model.parameters.standard, *model.names[len(model.parameters) :])
-    R = factors.together(1 / estimate.noise)
-    given: dict[str, Any] = {"prior": likely, "strength": strength, "kind": prior, "most": most}
-    return consistent_parameters(R, _columns(model), names, **given)
+    return consistent_parameters(R, _columns(model), names, likely, strength, prior, most, within)

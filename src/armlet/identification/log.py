@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,15 @@ Array = NDArray[np.float64]
 MEASURED = ("q", "tau", "qd", "qdd")
 
 
+class Load(NamedTuple):
+    """A payload that is known, as `robot.with_payload` takes it."""
+
+    mass: float
+    com: ArrayLike
+    inertia: ArrayLike | None = None
+    frame: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """One run of an arm: what was measured, one row per time.
@@ -44,6 +53,8 @@ class Log:
         What the log is called in messages and reports.
     notes : tuple of str
         What was guessed or converted, in sentences.
+    payload : Load, optional
+        What the arm carried that is not to be identified.
     """
 
     t: Array
@@ -54,6 +65,7 @@ class Log:
     joints: tuple[str, ...] = ()
     name: str = "log"
     notes: tuple[str, ...] = ()
+    payload: Load | None = None
 
     def __post_init__(self) -> None:
         n = np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 0
@@ -165,7 +177,8 @@ class Log:
             measured["tau"] = measured["tau"] @ T.T
             notes.append("the log is of the motors: gears take it to the joints")
         measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
-        log = cls(t, **measured, joints=joints, name=where, notes=tuple(notes))
+        arrays: dict[str, Any] = {**measured}
+        log = cls(t, **arrays, joints=joints, name=where, notes=tuple(notes))
         doubts = suspicions(log.t, log.q, log.qd, log.tau, robot)
         for doubt in doubts:
             warnings.warn(f"{where}: {doubt}", DataWarning, stacklevel=2)
@@ -181,6 +194,19 @@ class Log:
         arrays = {name: getattr(self, name) for name in ("t", *MEASURED)}
         cut: dict[str, Any] = {name: None if x is None else x[rows] for name, x in arrays.items()}
         return replace(self, **cut)
+
+    def with_payload(
+        self,
+        mass: float,
+        com: ArrayLike,
+        inertia: ArrayLike | None = None,
+        frame: str | None = None,
+    ) -> "Log":
+        """The log of a run in which the arm carried a known payload, as in `robot.with_payload`.
+
+        Its torques are taken off in an identification, and tell what currents are worth.
+        """
+        return replace(self, payload=Load(mass, com, inertia, frame))
 
     def between(self, start: float, end: float) -> "Log":
         """The rows from one time to before another, in s."""

@@ -1,8 +1,8 @@
 """What torques are made of: columns that are linear in the parameters to be found."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from armlet.api import Robot, minimal_parameters
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
 from armlet.identification.factors import Array
+from armlet.identification.log import Load
 from armlet.minimal import MinimalParameters
 from armlet.motion.system import Friction
 
@@ -28,6 +29,33 @@ USUAL = ("viscous", "coulomb", "offset")
 
 
 @dataclass(frozen=True)
+class Sigmoid:
+    """The shape of friction p₁/(1 + exp(-p₂ (q̇ + p₃))) - p₁/(1 + exp(-p₂ p₃)) (Gaz et al. 2019).
+
+    How large it is, p₁, is a parameter of each joint that `identify` finds; viscous friction and
+    an offset are part of the shape. `sigmoid_friction` finds it from logs.
+
+    Attributes
+    ----------
+    steepness : tuple of float
+        p₂ of every joint, s/rad or s/m.
+    shift : tuple of float
+        p₃ of every joint, rad/s or m/s.
+    """
+
+    steepness: tuple[float, ...]
+    shift: tuple[float, ...]
+
+    def torques(self, qd: Array) -> tuple[Array, Array, Array]:
+        """The torques at velocities (k, n), for p₁ = 1, and their derivatives by log p₂ and p₃."""
+        p2, p3 = np.array(self.steepness), np.array(self.shift)
+        # (1 + tanh(x/2))/2 is 1/(1 + exp(-x)) without overflow
+        moving, at_rest = np.tanh(p2 * (qd + p3) / 2), np.tanh(p2 * p3 / 2)
+        slope, first = p2 * (1 - moving**2) / 4, p2 * (1 - at_rest**2) / 4
+        return (moving - at_rest) / 2, (qd + p3) * slope - p3 * first, slope - first
+
+
+@dataclass(frozen=True)
 class TorqueModel:
     """Torques as a sum of columns times parameters, and of what is known besides.
 
@@ -36,20 +64,29 @@ class TorqueModel:
     parameters : MinimalParameters
         The inertial parameters, with those of the drives that are in the set.
     friction : sequence of str
-        What friction each joint has that is not in that set, names of `FRICTION` or "stribeck"; of
-        coupled joints, all friction is taken to be that of the joint that leads.
-    shape : Friction, optional
-        How signs are made smooth and how Stribeck's part falls, as in a simulation; signs are
-        those of the velocities by default.
+        What friction each joint has that is not in that set, names of `FRICTION`, "stribeck" or
+        "sigmoid"; of coupled joints, all friction is taken to be that of the joint that leads.
+    shape : Friction or Sigmoid, optional
+        How signs are made smooth and how Stribeck's part falls, as in a simulation, or the shape of
+        a sigmoid; signs are those of the velocities by default.
     extra : mapping of str to function
         Further columns by name: functions of q, qd and qdd, of your own (`armlet.program`, for one
         state) or of arrays with a row for every state, that return the torques of all joints.
+    gains : bool
+        Whether the gains of the drives are unknown, so that rows have a further column with the
+        torques of the payload that is known.
     """
 
     parameters: MinimalParameters[Robot]
     friction: tuple[str, ...] = ()
-    shape: Friction | None = None
+    shape: Friction | Sigmoid | None = None
     extra: Mapping[str, Function | Column] = field(default_factory=dict)
+    gains: bool = False
+
+    @property
+    def width(self) -> int:
+        """How many columns the rows of an identification have."""
+        return len(self.names) + self.gains
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,15 +111,47 @@ class TorqueModel:
             place += 1
         return W
 
+    @property
+    def has_known(self) -> bool:
+        """Whether there are torques that are known and not identified."""
+        robot = self.parameters.model
+        return robot.has_springs or robot.compensates
+
     def known(self, q: Array, qd: Array) -> Array:
         """The torques of springs and gravity compensation, which are not identified, (k, n)."""
-        robot = self.parameters.model
-        if not robot.has_springs and not robot.compensates:
+        if not self.has_known:
             return np.zeros_like(qd)
-        return np.asarray(robot.without_friction().passive_torque(q, qd))
+        return np.asarray(self.parameters.model.without_friction().passive_torque(q, qd))
+
+    def load(self, payload: Load | None) -> Array:
+        """What a payload adds to the parameters."""
+        p, found = self.parameters, np.zeros(len(self.names))
+        if payload is not None:
+            more = p.model.with_payload(*payload).phi - p.model.phi
+            found[: len(p)] = p.Lam[:, : more.size] @ more.astype(float).ravel()
+        return found
+
+    def robot(self, x: Array) -> Robot:
+        """The arm with these parameters: its torques are right, its bodies may be unphysical."""
+        p = self.parameters
+        return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
+
+    def with_drives(self, arm: Robot, known: Mapping[str, float]) -> Robot:
+        """An arm with those parameters of its drives that are known by name."""
+        moved = set(range(arm.nb)) - set(arm.leaders)
+        known = {**known, **{f"{kind}{i + 1}": 0.0 for kind in self.friction for i in moved}}
+        drives = (
+            drive._replace(
+                **{key: float(known[f"{key}{i}"]) for key in drive._fields if f"{key}{i}" in known}
+            )
+            for i, drive in enumerate(arm.drives, 1)
+        )
+        return replace(arm, drives=tuple(drives))
 
     def _friction(self, kind: str, qd: Array) -> Array:
         """The torques of friction of a kind, each for a parameter that is 1."""
+        if isinstance(self.shape, Sigmoid):
+            return self.shape.torques(qd)[0]
         sign = np.sign(qd) if self.shape is None else np.tanh(qd / self.shape.velocity)
         if kind != "stribeck":
             return FRICTION[kind](qd, sign)
@@ -108,26 +177,20 @@ class TorqueModel:
         return found
 
 
+FrictionModel = bool | Sequence[str] | Friction | Sigmoid
+
+
 def torque_model(
     robot: Robot,
     parameters: MinimalParameters[Robot] | None,
     rotors: bool,
-    friction: bool | Sequence[str] | Friction,
+    friction: FrictionModel,
     extra: Mapping[str, Function | Column],
+    gains: bool = False,
 ) -> TorqueModel:
     """The model that is asked for."""
-    shape = friction if isinstance(friction, Friction) else None
-    kinds: tuple[str, ...]
-    if shape is not None:
-        kinds = (*USUAL, "stribeck") if np.any(shape.stribeck) else USUAL
-    else:
-        kinds = () if isinstance(friction, bool) else tuple(cast("Sequence[str]", friction))
-    for kind in kinds:
-        if kind not in FRICTION and shape is None:
-            raise DataError(
-                f"friction has {quoted(kind)}: expected True, False, armlet.Friction or names of "
-                f"{', '.join(FRICTION)}"
-            )
+    shape = friction if isinstance(friction, Friction | Sigmoid) else None
+    kinds = _kinds(robot, friction)
     if parameters is None:
         parameters = minimal_parameters(robot, rotors=rotors, friction=friction is True)
     elif parameters.model.n != robot.n:
@@ -135,4 +198,26 @@ def torque_model(
             f"parameters are those of {parameters.model.name!r}, which has {parameters.model.n} "
             f"joints: expected a set of {robot.name!r}"
         )
-    return TorqueModel(parameters, kinds, shape, dict(extra))
+    return TorqueModel(parameters, kinds, shape, dict(extra), gains)
+
+
+def _kinds(robot: Robot, friction: FrictionModel) -> tuple[str, ...]:
+    """What friction each joint has beside that of the minimal set."""
+    if isinstance(friction, bool):
+        return ()
+    if isinstance(friction, Friction):
+        return (*USUAL, "stribeck") if np.any(friction.stribeck) else USUAL
+    if isinstance(friction, Sigmoid):
+        if not len(friction.steepness) == len(friction.shift) == robot.n:
+            raise DataError(
+                f"friction has {len(friction.steepness)} steepnesses and {len(friction.shift)} "
+                f"shifts: expected one for each of the {robot.n} joints"
+            )
+        return ("sigmoid",)
+    for kind in friction:
+        if kind not in FRICTION:
+            raise DataError(
+                f"friction has {quoted(kind)}: expected True, False, armlet.Friction, a Sigmoid or "
+                f"names of {', '.join(FRICTION)}"
+            )
+    return tuple(friction)

@@ -1,7 +1,7 @@
 """How much a motion tells of the parameters, and its derivative by the coefficients of a path."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,8 @@ def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
 
 
 Criterion = Callable[[Array, float], tuple[float, Array]]
-CRITERIA: dict[str, Criterion] = {
+CriterionName = Literal["condition", "log_det"]
+CRITERIA: dict[CriterionName, Criterion] = {
     "condition": condition,
     "log_det": log_det,
 }

@@ -11,6 +11,7 @@ import numpy as np
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
 from armlet.identification.conditioning import Conditioning, conditioned
 from armlet.identification.factors import Array, Factors, merged
+from armlet.identification.gains import in_torques
 from armlet.identification.log import Log
 from armlet.identification.model import TorqueModel
 from armlet.identification.samples import Samples
@@ -76,17 +77,34 @@ def part(model: TorqueModel, settings: Conditioning, share: float, log: Log) -> 
 
 def factors(model: TorqueModel, samples: Samples) -> Factors:
     """The factors of the rows of samples."""
-    empty = Factors.empty(samples.q.shape[1], len(model.names))
+    empty = Factors.empty(samples.q.shape[1], model.width)
     return merged([empty, *(Factors.of(W, tau) for W, tau in rows(model, samples))])
 
 
 def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
-    """Regressors and torques, portion by portion."""
+    """Regressors and torques, portion by portion, less the torques of payload and springs.
+
+    Where gains are unknown, these are the last column instead.
+    """
     if not len(samples.kept):
         return
+    load = model.load(samples.payload)
     for piece in samples.pieces(PORTION):
         W = piece.decimated(lambda own: model.regressor(own.q, own.qd, own.qdd))
-        yield W, piece.decimated(lambda own: own.tau - model.known(own.q, own.qd))
+        tau, given = piece.decimated(piece.tau), W @ load
+        if model.has_known:
+            given = given + piece.decimated(lambda own: model.known(own.q, own.qd))
+        if model.gains:
+            W = np.concatenate([W, given[..., None]], axis=-1)
+        else:
+            tau = tau - given
+        yield W, tau
+
+
+def whole(model: TorqueModel, samples: Samples) -> tuple[Array, Array]:
+    """The regressor and the torques of all rows."""
+    W, tau = zip(*rows(model, samples), strict=True)
+    return np.concatenate(W), np.concatenate(tau)
 
 
 def _independent(samples: Samples) -> float:
@@ -169,7 +187,7 @@ class Gathered:
     """All runs together."""
 
     def __init__(self, model: TorqueModel) -> None:
-        empty = Factors.empty(model.parameters.model.n, len(model.names))
+        empty = Factors.empty(model.parameters.model.n, model.width)
         self.used = self.held = empty
         self.independent = 0.0
         self.choices: list[Mapping[str, Any]] = []
@@ -193,6 +211,12 @@ class Gathered:
         self.held = self.held + part.used
         if part.samples is not None:
             self.rest.append(part.samples)
+
+    def calibrate(self, gains: Array) -> None:
+        """Take everything from currents to torques."""
+        self.used, self.held = in_torques(self.used, gains), in_torques(self.held, gains)
+        self.samples = [replace(run, tau=gains * run.tau) for run in self.samples]
+        self.rest = [replace(run, tau=gains * run.tau) for run in self.rest]
 
     @property
     def repeats(self) -> float:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.identification.factors import Array
-from armlet.identification.findings import Findings
+from armlet.identification.findings import CONSISTENT, Findings
 from armlet.identification.samples import Samples
 from armlet.motion.files import needed
 from armlet.motion.trajectory import COLOURS
@@ -29,8 +29,8 @@ class Check(NamedTuple):
 
 def checks(found: Findings) -> list[Check]:
     """What the verdict is made of."""
-    held = "validation, consistent" if found.standard is not None else "validation, least squares"
-    used = held.removeprefix("validation, ")
+    used = found.way if found.standard is None else CONSISTENT
+    held = f"validation, {used}"
     name = held if held in found.fits else used
     about = "data held out" if name == held else "the data used"
     error = found.fits[name].whole
@@ -64,7 +64,7 @@ def page(found: Findings) -> str:
         "How well torques are met": _fits(found),
         "Measured and predicted torques": _torques(found),
         "What is left": _rest(found),
-        "Parameters": _parameters(found),
+        "Parameters": _parameters(found) + _gains(found),
         "Bodies": _bodies(found),
         "Excitation": _excitation(found),
         "Data": _data(found),
@@ -147,6 +147,17 @@ def _parameters(found: Findings) -> str:
         "(F-test, 5 %); the others are faint.</p>"
     )
     return text + _table(head, rows, weak, words=True)
+
+
+def _gains(found: Findings) -> str:
+    if found.gains is None:
+        return ""
+    rows = [
+        (name, f"{x:.5g}", f"{s:.2g}")
+        for name, x, s in zip(_joints(found), *found.gains, strict=True)
+    ]
+    text = "<p>Gains of the drives, torque per unit of what was logged, by the known payload:</p>"
+    return text + _table(("joint", "gain", "deviation"), rows)
 
 
 def _bodies(found: Findings) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from armlet.errors import DataError
 from armlet.identification import filters
+from armlet.identification.log import Load
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,8 @@ class Samples:
         All choices that were made, as numbers and words.
     notes : tuple of str
         The same in sentences, with those of the log.
+    payload : Load, optional
+        What the arm carried that is known.
     """
 
     t: Array
@@ -59,6 +62,7 @@ class Samples:
     name: str = "log"
     choices: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    payload: Load | None = None
 
     def __len__(self) -> int:
         return len(self.t)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,10 @@ class MotionError(ArmletError):
         self.trajectory = trajectory
 
 
+AtLimits = Literal["ignore", "stop", "error"]
+LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
+
+
 def simulate(
     robot: Quantities,
     q0: ArrayLike,
@@ -48,7 +52,7 @@ def simulate(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     friction: bool | Friction = True,
-    limits: Literal["ignore", "stop", "error"] = "ignore",
+    limits: AtLimits = "ignore",
     arguments: Mapping[str, ArrayLike] | None = None,
     events: Sequence[Event | Function | Called] = (),
     record: Sequence[str | Function] = (),
@@ -109,7 +113,7 @@ def simulate(
     """
     if not np.isfinite(duration) or duration <= 0:
         raise DataError(f"duration is {quoted(duration)}: expected a time in s, more than 0")
-    if limits not in ("ignore", "stop", "error"):
+    if limits not in LIMITS:
         raise DataError(f"limits is {quoted(limits)}: expected 'ignore', 'stop' or 'error'")
     if method not in ADAPTIVE and method not in METHODS:
         raise DataError(

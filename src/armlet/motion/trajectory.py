@@ -32,8 +32,22 @@ class Figure(Protocol):
         """It as the text of a page, or of a part of one."""
 
 
+class Plotted:
+    """What notebooks show as its plot, or as text where Plotly is not installed."""
+
+    def plot(self) -> Figure:
+        """It as a figure of Plotly's."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.plot().to_html(full_html=False, include_plotlyjs="cdn")
+        except ArmletError:
+            return f"<pre>{self!r}</pre>"
+
+
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Plotted):
     """A motion, one row per time.
 
     Attributes
@@ -183,12 +197,6 @@ class Trajectory:
         figure.update_layout(height=250 * last, template="plotly_white", title=self.ended or None)
         found: Figure = figure
         return found
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.plot().to_html(full_html=False, include_plotlyjs="cdn")
-        except ArmletError:
-            return f"<pre>{self!r}</pre>"
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "empty"

@@ -1,0 +1,63 @@
+"""Where centres of mass can be: boxes in frames of an arm, given or by its geometry."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armlet.api import Robot
+from armlet.errors import DataError, ModelError, quoted
+from armlet.identification.factors import Array
+from armlet.robot.parts import BASE
+
+Centres = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
+"""A margin around the geometry in m, or corners of boxes in frames by name."""
+
+
+class Box(NamedTuple):
+    """A box that the centre of mass of a body is in: lower ≤ Rᵀ(com - r) ≤ upper."""
+
+    body: int
+    R: Array
+    r: Array
+    lower: Array
+    upper: Array
+
+
+def boxes(robot: Robot, centres: Centres) -> list[Box]:
+    """The boxes of centres of mass that are asked for."""
+    if not isinstance(centres, Mapping):
+        return _by_geometry(robot, float(centres))
+    return [_given(robot, name, *corners) for name, corners in centres.items()]
+
+
+def _given(robot: Robot, name: str, lower: ArrayLike, upper: ArrayLike) -> Box:
+    body, pose = robot.frame(name)
+    if body == BASE:
+        raise ModelError(f"frame {quoted(name)} is on the base, which has no centre to be found")
+    low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+    if low.shape != (3,) or high.shape != (3,) or not (low <= high).all():
+        raise DataError(
+            f"centres= has the corners {quoted(lower)} and {quoted(upper)} for {quoted(name)}: "
+            "expected three coordinates each, the lower ones first"
+        )
+    return Box(body, np.asarray(pose.R, dtype=float), np.asarray(pose.r, dtype=float), low, high)
+
+
+def _by_geometry(robot: Robot, margin: float) -> list[Box]:
+    """Boxes around the joints and the named frames of every body, with a margin."""
+    if not 0 <= margin < np.inf:
+        raise DataError(f"centres is {margin}: expected a margin in m, or boxes by frame")
+    points: list[list[Array]] = [[np.zeros(3)] for _ in range(robot.nb)]
+    mounts = robot.displacements(np.zeros(robot.nq))
+    for parent, mount in zip(robot.parent, mounts, strict=True):
+        if parent != BASE:
+            points[parent].append(np.asarray(mount.origin(), dtype=float))
+    for body, pose in robot.frames.values():
+        if body != BASE:
+            points[body].append(np.asarray(pose.r, dtype=float))
+    return [
+        Box(i, np.eye(3), np.zeros(3), np.min(own, axis=0) - margin, np.max(own, axis=0) + margin)
+        for i, own in enumerate(points)
+    ]

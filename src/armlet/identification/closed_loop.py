@@ -1,0 +1,97 @@
+"""The motion of an arm under its controller, simulated, as an instrument of identification."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet import math
+from armlet.api import Robot, program
+from armlet.api.functions import Function
+from armlet.errors import DataError, quoted
+from armlet.identification.filters import resampled
+from armlet.identification.instrumental import Instrument
+from armlet.identification.samples import Samples
+from armlet.motion import Trajectory, rollout
+from armlet.motion.system import Friction
+
+Array = NDArray[np.float64]
+TARGETS = {"target": "q", "target_velocity": "qd", "target_acceleration": "qdd"}
+"""What a controller may follow, and where a trajectory has it."""
+
+
+def closed_loop(
+    robot: Robot,
+    controller: Function,
+    reference: Trajectory,
+    *,
+    dt: float = 1e-3,
+    friction: Friction | None = None,
+) -> Instrument:
+    """An instrument that simulates the arm as estimated so far under its own controller (IDIM-IV).
+
+    The simulation is compiled once: parameters are given at run time.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm to be identified.
+    controller : Function
+        The controller that the arm had, as in `armlet.controllers`: of q, qd and of "target",
+        "target_velocity" and "target_acceleration", as many as it needs.
+    reference : Trajectory
+        The motion that was commanded, from time 0 at the first row of the log.
+    dt : float
+        The length of a step of the simulation, in s.
+    friction : Friction, optional
+        How Coulomb friction changes its sign smoothly.
+
+    Returns
+    -------
+    function
+        For `identify(estimator="instrumental", instrument=...)`.
+    """
+    unknown = [name for name in controller.inputs if name not in ("q", "qd", *TARGETS)]
+    if unknown:
+        raise DataError(
+            f"the controller has an argument {quoted(unknown[0])}: expected q, qd, "
+            f"{', '.join(TARGETS)}"
+        )
+    shape, n = friction or Friction(), robot.n
+    bare = robot.without_drives()
+
+    @program(bare, **dict.fromkeys((*TARGETS, "viscous", "coulomb", "offset"), n))
+    def driven(
+        q: Array, qd: Array, target: Array, target_velocity: Array, target_acceleration: Array,
+        viscous: Array, coulomb: Array, offset: Array,
+    ) -> Array:  # fmt: skip
+        given = {
+            "q": q, "qd": qd, "target": target, "target_velocity": target_velocity,
+            "target_acceleration": target_acceleration,
+        }  # fmt: skip
+        dry: Array = coulomb * math.tanh(qd / shape.velocity)
+        return (
+            controller(*(given[name] for name in controller.inputs)) - viscous * qd - dry - offset
+        )
+
+    def simulated(arm: Robot, run: Samples) -> Array:
+        if any(drive.rotor_inertia for drive in arm.drives):
+            raise DataError(
+                "rotor inertias are not among what this simulation is given: expected "
+                "rotors=False, or an instrument of your own that calls armlet.simulate"
+            )
+        t = run.t - run.t[0]
+        steps = int(np.ceil(t[-1] / dt - 1e-9))
+        start = reference.at(reference.t[0])
+        ends: Array = dt * np.arange(steps + 1.0)
+        wanted = reference.at(np.minimum(ends[:-1] + dt / 2, reference.t[-1]))  # within each step
+        arguments = {name: getattr(wanted, key) for name, key in TARGETS.items()}
+        arguments |= {
+            name: np.array([getattr(drive, name) for drive in arm.drives])
+            for name in ("viscous", "coulomb", "offset")
+        }
+        motion = rollout(
+            bare, start.q, start.qd, driven, dt=dt, steps=steps, method="rk4",
+            inertia=arm.phi.astype(float), arguments=arguments,
+        )  # fmt: skip
+        return resampled(t, ends, np.concatenate([start.q, motion.q[:, 0]]))
+
+    return simulated

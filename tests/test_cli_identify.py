@@ -1,0 +1,74 @@
+"""`armlet identify` on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import armlet
+from armlet.cli import app
+
+GAINS = np.array([12.0, 7.5])
+LOAD = 2.0, (0.3, 0.1, 0.0)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Logs of a planar arm in amperes, without and with a payload."""
+    folder = tmp_path_factory.mktemp("logs")
+    robot = armlet.load("planar2r").without_drives()
+    rng = np.random.default_rng(0)
+    t, w = np.arange(0, 10, 2e-3), np.array([1.0, 2.3])
+    s = np.outer(t, w)
+    q, qd = np.sin(s) + np.cos(2 * s), w * (np.cos(s) - 2 * np.sin(2 * s))
+    qdd = -(w**2) * (np.sin(s) + 4 * np.cos(2 * s))
+    for name, arm in (("plain", robot), ("loaded", robot.with_payload(*LOAD))):
+        tau = arm.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+        np.savez(folder / f"{name}.npz", t=t, q=q, current=tau / GAINS)
+        np.savez(folder / f"{name}_tau.npz", t=t, q=q, tau=tau)
+    return folder
+
+
+def run(*args):
+    done = CliRunner().invoke(app, ["identify", "planar2r", *map(str, args), "--no-consistent"])
+    return done.exit_code, f"{done.output}{done.exception or ''}"
+
+
+def test_gains_and_payloads_are_options(files):
+    code, text = run(
+        files / "plain.npz", "--loaded", files / "loaded.npz", "--payload", "2,0.3,0.1,0",
+        "--gains", "--no-friction", "--json",
+    )  # fmt: skip
+    assert code == 0
+    found = json.loads(text)
+    off = np.abs(np.array(found["gains"]["values"]) - GAINS)
+    assert (off < 4 * np.array(found["gains"]["deviations"])).all()
+    assert np.shape(found["covariance"]) == (6, 6)
+    code, text = run(
+        files / "plain.npz", "--loaded", files / "loaded.npz", "--payload", "2,0.3,0.1,0",
+        "--gains", "--no-friction",
+    )  # fmt: skip
+    assert code == 0
+    assert "gain" in text
+
+
+def test_instrumental_variables_are_an_option(files):
+    code, text = run(files / "plain_tau.npz", "--estimator", "instrumental", "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert found["instrumental"]["rounds"] < 5
+    assert 0 <= found["instrumental"]["p"] <= 1
+
+
+def test_options_that_make_no_sense_are_refused(files):
+    log = files / "plain_tau.npz"
+    for options, message in (
+        (("--estimator", "magic"), "--estimator is 'magic': expected ordinary, weighted, robust"),
+        (("--payload", "1,0,0,0"), "--loaded and --payload belong together"),
+        (("--ratios", "1"), "--ratios is '1': expected 2 numbers with commas between"),
+        (("--loaded", log, "--payload", "1,2"), "--payload is '1,2': expected 4 or 10 numbers"),
+    ):
+        code, text = run(log, *options)
+        assert code != 0
+        assert message in " ".join(text.split())

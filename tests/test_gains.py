@@ -1,0 +1,99 @@
+"""Known payloads: taken off the torques, or used to find what currents are worth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_identify import random_arm, recorded
+
+import armlet
+from armlet.errors import DataError
+
+robot = random_arm(2, n=2)
+PAYLOAD = 1.5, (0.1, 0.05, -0.2), np.diag([0.01, 0.02, 0.015])
+GAINS = np.array([12.0, -0.7])
+
+
+@pytest.fixture(scope="module")
+def logs():
+    """A run without and one with the payload, in Nm."""
+    return recorded(robot, 2, duration=12.0), recorded(
+        robot.with_payload(*PAYLOAD), 3, duration=12.0
+    ).with_payload(*PAYLOAD)
+
+
+def in_currents(log, gains=GAINS):
+    return replace(log, tau=log.tau / gains)
+
+
+def test_a_known_payload_is_not_part_of_the_arm(logs):
+    true = armlet.minimal_parameters(robot, friction=True).values
+    for estimator in ("weighted", "robust", "instrumental"):
+        found = armlet.identify(robot, logs[1], consistent=False, estimator=estimator)
+        assert (np.abs(found.values - true) < 4 * found.deviations).all()
+    carried = armlet.identify(robot, replace(logs[1], payload=None), consistent=False)
+    assert (np.abs(carried.values - true) > 10 * carried.deviations).any()
+    _, measured, predicted = found.compared(found.samples[0])
+    assert np.linalg.norm(measured - predicted) < 0.03 * np.linalg.norm(measured)
+
+
+def test_gains_are_found_by_a_known_payload(logs):
+    found = armlet.identify(
+        robot, [in_currents(log) for log in logs], gains=True, consistent=False, validation=0.2
+    )
+    assert (np.abs(found.gains.values - GAINS) < 3 * found.gains.deviations).all()
+    assert (found.gains.deviations < 0.03 * np.abs(GAINS)).all()
+    true = armlet.minimal_parameters(robot, friction=True).values
+    assert (np.abs(found.values - true) < 3.5 * found.deviations).all()
+    known = armlet.identify(robot, logs, consistent=False, validation=0.2)
+    assert (found.deviations > 0.98 * known.deviations).all()
+    for name, fit in known.fits.items():
+        assert found.fits[name].whole == pytest.approx(fit.whole, rel=0.05)
+    for run in (*found.samples, *found.held):
+        _, measured, predicted = found.compared(run)
+        assert np.linalg.norm(measured - predicted) < 0.03 * np.linalg.norm(measured)
+    assert found.figures()["gains"]["values"] == found.gains.values.tolist()
+
+
+def test_deviations_of_gains_are_true():
+    z = []
+    for seed in range(5):
+        loads = (robot, robot.with_payload(*PAYLOAD))
+        own = [recorded(arm, 20 + 2 * seed + k, duration=6.0) for k, arm in enumerate(loads)]
+        own[1] = own[1].with_payload(*PAYLOAD)
+        found = armlet.identify(
+            robot, [in_currents(log) for log in own], gains=True, consistent=False
+        )
+        z.append((found.gains.values - GAINS) / found.gains.deviations)
+    assert 0.4 < np.sqrt(np.mean(np.square(z))) < 1.8
+
+
+def test_gains_need_a_payload(logs):
+    with pytest.raises(
+        DataError, match=r"no run has a known payload that loads a joint.*log\.with_payload"
+    ):
+        armlet.identify(robot, in_currents(logs[0]), gains=True, consistent=False)
+    with pytest.raises(DataError, match="gains are found by least squares, weighted: not with"):
+        armlet.identify(robot, logs, gains=True, estimator="robust")
+
+
+def test_a_joint_that_does_not_feel_the_payload_is_named():
+    """The first axis is vertical: its slow motion with the payload says nothing of its gain."""
+    upright = armlet.Robot.from_dh(
+        [(0, 0, 0.2, 0), (np.pi / 2, 0, 0, 0)], convention="modified", name="upright",
+        inertia=[(1.0, (0.1, 0, 0), np.eye(3) * 0.02), (1.0, (0.2, 0, 0), np.eye(3) * 0.02)],
+    )  # fmt: skip
+    t, rng, logs = np.arange(0, 10, 2e-3), np.random.default_rng(0), []
+    w = np.array([[0.7, 1.1], [1.3, 2.1]])
+    load = 1.0, (0.2, 0, 0)
+    for k, arm in enumerate((upright, upright.with_payload(*load))):
+        s, c, size = np.sin(np.outer(t, w[k])), np.cos(np.outer(t, w[k])), np.array([0.05, 1.5])
+        q, qd, qdd = size * s, size * w[k] * c, -size * w[k] ** 2 * s
+        tau = arm.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+        logs.append(armlet.Log(t, q, tau / GAINS, joints=("base", "elbow")))
+    logs[1] = logs[1].with_payload(*load)
+    with pytest.raises(DataError, match=r"the gain of joint 'joint1' is not determined to 20 %"):
+        armlet.identify(upright, logs, gains=True, consistent=False)
+    unfelt = [logs[0], logs[0].with_payload(1.0, (0, 0, 0.1), frame="link1")]
+    with pytest.raises(DataError, match="no run has a known payload that loads a joint"):
+        armlet.identify(upright, unfelt, gains=True, consistent=False)

@@ -1,0 +1,155 @@
+"""Instrumental variables: noise in the positions does not bias what is found."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_identify import random_arm, recorded
+
+import armlet
+from armlet.errors import DataError, DataWarning
+from armlet.identification import closed_loop, instrumental
+
+
+def with_noise(log, size):
+    noise = np.random.default_rng(0).normal(size=log.q.shape)
+    return replace(log, q=log.q + size * noise)
+
+
+def off(found, robot):
+    """How far a parameter is from the true one at most, in deviations."""
+    true = armlet.minimal_parameters(robot, friction=True).values
+    return np.abs((found.values - true) / found.deviations).max()
+
+
+robot = random_arm(4, n=2)
+
+
+@pytest.fixture(scope="module")
+def log():
+    return recorded(robot, 4, duration=15.0)
+
+
+def test_noise_in_positions_biases_least_squares_and_not_instrumental_variables(log):
+    noisy = with_noise(log, 0.03)
+    plain = armlet.identify(robot, noisy, consistent=False)
+    found = armlet.identify(robot, noisy, consistent=False, estimator="instrumental")
+    true = armlet.minimal_parameters(robot, friction=True).values
+    apart, bias = np.linalg.norm(found.values - true), np.linalg.norm(plain.values - true)
+    assert apart < 0.5 * bias
+    assert off(found, robot) < 3 < 6 < off(plain, robot)
+    assert found.instrumented.p < 1e-6
+    assert found.instrumented.rounds <= 5
+    assert "instrumental variables, found in 2 rounds, differ from" in found.notes[-1]
+    assert found.figures()["instrumental"]["rounds"] == 2
+    assert set(found.fits) == {"instrumental variables"}
+
+
+def test_without_noise_in_positions_both_agree(log):
+    plain = armlet.identify(robot, log, consistent=False)
+    found = armlet.identify(robot, log, consistent=False, estimator="instrumental")
+    assert (np.abs(found.values - plain.values) < 0.3 * plain.deviations).all()
+    assert found.instrumented.p > 0.05
+    assert found.instrumented.correlation > 0.999
+    assert "do not differ from least squares" in found.notes[-1]
+
+
+def test_physical_bodies_are_those_of_the_instrumental_variables(log):
+    pytest.importorskip("cvxpy", reason="cvxpy is not installed: it is in the dev extra")
+    noisy = with_noise(log, 0.03)
+    found = armlet.identify(robot, noisy, consistent=True, estimator="instrumental")
+    plain = armlet.identify(robot, noisy, consistent=True)
+    known = armlet.minimal_parameters(robot)
+
+    def missed(found):
+        return np.linalg.norm(known.Lam @ found.bodies.ravel() - known.values)
+
+    assert found.is_consistent
+    assert missed(found) < 0.5 * missed(plain)
+
+
+def test_the_closed_loop_is_simulated_with_the_parameters_found_so_far():
+    """A soft PD controller: only a simulation knows how far from the command the arm is."""
+    arm = replace(robot, drives=tuple(drive._replace(coulomb=0.0) for drive in robot.drives))
+    t, w = np.arange(0, 20, 2e-3), 0.2 * np.pi * np.arange(1, 6)
+    a = np.random.default_rng(7).normal(size=(2, 5)) / np.sqrt(np.arange(1, 6))
+    s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q, qd, qdd = s @ a.T, (c * w) @ a.T, -(s * w**2) @ a.T
+    command = armlet.Trajectory(t, q, qd, qdd, 0 * q, 0 * t, 0 * t, ("joint1", "joint2"))
+    held = armlet.controllers.pd_with_gravity(arm, 60, 6)
+    between = {"target": (q[:-1] + q[1:]) / 2}
+    run = armlet.simulate(
+        arm, q[0], qd[0], torque=held, arguments=between, duration=t[-1], dt=2e-3, method="rk4"
+    )
+    assert np.abs(run.q - q).max() > 0.2
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(2, *q.shape))
+    tau = held(run.q, run.qd, q)
+    log = armlet.Log(run.t, run.q + 0.02 * noise[0], tau + 0.1 * noise[1])
+    loop, seen = closed_loop(arm, held, command, dt=2e-3), []
+
+    def instrument(arm, run):
+        seen.append(loop(arm, run))
+        return seen[-1]
+
+    options = {"consistent": False, "friction": ("viscous", "offset")}
+    plain = armlet.identify(arm, log, **options)
+    found = armlet.identify(arm, log, estimator="instrumental", instrument=instrument, **options)
+    drives = [getattr(x, name) for name in ("viscous", "offset") for x in arm.drives]
+    true = np.append(armlet.minimal_parameters(arm).values, drives)
+    assert np.linalg.norm(found.values - true) < 0.6 * np.linalg.norm(plain.values - true)
+    assert (np.abs(found.values - true) < 3 * found.deviations).all()
+    assert len(seen) == found.instrumented.rounds
+    np.testing.assert_allclose(seen[-1], run.at(found.samples[0].t).q, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("instrument", "message"),
+    [
+        (lambda arm, run: run.q[:-1], r"the instrument of log has shape \(\d+, 2\): expected"),
+        (lambda arm, run: run.q * np.nan, "the instrument of log is not finite at 0 s"),
+        (lambda arm, run: 0 * run.q, "the instrument determines .* combinations"),
+    ],
+)  # fmt: skip
+def test_a_bad_instrument_is_named(log, instrument, message):
+    with pytest.raises(DataError, match=message):
+        armlet.identify(
+            robot, log, consistent=False, estimator="instrumental", instrument=instrument
+        )
+
+
+def test_instrumental_variables_that_do_not_converge_are_told(log, monkeypatch):
+    monkeypatch.setattr(instrumental, "ROUNDS", 4)
+    sizes = itertools.cycle([0.5, 1.5])
+    with pytest.raises(DataError, match=r"do not converge in 4 rounds: \S+ still changes from"):
+        armlet.identify(
+            robot, log, consistent=False, estimator="instrumental",
+            instrument=lambda arm, run: next(sizes) * run.q,
+        )  # fmt: skip
+
+
+def test_a_weak_instrument_is_warned_of(log):
+    rng = np.random.default_rng(0)
+    with pytest.warns(DataWarning, match=r"the instrument is hardly correlated with the motion"):
+        armlet.identify(
+            robot, log, consistent=False, estimator="instrumental",
+            instrument=lambda arm, run: run.q[::-1] + rng.normal(size=run.q.shape),
+        )  # fmt: skip
+
+
+def test_what_is_not_simulated_is_refused():
+    at_rest = armlet.Trajectory(*np.zeros((2, 2)), *np.zeros((5, 2)), ())
+
+    @armlet.program(robot, goal=2)
+    def odd(q, goal):
+        return goal - q
+
+    with pytest.raises(DataError, match="the controller has an argument 'goal': expected q, qd"):
+        closed_loop(robot, odd, at_rest)
+
+
+def test_an_instrument_needs_all_runs():
+    logs = [recorded(robot, seed, duration=4.0) for seed in range(9)]
+    with pytest.raises(DataError, match="there are 9 runs: expected at most 8 for instrumental"):
+        armlet.identify(robot, logs, consistent=False, estimator="instrumental")
