@@ -1,0 +1,125 @@
+"""Where the files that a model names may be: its own folder, and folders named by the user."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from armlet.errors import ModelError, listed, quoted, shown
+from armlet.models.file import MAX_PATH, contents, shown_path
+
+SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
+"""A scheme such as package:// and what follows it."""
+MARKS = {"package": "package.xml", "model": "model.config"}
+"""The file that every folder of a package has, by the scheme that refers to one."""
+NAME = re.compile(rb"<name>([^<]*)</name>")
+CURE = "name its folder by folders=[...] (on the command line --folder)"
+
+
+class Folders:
+    """The folders that files named by a model are read from.
+
+    A name is looked up in the model's own folder first, then in those named by the user, in their
+    order. What is found must lie in one of these, or in the ROS package or Gazebo model that the
+    model's own folder is a part of; nothing else is read, by whatever path or link.
+    """
+
+    def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
+        if isinstance(named, str | os.PathLike):
+            named = [named]
+        self.own = _real(own)
+        self.roots = [self.own, *(_named(folder) for folder in named)]
+        self.allowed = [*self.roots, *_package_around(self.own)]
+
+    def file(self, name: str, where: str, base: Path | None = None) -> Path:
+        """The existing file that a model calls by a name.
+
+        `where` is the file and line that has the name, for messages; `base` the folder that the
+        name is relative to, if that is not the model's own.
+        """
+        scheme, rest = _parted(name, where)
+        if scheme in MARKS:
+            package, _, inside = rest.partition("/")
+            return self._found(inside, name, where, [self.package(package, where, scheme)])
+        if scheme not in ("", "file"):
+            raise ModelError(
+                f"{where}: the file {quoted(name)} is at {scheme}://, which armlet does not read: "
+                f"save it in a folder and {CURE}"
+            )
+        starts = self.roots if base is None else [base, *self.roots]
+        return self._found(f"/{rest}" if scheme else rest, name, where, starts)
+
+    def package(self, name: str, where: str, scheme: str = "package") -> Path:
+        """The folder of a ROS package or a Gazebo model, by its name."""
+        if name not in ("", ".", ".."):
+            inside = [_real(root / name) for root in self.allowed]
+            around = [x for x in self.allowed if name in (x.name, _package_name(x, MARKS[scheme]))]
+            for folder in (*filter(self._allows, inside), *around):
+                if os.path.isdir(folder):
+                    return folder
+        raise ModelError(
+            f"{where}: {scheme} {quoted(name)} is in none of the folders {_shown(self.allowed)}: "
+            f"{CURE}"
+        )
+
+    def _allows(self, path: Path) -> bool:
+        return any(path.is_relative_to(root) for root in self.allowed)
+
+    def _found(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
+        """The first existing file among those that a path relative to some folders may mean."""
+        inside = [x for start in starts if self._allows(x := _real(start / path))]
+        for candidate in inside:
+            if os.path.isfile(candidate):
+                return candidate
+        if inside:
+            raise ModelError(
+                f"{where}: the file {quoted(name)} is in none of the folders {_shown(starts)}: "
+                f"{CURE}"
+            )
+        raise ModelError(
+            f"{where}: the file {quoted(name)} is outside the folders {_shown(self.allowed)}, and "
+            f"nothing else is read: to allow it, {CURE}"
+        )
+
+
+def _parted(name: str, where: str) -> tuple[str, str]:
+    """The scheme of a name, empty if it has none, and the rest."""
+    if not name or "\0" in name or len(name) > MAX_PATH:
+        raise ModelError(f"{where}: the file name is {quoted(name)}: expected the path of a file")
+    found = SCHEME.fullmatch(name)
+    return (found[1].lower(), found[2]) if found else ("", name)
+
+
+def _real(path: Path) -> Path:
+    """The path without links and dots, whether it exists or not."""
+    return Path(os.path.realpath(path))
+
+
+def _named(folder: str | Path) -> Path:
+    """A folder named by the user, which must exist."""
+    if not isinstance(folder, str | os.PathLike):
+        raise ModelError(f"folders has {quoted(folder)}: expected paths of folders")
+    path = Path(folder).expanduser()
+    if not os.path.isdir(path):
+        raise ModelError(f"folders has {shown_path(path)}: no such folder")
+    return _real(path)
+
+
+def _package_around(folder: Path) -> list[Path]:
+    """The nearest folder upwards that is a ROS package or a Gazebo model, if there is one."""
+    for around in (folder, *folder.parents):
+        if any(os.path.isfile(around / mark) for mark in MARKS.values()):
+            return [around]
+    return []
+
+
+def _package_name(folder: Path, mark: str) -> str | None:
+    """The name in the mark of a package, or None."""
+    if not os.path.isfile(folder / mark):
+        return None
+    found = NAME.search(contents(folder / mark))
+    return found[1].decode("utf-8", "replace").strip() if found else None
+
+
+def _shown(folders: Sequence[Path]) -> str:
+    return listed([shown(str(folder), MAX_PATH) for folder in dict.fromkeys(folders)])
