@@ -56,6 +56,20 @@ def test_all_mimic_joints_are_named_with_what_would_load_the_file(hand):
     assert [row["joint"] for row in data["table"]] == ["open"]
 
 
+def test_all_problems_of_a_file_are_lines_of_one_error(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(HAND.replace('<link name="', '<link name="\x85\U0001f916', 1).replace(
+        'type="revolute"', 'type="planar"'
+    ).replace('type="prismatic"', 'type="ball"'))  # fmt: skip
+    told = run("info", path)
+    assert told.returncode == 1
+    first, *rest = told.stderr.splitlines()
+    assert first.startswith("error: arm.urdf: ")
+    assert first.endswith(" problems:")
+    assert rest
+    assert all(line.startswith("  ") and line.isprintable() for line in rest)
+
+
 def test_mimic_joints_are_locked_where_they_follow(hand):
     arm = armlet.load(hand, lock={"open": 0.1}, lock_mimic=True)
     assert arm.n == 0

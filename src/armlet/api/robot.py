@@ -161,7 +161,7 @@ def load(
     gravity : three floats, optional
         The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
     strict : bool
-        Refuse unphysical inertias instead of warning.
+        Refuse what is doubtful, such as unphysical inertias, instead of warning.
     tolerance : float
         Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
         those around them, are made exact. The default removes rounding errors; a file with angles

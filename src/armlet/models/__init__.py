@@ -13,7 +13,7 @@ import numpy as np
 from armlet.errors import ModelError, quoted, shown
 from armlet.models.catalogue import about, catalogue
 from armlet.models.dh import array, check_convention, checked_row, dh_connection
-from armlet.models.file import shown_path, write
+from armlet.models.file import expanded, shown_path, write
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.rounding import warn_of_rounded_angles
@@ -24,12 +24,16 @@ from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
 from armlet.models.xml import read_xml
 from armlet.robot import TOLERANCE, Description, Link, RobotModel, assembled, described
-from armlet.robot.check import check
+from armlet.robot.check import check, check_tips
+from armlet.robot.description import without_freedoms
 from armlet.robot.parts import MAX_SIZE
+from armlet.robot.problems import Problems
 from armlet.scalar import Vector
 
 EARTH = (0.0, 0.0, -9.81)
 MAX_TOLERANCE = 0.1
+FROM_LOAD = 3
+"""How far the call of `armlet.load` or `Robot.from_dh` is from a function here, for warnings."""
 
 
 def load(
@@ -52,12 +56,18 @@ def load(
                 "not taken; write them in the file"
             )
         return arm
-    description = _read(robot)
+    path = _existing(robot)
+    problems = Problems(shown(path.name), strict)
+    description, lock = without_freedoms(_read(path, problems), lock)
     if gravity is not None:
         description = _under(description, gravity)
-    check(description, strict)
-    lock = lock_tied(description, lock, lock_mimic)
+    check(description, problems)
+    with problems.collected():
+        lock = lock_tied(description, lock, lock_mimic)
+    problems.settle(FROM_LOAD)
     found = assembled(description, lock, tolerance)
+    check_tips(found, problems)
+    problems.settle(FROM_LOAD)
     warn_of_rounded_angles(found, description, lock)
     return found if tool is None else found.with_tool(tool)
 
@@ -91,22 +101,15 @@ def _as_float(value: Any) -> float:
         return nan
 
 
-def _read(robot: str | Path) -> Description:
-    if not isinstance(robot, str | os.PathLike):
-        raise ModelError(
-            f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
-        )
-    if str(robot) in catalogue():
-        return read_toml(catalogue()[str(robot)])
-    path = _existing(robot)
+def _read(path: Path, problems: Problems) -> Description:
     match path.suffix.lower():
         case ".toml":
             return read_toml(path)
         case ".urdf":
-            return read_urdf(path, EARTH)
+            return read_urdf(path, EARTH, problems)
         case ".xml" | ".mjcf":
             is_urdf = read_xml(path).tag == "robot"
-            return read_urdf(path, EARTH) if is_urdf else read_mjcf(path)
+            return read_urdf(path, EARTH, problems) if is_urdf else read_mjcf(path)
         case suffix:
             raise ModelError(
                 f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .xml or .toml"
@@ -117,13 +120,20 @@ def _symbolic(robot: str | Path) -> RobotModel | None:
     """The arm in a TOML file that has names of constants in place of numbers."""
     if not isinstance(robot, str | os.PathLike) or str(robot) in catalogue():
         return None
-    is_file = Path(robot).suffix.lower() == ".toml" and os.path.isfile(robot)
-    return read_symbolic_toml(Path(robot)) if is_file else None
+    path = expanded(robot)
+    is_file = path.suffix.lower() == ".toml" and os.path.isfile(path)
+    return read_symbolic_toml(path) if is_file else None
 
 
 def _existing(robot: str | Path) -> Path:
-    """The path of an existing file; `os.path` also accepts strings that cannot be paths."""
-    path = Path(robot)
+    """The file of a robot; `os.path` also accepts strings that cannot be paths."""
+    if not isinstance(robot, str | os.PathLike):
+        raise ModelError(
+            f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
+        )
+    if str(robot) in catalogue():
+        return catalogue()[str(robot)]
+    path = expanded(robot)
     if os.path.isfile(path):
         return path
     if os.path.isdir(path):
@@ -197,8 +207,13 @@ def from_dh(
     description = Description(
         name, tuple(links), tuple(connections), _three(gravity), where=shown(name)
     )
-    check(description, strict=False)
-    return assembled(description)
+    problems = Problems(description.where)
+    check(description, problems)
+    problems.settle(FROM_LOAD)
+    found = assembled(description)
+    check_tips(found, problems)
+    problems.settle(FROM_LOAD)
+    return found
 
 
 def _entries(table: Any, subject: str) -> list[Any]:
@@ -247,12 +262,12 @@ def to_urdf(robot: RobotModel, path: str | Path) -> None:
 
     URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading.
     """
-    write(Path(path), urdf_text(robot))
+    write(expanded(path), urdf_text(robot))
 
 
 def to_toml(robot: RobotModel, path: str | Path) -> None:
     """Write the robot in armlet's own format, in the frames of the file it came from."""
-    write(Path(path), toml_text(robot))
+    write(expanded(path), toml_text(robot))
 
 
 __all__ = [

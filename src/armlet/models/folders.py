@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from armlet.errors import ModelError, listed, quoted, shown
-from armlet.models.file import MAX_PATH, contents, shown_path
+from armlet.models.file import MAX_PATH, contents, expanded, shown_path
 
 SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
 """A scheme such as package:// and what follows it."""
@@ -99,7 +99,7 @@ def _named(folder: str | Path) -> Path:
     """A folder named by the user, which must exist."""
     if not isinstance(folder, str | os.PathLike):
         raise ModelError(f"folders has {quoted(folder)}: expected paths of folders")
-    path = Path(folder).expanduser()
+    path = expanded(folder)
     if not os.path.isdir(path):
         raise ModelError(f"folders has {shown_path(path)}: no such folder")
     return _real(path)

@@ -34,7 +34,7 @@ def warn_of_rounded_angles(
         f"other than 0 and ±1 instead of {after}, and takes more operations; load it with "
         f"tolerance={tolerance:g} to take them as exact",
         ModelWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

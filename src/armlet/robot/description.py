@@ -14,7 +14,7 @@ import numpy as np
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
-from armlet.robot.check import check_finite
+from armlet.robot.check import FREEDOMS, check_finite
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Drive, Frame, Joint, Limits
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -137,7 +137,6 @@ def assembled(
         c[i] = c[i] + link.mass * com
         J[i] = J[i] + R @ link.inertia @ R.T + np.asarray(point_inertia(link.mass, com), float)
     _check_bodies(description, moving, c, J)
-    _check_tips(description, moving, [mount.parent for mount in mounts], m, J)
     g = own[BASE].R.T @ description.gravity
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
     return RobotModel(
@@ -171,6 +170,19 @@ def locked(
             f"of {listed(moving)}"
         )
     return [_fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
+
+
+def without_freedoms(
+    description: Description, lock: Mapping[str, float]
+) -> tuple[Description, dict[str, float]]:
+    """The description with joints of kinds that armlet has not fixed, where `lock` has a zero.
+
+    Returned with the rest of `lock`.
+    """
+    others = {j.name for j in description.joints if j.kind in FREEDOMS and lock.get(j.name) == 0}
+    joints = (replace(j, kind="fixed") if j.name in others else j for j in description.joints)
+    rest = {name: value for name, value in lock.items() if name not in others}
+    return replace(description, joints=tuple(joints)), rest
 
 
 def _fixed_at(joint: Connection, q: float) -> Connection:
@@ -260,30 +272,6 @@ def _check_bodies(
         where = f"{joint.where or description.where}: link {quoted(joint.child)}"
         check_finite(c[i], f"{where}: its first moment about the axis of its joint")
         check_finite(J[i], f"{where}: its inertia about the axis of its joint")
-
-
-def _check_tips(
-    description: Description,
-    joints: Sequence[Connection],
-    parent: Sequence[int],
-    m: Sequence[float],
-    J: Sequence[Matrix],
-) -> None:
-    """Refuse a tip without mass on an arm with masses: the inertia matrix would be singular."""
-    n = len(joints)
-    weighs = [m[i] > 0 or np.any(J[i] != 0) for i in range(n)]
-    if not any(weighs):
-        return
-    for i in reversed(range(n)):
-        if parent[i] != BASE and weighs[i]:
-            weighs[parent[i]] = True
-    for joint, heavy in zip(joints, weighs, strict=True):
-        if not heavy and joint.drive.rotor_inertia == 0:
-            raise ModelError(
-                f"{joint.where or description.where}: joint {joint.name!r} moves link "
-                f"{joint.child!r} and nothing else, and that has no mass: give it a mass, give the "
-                f"drive a rotor inertia, or lock the joint, lock={{{joint.name!r}: 0}}"
-            )
 
 
 def described(robot: RobotModel) -> Description:
