@@ -144,6 +144,7 @@ def load(
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
+    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
 ) -> Robot:
     """A robot from the catalogue or from a file.
 
@@ -166,6 +167,10 @@ def load(
         Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
         those around them, are made exact. The default removes rounding errors; a file with angles
         like 1.5708 takes fewer operations with 1e-5.
+    order : {"file", "pinocchio"} or sequence of str
+        The order of the joints in q: that of the file, parents first; that of Pinocchio, by which
+        every joint is followed by all it carries, and siblings are sorted by name; or the names of
+        all moving joints, parents first.
 
     Returns
     -------
@@ -187,6 +192,7 @@ def load(
             gravity=gravity,
             strict=strict,
             tolerance=tolerance,
+            order=order,
         )
     )
 

@@ -50,6 +50,13 @@ OPTIONS: dict[str, Any] = {
             help="Angles this close to quarter turns (rad) are made exact.", rich_help_panel=PANEL
         ),
     ],
+    "order": Annotated[
+        str | None,
+        typer.Option(
+            help="The order of joints: file, pinocchio, or their names with commas between them.",
+            rich_help_panel=PANEL,
+        ),
+    ],
 }
 OF_A_FRAME = "of kinematics; by default the tool."
 FrameName = Annotated[
@@ -70,6 +77,7 @@ class Choice:
     tool: str | None = None
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
+    order: str | None = None
     general: str | None = None
 
     def load(self, frame: str | None = None) -> Robot:
@@ -87,6 +95,7 @@ class Choice:
                 tool=self.tool,
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
+                order=_order(self.order),
             )
         if self.general is None or self.robot is not None:
             raise ArmletError("name a robot or give --general RRRRRR, one of the two")
@@ -94,6 +103,11 @@ class Choice:
             if getattr(self, name):
                 raise ArmletError(f"--{name} is for a robot: leave it out with --general")
         return general_arm(self.general)
+
+
+def _order(given: str | None) -> Any:
+    """The order of joints: its name, or the names of joints."""
+    return given.split(",") if given and "," in given else given or "file"
 
 
 def locks(given: Sequence[str]) -> tuple[dict[str, float], bool]:

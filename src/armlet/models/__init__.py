@@ -16,6 +16,7 @@ from armlet.models.dh import array, check_convention, checked_row, dh_connection
 from armlet.models.file import expanded, shown_path, write
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
+from armlet.models.order import reordered
 from armlet.models.rounding import warn_of_rounded_angles
 from armlet.models.symbolic import has_symbols, symbolic_arm
 from armlet.models.symbolic_toml import read_symbolic_toml
@@ -45,15 +46,16 @@ def load(
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
+    order: str | Sequence[str] = "file",
 ) -> RobotModel:
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
     lock = _checked_lock(lock)
     if (arm := _symbolic(robot)) is not None:
-        if lock or gravity is not None:
+        if lock or gravity is not None or order != "file":
             raise ModelError(
-                f"robot {quoted(arm.name)} has constants without a value: lock= and gravity= are "
-                "not taken; write them in the file"
+                f"robot {quoted(arm.name)} has constants without a value: lock=, gravity= and "
+                "order= are not taken; write them in the file"
             )
         return arm
     path = _existing(robot)
@@ -65,6 +67,7 @@ def load(
     with problems.collected():
         lock = lock_tied(description, lock, lock_mimic)
     problems.settle(FROM_LOAD)
+    description = reordered(description, lock, order)
     found = assembled(description, lock, tolerance)
     check_tips(found, problems)
     problems.settle(FROM_LOAD)
