@@ -243,14 +243,14 @@ def test_a_missing_file_is_named_with_its_path(tmp_path):
 @pytest.mark.parametrize("name", ["arm.urdf", "arm"])
 def test_a_folder_is_no_model(tmp_path, name):
     (tmp_path / name).mkdir()
-    expected = f"{name}: this is a folder: expected a .urdf, .xml or .toml file"
+    expected = f"{name}: this is a folder: expected a .urdf, .sdf, .xml or .toml file"
     assert refusal(tmp_path / name) == expected
 
 
 @pytest.mark.parametrize(("name", "ending"), [("arm.step", "'.step'"), ("arm", "''")])
 def test_a_file_of_another_ending_is_no_model(tmp_path, name, ending):
     (tmp_path / name).write_text("<robot/>")
-    expected = f"{name}: the ending is {ending}: expected .urdf, .xml or .toml"
+    expected = f"{name}: the ending is {ending}: expected .urdf, .sdf, .xml or .toml"
     assert refusal(tmp_path / name) == expected
 
 

@@ -145,13 +145,15 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
     order: Literal["file", "pinocchio"] | Sequence[str] = "file",
+    folders: Sequence[str | Path] = (),
 ) -> Robot:
     """A robot from the catalogue or from a file.
 
     Parameters
     ----------
     robot : str or Path
-        A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
+        A name that `armlet robots` lists, or the path of a .urdf, .sdf, .xml (MJCF) or
+        .toml file.
     lock : mapping of str to float, optional
         Joints to fix and their values, such as those of fingers.
     lock_mimic : bool
@@ -171,6 +173,9 @@ def load(
         The order of the joints in q: that of the file, parents first; that of Pinocchio, by which
         every joint is followed by all it carries, and siblings are sorted by name; or the names of
         all moving joints, parents first.
+    folders : sequence of str or Path
+        Where files that the robot's file names may be, besides its own folder and the ROS package
+        or Gazebo model that this is a part of. No other file is read.
 
     Returns
     -------
@@ -193,6 +198,7 @@ def load(
             strict=strict,
             tolerance=tolerance,
             order=order,
+            folders=folders,
         )
     )
 

@@ -50,6 +50,15 @@ OPTIONS: dict[str, Any] = {
             help="Angles this close to quarter turns (rad) are made exact.", rich_help_panel=PANEL
         ),
     ],
+    "folder": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A folder that files named by the robot's may be read from, besides its own. "
+            "Repeatable.",
+            metavar="FOLDER",
+            rich_help_panel=PANEL,
+        ),
+    ],
     "order": Annotated[
         str | None,
         typer.Option(
@@ -77,6 +86,7 @@ class Choice:
     tool: str | None = None
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
+    folder: Sequence[str] | None = None
     order: str | None = None
     general: str | None = None
 
@@ -96,6 +106,7 @@ class Choice:
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
                 order=_order(self.order),
+                folders=self.folder or (),
             )
         if self.general is None or self.robot is not None:
             raise ArmletError("name a robot or give --general RRRRRR, one of the two")

@@ -14,10 +14,12 @@ from armlet.errors import ModelError, quoted, shown
 from armlet.models.catalogue import about, catalogue
 from armlet.models.dh import array, check_convention, checked_row, dh_connection
 from armlet.models.file import expanded, shown_path, write
+from armlet.models.folders import Folders
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.order import reordered
 from armlet.models.rounding import warn_of_rounded_angles
+from armlet.models.sdf import read_sdf
 from armlet.models.symbolic import has_symbols, symbolic_arm
 from armlet.models.symbolic_toml import read_symbolic_toml
 from armlet.models.ties import lock_tied
@@ -47,6 +49,7 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
     order: str | Sequence[str] = "file",
+    folders: Sequence[str | Path] = (),
 ) -> RobotModel:
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
@@ -60,7 +63,7 @@ def load(
         return arm
     path = _existing(robot)
     problems = Problems(shown(path.name), strict)
-    description, lock = without_freedoms(_read(path, problems), lock)
+    description, lock = without_freedoms(_read(path, folders, problems), lock)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, problems)
@@ -104,18 +107,35 @@ def _as_float(value: Any) -> float:
         return nan
 
 
-def _read(path: Path, problems: Problems) -> Description:
+def _read(path: Path, named: Sequence[str | Path], problems: Problems) -> Description:
+    folders = Folders(path.parent, named)
+    match _format(path):
+        case "toml":
+            return read_toml(path)
+        case "sdf":
+            return read_sdf(path, np.array(EARTH), folders, problems)
+        case "mujoco":
+            return read_mjcf(path)
+        case _:
+            return read_urdf(path, EARTH, problems)
+
+
+def _format(path: Path) -> str:
+    """The format of a file by its ending; .xml is the name of its root element."""
     match path.suffix.lower():
         case ".toml":
-            return read_toml(path)
+            return "toml"
         case ".urdf":
-            return read_urdf(path, EARTH, problems)
+            return "robot"
+        case ".sdf" | ".world":
+            return "sdf"
         case ".xml" | ".mjcf":
-            is_urdf = read_xml(path).tag == "robot"
-            return read_urdf(path, EARTH, problems) if is_urdf else read_mjcf(path)
+            tag = read_xml(path).tag
+            return tag if tag in ("robot", "sdf") else "mujoco"
         case suffix:
             raise ModelError(
-                f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .xml or .toml"
+                f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .sdf, .xml "
+                "or .toml"
             )
 
 
@@ -141,8 +161,8 @@ def _existing(robot: str | Path) -> Path:
         return path
     if os.path.isdir(path):
         raise ModelError(
-            f"{shown(path.name or str(path))}: this is a folder: expected a .urdf, .xml or .toml "
-            "file"
+            f"{shown(path.name or str(path))}: this is a folder: expected a .urdf, .sdf, .xml "
+            "or .toml file"
         )
     if "<" in str(robot):
         raise ModelError(

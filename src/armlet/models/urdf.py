@@ -11,13 +11,15 @@ import numpy as np
 
 from armlet.algebra import symmetric, upper_triangle
 from armlet.errors import ModelError, quoted, shown
-from armlet.models.urdf_joints import UNLIMITED, joint_limits, rotor_drives
+from armlet.models.limits import UNLIMITED, doubt_no_limit, read_limits
+from armlet.models.urdf_drives import rotor_drives
 from armlet.models.xml import Element, read_xml
 from armlet.robot import (
     HERE,
     Connection,
     Description,
     Drive,
+    Limits,
     Link,
     Pose,
     RobotModel,
@@ -155,10 +157,22 @@ class _Reader:
             return replace(
                 joint,
                 axis=np.array(X_AXIS) if axis is None else self._axis(axis, name),
-                limits=joint_limits(element, self._only(element, "limit"), self.problems),
+                limits=self._limits(element),
                 drive=_drive(self._only(element, "dynamics"), drive),
             )
         return None
+
+    def _limits(self, joint: Element) -> Limits:
+        name, kind = joint.get("name"), joint.get("type")
+        limit = self._only(joint, "limit")
+        if limit is None:
+            doubt_no_limit(f"{joint.where}: joint {quoted(name)}", name, kind, self.problems)
+            return Limits()
+        texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
+        texts = {"lower": "0", "upper": "0"} | texts
+        if kind == "continuous":
+            texts = {key: text for key, text in texts.items() if key in ("velocity", "effort")}
+        return read_limits(texts, f"{limit.where}: joint {quoted(name)}", name, self.problems)
 
     def _axis(self, axis: Element, joint: str) -> Vector:
         if "xyz" not in axis.attributes:
