@@ -43,6 +43,7 @@ DOUBTFUL = [
     "urdf_revolute_without_limit.urdf",
     "urdf_rpy_degrees.urdf",
 ]
+ENDINGS = ".urdf, .xacro, .sdf, .world, .xml, .mjcf, .toml"
 ROD = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
 
 
@@ -243,14 +244,14 @@ def test_a_missing_file_is_named_with_its_path(tmp_path):
 @pytest.mark.parametrize("name", ["arm.urdf", "arm"])
 def test_a_folder_is_no_model(tmp_path, name):
     (tmp_path / name).mkdir()
-    expected = f"{name}: this is a folder: expected a .urdf, .sdf, .xml or .toml file"
+    expected = f"{name}: this is a folder: expected a file that ends in one of {ENDINGS}"
     assert refusal(tmp_path / name) == expected
 
 
 @pytest.mark.parametrize(("name", "ending"), [("arm.step", "'.step'"), ("arm", "''")])
 def test_a_file_of_another_ending_is_no_model(tmp_path, name, ending):
     (tmp_path / name).write_text("<robot/>")
-    expected = f"{name}: the ending is {ending}: expected .urdf, .sdf, .xml or .toml"
+    expected = f"{name}: the ending is {ending}: expected one of {ENDINGS}"
     assert refusal(tmp_path / name) == expected
 
 

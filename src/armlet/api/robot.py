@@ -146,14 +146,15 @@ def load(
     tolerance: float = TOLERANCE,
     order: Literal["file", "pinocchio"] | Sequence[str] = "file",
     folders: Sequence[str | Path] = (),
+    xacro: Mapping[str, str | float | bool] | None = None,
 ) -> Robot:
     """A robot from the catalogue or from a file.
 
     Parameters
     ----------
     robot : str or Path
-        A name that `armlet robots` lists, or the path of a .urdf, .sdf, .xml (MJCF) or
-        .toml file.
+        A name that `armlet robots` lists, or the path of a .urdf, .xacro, .sdf, .xml (MJCF)
+        or .toml file.
     lock : mapping of str to float, optional
         Joints to fix and their values, such as those of fingers.
     lock_mimic : bool
@@ -176,6 +177,9 @@ def load(
     folders : sequence of str or Path
         Where files that the robot's file names may be, besides its own folder and the ROS package
         or Gazebo model that this is a part of. No other file is read.
+    xacro : mapping of str to str, float or bool, optional
+        The arguments of a .xacro file, which is expanded by the package xacro (the extra `xacro`)
+        without running anything.
 
     Returns
     -------
@@ -199,6 +203,7 @@ def load(
             tolerance=tolerance,
             order=order,
             folders=folders,
+            xacro=xacro,
         )
     )
 

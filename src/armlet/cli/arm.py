@@ -59,6 +59,14 @@ OPTIONS: dict[str, Any] = {
             rich_help_panel=PANEL,
         ),
     ],
+    "xacro": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An argument of a .xacro file, such as hand=true. Repeatable.",
+            metavar="NAME=VALUE",
+            rich_help_panel=PANEL,
+        ),
+    ],
     "order": Annotated[
         str | None,
         typer.Option(
@@ -87,6 +95,7 @@ class Choice:
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
     folder: Sequence[str] | None = None
+    xacro: Sequence[str] | None = None
     order: str | None = None
     general: str | None = None
 
@@ -107,6 +116,7 @@ class Choice:
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
                 order=_order(self.order),
                 folders=self.folder or (),
+                xacro=_arguments(self.xacro),
             )
         if self.general is None or self.robot is not None:
             raise ArmletError("name a robot or give --general RRRRRR, one of the two")
@@ -119,6 +129,17 @@ class Choice:
 def _order(given: str | None) -> Any:
     """The order of joints: its name, or the names of joints."""
     return given.split(",") if given and "," in given else given or "file"
+
+
+def _arguments(given: Sequence[str] | None) -> dict[str, str] | None:
+    """The arguments of a xacro file."""
+    for text in given or ():
+        if not text.partition("=")[1]:
+            raise ArmletError(
+                f"--xacro {quoted(text)} is not understood: expected NAME=VALUE, such as hand=true"
+            )
+    pairs = [text.partition("=") for text in given or ()]
+    return {name: value for name, _, value in pairs} or None
 
 
 def locks(given: Sequence[str]) -> tuple[dict[str, float], bool]:

@@ -25,7 +25,8 @@ from armlet.models.symbolic_toml import read_symbolic_toml
 from armlet.models.ties import lock_tied
 from armlet.models.toml import read_toml, toml_text
 from armlet.models.urdf import read_urdf, urdf_text
-from armlet.models.xml import read_xml
+from armlet.models.xacro import expanded_xacro
+from armlet.models.xml import parsed_xml, read_xml
 from armlet.robot import TOLERANCE, Description, Link, RobotModel, assembled, described
 from armlet.robot.check import check, check_tips
 from armlet.robot.description import without_freedoms
@@ -35,6 +36,7 @@ from armlet.scalar import Vector
 
 EARTH = (0.0, 0.0, -9.81)
 MAX_TOLERANCE = 0.1
+ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
 FROM_LOAD = 3
 """How far the call of `armlet.load` or `Robot.from_dh` is from a function here, for warnings."""
 
@@ -50,6 +52,7 @@ def load(
     tolerance: float = TOLERANCE,
     order: str | Sequence[str] = "file",
     folders: Sequence[str | Path] = (),
+    xacro: Mapping[str, Any] | None = None,
 ) -> RobotModel:
     """The robot from the catalogue or a file; `armlet.load` documents the arguments."""
     _check_tolerance(tolerance)
@@ -63,7 +66,7 @@ def load(
         return arm
     path = _existing(robot)
     problems = Problems(shown(path.name), strict)
-    description, lock = without_freedoms(_read(path, folders, problems), lock)
+    description, lock = without_freedoms(_read(path, folders, xacro, problems), lock)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, problems)
@@ -107,36 +110,34 @@ def _as_float(value: Any) -> float:
         return nan
 
 
-def _read(path: Path, named: Sequence[str | Path], problems: Problems) -> Description:
-    folders = Folders(path.parent, named)
-    match _format(path):
-        case "toml":
-            return read_toml(path)
-        case "sdf":
-            return read_sdf(path, np.array(EARTH), folders, problems)
-        case "mujoco":
-            return read_mjcf(path)
+def _read(
+    path: Path,
+    named: Sequence[str | Path],
+    xacro: Mapping[str, Any] | None,
+    problems: Problems,
+) -> Description:
+    """The description in a file, whose format is known by its ending or its root element."""
+    suffix, folders, gravity = path.suffix.lower(), Folders(path.parent, named), np.array(EARTH)
+    if suffix not in ENDINGS:
+        raise ModelError(
+            f"{shown(path.name)}: the ending is {quoted(path.suffix)}: expected one of "
+            f"{', '.join(ENDINGS)}"
+        )
+    if xacro is not None and suffix != ".xacro":
+        raise ModelError(
+            f"{shown(path.name)}: xacro= is for files that end in .xacro: leave it out"
+        )
+    if suffix == ".toml":
+        return read_toml(path)
+    root = parsed_xml(*expanded_xacro(path, xacro, folders)) if suffix == ".xacro" else None
+    root = root or read_xml(path)
+    match suffix, root.tag:
+        case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):
+            return read_sdf(root, path, gravity, folders, problems)
+        case (".urdf" | ".xacro", _) | (".xml" | ".mjcf", "robot"):
+            return read_urdf(root, path, gravity, problems)
         case _:
-            return read_urdf(path, EARTH, problems)
-
-
-def _format(path: Path) -> str:
-    """The format of a file by its ending; .xml is the name of its root element."""
-    match path.suffix.lower():
-        case ".toml":
-            return "toml"
-        case ".urdf":
-            return "robot"
-        case ".sdf" | ".world":
-            return "sdf"
-        case ".xml" | ".mjcf":
-            tag = read_xml(path).tag
-            return tag if tag in ("robot", "sdf") else "mujoco"
-        case suffix:
-            raise ModelError(
-                f"{shown(path.name)}: the ending is {quoted(suffix)}: expected .urdf, .sdf, .xml "
-                "or .toml"
-            )
+            return read_mjcf(path)
 
 
 def _symbolic(robot: str | Path) -> RobotModel | None:
@@ -161,8 +162,8 @@ def _existing(robot: str | Path) -> Path:
         return path
     if os.path.isdir(path):
         raise ModelError(
-            f"{shown(path.name or str(path))}: this is a folder: expected a .urdf, .sdf, .xml "
-            "or .toml file"
+            f"{shown(path.name or str(path))}: this is a folder: expected a file that "
+            f"ends in one of {', '.join(ENDINGS)}"
         )
     if "<" in str(robot):
         raise ModelError(

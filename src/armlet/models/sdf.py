@@ -22,7 +22,7 @@ from armlet.models.sdf_frames import (
     text_of,
     version_of,
 )
-from armlet.models.xml import Element, numbers, read_xml
+from armlet.models.xml import Element, numbers
 from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pose, Tie
 from armlet.robot.description import Mesh
 from armlet.robot.problems import Problems
@@ -39,9 +39,10 @@ UNREAD = {
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def read_sdf(path: Path, gravity: Vector, folders: Folders, problems: Problems) -> Description:
-    """The description in an SDF file of one model, or of a world with models."""
-    root = read_xml(path)
+def read_sdf(
+    root: Element, file: Path, gravity: Vector, folders: Folders, problems: Problems
+) -> Description:
+    """The description in the elements of an SDF file: one model, or a world with models."""
     if root.tag != "sdf":
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <sdf>")
     worlds, models = root.all("world"), root.all("model")
@@ -55,7 +56,7 @@ def read_sdf(path: Path, gravity: Vector, folders: Folders, problems: Problems) 
     if given is not None and top.tag == WORLD:
         gravity = numbers(given.text, 3, f"{given.where}: <gravity>{shown(given.text)}</gravity>")
     start = Scope(top, version_of(root), placement=top.get("placement_frame"))
-    whole = Opener(folders).opened(start, (str(path.resolve()),))
+    whole = Opener(folders).opened(start, (str(file.resolve()),))
     if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
         [whole] = whole.nested.values()
         _forget_prefix(whole)
@@ -66,7 +67,7 @@ def read_sdf(path: Path, gravity: Vector, folders: Folders, problems: Problems) 
         reader.read()
     except RecursionError:
         raise ModelError(f"{root.where}: frames and models are nested too deeply") from None
-    return reader.description(whole.element.get("name") or shown(path.stem), gravity, path)
+    return reader.description(whole.element.get("name") or shown(file.stem), gravity, file)
 
 
 def _forget_prefix(scope: Scope) -> None:
@@ -120,7 +121,7 @@ class _Reader:
                         "does not read: remove it"
                     )
 
-    def description(self, name: str, gravity: Vector, path: Path) -> Description:
+    def description(self, name: str, gravity: Vector, file: Path) -> Description:
         """What was read as one tree: its base is the world, or else the only link without parent.
 
         A free base is fixed where the file puts it, as in URDF files.
@@ -137,14 +138,14 @@ class _Reader:
         else:
             gravity = self.poses[roots[0]].R.T @ np.asarray(gravity, float)
         if not self.problems.errors:
-            self._doubt_defaults(roots, on_world, shown(path.name))
+            self._doubt_defaults(roots, on_world, shown(file.name))
         return Description(
             name=name,
             links=tuple(self.links),
             joints=tuple(self.joints),
             gravity=np.array(gravity, dtype=float),
-            source=shown(path.name),
-            where=shown(path.name),
+            source=shown(file.name),
+            where=shown(file.name),
             ties=tuple(self.ties),
         )
 

@@ -13,7 +13,7 @@ from armlet.algebra import symmetric, upper_triangle
 from armlet.errors import ModelError, quoted, shown
 from armlet.models.limits import UNLIMITED, doubt_no_limit, read_limits
 from armlet.models.urdf_drives import rotor_drives
-from armlet.models.xml import Element, read_xml
+from armlet.models.xml import Element
 from armlet.robot import (
     HERE,
     Connection,
@@ -42,9 +42,8 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot represent, even escaped."""
 
 
-def read_urdf(path: Path, gravity: Sequence[float], problems: Problems) -> Description:
-    """The description in a URDF file; joints that cannot be read are left out."""
-    root = read_xml(path)
+def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
+    """The description in the elements of a URDF file; joints that cannot be read are left out."""
     if root.tag != "robot":
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <robot>")
     if not root.all("link"):
@@ -54,12 +53,12 @@ def read_urdf(path: Path, gravity: Sequence[float], problems: Problems) -> Descr
     links = [reader.link(element) for element in root.all("link")]
     joints = [reader.joint(element, drives) for element in root.all("joint")]
     return Description(
-        name=root.get("name") or shown(path.stem),
+        name=root.get("name") or shown(file.stem),
         links=tuple(links),
         joints=tuple(joint for joint in joints if joint),
-        gravity=np.array(gravity, dtype=float),
-        source=shown(path.name),
-        where=shown(path.name),
+        gravity=gravity,
+        source=shown(file.name),
+        where=shown(file.name),
         ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
     )
 
