@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -206,6 +206,88 @@ def load(
             xacro=xacro,
         )
     )
+
+
+def from_mujoco(
+    model: Any,
+    *,
+    name: str = "model",
+    lock: Mapping[str, float] | None = None,
+    lock_mimic: bool = False,
+    tool: str | None = None,
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+    tolerance: float = TOLERANCE,
+    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
+) -> Robot:
+    """A robot from a `mujoco.MjModel`.
+
+    Bodies, hinge and slide joints, inertias, armature, damping, friction loss, limits, sites and
+    gravity are read, and joints tied to others. Free and ball joints are refused by name unless
+    they are fixed where they are, `lock={"root": 0}`; so are springs, fluids and other constraints.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model; the package is not imported.
+    name : str
+        The name of the robot, and of the model in messages.
+    lock, lock_mimic, tool, gravity, strict, tolerance, order
+        As in `load`; the order of the model is that of "file".
+
+    Returns
+    -------
+    Robot
+        Its base is the world, and q has the values and the order of the model's qpos.
+    """
+    return Robot.of(
+        models.from_model(
+            models.read_mujoco, model, name=name, lock=lock, lock_mimic=lock_mimic, tool=tool,
+            gravity=gravity, strict=strict, tolerance=tolerance, order=order,
+        )
+    )  # fmt: skip
+
+
+def from_pinocchio(
+    model: Any,
+    *,
+    name: str | None = None,
+    lock: Mapping[str, float] | None = None,
+    tool: str | None = None,
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+    tolerance: float = TOLERANCE,
+    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
+) -> Robot:
+    """A robot from a `pinocchio.Model`.
+
+    Revolute, unbounded revolute and prismatic joints about any axis, inertias, armature, rotor
+    inertia times the gear ratio squared, damping, dry friction, limits, frames and gravity are
+    read. Other joints are refused by name; free, planar and spherical ones may be fixed where they
+    are, `lock={"root": 0}`.
+
+    Parameters
+    ----------
+    model : pinocchio.Model
+        The model; the package is not imported.
+    name : str, optional
+        The name of the robot, and of the model in messages; by default the model's.
+    lock, tool, gravity, strict, tolerance, order
+        As in `load`; the order of the model is that of "file".
+
+    Returns
+    -------
+    Robot
+        Joints are in the order of the model. An unbounded joint has one angle in q instead of its
+        cosine and sine.
+    """
+    return Robot.of(
+        models.from_model(
+            models.read_pinocchio, model, name=name or getattr(model, "name", "") or "model",
+            lock=lock, lock_mimic=False, tool=tool, gravity=gravity, strict=strict,
+            tolerance=tolerance, order=order,
+        )
+    )  # fmt: skip
 
 
 def general_arm(joints: str) -> Robot:

@@ -1,7 +1,7 @@
 """Robots from files and tables, and back."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from numbers import Real
@@ -15,6 +15,7 @@ from armlet.models.catalogue import about, catalogue
 from armlet.models.dh import array, check_convention, checked_row, dh_connection
 from armlet.models.file import expanded, shown_path, write
 from armlet.models.folders import Folders
+from armlet.models.from_models import read_mujoco, read_pinocchio
 from armlet.models.general import general_arm
 from armlet.models.mjcf import read_mjcf
 from armlet.models.order import reordered
@@ -66,18 +67,59 @@ def load(
         return arm
     path = _existing(robot)
     problems = Problems(shown(path.name), strict)
-    description, lock = without_freedoms(_read(path, folders, xacro, problems), lock)
+    description = _read(path, folders, xacro, problems)
+    return _finished(
+        description, problems, lock, lock_mimic, tool, gravity, tolerance, order, FROM_LOAD + 1
+    )
+
+
+def from_model(
+    read: Callable[[Any, Problems], Description],
+    model: Any,
+    *,
+    name: str,
+    lock: Mapping[str, float] | None,
+    lock_mimic: bool,
+    tool: str | None,
+    gravity: Sequence[float] | None,
+    strict: bool,
+    tolerance: float,
+    order: str | Sequence[str],
+) -> RobotModel:
+    """The robot of another package's model; `armlet.from_mujoco` documents the arguments."""
+    _check_tolerance(tolerance)
+    lock = _checked_lock(lock)
+    problems = Problems(shown(name), strict)
+    return _finished(
+        read(model, problems), problems, lock, lock_mimic, tool, gravity, tolerance, order,
+        FROM_LOAD + 1,
+    )  # fmt: skip
+
+
+def _finished(
+    description: Description,
+    problems: Problems,
+    lock: dict[str, float],
+    lock_mimic: bool,
+    tool: str | None,
+    gravity: Sequence[float] | None,
+    tolerance: float,
+    order: str | Sequence[str],
+    stacklevel: int,
+) -> RobotModel:
+    """The robot of a description that was read, checked and with the user's choices made."""
+    description, lock = without_freedoms(description, lock)
     if gravity is not None:
         description = _under(description, gravity)
     check(description, problems)
     with problems.collected():
         lock = lock_tied(description, lock, lock_mimic)
-    problems.settle(FROM_LOAD)
+    problems.settle(stacklevel)
     description = reordered(description, lock, order)
     found = assembled(description, lock, tolerance)
     check_tips(found, problems)
-    problems.settle(FROM_LOAD)
-    warn_of_rounded_angles(found, description, lock)
+    problems.settle(stacklevel)
+    warn_of_rounded_angles(found, description, lock, stacklevel)
     return found if tool is None else found.with_tool(tool)
 
 
@@ -298,9 +340,12 @@ __all__ = [
     "about",
     "catalogue",
     "from_dh",
+    "from_model",
     "general_arm",
     "load",
     "lock",
+    "read_mujoco",
+    "read_pinocchio",
     "subchain",
     "to_toml",
     "to_urdf",

@@ -169,7 +169,7 @@ def locked(
             f"{where or 'lock'}: no moving joint is called {quoted(unknown[0])}: expected one "
             f"of {listed(moving)}"
         )
-    return [_fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
+    return [fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
 
 
 def without_freedoms(
@@ -185,7 +185,8 @@ def without_freedoms(
     return replace(description, joints=tuple(joints)), rest
 
 
-def _fixed_at(joint: Connection, q: float) -> Connection:
+def fixed_at(joint: Connection, q: float) -> Connection:
+    """The joint, fixed at a value."""
     axis = joint.axis / np.linalg.norm(joint.axis)
     if joint.kind == "prismatic":
         moved = Pose(np.eye(3), q * axis)
