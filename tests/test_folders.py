@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import armlet
 from armlet import ModelError
 from armlet.models.folders import Folders
 
@@ -68,7 +69,7 @@ def test_an_absolute_path_is_read_only_from_an_allowed_folder(disk):
     ],
 )
 def test_no_path_leads_out_of_the_folders(disk, name):
-    with pytest.raises(ModelError, match=r"^arm.urdf, line 3: the file .* outside .* --folder"):
+    with pytest.raises(ModelError, match=r"^arm.urdf, line 3: the file .* outside .* --folders"):
         found(disk, name)
 
 
@@ -107,6 +108,27 @@ def test_what_is_no_regular_file_is_not_opened(disk):
     os.mkfifo(disk / "plain" / "pipe")
     with pytest.raises(ModelError, match="in none of the folders"):
         found(disk, "pipe", own="plain")
+
+
+def test_meshes_are_found_in_the_package_and_keep_their_names(disk):
+    text = (
+        '<robot name="r"><link name="a"><visual><geometry><mesh filename="package://pkg/meshes/'
+        'a.stl"/></geometry></visual><visual><geometry><mesh filename="package://far/b.stl"/>'
+        '</geometry></visual><visual><geometry><mesh filename="/etc/passwd"/></geometry></visual>'
+        "</link></robot>"
+    )
+    path = disk / "pkg" / "urdf" / "arm.urdf"
+    path.write_text(text, encoding="utf-8")
+    robot = armlet.load(path)
+    paths = [str(disk / "pkg" / "meshes" / "a.stl"), "", ""]
+    assert [mesh.path for mesh in robot.meshes["a"]] == paths
+    robot.to_urdf(disk / "plain" / "again.urdf")
+    again = armlet.load(disk / "plain" / "again.urdf")
+    assert [mesh.path for mesh in again.meshes["a"]] == ["", "", ""]
+    assert [m.file for m in again.meshes["a"]] == [m.file for m in robot.meshes["a"]]
+    found = armlet.load(disk / "plain" / "again.urdf", folders=[disk / "pkg"])
+    assert found == again
+    assert [mesh.path for mesh in found.meshes["a"]] == paths
 
 
 def test_a_folder_that_the_user_names_must_exist(monkeypatch, disk):

@@ -50,7 +50,7 @@ OPTIONS: dict[str, Any] = {
             help="Angles this close to quarter turns (rad) are made exact.", rich_help_panel=PANEL
         ),
     ],
-    "folder": Annotated[
+    "folders": Annotated[
         list[str] | None,
         typer.Option(
             help="A folder that files named by the robot's may be read from, besides its own. "
@@ -94,7 +94,7 @@ class Choice:
     tool: str | None = None
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
-    folder: Sequence[str] | None = None
+    folders: Sequence[str] | None = None
     xacro: Sequence[str] | None = None
     order: str | None = None
     general: str | None = None
@@ -115,7 +115,7 @@ class Choice:
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
                 order=_order(self.order),
-                folders=self.folder or (),
+                folders=self.folders or (),
                 xacro=_arguments(self.xacro),
             )
         if self.general is None or self.robot is not None:

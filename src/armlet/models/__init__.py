@@ -17,6 +17,7 @@ from armlet.models.file import expanded, shown_path, write
 from armlet.models.folders import Folders
 from armlet.models.from_models import read_mujoco, read_pinocchio
 from armlet.models.general import general_arm
+from armlet.models.mesh_paths import with_mesh_paths
 from armlet.models.mjcf import read_mjcf
 from armlet.models.order import reordered
 from armlet.models.rounding import warn_of_rounded_angles
@@ -67,7 +68,8 @@ def load(
         return arm
     path = _existing(robot)
     problems = Problems(shown(path.name), strict)
-    description = _read(path, folders, xacro, problems)
+    places = Folders(path.parent, folders)
+    description = with_mesh_paths(_read(path, places, xacro, problems), places)
     return _finished(
         description, problems, lock, lock_mimic, tool, gravity, tolerance, order, FROM_LOAD + 1
     )
@@ -153,13 +155,10 @@ def _as_float(value: Any) -> float:
 
 
 def _read(
-    path: Path,
-    named: Sequence[str | Path],
-    xacro: Mapping[str, Any] | None,
-    problems: Problems,
+    path: Path, folders: Folders, xacro: Mapping[str, Any] | None, problems: Problems
 ) -> Description:
     """The description in a file, whose format is known by its ending or its root element."""
-    suffix, folders, gravity = path.suffix.lower(), Folders(path.parent, named), np.array(EARTH)
+    suffix, gravity = path.suffix.lower(), np.array(EARTH)
     if suffix not in ENDINGS:
         raise ModelError(
             f"{shown(path.name)}: the ending is {quoted(path.suffix)}: expected one of "

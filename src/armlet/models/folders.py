@@ -13,7 +13,7 @@ SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
 MARKS = {"package": "package.xml", "model": "model.config"}
 """The file that every folder of a package has, by the scheme that refers to one."""
 NAME = re.compile(rb"<name>([^<]*)</name>")
-CURE = "name its folder by folders=[...] (on the command line --folder)"
+CURE = "name its folder by folders=[...] (on the command line --folders)"
 
 
 class Folders:
@@ -30,6 +30,8 @@ class Folders:
         self.own = _real(own)
         self.roots = [self.own, *(_named(folder) for folder in named)]
         self.allowed = [*self.roots, *_package_around(self.own)]
+        self.packages: dict[tuple[str, str], Path | None] = {}
+        """The packages that were looked for."""
 
     def file(self, name: str, where: str, base: Path | None = None) -> Path:
         """The existing file that a model calls by a name.
@@ -51,16 +53,23 @@ class Folders:
 
     def package(self, name: str, where: str, scheme: str = "package") -> Path:
         """The folder of a ROS package or a Gazebo model, by its name."""
-        if name not in ("", ".", ".."):
-            inside = [_real(root / name) for root in self.allowed]
-            around = [x for x in self.allowed if name in (x.name, _package_name(x, MARKS[scheme]))]
-            for folder in (*filter(self._allows, inside), *around):
-                if os.path.isdir(folder):
-                    return folder
-        raise ModelError(
-            f"{where}: {scheme} {quoted(name)} is in none of the folders {_shown(self.allowed)}: "
-            f"{CURE}"
-        )
+        if (scheme, name) not in self.packages:
+            self.packages[scheme, name] = self._package(name, MARKS[scheme])
+        found = self.packages[scheme, name]
+        if found is None:
+            raise ModelError(
+                f"{where}: {scheme} {quoted(name)} is in none of the folders "
+                f"{_shown(self.allowed)}: {CURE}"
+            )
+        return found
+
+    def _package(self, name: str, mark: str) -> Path | None:
+        if name in ("", ".", ".."):
+            return None
+        inside = [_real(root / name) for root in self.allowed]
+        around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
+        folders = (*filter(self._allows, inside), *around)
+        return next((folder for folder in folders if os.path.isdir(folder)), None)
 
     def _allows(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self.allowed)

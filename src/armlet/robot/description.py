@@ -29,6 +29,8 @@ class Mesh:
     file: str
     pose: Pose = HERE
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
+    path: str = field(default="", compare=False)
+    """Where the file was found on this machine, if it was."""
 
 
 @dataclass(frozen=True)
