@@ -102,7 +102,9 @@ def test_files_are_included_from_the_package_and_from_folders_that_are_named(loa
         '<robot xmlns:xacro="http://x"><xacro:include filename="sub.xacro"/></robot>'
     )
     (parts / "sub.xacro").write_text('<robot><link name="palm"/></robot>')
-    (parts / "numbers.yaml").write_text("mass: {palm: 0.5}\nturn: !degrees 90\nlist: [1, 2]")
+    (parts / "numbers.yaml").write_text(
+        "half: &half 0.5\nmass: {palm: *half}\nturn: !degrees 90\nlist: [1, 2]"
+    )
     weld = '<joint name="w" type="fixed"><parent link="upper"/><child link="palm"/></joint>'
     for name in ("parts/hand.xacro", "$(find my_parts)/hand.xacro", "$(dirname)/parts/hand.xacro"):
         robot = load(f'<xacro:include filename="{name}"/>{weld}', folders=[parts])
@@ -288,6 +290,13 @@ def opened(monkeypatch):
     hook.on = False
 
 
+def multiplied(form):
+    """A YAML file whose entries are each many of the one before."""
+    rows = ["a0: &a0 {x: 1, y: 2}"]
+    rows += [f"a{k}: &a{k} {form.format(', '.join([f'*a{k - 1}'] * 10))}" for k in range(1, 12)]
+    return "\n".join(rows)
+
+
 def property_of(expression):
     return f'<xacro:property name="p" value="${{{expression}}}"/><link name="x${{p}}"/>'
 
@@ -301,6 +310,8 @@ ATTACKS = {
     "yaml, old name": property_of("load_yaml('../secret.yaml')"),
     "yaml that runs": property_of("load_yaml('runs.yaml')"),
     "yaml of aliases": property_of("load_yaml('aliases.yaml')"),
+    "yaml of mergers": property_of("load_yaml('merged.yaml')"),
+    "yaml of itself": property_of("load_yaml('itself.yaml')"),
     "include of the system": '<xacro:include filename="/etc/passwd"/>',
     "include above": '<xacro:include filename="../secret.xacro"/>',
     "include by expression": "<xacro:include filename=\"${'..' + '/secret.xacro'}\"/>",
@@ -345,7 +356,9 @@ def test_an_attack_is_refused_by_name_and_nothing_runs_or_is_read(
         (tmp_path / name).write_text('<robot><link name="secret"/></robot>')
     (folder / "link.xacro").symlink_to(tmp_path / "secret.xacro")
     (folder / "runs.yaml").write_text("!!python/object/apply:os.system ['touch RAN']")
-    (folder / "aliases.yaml").write_text("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]")
+    (folder / "aliases.yaml").write_text(multiplied("[{}]"))
+    (folder / "merged.yaml").write_text(multiplied("{{<<: [{}]}}"))
+    (folder / "itself.yaml").write_text("&a [*a]")
     (folder / "entities.xacro").write_text(
         '<!DOCTYPE r [<!ENTITY e SYSTEM "/etc/passwd">]><robot>&e;</robot>'
     )

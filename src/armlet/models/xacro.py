@@ -34,6 +34,8 @@ MAX_CHARACTERS = 2**25
 MOST = (MAX_ELEMENTS, MAX_TEXTS, MAX_CHARACTERS)
 MAX_YAML = 2**20
 """The most bytes of a YAML file."""
+MAX_ALIASES = MAX_MERGED = 1000
+"""The most aliases in a YAML file, and entries of a mapping that is merged of others."""
 MAX_FILES = 1000
 UNITS = {
     "!radians": 1.0, "!degrees": pi / 180, "!meters": 1.0, "!millimeters": 0.001,
@@ -278,14 +280,22 @@ def _tokens(text: str, separators: str = ",; ", skip_empty: bool = True) -> list
 
 
 def _yaml_value(data: bytes, evaluate: Callable[[str], Any]) -> Any:
-    """The value in a YAML file of plain data, with units; aliases, which may explode, are not."""
+    """The value in a YAML file of plain data, with units; what aliases multiply is bounded."""
     import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        aliases = 0
+
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise ValueError("an alias (*name), which is not read: write the value again")
+            self.aliases += self.check_event(yaml.AliasEvent)
+            if self.aliases > MAX_ALIASES:
+                raise ValueError(f"more than {MAX_ALIASES} aliases (*name): expected fewer")
             return super().compose_node(parent, index)
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            if len(node.value) > MAX_MERGED:
+                raise ValueError(f"a mapping merged of more than {MAX_MERGED} entries")
 
     for tag, factor in UNITS.items():
         Loader.add_constructor(
