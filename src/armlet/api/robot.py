@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -209,7 +209,7 @@ def load(
 
 
 def from_mujoco(
-    model: Any,
+    model: object,
     *,
     name: str = "model",
     lock: Mapping[str, float] | None = None,
@@ -249,7 +249,7 @@ def from_mujoco(
 
 
 def from_pinocchio(
-    model: Any,
+    model: object,
     *,
     name: str | None = None,
     lock: Mapping[str, float] | None = None,
