@@ -162,6 +162,13 @@ def test_a_ratio_that_is_no_number_is_refused_where_it_matters(tmp_path):
     assert "<mechanicalReduction>n/a</mechanicalReduction>" in refused(tmp_path, text)
 
 
+def test_the_gear_ratio_of_drake_comes_before_the_general_one(tmp_path):
+    """As the files of its own iiwa have them."""
+    drake = '<drake:rotor_inertia value="0.01"/><drake:gear_ratio value="160"/>'
+    robot, _ = loaded(tmp_path, urdf(rest=TRANSMISSION.format(drake, 1)))
+    assert robot.drives[0].rotor_inertia == pytest.approx(256)
+
+
 def test_a_second_declaration_is_not_xml(tmp_path):
     text = urdf(head='\n<?xml version="1.0"?>' * 2)
     assert "line 3: not valid XML" in refused(tmp_path, text)

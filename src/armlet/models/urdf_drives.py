@@ -30,11 +30,14 @@ def rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
 
 
 def _drive(joint: Element, actuator: Element) -> Drive:
-    """The drive of a joint; the ratio of its gear is read only where there is a rotor inertia."""
+    """The drive of a joint; the ratio of its gear is read only where there is a rotor inertia.
+
+    Drake's files have its own ratio beside a mechanicalReduction of 1.
+    """
     inertia = _value(actuator, "rotor_inertia", "drake:rotor_inertia", "motorInertia") or 0.0
     ratio = None
     if inertia:
-        ratio = _value(actuator, "mechanicalReduction", "drake:gear_ratio")
+        ratio = _value(actuator, "drake:gear_ratio", "mechanicalReduction")
         ratio = _value(joint, "mechanicalReduction") if ratio is None else ratio
     ratio = 1.0 if ratio is None else ratio
     return Drive(
