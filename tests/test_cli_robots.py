@@ -298,7 +298,8 @@ def test_the_shell_completes_files(tmp_path, monkeypatch):
     (tmp_path / "mine.urdf").touch()
     (tmp_path / "mine.txt").touch()
     monkeypatch.chdir(tmp_path)
-    assert completed("armlet info mi") == ["mine.urdf"]
+    (tmp_path / "mine.sdf").touch()
+    assert completed("armlet info mi") == ["mine.sdf", "mine.urdf"]
 
 
 def test_completion_can_be_installed():

@@ -9,10 +9,8 @@ import typer
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError
-from armlet.models import catalogue, load
+from armlet.models import ENDINGS, catalogue, load
 from armlet.robot import RobotModel
-
-ENDINGS = (".urdf", ".xml", ".mjcf", ".toml")
 
 
 def one_of(*names: str) -> Callable[[str], list[str]]:
