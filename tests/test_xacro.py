@@ -144,6 +144,15 @@ def test_an_environment_variable_is_its_default_and_a_hard_pattern_takes_no_time
 
 
 @needs_xacro
+def test_a_file_that_takes_too_long_is_refused(refusal, monkeypatch):
+    monkeypatch.setattr("armlet.models.xacro.MAX_SECONDS", 1)
+    start = time.process_time()
+    said = refusal('<link name="${len(list(range(40000)))}"/>' * 20_000)
+    assert said.endswith("it expands to more than a robot needs: expected less")
+    assert time.process_time() - start < 30
+
+
+@needs_xacro
 def test_errors_name_the_expanded_file(refusal):
     said = refusal('<link name="x"><inertial><mass value="${\'a\'}"/></inertial></link>')
     assert said.startswith("arm.urdf.xacro (expanded), line")

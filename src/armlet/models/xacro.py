@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from keyword import iskeyword
 from math import pi
 from pathlib import Path
+from time import process_time
 from types import ModuleType
 from typing import Any
 from xml.dom import minidom
@@ -37,6 +38,8 @@ MAX_YAML = 2**20
 MAX_ALIASES = MAX_MERGED = 1000
 """The most aliases in a YAML file, and entries of a mapping that is merged of others."""
 MAX_FILES = 1000
+MAX_SECONDS = 60
+"""How long expanding may take; what is within the other bounds takes one or two."""
 UNITS = {
     "!radians": 1.0, "!degrees": pi / 180, "!meters": 1.0, "!millimeters": 0.001,
     "!foot": 0.3048, "!inches": 0.0254,
@@ -82,6 +85,7 @@ class _Run:
         self.folders = folders
         self.refusal: ModelError | None = None
         self.elements = self.texts = self.characters = self.files = 0
+        self.start = process_time()
         self.optional = False
         self.known: set[str] = set()
         """The arguments that the files declare."""
@@ -175,7 +179,8 @@ class _Run:
 
     def _check_size(self) -> None:
         counts = (self.elements, self.texts, self.characters)
-        if any(x > most for x, most in zip(counts, MOST, strict=True)):
+        late = process_time() - self.start > MAX_SECONDS
+        if late or any(x > most for x, most in zip(counts, MOST, strict=True)):
             raise self._refuse("it expands to more than a robot needs: expected less")
 
     def _evaluate(self, text: Any, names: Mapping[str, Any], _: Any = None) -> Any:
