@@ -16,17 +16,35 @@ EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
 DOUBTFUL = [
     "mjcf_inertia_not_positive.xml",
     "mjcf_inertia_triangle.xml",
+    "mjcf_massless_tip.xml",
     "toml_inertia_not_positive.toml",
     "toml_inertia_triangle.toml",
     "toml_inertia_without_mass.toml",
+    "toml_massless_tip.toml",
     "toml_spring_negative.toml",
     "toml_viscous_negative.toml",
+    "urdf_axis_without_xyz.urdf",
     "urdf_damping_negative.urdf",
     "urdf_inertia_not_positive.urdf",
     "urdf_inertia_off_diagonal.urdf",
     "urdf_inertia_triangle.urdf",
     "urdf_inertia_without_mass.urdf",
+    "urdf_inertial_twice.urdf",
+    "urdf_limit_nan.urdf",
+    "urdf_limit_text.urdf",
+    "urdf_lower_above_upper.urdf",
+    "urdf_massless_tip.urdf",
+    "urdf_missing_inertia.urdf",
+    "urdf_missing_mass.urdf",
+    "urdf_negative_effort.urdf",
+    "urdf_negative_velocity.urdf",
+    "urdf_origin_twice.urdf",
+    "urdf_parent_twice.urdf",
+    "urdf_prismatic_without_limit.urdf",
+    "urdf_revolute_without_limit.urdf",
+    "urdf_rpy_degrees.urdf",
 ]
+ENDINGS = ".urdf, .xacro, .sdf, .world, .xml, .mjcf, .toml"
 ROD = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
 
 
@@ -227,14 +245,14 @@ def test_a_missing_file_is_named_with_its_path(tmp_path):
 @pytest.mark.parametrize("name", ["arm.urdf", "arm"])
 def test_a_folder_is_no_model(tmp_path, name):
     (tmp_path / name).mkdir()
-    expected = f"{name}: this is a folder: expected a .urdf, .xml or .toml file"
+    expected = f"{name}: this is a folder: expected a file that ends in one of {ENDINGS}"
     assert refusal(tmp_path / name) == expected
 
 
 @pytest.mark.parametrize(("name", "ending"), [("arm.step", "'.step'"), ("arm", "''")])
 def test_a_file_of_another_ending_is_no_model(tmp_path, name, ending):
     (tmp_path / name).write_text("<robot/>")
-    expected = f"{name}: the ending is {ending}: expected .urdf, .xml or .toml"
+    expected = f"{name}: the ending is {ending}: expected one of {ENDINGS}"
     assert refusal(tmp_path / name) == expected
 
 

@@ -57,6 +57,20 @@ def test_info_says_what_q_holds_and_which_joints_it_moves(hand):
     assert [row["joint"] for row in locked["table"]] == ["open"]
 
 
+def test_all_problems_of_a_file_are_lines_of_one_error(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(HAND.replace('<link name="', '<link name="\x85\U0001f916', 1).replace(
+        'type="revolute"', 'type="planar"'
+    ).replace('type="prismatic"', 'type="ball"'))  # fmt: skip
+    told = run("info", path)
+    assert told.returncode == 1
+    first, *rest = told.stderr.splitlines()
+    assert first.startswith("error: arm.urdf: ")
+    assert first.endswith(" problems:")
+    assert rest
+    assert all(line.startswith("  ") and line.isprintable() for line in rest)
+
+
 def test_mimic_joints_are_locked_where_they_follow(hand):
     arm = armlet.load(hand, lock={"open": 0.1}, mimic="lock")
     assert arm.n == 0
@@ -307,7 +321,8 @@ def test_the_shell_completes_files(tmp_path, monkeypatch):
     (tmp_path / "mine.urdf").touch()
     (tmp_path / "mine.txt").touch()
     monkeypatch.chdir(tmp_path)
-    assert completed("armlet info mi") == ["mine.urdf"]
+    (tmp_path / "mine.sdf").touch()
+    assert completed("armlet info mi") == ["mine.sdf", "mine.urdf"]
 
 
 def test_completion_can_be_installed():

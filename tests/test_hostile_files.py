@@ -303,7 +303,7 @@ TALKATIVE = {
 def test_a_message_is_one_short_line_of_printable_characters(refusal, case):
     ending, text = TALKATIVE[case]
     message = refusal(text, ending)
-    assert len(message) < 1500
+    assert len(message) < 2500
     assert message.isprintable()
 
 

@@ -129,6 +129,15 @@ def with_value(rng, root):
         child.set(key, other_text(rng, child.get(key)))
 
 
+def with_text(rng, root):
+    """An element with another text in it, where it has one."""
+    written = [element for element in root.iter() if element.text and element.text.strip()]
+    if written:
+        element = pick(rng, written)
+        words = [x.text for x in written] + [x.get("name") for x in root.iter() if x.get("name")]
+        element.text = pick(rng, words) if rng.random() < 0.3 else other_text(rng, element.text)
+
+
 def other_text(rng, text):
     words = text.split()
     if words and rng.random() < 0.7:
@@ -162,7 +171,7 @@ def with_name(rng, root):
 
 XML_CHANGES = (
     removed, repeated, renumbered, moved, turned_round, renamed, with_value, with_value,
-    without_attribute, with_attribute, with_name,
+    without_attribute, with_attribute, with_name, with_text,
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from armlet.api.functions import Function, program
 from armlet.api.parameters import minimal_parameters
 from armlet.api.programs import cheapest, compile, formulations, trace
-from armlet.api.robot import Robot, general_arm, load
+from armlet.api.robot import Robot, from_mujoco, from_pinocchio, general_arm, load
 
 __all__ = [
     "Function",
@@ -11,6 +11,8 @@ __all__ = [
     "cheapest",
     "compile",
     "formulations",
+    "from_mujoco",
+    "from_pinocchio",
     "general_arm",
     "load",
     "minimal_parameters",

@@ -151,14 +151,17 @@ def load(
     strict: bool = False,
     tolerance: float = TOLERANCE,
     passive: Literal["read", "ignore"] = "read",
+    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
     folders: Sequence[str | Path] = (),
+    xacro: Mapping[str, str | float | bool] | None = None,
 ) -> Robot:
     """A robot from the catalogue or from a file.
 
     Parameters
     ----------
     robot : str or Path
-        A name that `armlet robots` lists, or the path of a .urdf, .xml (MJCF) or .toml file.
+        A name that `armlet robots` lists, or the path of a .urdf, .xacro, .sdf, .xml (MJCF)
+        or .toml file.
     lock : mapping of str to float, optional
         Joints to fix and their values, such as those of fingers. Joints that are coupled with them
         are fixed too.
@@ -172,7 +175,7 @@ def load(
     gravity : three floats, optional
         The acceleration of gravity in base axes; by default the file's, or (0, 0, -9.81).
     strict : bool
-        Refuse unphysical inertias instead of warning.
+        Refuse what is doubtful, such as unphysical inertias, instead of warning.
     tolerance : float
         Angles this close to a multiple of a quarter turn (rad), and lengths this small relative to
         those around them, are made exact. The default removes rounding errors; a file with angles
@@ -181,8 +184,16 @@ def load(
         Read springs and gravity compensation, and refuse passive forces that armlet does not model
         (those of fluids and along tendons); or leave all of these out, with a warning that names
         them. Damping and friction are always read.
+    order : {"file", "pinocchio"} or sequence of str
+        The order of the joints in q: that of the file, parents first; that of Pinocchio, by which
+        every joint is followed by all it carries, and siblings are sorted by name; or the names of
+        all moving joints, parents first.
     folders : sequence of str or Path
-        Folders that may be read besides the model's own, where it includes files or needs meshes.
+        Where files that the robot's file names may be, besides its own folder and the ROS package
+        or Gazebo model that this is a part of. No other file is read.
+    xacro : mapping of str to str, float or bool, optional
+        The arguments of a .xacro file, which is expanded by the package xacro (the extra `xacro`)
+        without running anything.
 
     Returns
     -------
@@ -195,19 +206,83 @@ def load(
     >>> armlet.load("puma560")
     <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
     """
-    return Robot.of(
-        models.load(
-            robot,
-            lock=lock,
-            mimic=mimic,
-            tool=tool,
-            gravity=gravity,
-            strict=strict,
-            tolerance=tolerance,
-            passive=passive,
-            folders=folders,
-        )
-    )
+    choices = models.Choices(lock, mimic, tool, gravity, strict, tolerance, passive, order)
+    return Robot.of(models.load(robot, folders, xacro, choices))
+
+
+def from_mujoco(
+    model: object,
+    *,
+    name: str = "model",
+    lock: Mapping[str, float] | None = None,
+    mimic: Literal["couple", "free", "lock"] = "couple",
+    tool: str | None = None,
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+    tolerance: float = TOLERANCE,
+    passive: Literal["read", "ignore"] = "read",
+    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
+) -> Robot:
+    """A robot from a `mujoco.MjModel`.
+
+    Bodies, hinge and slide joints, inertias, armature, damping, friction loss, limits, sites and
+    gravity are read, and joints tied to others. Free and ball joints are refused by name unless
+    they are fixed where they are, `lock={"root": 0}`; so are fluids, tendons and other constraints.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model; the package is not imported.
+    name : str
+        The name of the robot, and of the model in messages.
+    lock, mimic, tool, gravity, strict, tolerance, passive, order
+        As in `load`; the order of the model is that of "file".
+
+    Returns
+    -------
+    Robot
+        Its base is the world, and q has the values and the order of the model's qpos.
+    """
+    choices = models.Choices(lock, mimic, tool, gravity, strict, tolerance, passive, order)
+    return Robot.of(models.from_model(models.read_mujoco, model, name, choices))
+
+
+def from_pinocchio(
+    model: object,
+    *,
+    name: str | None = None,
+    lock: Mapping[str, float] | None = None,
+    tool: str | None = None,
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+    tolerance: float = TOLERANCE,
+    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
+) -> Robot:
+    """A robot from a `pinocchio.Model`.
+
+    Revolute, unbounded revolute and prismatic joints about any axis, inertias, armature, rotor
+    inertia times the gear ratio squared, damping, dry friction, limits, frames and gravity are
+    read. Other joints are refused by name; free, planar and spherical ones may be fixed where they
+    are, `lock={"root": 0}`.
+
+    Parameters
+    ----------
+    model : pinocchio.Model
+        The model; the package is not imported.
+    name : str, optional
+        The name of the robot, and of the model in messages; by default the model's.
+    lock, tool, gravity, strict, tolerance, order
+        As in `load`; the order of the model is that of "file".
+
+    Returns
+    -------
+    Robot
+        Joints are in the order of the model. An unbounded joint has one angle in q instead of its
+        cosine and sine.
+    """
+    choices = models.Choices(lock, "couple", tool, gravity, strict, tolerance, "read", order)
+    called = name or getattr(model, "name", "") or "model"
+    return Robot.of(models.from_model(models.read_pinocchio, model, called, choices))
 
 
 def general_arm(joints: str) -> Robot:

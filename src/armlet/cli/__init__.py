@@ -53,7 +53,7 @@ def armlet(
 
 
 def main() -> None:
-    """Run a command; an error is printed as one line and gives exit code 1."""
+    """Run a command; an error is printed and gives exit code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="spelled")
@@ -75,9 +75,12 @@ def main() -> None:
 
 
 def _tell(word: str, style: str, message: str) -> None:
-    """Print a line on stderr, if it can be written to."""
+    """Print a message on stderr, if that can be written to; it may be of several lines."""
+    first, *rest = message.split("\n")
     with suppress(OSError):
-        Terminal(stderr=True).print(styled((word, style), f" {message}"))
+        Terminal(stderr=True).print(styled((word, style), f" {first}"))
+        for line in rest:
+            Terminal(stderr=True).print(line)
 
 
 def _fail(message: str) -> NoReturn:

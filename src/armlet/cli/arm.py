@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -72,9 +71,26 @@ OPTIONS: dict[str, Any] = {
         ),
     ],
     "folders": Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            help="A folder that may be read besides the model's own. Repeatable.",
+            help="A folder that files named by the robot's may be read from, besides its own. "
+            "Repeatable.",
+            metavar="FOLDER",
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "xacro": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An argument of a .xacro file, such as hand=true. Repeatable.",
+            metavar="NAME=VALUE",
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "order": Annotated[
+        str | None,
+        typer.Option(
+            help="The order of joints: file, pinocchio, or their names with commas between them.",
             rich_help_panel=PANEL,
         ),
     ],
@@ -100,7 +116,9 @@ class Choice:
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
     passive: str | None = None
-    folders: Sequence[Path] | None = None
+    folders: Sequence[str] | None = None
+    xacro: Sequence[str] | None = None
+    order: str | None = None
     general: str | None = None
 
     def load(self, frame: str | None = None) -> Robot:
@@ -118,7 +136,9 @@ class Choice:
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
                 passive=self.passive or "read",  # type: ignore[arg-type]
+                order=_order(self.order),
                 folders=self.folders or (),
+                xacro=_arguments(self.xacro),
             )
         if self.general is None or self.robot is not None:
             raise ArmletError("name a robot or give --general RRRRRR, one of the two")
@@ -126,6 +146,22 @@ class Choice:
             if getattr(self, name):
                 raise ArmletError(f"--{name} is for a robot: leave it out with --general")
         return general_arm(self.general)
+
+
+def _order(given: str | None) -> Any:
+    """The order of joints: its name, or the names of joints."""
+    return given.split(",") if given and "," in given else given or "file"
+
+
+def _arguments(given: Sequence[str] | None) -> dict[str, str] | None:
+    """The arguments of a xacro file."""
+    for text in given or ():
+        if not text.partition("=")[1]:
+            raise ArmletError(
+                f"--xacro {quoted(text)} is not understood: expected NAME=VALUE, such as hand=true"
+            )
+    pairs = [text.partition("=") for text in given or ()]
+    return {name: value for name, _, value in pairs} or None
 
 
 def locks(given: Sequence[str]) -> dict[str, float]:

@@ -7,12 +7,11 @@ from os.path import isdir
 
 import typer
 
+from armlet.api import load
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError
-from armlet.models import catalogue, load
+from armlet.models import ENDINGS, catalogue
 from armlet.robot import RobotModel
-
-ENDINGS = (".urdf", ".xml", ".mjcf", ".toml")
 
 
 def one_of(*names: str) -> Callable[[str], list[str]]:

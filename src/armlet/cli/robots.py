@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from armlet.api import load
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
-from armlet.models import about, catalogue, load
+from armlet.models import about, catalogue
 
 
 def robots(

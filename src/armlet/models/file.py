@@ -12,6 +12,14 @@ MAX_PATH = 4096
 """The longest path that can name a file."""
 
 
+def expanded(path: str | Path) -> Path:
+    """The path, with ~ at its start replaced by the user's home folder."""
+    try:
+        return Path(path).expanduser()
+    except (RuntimeError, ValueError):  # no such user
+        return Path(path)
+
+
 def shown_path(path: Path) -> str:
     """The whole path for a message."""
     return shown(str(path), MAX_PATH)

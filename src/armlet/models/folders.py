@@ -1,44 +1,75 @@
-"""The folders that the files named in a model may be in."""
+"""Where the files that a model names may be: its own folder, and folders named by the user."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from armlet.errors import ModelError, quoted, shown
-from armlet.models.file import MAX_BYTES, MAX_PATH
+from armlet.errors import ModelError, listed, quoted, shown
+from armlet.models.file import MAX_BYTES, MAX_PATH, contents, expanded, shown_path
 
+SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
+"""A scheme such as package:// and what follows it."""
+MARKS = {"package": "package.xml", "model": "model.config"}
+"""The file that every folder of a package has, by the scheme that refers to one."""
+NAME = re.compile(rb"<name>([^<]*)</name>")
 MAX_MESH_BYTES = 64 * 2**20
 """The most bytes of one mesh."""
 MAX_ALL_MESHES = 512 * 2**20
 """The most bytes of all meshes of a model that are read."""
+CURE = "name its folder by folders=[...] (on the command line --folders)"
 
 
 class Folders:
-    """The folder of a model and those that the user names: files elsewhere are not read.
+    """The folders that files named by a model are read from.
 
-    A link counts as the file it points to. The bytes of all files are bounded.
+    A name is looked up in the model's own folder first, then in those named by the user, in their
+    order. What is found must lie in one of these, or in the ROS package or Gazebo model that the
+    model's own folder is a part of; nothing else is read, by whatever path or link.
     """
 
     def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
-        self.allowed = [_real(own), *map(_existing, checked_folders(named))]
+        if isinstance(named, str | os.PathLike):
+            named = [named]
+        self.own = _real(own)
+        self.roots = [self.own, *(_named(folder) for folder in named)]
+        self.allowed = [*self.roots, *_package_around(self.own)]
+        self.packages: dict[tuple[str, str], Path | None] = {}
+        """The packages that were looked for."""
         self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
+        """How many more bytes are read of files of each kind."""
+
+    def file(self, name: str, where: str, base: Path | None = None) -> Path:
+        """The existing file that a model calls by a name.
+
+        `where` is the file and line that has the name, for messages; `base` the folder that the
+        name is relative to, if that is not the model's own.
+        """
+        scheme, rest = _parted(name, where)
+        if scheme in MARKS:
+            package, _, inside = rest.partition("/")
+            return self._found(inside, name, where, [self.package(package, where, scheme)])
+        if scheme not in ("", "file"):
+            raise ModelError(
+                f"{where}: the file {quoted(name)} is at {scheme}://, which armlet does not read: "
+                f"save it in a folder and {CURE}"
+            )
+        starts = self.roots if base is None else [base, *self.roots]
+        return self._found(f"/{rest}" if scheme else rest, name, where, starts)
 
     def find(self, name: str, starts: Sequence[Path], subject: str) -> Path | None:
-        """The file of a name, relative to the first folder that has it, or None."""
-        outside = 0
-        for start in starts:
-            path = _real(start / name) if len(name) < MAX_PATH else start
-            if not any(path.is_relative_to(folder) for folder in self.allowed):
-                outside += 1
-            elif os.path.isfile(path):
-                return path
-        if outside:
+        """The file of a name, relative to the first of some folders that has it, or None."""
+        if not name or "\0" in name or len(name) > MAX_PATH:
+            return None
+        candidates = [_real(start / name) for start in starts]
+        inside = [path for path in candidates if self._allows(path)]
+        found = next((path for path in inside if os.path.isfile(path)), None)
+        if found is None and len(inside) < len(candidates):
             raise ModelError(
                 f"{subject} names {quoted(name)}, which is outside the folder of the model: "
-                "expected a file in it; name the folder that may be read too, folders=[…] (on the "
-                "command line --folders)"
+                f"expected a file in it; to allow it, {CURE}"
             )
-        return None
+        return found
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
         """The bytes of a file that was found, within what is left for files of its kind."""
@@ -58,21 +89,84 @@ class Folders:
         self.left[kind] -= len(data)
         return data
 
+    def package(self, name: str, where: str, scheme: str = "package") -> Path:
+        """The folder of a ROS package or a Gazebo model, by its name."""
+        if (scheme, name) not in self.packages:
+            self.packages[scheme, name] = self._package(name, MARKS[scheme])
+        found = self.packages[scheme, name]
+        if found is None:
+            raise ModelError(
+                f"{where}: {scheme} {quoted(name)} is in none of the folders "
+                f"{_shown(self.allowed)}: {CURE}"
+            )
+        return found
 
-def checked_folders(folders: Sequence[str | Path]) -> list[Path]:
-    """The folders that the user names, as paths."""
-    is_list = isinstance(folders, Sequence) and not isinstance(folders, str)
-    if not is_list or not all(isinstance(folder, str | os.PathLike) for folder in folders):
-        raise ModelError(f"folders is {quoted(folders)}: expected a list of paths")
-    return [Path(folder) for folder in folders]
+    def _package(self, name: str, mark: str) -> Path | None:
+        if name in ("", ".", ".."):
+            return None
+        inside = [_real(root / name) for root in self.allowed]
+        around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
+        folders = (*filter(self._allows, inside), *around)
+        return next((folder for folder in folders if os.path.isdir(folder)), None)
+
+    def _allows(self, path: Path) -> bool:
+        return any(path.is_relative_to(root) for root in self.allowed)
+
+    def _found(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
+        """The first existing file among those that a path relative to some folders may mean."""
+        inside = [x for start in starts if self._allows(x := _real(start / path))]
+        for candidate in inside:
+            if os.path.isfile(candidate):
+                return candidate
+        if inside:
+            raise ModelError(
+                f"{where}: the file {quoted(name)} is in none of the folders {_shown(starts)}: "
+                f"{CURE}"
+            )
+        raise ModelError(
+            f"{where}: the file {quoted(name)} is outside the folders {_shown(self.allowed)}, and "
+            f"nothing else is read: to allow it, {CURE}"
+        )
 
 
-def _existing(folder: Path) -> Path:
-    folder = _real(folder.expanduser())
-    if not os.path.isdir(folder):
-        raise ModelError(f"folders has {shown(str(folder))}: expected an existing folder")
-    return folder
+def _parted(name: str, where: str) -> tuple[str, str]:
+    """The scheme of a name, empty if it has none, and the rest."""
+    if not name or "\0" in name or len(name) > MAX_PATH:
+        raise ModelError(f"{where}: the file name is {quoted(name)}: expected the path of a file")
+    found = SCHEME.fullmatch(name)
+    return (found[1].lower(), found[2]) if found else ("", name)
 
 
 def _real(path: Path) -> Path:
+    """The path without links and dots, whether it exists or not."""
     return Path(os.path.realpath(path))
+
+
+def _named(folder: str | Path) -> Path:
+    """A folder named by the user, which must exist."""
+    if not isinstance(folder, str | os.PathLike):
+        raise ModelError(f"folders has {quoted(folder)}: expected paths of folders")
+    path = expanded(folder)
+    if not os.path.isdir(path):
+        raise ModelError(f"folders has {shown_path(path)}: no such folder")
+    return _real(path)
+
+
+def _package_around(folder: Path) -> list[Path]:
+    """The nearest folder upwards that is a ROS package or a Gazebo model, if there is one."""
+    for around in (folder, *folder.parents):
+        if any(os.path.isfile(around / mark) for mark in MARKS.values()):
+            return [around]
+    return []
+
+
+def _package_name(folder: Path, mark: str) -> str | None:
+    """The name in the mark of a package, or None."""
+    if not os.path.isfile(folder / mark):
+        return None
+    found = NAME.search(contents(folder / mark))
+    return found[1].decode("utf-8", "replace").strip() if found else None
+
+
+def _shown(folders: Sequence[Path]) -> str:
+    return listed([shown(str(folder), MAX_PATH) for folder in dict.fromkeys(folders)])

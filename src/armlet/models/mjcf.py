@@ -40,6 +40,7 @@ from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pos
 from armlet.robot.check import check_names
 from armlet.robot.description import Mesh
 from armlet.robot.pose import rotation
+from armlet.robot.problems import Problems
 from armlet.scalar import Vector
 
 WORLD = "world"
@@ -48,7 +49,7 @@ SHOWN = range(3)
 
 
 @np.errstate(all="ignore")  # the description is checked for numbers that are not finite
-def read_mjcf(path: Path, folders: Folders) -> Description:
+def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
     """The description in an MJCF file; the world is its base."""
     model = read_model(path, folders)
     root, world = model.root, _world(model)
@@ -59,15 +60,18 @@ def read_mjcf(path: Path, folders: Folders) -> Description:
     check_names(((joint.get("name"), joint.where) for joint in joints), "joint")
     poses = keyframes(root, world, model.scope) | model.keyframes
     check_values(poses, len(joints), root.where)
-    left_out = leave_out_free_bodies(model)
+    left_out: list[str] = []
+    with problems.collected():
+        left_out = leave_out_free_bodies(model)
     outside = list(model.outside.sections())
-    ties = [tie for part, scope in outside for tie in constraints(part, scope.defaults)]
+    ties = [tie for part, scope in outside for tie in constraints(part, scope.defaults, problems)]
     passive = Passive.of(root)
     for part, scope in outside:
         passive.read_tendons(part, scope.defaults)
     tree = _Tree(
         motors=_all_motors(outside, {joint.get("name") for joint in joints}, passive),
         passive=passive,
+        problems=problems,
         taken={WORLD, *(body.get("name") for body in bodies)},
     )
     tree.grow(world, model.scope)
@@ -106,6 +110,7 @@ class _Tree:
 
     motors: Mapping[str, "Motor"]
     passive: Passive
+    problems: Problems
     taken: set[str]
     """The names of bodies."""
     links: list[Link] = field(default_factory=list)
@@ -153,8 +158,10 @@ class _Tree:
                 child = _unlike(self.taken, f"{name}_{joint.word('name')}")
                 self.links.append(Link(child, where=joint.where))
             motor = self.motors.get(joint.word("name"), Motor())
-            free = _joint(joint, at, motor, scope.compiler, self.passive)
-            self.joints.append(replace(free, parent=parent, child=child, pose=pose @ free.pose))
+            self._fix(child, parent, pose, joint.where)  # unless the joint can be read
+            with self.problems.collected():
+                free = _joint(joint, at, motor, scope.compiler, self.passive)
+                self.joints[-1] = replace(free, parent=parent, child=child, pose=pose @ free.pose)
             parent, pose = child, HERE
 
     def _fix(self, name: str, parent: str, pose: Pose, where: str) -> None:

@@ -8,7 +8,7 @@ from armlet.errors import ModelError, quoted, shown
 from armlet.models.file import MAX_BYTES
 from armlet.models.folders import Folders
 from armlet.models.mjcf_settings import called
-from armlet.models.xml import MAX_DEPTH, MAX_ELEMENTS, Element, parsed, read_xml
+from armlet.models.xml import MAX_DEPTH, MAX_ELEMENTS, Element, parsed_xml, read_xml
 
 MAX_NESTED = 20
 """How deep files may name each other."""
@@ -39,7 +39,7 @@ class Reader:
     def root(self, path: Path, subject: str) -> Element:
         """The root element of a file."""
         data = self.folders.read(path, "text", MAX_BYTES, subject)
-        root = parsed(data, shown(path.name), self.count)
+        root = parsed_xml(data, shown(path.name), count=self.count)
         self.add(size(root), root)
         return root
 

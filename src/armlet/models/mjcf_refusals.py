@@ -1,5 +1,6 @@
 """MJCF features that armlet does not model and refuses."""
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 
 import numpy as np
@@ -8,6 +9,7 @@ from armlet.errors import ModelError, quoted
 from armlet.models.mjcf_settings import ORIENTATIONS, Defaults, called, flag, section
 from armlet.models.xml import Element
 from armlet.robot import Tie
+from armlet.robot.problems import Problems
 
 READ = ("body", "frame", "inertial", "joint", "geom", "site", "camera", "light")
 NOT_READ = {
@@ -59,32 +61,41 @@ def check_sections(root: Element) -> None:
         check_attributes(child)
 
 
-def constraints(root: Element, defaults: Defaults) -> list[Tie]:
-    """The ties between joints; other constraints are refused."""
-    ties = []
+def constraints(root: Element, defaults: Defaults, problems: Problems) -> list[Tie]:
+    """The ties between joints; other constraints are errors."""
+    ties: list[Tie] = []
     for element in section(root, "equality").children:
-        constraint = defaults.fill(element, "equality")
-        if not flag(constraint, "active", "true"):
-            continue
-        subject = f"{called(constraint)} in <equality>"
-        joints = [constraint.get(key) for key in ("joint1", "joint2") if constraint.get(key)]
-        if joints:
-            joint, leader = (*joints, "")[:2]
-            coefficients = constraint.numbers("polycoef", None, (0.0, 1.0))
-            names = " to ".join(map(quoted, joints))
-            said = f"{subject.removeprefix(f'{constraint.where}: ')} ties joint {names}"
-            fixed = coefficients if leader else coefficients[:1]
-            ties.append(Tie(joint, leader, tuple(fixed), said, constraint.where, mutual=True))
-            continue
-        raise ModelError(
-            f'{subject} closes a loop: expected a tree; remove it or set active="false"'
-        )
+        with problems.collected():
+            ties += _constraint(defaults.fill(element, "equality"), problems)
     for element in section(root, "tendon").children:
-        tendon = defaults.fill(element, "tendon")
-        refuse_nonzero(tendon, "armature", "an inertia along it")
+        with problems.collected():
+            tendon = defaults.fill(element, "tendon")
+            refuse_nonzero(tendon, "armature", "an inertia along it")
     for flex in section(root, "deformable").all("flex"):
-        raise ModelError(f"{called(flex)} is not read: expected rigid bodies")
+        problems.error(f"{called(flex)} is not read: expected rigid bodies")
     return ties
+
+
+def _constraint(constraint: Element, problems: Problems) -> Iterator[Tie]:
+    """The tie that an equality is, if it is one."""
+    if not flag(constraint, "active", "true"):
+        return
+    subject = f"{called(constraint)} in <equality>"
+    joints = [constraint.get(key) for key in ("joint1", "joint2") if constraint.get(key)]
+    if not joints:
+        cure = 'expected a tree; remove it or set active="false"'
+        problems.error(
+            f"{subject} closes a loop: {cure}",
+            f"constraints in <equality> close loops: {cure}",
+            subject.removeprefix(f"{constraint.where}: ").removesuffix(" in <equality>"),
+        )
+        return
+    joint, leader = (*joints, "")[:2]
+    coefficients = constraint.numbers("polycoef", None, (0.0, 1.0))
+    names = " to ".join(map(quoted, joints))
+    said = f"{subject.removeprefix(f'{constraint.where}: ')} ties joint {names}"
+    fixed = coefficients if leader else coefficients[:1]
+    yield Tie(joint, leader, tuple(fixed), said, constraint.where, mutual=True)
 
 
 def refuse_nonzero(element: Element, key: str, meaning: str) -> None:

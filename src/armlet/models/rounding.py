@@ -17,7 +17,7 @@ SAME = 1e-13
 
 
 def warn_of_rounded_angles(
-    robot: RobotModel, description: Description, lock: Mapping[str, float]
+    robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
 ) -> None:
     """Warn if angles look rounded, with the cost and the tolerance that makes them exact."""
     angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
@@ -34,7 +34,7 @@ def warn_of_rounded_angles(
         f"other than 0 and ±1 instead of {after}, and takes more operations; load it with "
         f"tolerance={tolerance:g} to take them as exact",
         ModelWarning,
-        stacklevel=3,
+        stacklevel=stacklevel + 1,
     )
 
 

@@ -2,16 +2,18 @@
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import copysign, inf, pi
+from math import pi
 from pathlib import Path
 
 import numpy as np
 
 from armlet.algebra import symmetric, upper_triangle
-from armlet.errors import ModelError, listed, quoted, shown
-from armlet.models.xml import Element, numbers, read_xml
+from armlet.errors import ModelError, quoted, shown
+from armlet.models.limits import UNLIMITED, doubt_no_limit, read_limits
+from armlet.models.urdf_drives import rotor_drives
+from armlet.models.xml import Element
 from armlet.robot import (
     HERE,
     Connection,
@@ -26,121 +28,201 @@ from armlet.robot import (
     pose,
 )
 from armlet.robot.description import Mesh
-from armlet.robot.pose import rpy_of
-from armlet.scalar import Vector
+from armlet.robot.pose import rotation_of_quaternion, rpy_of
+from armlet.robot.problems import Problems
+from armlet.scalar import Matrix, Vector
 
-UNSUPPORTED = {"floating": "six freedoms", "planar": "three freedoms"}
-ONCE = {
-    "link": ("inertial",),
-    "inertial": ("origin", "mass", "inertia"),
-    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
-}
-"""The children that an element may have at most one of."""
+ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+PRODUCTS = ("ixy", "ixz", "iyz")
+X_AXIS = (1.0, 0.0, 0.0)
+"""The axis of a joint that does not give one."""
 MAX_ANGLE = 4 * pi
-"""Larger angles (rad) are taken for degrees by mistake and refused."""
+"""Larger angles (rad) look like degrees by mistake."""
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot represent, even escaped."""
-UNLIMITED = 1e308
-"""Written where a joint has no limit, since URDF requires a number."""
 
 
-def read_urdf(path: Path, gravity: Sequence[float]) -> Description:
-    """The description in a URDF file."""
-    root = read_xml(path)
+def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
+    """The description in the elements of a URDF file; joints that cannot be read are left out."""
     if root.tag != "robot":
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <robot>")
-    drives = _rotor_drives(root)
-    links = tuple(_link(element) for element in root.all("link"))
-    if not links:
+    if not root.all("link"):
         raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
-    joints = tuple(_joint(element, drives) for element in root.all("joint"))
+    reader = _Reader(problems)
+    drives = rotor_drives(root, problems)
+    links = [reader.link(element) for element in root.all("link")]
+    joints = [reader.joint(element, drives) for element in root.all("joint")]
     return Description(
-        name=root.get("name") or shown(path.stem),
-        links=links,
-        joints=joints,
-        gravity=np.array(gravity, dtype=float),
-        source=shown(path.name),
-        where=shown(path.name),
+        name=root.get("name") or shown(file.stem),
+        links=tuple(links),
+        joints=tuple(joint for joint in joints if joint),
+        gravity=gravity,
+        source=shown(file.name),
+        where=shown(file.name),
         ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
     )
 
 
-def _origin(element: Element | None) -> Pose:
-    if element is None:
-        return HERE
-    unknown = sorted(set(element.attributes) - {"xyz", "rpy"})
-    if unknown:
-        raise ModelError(
-            f'{element.where}: <origin> has {unknown[0]}="…": expected xyz and rpy only'
-        )
-    rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
-    if np.abs(rpy).max() > MAX_ANGLE:
-        raise ModelError(
-            f"{element.where}: <origin {element.said('rpy')}> turns more than twice round: "
-            "expected radians (90 degrees are 1.5707963267948966)"
-        )
-    return pose(element.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy)
+class _Reader:
+    """Reads elements, and collects what is wrong with them."""
 
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
 
-def _refuse_repeats(element: Element) -> None:
-    """Refuse repeated children, such as two origins, which are ambiguous."""
-    for tag in ONCE[element.tag]:
+    def link(self, element: Element) -> Link:
+        """The link of an element, without inertia if that cannot be read."""
+        link = Link(element.get("name"), where=element.where)
+        with self.problems.collected():
+            link = replace(link, meshes=tuple(self._meshes(element)))
+            inertial = self._only(element, "inertial")
+            link = link if inertial is None else self._with_inertia(link, inertial)
+        return link
+
+    def _with_inertia(self, link: Link, inertial: Element) -> Link:
+        mass, tensor = self._only(inertial, "mass"), self._only(inertial, "inertia")
+        at = self._origin(self._only(inertial, "origin"))
+        m = 0.0 if mass is None else mass.number("value")
+        I = np.zeros((3, 3)) if tensor is None else self._tensor(link, tensor)
+        if mass is None and tensor is None:
+            self._doubt(inertial, f"the <inertial> of link {quoted(link.name)} is empty",
+                        "links have an empty <inertial>", link.name)  # fmt: skip
+        elif tensor is None and m:
+            self._doubt(
+                inertial,
+                f"the <inertial> of link {quoted(link.name)} has no <inertia>: taken as a point "
+                "of its mass",
+                "links have a mass but no <inertia>, and are taken as points",
+                link.name,
+            )
+        return replace(link, mass=m, com=at.r, inertia=at.R @ I @ at.R.T)
+
+    def _tensor(self, link: Link, tensor: Element) -> Matrix:
+        missing = [key for key in PRODUCTS if key not in tensor.attributes]
+        if missing:
+            self._doubt(
+                tensor,
+                f"the <inertia> of link {quoted(link.name)} has no {', '.join(missing)}: taken as "
+                "zero",
+                "links have an <inertia> without ixy, ixz or iyz, which are taken as zero",
+                link.name,
+            )
+        entries = [tensor.number(key, 0.0 if key in PRODUCTS else None) for key in ENTRIES]
+        return symmetric(*entries).astype(float)
+
+    def _meshes(self, element: Element) -> Iterator[Mesh]:
+        for visual in element.all("visual"):
+            geometry = visual.first("geometry")
+            mesh = geometry.first("mesh") if geometry else None
+            if mesh is not None and mesh.get("filename"):
+                try:
+                    scale = mesh.numbers("scale", None, (1.0, 1.0, 1.0)).tolist()
+                    at = self._origin(visual.first("origin"))
+                except ModelError as error:
+                    self.problems.doubt(
+                        f"{error}; the mesh is left out",
+                        "meshes have a scale or origin that cannot be read, and are left out",
+                        mesh.get("filename"),
+                    )
+                    continue
+                if len(scale) != 3:
+                    self._doubt(
+                        mesh,
+                        f"<mesh {mesh.said('scale')}> has {len(scale)} values instead of 3: taken "
+                        "as 1 1 1",
+                        "meshes have a scale that is not of 3 values, taken as 1 1 1",
+                        mesh.get("filename"),
+                    )
+                    scale = [1.0, 1.0, 1.0]
+                yield Mesh(mesh.get("filename"), at, tuple(scale))
+
+    def joint(self, element: Element, drives: Mapping[str, Drive]) -> Connection | None:
+        """The joint of an element, or None if it cannot be read."""
+        with self.problems.collected():
+            name = element.word("name")
+            kind = element.word("type", "revolute, continuous, prismatic or fixed")
+            subject = f"joint {quoted(name)}"
+            ends = {end: self._only(element, end) for end in ("parent", "child")}
+            joint = Connection(
+                name=name,
+                kind=kind,
+                parent=(ends["parent"] or element.need("parent", subject)).word("link"),
+                child=(ends["child"] or element.need("child", subject)).word("link"),
+                pose=self._origin(self._only(element, "origin")),
+                where=element.where,
+            )
+            if kind == "fixed":
+                return joint
+            axis, drive = self._only(element, "axis"), drives.get(name, Drive())
+            return replace(
+                joint,
+                axis=np.array(X_AXIS) if axis is None else self._axis(axis, name),
+                limits=self._limits(element),
+                drive=_drive(self._only(element, "dynamics"), drive),
+            )
+        return None
+
+    def _limits(self, joint: Element) -> Limits:
+        name, kind = joint.get("name"), joint.get("type")
+        limit = self._only(joint, "limit")
+        if limit is None:
+            doubt_no_limit(f"{joint.where}: joint {quoted(name)}", name, kind, self.problems)
+            return Limits()
+        texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
+        texts = {"lower": "0", "upper": "0"} | texts
+        if kind == "continuous":
+            texts = {key: text for key, text in texts.items() if key in ("velocity", "effort")}
+        return read_limits(texts, f"{limit.where}: joint {quoted(name)}", name, self.problems)
+
+    def _axis(self, axis: Element, joint: str) -> Vector:
+        if "xyz" not in axis.attributes:
+            self._doubt(
+                axis,
+                f"the <axis> of joint {quoted(joint)} has no xyz: taken as 1 0 0",
+                "joints have an <axis> without xyz, taken as 1 0 0",
+                joint,
+            )
+        return axis.numbers("xyz", 3, X_AXIS)
+
+    def _origin(self, element: Element | None) -> Pose:
+        if element is None:
+            return HERE
+        unknown = sorted(set(element.attributes) - {"xyz", "rpy", "quat_xyzw"})
+        if unknown:
+            self._doubt(
+                element,
+                f'<origin> has {shown(unknown[0])}="…", which is not read: expected xyz and rpy',
+                "<origin>s have attributes that are not read",
+                f"{shown(unknown[0])} (line {element.line})",
+            )
+        xyz = element.numbers("xyz", 3, (0.0, 0.0, 0.0))
+        if "quat_xyzw" in element.attributes:
+            x, y, z, w = element.numbers("quat_xyzw", 4)
+            return Pose(rotation_of_quaternion(w, x, y, z), xyz)
+        rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
+        if np.abs(rpy).max() > MAX_ANGLE:
+            self._doubt(
+                element,
+                f"<origin {element.said('rpy')}> turns more than twice round: taken as radians "
+                "(90 degrees are 1.5707963267948966)",
+                "<origin>s turn more than twice round, and are taken as radians",
+                f"{shown(element.get('rpy'))} (line {element.line})",
+            )
+        return pose(xyz, rpy)
+
+    def _only(self, element: Element, tag: str) -> Element | None:
+        """The first child with a tag, as other readers take it, with a doubt if there are more."""
         found = element.all(tag)
         if len(found) > 1:
-            raise ModelError(
-                f"{found[1].where}: <{element.tag}> has {len(found)} <{tag}>: expected one"
+            self._doubt(
+                found[1],
+                f"<{element.tag}> has {len(found)} <{tag}>: the first is taken",
+                f"<{element.tag}>s have more than one <{tag}>, of which the first is taken",
+                f"line {found[1].line}",
             )
+        return found[0] if found else None
 
-
-def _link(element: Element) -> Link:
-    _refuse_repeats(element)
-    name = element.word("name")
-    meshes = tuple(_meshes(element))
-    inertial = element.first("inertial")
-    if inertial is None:
-        return Link(name, meshes=meshes, where=element.where)
-    _refuse_repeats(inertial)
-    subject = f"the <inertial> of link {quoted(name)}"
-    mass = inertial.need("mass", subject).number("value")
-    tensor = inertial.need("inertia", subject)
-    at = _origin(inertial.first("origin"))
-    I = symmetric(*(tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
-    return Link(name, mass, at.r, at.R @ I.astype(float) @ at.R.T, meshes, element.where)
-
-
-def _meshes(element: Element) -> list[Mesh]:
-    meshes = []
-    for visual in element.all("visual"):
-        geometry = visual.first("geometry")
-        mesh = geometry.first("mesh") if geometry else None
-        if mesh is not None and mesh.get("filename"):
-            scale = tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
-            meshes.append(Mesh(mesh.get("filename"), _origin(visual.first("origin")), scale))
-    return meshes
-
-
-def _joint(element: Element, drives: Mapping[str, Drive]) -> Connection:
-    _refuse_repeats(element)
-    name = element.word("name")
-    kind = element.word("type", "revolute, continuous, prismatic or fixed")
-    subject = f"joint {quoted(name)}"
-    if kind in UNSUPPORTED:
-        raise ModelError(
-            f"{element.where}: {subject} is {kind}, with {UNSUPPORTED[kind]}: expected revolute, "
-            "continuous, prismatic or fixed"
-        )
-    axis = element.first("axis")
-    return Connection(
-        name=name,
-        kind=kind,
-        parent=element.need("parent", subject).word("link"),
-        child=element.need("child", subject).word("link"),
-        pose=_origin(element.first("origin")),
-        axis=np.array([1.0, 0.0, 0.0]) if axis is None else axis.numbers("xyz", 3),
-        limits=_limits(element, kind, subject),
-        drive=_drive(element, drives.get(name, Drive())),
-        where=element.where,
-    )
+    def _doubt(self, element: Element, message: str, alike: str, name: str) -> None:
+        self.problems.doubt(f"{element.where}: {message}", alike, name)
 
 
 def _mimic(element: Element) -> list[Tie]:
@@ -154,72 +236,12 @@ def _mimic(element: Element) -> list[Tie]:
     return [Tie(name, leader, coefficients, said, mimic.where)]
 
 
-def _limits(element: Element, kind: str, subject: str) -> Limits:
-    limit = element.first("limit")
-    if limit is None:
-        if kind in ("revolute", "prismatic"):
-            hint = " (a joint without limits is continuous)" if kind == "revolute" else ""
-            raise ModelError(
-                f"{element.where}: {subject} is {kind} and has no <limit>: expected one{hint}"
-            )
-        return Limits()
-    read = (
-        limit.number("lower", 0.0),
-        limit.number("upper", 0.0),
-        limit.number("velocity", UNLIMITED),
-        limit.number("effort", UNLIMITED),
-    )
-    limits = Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in read))
-    return limits._replace(lower=-inf, upper=inf) if kind == "continuous" else limits
-
-
-def _drive(element: Element, drive: Drive) -> Drive:
-    dynamics = element.first("dynamics")
+def _drive(dynamics: Element | None, drive: Drive) -> Drive:
     if dynamics is None:
         return drive
     return drive._replace(
         viscous=dynamics.number("damping", 0.0), coulomb=dynamics.number("friction", 0.0)
     )
-
-
-def _rotor_drives(root: Element) -> dict[str, Drive]:
-    """The rotor inertia of each joint's transmission, times the gear ratio squared."""
-    names = {joint.get("name"): None for joint in root.all("joint")}
-    drives = {}
-    for transmission in root.all("transmission"):
-        joints = transmission.all("joint")
-        actuators = transmission.all("actuator")
-        if len(joints) == len(actuators) == 1:
-            joint, actuator = joints[0], actuators[0]
-            inertia = _value(actuator, "rotor_inertia", "drake:rotor_inertia", "motorInertia")
-            ratio = _value(actuator, "mechanicalReduction", "drake:gear_ratio")
-            if ratio is None:
-                ratio = _value(joint, "mechanicalReduction")
-            ratio = 1.0 if ratio is None else ratio
-            drive = Drive(
-                rotor_inertia=(inertia or 0.0) * ratio * ratio,
-                offset=_value(actuator, "friction_offset") or 0.0,
-            )
-            if joint.word("name") not in names and drive != Drive():
-                raise ModelError(
-                    f"{joint.where}: the <transmission> has a rotor inertia or friction for joint "
-                    f"{quoted(joint.word('name'))}, which does not exist: expected one of "
-                    f"{listed(list(names))}"
-                )
-            drives[joint.word("name")] = drive
-    return drives
-
-
-def _value(element: Element, *tags: str) -> float | None:
-    """The number in the first of these children, as its value or as its text."""
-    for tag in tags:
-        child = element.first(tag)
-        if child is not None:
-            if "value" in child.attributes:
-                return child.number("value")
-            subject = f"{child.where}: <{tag}>{shown(child.text)}</{tag}>"
-            return float(numbers(child.text, 1, subject)[0])
-    return None
 
 
 # ---------------------------------------------------------------------------------- writing
@@ -300,9 +322,7 @@ def _origin_line(indent: str, at: Pose) -> str:
 def _link_lines(link: Link) -> list[str]:
     inside = []
     if link.mass or np.any(link.inertia):
-        entries = zip(
-            ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), upper_triangle(link.inertia), strict=True
-        )
+        entries = zip(ENTRIES, upper_triangle(link.inertia), strict=True)
         tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
         inside += [
             "    <inertial>",

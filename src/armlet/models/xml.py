@@ -23,6 +23,7 @@ MAX_NAME = 200
 """The most characters in the name of a tag or an attribute."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
+DECLARATION = re.compile(rb"<\?xml[^>?]*+\?>")
 
 
 @dataclass(slots=True)
@@ -168,22 +169,37 @@ def _excess(element: Element, depth: int, count: int) -> str:
 
 def read_xml(path: Path) -> Element:
     """The root element of a file."""
-    return parsed(contents(path), shown(path.name))
+    return parsed_xml(contents(path), shown(path.name))
 
 
-def parsed(data: bytes, file: str, count: int = 0) -> Element:
-    """The root element in the bytes of a file; `count` is the number of elements read before."""
+def parsed_xml(data: bytes, file: str, declared: bool = False, count: int = 0) -> Element:
+    """The root element of the contents of a file; `count` is the number of elements read before.
+
+    A declaration that is not at the start, as after an empty line, is left out once: it says
+    nothing else than that this is XML.
+    """
     builder = _Builder(file, count)
     try:
         builder.parser.Parse(data, True)
     except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        if reason == expat.errors.XML_ERROR_MISPLACED_XML_PI and not (builder.root or declared):
+            start = data.index(b"<?xml", builder.parser.ErrorByteIndex)
+            return parsed_xml(_without_declaration(data, start), file, True, count)
         rest = data[builder.parser.ErrorByteIndex :][:1]
-        reason = _reason(expat.ErrorString(error.code), rest, builder.open)
+        reason = _reason(reason, rest, builder.open)
         raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
     except (LookupError, ValueError) as error:
         raise ModelError(f"{file}, line 1: {shown(str(error))}: save the file as UTF-8") from None
     assert builder.root is not None  # the parser raises if there is none
     return builder.root
+
+
+def _without_declaration(data: bytes, start: int) -> bytes:
+    """The contents with the declaration that starts at a byte made blank; lines keep theirs."""
+    declaration = DECLARATION.match(data, start)
+    end = declaration.end() if declaration else start + len(b"<?xml")
+    return data[:start] + re.sub(rb"[^\r\n]", b" ", data[start:end]) + data[end:]
 
 
 def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:

@@ -47,7 +47,7 @@ def hashable(data: Any) -> Hashable:
         case Mapping():
             return frozenset((key, hashable(value)) for key, value in data.items())
         case _ if is_dataclass(data):
-            return tuple(hashable(getattr(data, field.name)) for field in fields(data))
+            return tuple(hashable(getattr(data, x.name)) for x in fields(data) if x.compare)
         case _:
             found: Hashable = data
             return found

@@ -14,8 +14,8 @@ import numpy as np
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
-from armlet.robot.check import check_finite
-from armlet.robot.coupling import Followed, Line, Tie, couplings, followed
+from armlet.robot.check import FREEDOMS, check_finite
+from armlet.robot.coupling import Line, Tie, couplings, followed
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Compensation, Drive, Frame, Joint, Limits, Spring
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -30,6 +30,8 @@ class Mesh:
     file: str
     pose: Pose = HERE
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
+    path: str = field(default="", compare=False)
+    """Where the file was found on this machine, if it was."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,6 @@ def assembled(
             moment = compensated[i].moment + R @ moment + mass * r
             compensated[i] = Compensation(compensated[i].mass + mass, moment)
     _check_bodies(description, moving, c, J)
-    _check_tips(description, moving, [mount.parent for mount in mounts], m, J, following)
     g = own[BASE].R.T @ description.gravity
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
     return RobotModel(
@@ -188,10 +189,24 @@ def locked(
             f"{where or 'lock'}: no moving joint is called {quoted(unknown[0])}: expected one "
             f"of {listed(moving)}"
         )
-    return [_fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
+    return [fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
 
 
-def _fixed_at(joint: Connection, q: float) -> Connection:
+def without_freedoms(
+    description: Description, lock: Mapping[str, float]
+) -> tuple[Description, dict[str, float]]:
+    """The description with joints of kinds that armlet has not fixed, where `lock` has a zero.
+
+    Returned with the rest of `lock`.
+    """
+    others = {j.name for j in description.joints if j.kind in FREEDOMS and lock.get(j.name) == 0}
+    joints = (replace(j, kind="fixed") if j.name in others else j for j in description.joints)
+    rest = {name: value for name, value in lock.items() if name not in others}
+    return replace(description, joints=tuple(joints)), rest
+
+
+def fixed_at(joint: Connection, q: float) -> Connection:
+    """The joint, fixed at a value."""
     axis = joint.axis / np.linalg.norm(joint.axis)
     if joint.kind == "prismatic":
         moved = Pose(np.eye(3), q * axis)
@@ -278,37 +293,6 @@ def _check_bodies(
         where = f"{joint.where or description.where}: link {quoted(joint.child)}"
         check_finite(c[i], f"{where}: its first moment about the axis of its joint")
         check_finite(J[i], f"{where}: its inertia about the axis of its joint")
-
-
-def _check_tips(
-    description: Description,
-    joints: Sequence[Connection],
-    parent: Sequence[int],
-    m: Sequence[float],
-    J: Sequence[Matrix],
-    following: Mapping[str, Followed],
-) -> None:
-    """Refuse a tip without mass on an arm with masses: the inertia matrix would be singular.
-
-    A coordinate that moves several joints needs one that moves a mass.
-    """
-    n = len(joints)
-    weighs = [m[i] > 0 or np.any(J[i] != 0) for i in range(n)]
-    if not any(weighs):
-        return
-    for i in reversed(range(n)):
-        if parent[i] != BASE and weighs[i]:
-            weighs[parent[i]] = True
-    leader = [following[j.name].leader if j.name in following else j.name for j in joints]
-    moved = zip(joints, leader, weighs, strict=True)
-    driven = {name for joint, name, heavy in moved if heavy or joint.drive.rotor_inertia != 0}
-    for joint, name in zip(joints, leader, strict=True):
-        if name not in driven:
-            raise ModelError(
-                f"{joint.where or description.where}: joint {joint.name!r} moves link "
-                f"{joint.child!r} and nothing else, and that has no mass: give it a mass, give the "
-                f"drive a rotor inertia, or lock the joint, lock={{{joint.name!r}: 0}}"
-            )
 
 
 def described(robot: RobotModel) -> Description:
