@@ -3,7 +3,7 @@
     python benchmarks/large.py [--joints 40 100] [--quantities inertia_matrix bias] [FILE.urdf ...]
 
 By default random trees of 40 and 100 joints. Each first call is made by a process of its own with
-an empty cache: one state, and 1000 rows; it is the processor's time that counts. Then the time of a
+an empty cache: one state, and 128 rows; it is the processor's time that counts. Then the time of a
 state, called alone and in rows, and how often that goes into a call of Pinocchio from Python, if it
 has the quantity.
 """
@@ -28,7 +28,7 @@ from robots import random_urdf
 
 DERIVATIVES = ("linearization", "state_space", "cartesian")
 NOT_FOR_LARGE = "friction_torque"
-ROWS, SECONDS = 1000, 0.3
+ROWS, SECONDS = 128, 0.3
 PINOCCHIO = {
     "inverse_dynamics": ("rnea", 3),
     "inertia_matrix": ("crba", 1),

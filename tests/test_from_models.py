@@ -184,7 +184,11 @@ HINGE = '<joint name="h"/>'
     [
         ('<freejoint name="f"/>', "", "arm: joint 'f' is floating, with six freedoms"),
         ('<joint name="f" type="ball"/>', "", "arm: joint 'f' is ball, with three freedoms"),
-        ('<joint name="h" stiffness="3"/>', "", "arm: jnt_stiffness is not zero: armlet has no"),
+        (
+            '<joint name="h" stiffness="3 1"/>',
+            "",
+            "arm: jnt_stiffnesspoly is not zero: armlet has no springs that are not linear",
+        ),
         (HINGE, '<option density="1.2"/>', "arm: a fluid around the robot"),
         (
             HINGE,

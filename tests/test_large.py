@@ -7,8 +7,10 @@ import pytest
 from peers import Pinocchio
 from robots import deviation, random_robot, states
 
+import armlet
 from armlet.api.programs import compile
 from armlet.codegen.pieces import is_long
+from armlet.search import QUICK
 
 SIZES = [40, 100] if os.environ.get("ARMLET_LONG") else [40]
 QUANTITIES = {"inverse_dynamics": 3, "inertia_matrix": 1, "bias": 2, "gravity_torque": 1}
@@ -47,3 +49,12 @@ def test_forward_dynamics_undoes_inverse_dynamics(large):
 def test_their_programs_are_compiled_in_pieces(large):
     robot, _ = large
     assert is_long(compile(robot, "inertia_matrix").code)
+
+
+def test_long_programs_of_large_robots_are_searched_briefly(large):
+    """Neither rearranged nor simplified, which took from six seconds to minutes."""
+    robot, _ = large
+    for quantity in ("inverse_dynamics", "momentum"):
+        found = armlet.cheapest(robot, quantity)
+        assert found.program.count().total > QUICK
+        assert [step.name for step in found.steps] == [found.formulation]

@@ -245,7 +245,8 @@ def test_a_missing_mesh_is_named_with_its_geom_only_if_it_is_needed(arm, tmp_pat
     assert "the file 'mesh.stl', which does not exist" in message
     text = path.read_text()
     path.write_text(text.replace('name="cover"', 'mass="0"'))
-    assert "moves link 'body2' and nothing else, and that has no mass" in refusal(path)
+    with pytest.warns(armlet.ModelWarning, match="1 joint moves a link without mass"):
+        armlet.load(path)
     inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     path.write_text(text.replace("<geom type", f"{inertial}<geom type"))
     assert armlet.load(path).m[1] == 1

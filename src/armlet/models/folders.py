@@ -31,6 +31,8 @@ class Folders:
     def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
         if isinstance(named, str | os.PathLike):
             named = [named]
+        if not isinstance(named, Sequence):
+            raise ModelError(f"folders is {quoted(named)}: expected a list of paths")
         self.own = _real(own)
         self.roots = [self.own, *(_named(folder) for folder in named)]
         self.allowed = [*self.roots, *_package_around(self.own)]

@@ -3,8 +3,8 @@
 from armlet.algebra import vector
 from armlet.errors import ModelError, quoted
 from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, RobotModel
+from armlet.robot.parts import bodies_of
 from armlet.robot.pose import HERE
-from armlet.robot.robot import bodies_of
 from armlet.scalar import Symbol
 
 

@@ -22,7 +22,7 @@ from armlet.models.passive import check_passive, with_passive
 from armlet.models.rounding import warn_of_rounded_angles
 from armlet.models.sdf import read_sdf
 from armlet.models.symbolic_toml import read_symbolic_toml
-from armlet.models.ties import warn_of_contrary_limits, with_ties, without_lost_leaders
+from armlet.models.ties import note_contrary_limits, with_ties, without_lost_leaders
 from armlet.models.toml import read_toml
 from armlet.models.urdf import read_urdf
 from armlet.models.xacro import expanded_xacro
@@ -94,22 +94,21 @@ def from_model(
 def _finished(description: Description, problems: Problems, choices: Choices) -> RobotModel:
     """The robot of a description that was read, checked and with the user's choices made."""
     lock, stacklevel = choices.locked, FROM_LOAD + 1
-    with problems.collected():
-        description = with_passive(description, choices.passive)
+    description = with_passive(description, choices.passive, problems)
     description, lock = without_freedoms(description, lock)
     if choices.gravity is not None:
         description = replace(description, gravity=three(choices.gravity))
     check(description, problems)
     with problems.collected():
-        description = without_lost_leaders(description, choices.strict)
+        description = without_lost_leaders(description, problems)
         description, lock = with_ties(description, lock, choices.mimic)
     problems.settle(stacklevel)
     description = reordered(description, lock, choices.order)
     found = assembled(description, lock, choices.tolerance)
     check_tips(found, problems)
+    note_contrary_limits(found, problems)
     problems.settle(stacklevel)
     warn_of_rounded_angles(found, description, lock, stacklevel)
-    warn_of_contrary_limits(found, description.where)
     return found if choices.tool is None else found.with_tool(choices.tool)
 
 

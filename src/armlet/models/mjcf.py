@@ -1,6 +1,5 @@
 """Reading MJCF files."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -9,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.errors import ModelError, ModelWarning, listed, quoted, shown
+from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.folders import Folders
 from armlet.models.mjcf_free import leave_out_free_bodies
 from armlet.models.mjcf_inertia import NOTHING, body_inertia
@@ -76,7 +75,10 @@ def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
     )
     tree.grow(world, model.scope)
     if left_out:
-        _warn_of_left_out(left_out, root)
+        problems.note(
+            f"{root.file}: left out, since they are on free joints beside a robot with a fixed "
+            f"base: {listed(left_out)}"
+        )
     links = _scaled(tree.links, model.scope.compiler.settotalmass)
     return Description(
         name=root.get("model") or shown(path.stem),
@@ -89,15 +91,6 @@ def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
         ties=tuple(ties),
         not_modelled=tuple(passive.not_modelled),
         keyframes=completed(poses, tree.joints),
-    )
-
-
-def _warn_of_left_out(bodies: list[str], root: Element) -> None:
-    warnings.warn(
-        f"{root.file}: left out, since they are on free joints beside a robot with a fixed base: "
-        f"{listed(bodies)}",
-        ModelWarning,
-        stacklevel=7,  # where load was called
     )
 
 

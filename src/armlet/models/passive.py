@@ -9,6 +9,7 @@ import numpy as np
 
 from armlet.errors import ModelError, ModelWarning, listed, quoted
 from armlet.robot import Compensation, Description, Link, PassiveForce, RobotModel, Spring
+from armlet.robot.problems import Problems
 
 CHOICES = ("read", "ignore")
 
@@ -19,14 +20,14 @@ def check_passive(passive: str) -> None:
         raise ModelError(f"passive is {quoted(passive)}: expected 'read' or 'ignore'")
 
 
-def with_passive(description: Description, passive: str) -> Description:
+def with_passive(description: Description, passive: str, problems: Problems) -> Description:
     """The description with its passive forces, or without those beyond damping and friction.
 
     What armlet does not model is refused, or left out with the others, with one warning.
     """
     if passive == "read":
         if description.not_modelled:
-            raise ModelError(_message(description.not_modelled))
+            problems.error(_message(description.not_modelled))
         return description
     left_out: dict[str, list[str]] = defaultdict(list)
     for joint in description.joints:
@@ -39,11 +40,7 @@ def with_passive(description: Description, passive: str) -> Description:
         left_out[force.kind].append(force.subject)
     if left_out:
         parts = [f"{kind} {listed(names)}" for kind, names in left_out.items()]
-        warnings.warn(
-            f"{description.where}: left out as passive='ignore' says: {'; '.join(parts)}",
-            ModelWarning,
-            stacklevel=4,  # where load was called
-        )
+        problems.note(f"{description.where}: left out as passive='ignore' says: {'; '.join(parts)}")
     return replace(
         description,
         links=tuple(replace(link, compensation=Compensation()) for link in description.links),

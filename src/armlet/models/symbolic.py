@@ -17,9 +17,8 @@ from armlet.errors import ModelError, quoted
 from armlet.models.dh import check_angles
 from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, RobotModel, Spring
 from armlet.robot.check import check_names
-from armlet.robot.parts import MAX_SIZE
+from armlet.robot.parts import MAX_SIZE, bodies_of
 from armlet.robot.pose import HERE, TOLERANCE, round_angle
-from armlet.robot.robot import bodies_of
 from armlet.scalar import Scalar, Symbol, is_zero
 
 NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")

@@ -1,12 +1,12 @@
 """Joints that other joints move: mimic joints of URDF, equalities between joints of MJCF."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
-from armlet.errors import ModelError, ModelWarning, listed, quoted
+from armlet.errors import ModelError, listed, quoted
 from armlet.robot import Description, RobotModel, Tie
 from armlet.robot.coupling import common_limits
+from armlet.robot.problems import Problems
 
 MIMIC = ("couple", "free", "lock")
 """What may become of a joint that another one moves."""
@@ -32,20 +32,18 @@ def with_ties(
     return replace(description, ties=()), dict(lock) | held
 
 
-def without_lost_leaders(description: Description, strict: bool) -> Description:
+def without_lost_leaders(description: Description, problems: Problems) -> Description:
     """The description without mimics of joints that do not exist, which then move freely.
 
     An equality of MJCF is no mimic, and has to name joints that exist; with `strict`, all have to.
     """
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
-    if strict or not lost:
+    if problems.strict or not lost:
         return description
     said = listed([tie.said for tie in lost], "; ")
-    warnings.warn(
-        f"{lost[0].where}: {said}: no joint is called like this, so that what mimics it is free",
-        ModelWarning,
-        stacklevel=3,
+    problems.note(
+        f"{lost[0].where}: {said}: no joint is called like this, so that what mimics it is free"
     )
     return replace(description, ties=tuple(tie for tie in description.ties if tie not in lost))
 
@@ -64,15 +62,14 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
     return value
 
 
-def warn_of_contrary_limits(robot: RobotModel, where: str) -> None:
-    """Warn if joints cannot follow their leader anywhere within their own limits."""
+def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
+    """Note if joints cannot follow their leader anywhere within their own limits."""
     for i in robot.leaders if robot.couplings else ():
         _, contrary = common_limits(robot.joints[i].limits, robot.followers(i))
         if contrary:
             names = listed([quoted(joint.name) for joint in contrary])
-            warnings.warn(
-                f"{where}: the limits of {names} leave joint {quoted(robot.joints[i].name)}, which "
-                "moves them, no range to move in: they are not used",
-                ModelWarning,
-                stacklevel=3,
+            problems.note(
+                f"{problems.where}: the limits of {names} leave joint "
+                f"{quoted(robot.joints[i].name)}, which moves them, no range to move in: they are "
+                "not used"
             )

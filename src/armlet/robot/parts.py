@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from armlet.algebra import ZERO
+from armlet.algebra import ZERO, symmetric, vector
 from armlet.robot.joints import JOINT_KINDS, JointKind
 from armlet.robot.pose import Pose
 from armlet.scalar import Scalar, Vector
@@ -102,3 +102,12 @@ class Frame(NamedTuple):
 
     body: int
     pose: Pose
+
+
+def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
+    """The fields m, c and J, from rows of ten parameters."""
+    return {
+        "m": tuple(row[9] for row in phi),
+        "c": tuple(vector(*row[6:9]) for row in phi),
+        "J": tuple(symmetric(*row[:6]) for row in phi),
+    }

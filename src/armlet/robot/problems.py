@@ -43,6 +43,10 @@ class Problems:
         """Add a doubt: a warning unless `strict`."""
         (self.errors if self.strict else self.doubts).append(Problem(message, alike, name))
 
+    def note(self, message: str) -> None:
+        """Add what is worth knowing: always a warning."""
+        self.doubts.append(Problem(message))
+
     @contextmanager
     def collected(self) -> Iterator[None]:
         """Add a ModelError that is raised inside to the errors and go on after it."""

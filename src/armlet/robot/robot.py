@@ -1,7 +1,7 @@
 """The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
@@ -11,11 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.robot.arrays import checked, hashable, read_only
+from armlet.robot.arrays import checked, read_only
 from armlet.robot.coupling import Coupling
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
-from armlet.robot.parts import BASE, PHI, Compensation, DHRow, Drive, Frame, Joint, Spring
+from armlet.robot.parts import (
+    BASE,
+    PHI,
+    Compensation,
+    DHRow,
+    Drive,
+    Frame,
+    Joint,
+    Spring,
+    bodies_of,
+)
 from armlet.robot.pose import Pose
+from armlet.robot.record import Record
 from armlet.robot.tree import Tree
 from armlet.scalar import (
     Matrix,
@@ -34,7 +45,7 @@ GROUPS = ("geometry", "inertia", "gravity", "drive")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RobotModel(Tree):
+class RobotModel(Record, Tree):
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
     Body i and joint i share one index, and so does q[i] where no joints are coupled. Constants are
@@ -360,37 +371,6 @@ class RobotModel(Tree):
             for joint, p, row in zip(self.joints, self.parent, self.dh, strict=True)
         ]
 
-    # ------------------------------------------------------------------ plain data
-
-    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """The result of make(), computed on the first call with this key and cached."""
-        if key not in self.memory:
-            self.memory.setdefault(key, make())
-        made: Made = self.memory[key]
-        return made
-
-    @cached_property
-    def _data(self) -> Hashable:
-        """All data of this robot, for `==` and `hash`."""
-        return hashable([getattr(self, f.name) for f in fields(self) if f.name != "memory"])
-
-    def __eq__(self, other: object) -> bool:
-        return self._data == other._data if isinstance(other, RobotModel) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._data)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The data alone: cached results are dropped when a robot is copied or pickled."""
-        state = {f.name: getattr(self, f.name) for f in fields(self)}
-        mappings = {name: dict(state[name]) for name in ("frames", "meshes", "keyframes")}
-        return state | mappings | {"memory": {}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
     def __repr__(self) -> str:
         shape = "serial" if self.is_serial else "tree"
         mass = self.mass if self.n and not self.symbols else None
@@ -400,12 +380,3 @@ class RobotModel(Tree):
         if self.couplings:
             joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
-
-
-def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
-    """The fields m, c and J, from rows of ten parameters."""
-    return {
-        "m": tuple(row[9] for row in phi),
-        "c": tuple(vector(*row[6:9]) for row in phi),
-        "J": tuple(symmetric(*row[:6]) for row in phi),
-    }
