@@ -29,17 +29,14 @@ CRASH = "CRASH"
 REASONS = {
     "free joint of the robot itself": "free base|six freedoms|floating",
     "ball or planar joint": "three freedoms|ball|planar",
-    "closed loop": "closes a loop|form a loop|already: expected a tree",
+    "closed loop": "closes? a? ?loops?|form a loop|already: expected a tree",
     "coupled or mimic joints": "ties joint|mimic",
-    "spring": "a spring",
-    "gravity compensation": "a force against gravity",
     "fluid": "a fluid around",
     "tendon forces": "a force along it|an inertia on no joint",
     "friction that is not linear": "friction that is not linear",
     "deformable bodies": "expected rigid bodies",
     "a mesh that is needed is missing": "has the mesh|<mesh>",
     "a file that is needed is missing": "names .*, which does not exist|outside the folder",
-    "massless tip": "moves link .* and nothing else, and that has no mass",
     "format not read": "the ending is",
     "not valid XML": "not valid XML|document type or entity",
 }

@@ -19,10 +19,9 @@ MENAGERIE = BESIDE / "mujoco_menagerie"
 FILES = sorted(MENAGERIE.rglob("*.xml"))
 KNOWN = {
     LOADS, PART, "free joint of the robot itself", "ball or planar joint", "closed loop", "fluid",
-    "tendon forces", "a mesh that is needed is missing", "coupled or mimic joints", "spring",
-    "gravity compensation",
+    "tendon forces", "a mesh that is needed is missing",
 }  # fmt: skip
-LEAST = 49
+LEAST = 72
 """How many load, of 200 that are models of their own."""
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the files are not beside the checkout")
@@ -72,7 +71,7 @@ def copied(path, folder):
 def loaded(path):
     try:
         with warnings.catch_warnings(action="ignore"):
-            return armlet.load(path)
+            return armlet.load(path, mimic="free")
     except armlet.ModelError:
         return None
 
@@ -82,7 +81,12 @@ def test_a_model_that_loads_agrees_with_mujoco(path, tmp_path):
     robot = loaded(path)
     if robot is None or not robot.n:
         pytest.skip("is refused, or does not move")
-    theirs = mujoco.MjModel.from_xml_path(str(copied(path, tmp_path)))
+    copy = copied(path, tmp_path)
+    if not all(len(ElementTree.parse(file).getroot()) for file in tmp_path.rglob("*.xml")):
+        pytest.skip("without meshes and keyframes a file is empty, which MuJoCo refuses")
+    theirs = mujoco.MjModel.from_xml_path(str(copy))
     theirs.dof_damping[:] = 0  # armlet's quantities are those of rigid bodies
+    theirs.jnt_stiffness[:] = 0
+    theirs.body_gravcomp[:] = 0
     left_out = {theirs.body(k).name or f"body{k}" for k in range(theirs.nbody)} - set(robot.frames)
     assert_agrees(robot, theirs, left_out=left_out)
