@@ -90,12 +90,12 @@ def to_fmu(
 
     Examples
     --------
-    >>> import armlet, tempfile
+    >>> import armlet, os, tempfile
     >>> robot = armlet.load("planar2r")
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> platform = armlet.to_fmu(robot, folder / "arm.fmu", step=1e-4)
-    >>> platform = armlet.to_fmu(robot, folder / "torques.fmu", "inverse_dynamics", fmi=2)
-    >>> sorted(x.name for x in folder.iterdir())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     platform = armlet.to_fmu(robot, f"{folder}/arm.fmu", step=1e-4)
+    ...     platform = armlet.to_fmu(robot, f"{folder}/torques.fmu", "inverse_dynamics", fmi=2)
+    ...     sorted(os.listdir(folder))
     ['arm.fmu', 'torques.fmu']
     """
     check_writable(Path(path))
