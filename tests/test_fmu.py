@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -17,10 +18,42 @@ import armlet
 from armlet.cli import app
 from armlet.fmu import compiler, function_block, plant_block, unit_files
 from armlet.fmu.block import functions_of
+from armlet.robot import Limits
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 STRICT += ["-fPIC", "-shared", "-O1"]
 needs_compiler = pytest.mark.skipif(not compiler(), reason="no C compiler is here")
+SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+MAIN = """
+#include "fmi3.c"
+static void said(void *environment, fmi3Status s, fmi3String category, fmi3String message)
+{
+    (void)environment, (void)s, (void)category, (void)puts(message);
+}
+int main(void)
+{
+    static double values[sizeof(Values) / sizeof(double)];
+    const fmi3ValueReference unknown = 99;
+    fmi3Boolean a, b, c;
+    double last;
+    void *saved = NULL;
+    void *unit = fmi3InstantiateCoSimulation("unit", MODEL_TOKEN, NULL, false, false, false, false,
+                                             NULL, 0, NULL, said, NULL);
+    int wrong = fmi3EnterInitializationMode(unit, false, 0, 0, false, 0);
+    wrong |= fmi3ExitInitializationMode(unit) | fmi3GetFMUState(unit, &saved);
+    for (int k = 0; k < 10; k++) {
+        wrong |= fmi3DoStep(unit, 0.01 * k, 0.01, true, &a, &b, &c, &last);
+    }
+    wrong |= fmi3SetFMUState(unit, saved) | fmi3GetFMUState(unit, &saved);
+    for (fmi3ValueReference k = 0; k < MODEL_VARIABLES; k++) {
+        wrong |= fmi3GetFloat64(unit, &k, 1, values, model_variables[k].count);
+    }
+    wrong |= fmi3GetFloat64(unit, &unknown, 1, values, 1) != fmi3Error;
+    wrong |= fmi3FreeFMUState(unit, &saved) | fmi3Reset(unit);
+    fmi3FreeInstance(unit);
+    return wrong;
+}
+"""
 KINDS = {"arm": None, "terms": ["inverse_dynamics", "energy", "jacobian"]}
 
 
@@ -246,6 +279,41 @@ def test_long_steps_are_cut_into_short_ones(arm):
 
 
 @needs_compiler
+def test_an_arm_has_stops_and_no_friction_if_asked(planar, tmp_path):
+    limits = [joint._replace(limits=Limits(-0.5, 0.5)) for joint in planar.joints]
+    robot = replace(planar, joints=tuple(limits)).with_drives(viscous=0.3)
+    armlet.to_fmu(robot, tmp_path / "arm.fmu", friction=False, stops=True, q0=[0.4, 0.0])
+    instance = Instance(unpacked(tmp_path / "arm.fmu", tmp_path / "arm"))
+    instance.start()
+    assert instance.step(0.0, 0.6) == OK
+    run = armlet.simulate(
+        robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rk4", friction=False, limits="stop"
+    )
+    np.testing.assert_allclose(instance.get("q"), run.q[-1], rtol=0, atol=1e-9)
+    free = armlet.simulate(robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rk4")
+    assert abs(free.q[-1] - run.q[-1]).max() > 0.1
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_is_clean_under_sanitizers(kind, made, tmp_path):
+    _, folders = made
+    sources = folders[kind, 3] / "sources"
+    (tmp_path / "main.c").write_text(MAIN)
+    command = [*compiler(), "-std=c99", "-g", *SANITIZED, "-I", str(sources), "-o", "main"]
+    files = [
+        str(path) for path in (tmp_path / "main.c", sources / "model.c", sources / "dynamics.c")
+    ]
+    built = subprocess.run([*command, *files, "-lm"], cwd=tmp_path, capture_output=True, text=True)
+    if "cannot find" in built.stderr:
+        pytest.skip("the compiler has no sanitizers here")
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([tmp_path / "main"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "no variable has the value reference 99\n"
+
+
+@needs_compiler
 def test_instances_do_not_know_of_each_other(made):
     robot, folders = made
     tau = torques(robot, 20)
@@ -431,6 +499,7 @@ def test_a_result_that_is_not_finite_is_an_error(planar, tmp_path):
         ("--target fmu -o x --fmi 1", "--fmi 1: expected 2 or 3"),
         ("--target fmu -o x --dtype float32", "a functional mock-up unit has float64 alone"),
         ("--target fmu -o x -f bias --step 1", "--step is for the arm itself"),
+        ("--target fmu -o x --full", "--full is for functions, of which none is named"),
         ("--target fmu -o x --step -1", "step is -1.0: expected a time in s"),
         ("--target fmu -o x --frame link1", "--frame is for kinematics"),
         ("--target fmu -o missing/x", "missing is no folder"),

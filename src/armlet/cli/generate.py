@@ -107,7 +107,7 @@ def generate(
     if target not in TARGETS:
         raise ArmletError(f"target is {target!r}: expected one of {', '.join(TARGETS)}")
     unit = Unit(fmi, step, friction, fused)
-    unit.check(target, dtype, bool(function))
+    unit.check(target, dtype, bool(function), minimal)
     if not function and target != UNIT:
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
     if output is None:

@@ -22,7 +22,7 @@ class Unit:
     friction: bool | None
     fused: bool | None
 
-    def check(self, target: str, dtype: str, has_functions: bool) -> None:
+    def check(self, target: str, dtype: str, has_functions: bool, minimal: bool) -> None:
         """Raise if something is asked for that the target does not have."""
         given = {"fmi": self.fmi, "step": self.step, "friction": self.friction}
         for name, value in given.items():
@@ -32,6 +32,8 @@ class Unit:
                 raise ArmletError(f"--{name} is for --target {UNIT}: leave it out")
             if has_functions and name != "fmi":
                 raise ArmletError(f"--{name} is for the arm itself: leave it out, or -f")
+        if target == UNIT and not has_functions and not minimal:
+            raise ArmletError("--full is for functions, of which none is named: leave it out")
         if target == UNIT and dtype != "float64":
             raise ArmletError(f"--dtype {dtype}: a functional mock-up unit has float64 alone")
         if self.fmi not in (None, 2, 3):
