@@ -179,6 +179,8 @@ def test_two_units_of_the_same_arm_are_the_same_bytes(planar, tmp_path):
     for name in "ab":
         armlet.to_fmu(planar, tmp_path / name, "bias")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a") as archive:
+        assert {x.date_time for x in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     armlet.to_fmu(planar.with_gravity([0, 0, -1.6]), tmp_path / "b", "bias")
     tokens = {
         description(unpacked(tmp_path / x, tmp_path / f"{x}_files")).get("instantiationToken")
