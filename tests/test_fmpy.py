@@ -1,7 +1,7 @@
 """Functional mock-up units in FMPy: it finds them valid, and simulates them as armlet does.
 
-FMPy brings 50 MB along (CMake and libraries among it), and is not one of the packages for
-development: `pip install fmpy` before running these tests.
+FMPy brings CMake, lxml and nbformat along and is no part of the extra `dev`: these tests run after
+`pip install fmpy`.
 """
 
 import subprocess
