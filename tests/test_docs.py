@@ -19,7 +19,7 @@ from armlet.runtime import libraries
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-LIBRARY = re.compile(r"^import (torch|jax|casadi|pinocchio)\b", re.MULTILINE)
+LIBRARY = re.compile(r"^import (torch|jax|casadi|pinocchio|fmpy)\b", re.MULTILINE)
 """What a block may need and need not be installed."""
 MODULES = [
     name for _, name, _ in pkgutil.walk_packages(armlet.__path__, "armlet.") if ".cli" not in name

@@ -24,6 +24,7 @@ from armlet.errors import (
     ModelError,
     ModelWarning,
 )
+from armlet.fmu import to_fmu
 from armlet.graph import Count, Input, Program
 from armlet.identification import Conditioning, Excitation, Identified, Log, excite, identify
 from armlet.minimal import MinimalParameters, equivalence
@@ -95,5 +96,6 @@ __all__ = [
     "program",
     "rollout",
     "simulate",
+    "to_fmu",
     "trace",
 ]

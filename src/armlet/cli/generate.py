@@ -16,12 +16,17 @@ from armlet.cli.completion import functions as completed_functions
 from armlet.cli.completion import one_of
 from armlet.cli.reference import reference, references
 from armlet.cli.terminal import Terminal, progress
+from armlet.cli.unit import UNIT, Unit
+from armlet.codegen.languages import LANGUAGES
 from armlet.codegen.project import MARK, Function, project
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
+from armlet.fmu import check_replaceable
 from armlet.models.file import check_folder, shown_path, write
 from armlet.robot.robot import GROUPS
 from armlet.tracing import one_of as checked
+
+TARGETS = (*LANGUAGES, UNIT)
 
 
 @takes_robot()
@@ -38,7 +43,10 @@ def generate(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder to write to.", metavar="DIR")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The folder to write to; for fmu the file.", metavar="PATH"
+        ),
     ] = None,
     frame: FrameNames = None,
     argument: Annotated[
@@ -49,7 +57,7 @@ def generate(
         ),
     ] = None,
     target: Annotated[
-        str, typer.Option(help="c, cpp or cuda.", autocompletion=one_of("c", "cpp", "cuda"))
+        str, typer.Option(help=f"{', '.join(TARGETS)}.", autocompletion=one_of(*TARGETS))
     ] = "c",
     dtype: Annotated[
         str, typer.Option(help="float64 or float32.", autocompletion=one_of("float64", "float32"))
@@ -61,15 +69,28 @@ def generate(
     minimal: Annotated[
         bool, typer.Option("--minimal/--full", help="Lump the inertias first, or keep them all.")
     ] = True,
+    fmi: Annotated[
+        int | None, typer.Option(help="Of fmu: the version of FMI, 3 (the default) or 2.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(help="Of fmu without -f: the longest step of the integration, in s; 0.001."),
+    ] = None,
+    friction: Annotated[
+        bool | None, typer.Option(help="Of fmu without -f: whether drives have friction; they do.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was written as JSON.")
     ] = False,
 ) -> None:
-    """Write functions of a robot as source code with its own test.
+    """Write functions of a robot as source code with its own test, or as a block for simulation.
 
     For C: a header, a source without allocation or globals, a test program with reference
     values, a CMakeLists.txt and a README with the counts. Of several frames there is one function
     each. Reference values come from the definition of the quantity.
+
+    For fmu: one file for Simulink, Modelica and others, by the standard FMI. Its outputs are the
+    functions; without -f it is the arm itself, moved by torques.
 
     Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
 
@@ -78,30 +99,46 @@ def generate(
     Example: armlet generate panda -f jacobian --frame link4 --frame flange -o panda
 
     Example: armlet generate panda -f inverse_dynamics --argument inertia -o panda
+
+    Example: armlet generate panda -f inverse_dynamics --target fmu -o torques.fmu
+
+    Example: armlet generate panda --target fmu --fmi 2 -o arm.fmu
     """
-    if not function:
+    if target not in TARGETS:
+        raise ArmletError(f"target is {target!r}: expected one of {', '.join(TARGETS)}")
+    unit = Unit(fmi, step, friction, fused)
+    unit.check(target, dtype, bool(function), minimal)
+    if not function and target != UNIT:
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
     if output is None:
-        raise ArmletError("no folder is named: give one, such as -o generated")
-    check_folder(output)
+        what, example = ("file", "arm.fmu") if target == UNIT else ("folder", "generated")
+        raise ArmletError(f"no {what} is named: give one, such as -o {example}")
+    (check_replaceable if target == UNIT else check_folder)(output)
     for group in argument or ():
         checked(group, dict.fromkeys(GROUPS), "group of constants")
     arm = choice.load()
-    wanted = _jobs(arm, function, frame or (), argument or (), minimal)
+    wanted = _jobs(arm, function or (), frame or (), argument or (), minimal)
     functions = [job() for job in progress(wanted, "tracing")]
     for group in argument or ():
         if not any(group in f.program.inputs for f in functions):
             raise ArmletError(f"--argument {group}: none of the functions depends on {group}")
-    written = _write(output, project(arm, functions, target, dtype, fused))
+    further: dict[str, object] = {}
+    if target == UNIT:
+        functions, further["platform"] = unit.write(output, arm, functions)
+        written = [output]
+    else:
+        written = _write(output, project(arm, functions, target, dtype, fused))
     if as_json:
-        print(json.dumps({"functions": [_data(f) for f in functions],
-                          "files": [str(path) for path in written]}, indent=2))  # fmt: skip
+        told = {"functions": [_data(f) for f in functions], "files": [*map(str, written)]}
+        print(json.dumps(told | further, indent=2))
         return
     console = Terminal()
     for f in functions:
         console.print(f"{f.program.name}: {f.code.count()}")
     for path in written:
         console.print(f"wrote {shown_path(path)}", soft_wrap=True)
+    if further.get("platform") == "":
+        console.print("no C compiler is here: the file has sources, and no library", soft_wrap=True)
 
 
 def _jobs(

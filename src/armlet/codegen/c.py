@@ -49,11 +49,11 @@ def named(program: Program | Lowered) -> tuple[list[str], list[str]]:
     """The arguments and the results of a program as identifiers, all different."""
     count = len(program.outputs)
     plain = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    results = _different(program.names or plain)
-    return _different(program.inputs, results), results
+    results = different(program.names or plain)
+    return different(program.inputs, results), results
 
 
-def _different(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
+def different(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
     """Names as identifiers, of which none is another's, nor that of a variable of the body."""
     words: list[str] = []
     for name in names:

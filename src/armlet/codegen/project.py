@@ -152,7 +152,7 @@ takes the number of states and then device pointers; entry k of state i is at `[
 
 @dataclass(frozen=True)
 class Function:
-    """A program to print, what it computes and where its formulation comes from.
+    """A program to print, what it computes and where its formulation comes from, if it has one.
 
     With a reference, the test of the project compares it with values from there.
     """
@@ -185,15 +185,11 @@ def project(
     """The text of each file by its name; same robot, same text. The choices are `source`'s."""
     printer = printer_for(target, dtype, fused, sines)
     prefix = identifier(robot.name).rstrip("_")
-    named = {f"{prefix}_{identifier(f.program.name)}": f for f in functions}
-    words = {
-        "mark": f"{MARK} {__version__}.",
+    named = _named(functions, prefix)
+    words = _code(robot, named, printer, f"{prefix}_dynamics", "hpp" if target == "cpp" else "h")
+    words |= {
         "prefix": prefix,
-        "library": f"{prefix}_dynamics",
-        "include": f"{prefix}_dynamics.{'hpp' if target == 'cpp' else 'h'}",
-        "guard": f"{prefix}_dynamics_h".upper(),
         "T": DTYPES[dtype],
-        **_code(named, printer),
         **_page(robot, named),
         **test_words(
             robot,
@@ -203,20 +199,67 @@ def project(
         ),
     }
     words["compared"] = DEFINED if all(f.reference for f in functions) else "armlet's own values"
-    words["banner"] = _filled(BANNER, words)
-    words["about"] = _filled(ABOUT[target], words)
+    words["about"] = filled(ABOUT[target], words)
     forms = FILES[target] | {"README.md": README}
-    return {_filled(name, words): _filled(text, words) for name, text in forms.items()}
+    return {filled(name, words): filled(text, words) for name, text in forms.items()}
 
 
-def _filled(text: str, words: Mapping[str, str]) -> str:
+def c_files(
+    robot: RobotModel,
+    functions: Sequence[Function],
+    prefix: str,
+    library: str,
+    fused: bool | None = None,
+) -> dict[str, str]:
+    """A header and a source of functions whose names begin with a prefix, to be part of more."""
+    words = _code(robot, _named(functions, prefix), printer_for("c", fused=fused), library, "h")
+    return {f"{library}.h": filled(HEADER, words), f"{library}.c": filled(SOURCE, words)}
+
+
+def function_name(function: Function, prefix: str) -> str:
+    """What a function is called in C."""
+    return f"{prefix}_{identifier(function.program.name)}"
+
+
+def filled(text: str, words: Mapping[str, str]) -> str:
+    """A text with its words put in."""
     return Form(text).substitute(words)
 
 
-def _code(named: Mapping[str, Function], printer: Printer) -> dict[str, str]:
+def mark() -> str:
+    """What tells that a file was written by armlet, and by which version."""
+    return f"{MARK} {__version__}."
+
+
+def _named(functions: Sequence[Function], prefix: str) -> dict[str, Function]:
+    return {function_name(f, prefix): f for f in functions}
+
+
+def _code(
+    robot: RobotModel,
+    named: Mapping[str, Function],
+    printer: Printer,
+    library: str,
+    suffix: str,
+) -> dict[str, str]:
+    """What headers and sources are filled with."""
+    order = ", ".join(f"{plain(joint.name)} {joint.letter}" for joint in robot.coordinates)
+    words = {
+        "mark": mark(),
+        "robot": plain(robot.name),
+        "order": "\n * ".join(wrap(order, WIDTH)),
+        "library": library,
+        "include": f"{library}.{suffix}",
+        "guard": f"{library}_h".upper(),
+        **_functions(named, printer),
+    }
+    return words | {"banner": filled(BANNER, words)}
+
+
+def _functions(named: Mapping[str, Function], printer: Printer) -> dict[str, str]:
     prototypes, definitions = [], []
     for name, f in named.items():
-        notes = (f.about, f"Formulation {f.source}.")
+        notes = (f.about, f"Formulation {f.source}." if f.source else "")
         head = prototype(f.code, name, printer)
         prototypes.append(f"{comment(f.code, notes)}\n{head};\n")
         definitions.append(definition(f.code, name, printer, notes))
@@ -236,10 +279,7 @@ def _page(robot: RobotModel, named: Mapping[str, Function]) -> dict[str, str]:
         cells = (f"`{name}`", count.M, count.A, others, plain(f.about), plain(f.source))
         rows.append(f"| {' | '.join(map(str, cells))} |")
     given = dict.fromkeys(x for f in named.values() for x in f.program.inputs if x in GROUPS)
-    order = ", ".join(f"{plain(joint.name)} {joint.letter}" for joint in robot.coordinates)
     return {
-        "robot": plain(robot.name),
-        "order": "\n * ".join(wrap(order, WIDTH)),
         "origin": plain(robot.source) or "the file it was loaded from",
         "gravity": ", ".join(repr(float(x)) for x in robot.gravity),
         "functions": "\n".join(rows),

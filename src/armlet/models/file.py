@@ -69,21 +69,27 @@ def unwritable(path: Path, reason: str | None) -> ArmletError:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file atomically: an existing file stays until the new text is on the disk.
-
-    A link stays a link, to the new text. Special files (/dev/stdout, a pipe) and files in a folder
-    that is not writable are written in place.
-    """
+    """Write a text file atomically, as `write_bytes` does."""
     try:
         data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        character = text[error.start]
+        raise unwritable(path, f"UTF-8 has no character {quoted(character)}") from None
+    write_bytes(path, data)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file atomically: an existing file stays until the new content is on the disk.
+
+    A link stays a link, to the new content. Special files (/dev/stdout, a pipe) and files in a
+    folder that is not writable are written in place.
+    """
+    try:
         check_writable(path)
         if _replaceable(path):
             _replace(path.resolve(), data)
         else:
             path.write_bytes(data)
-    except UnicodeEncodeError as error:
-        character = text[error.start]
-        raise unwritable(path, f"UTF-8 has no character {quoted(character)}") from None
     except OSError as error:
         raise unwritable(path, error.strerror) from None
 

@@ -1,0 +1,15 @@
+"""Functional mock-up units (FMI 2 and 3): functions of a robot, or the arm itself, as blocks."""
+
+from armlet.fmu.archive import check_replaceable, compiler, to_fmu, unit_files, write_unit
+from armlet.fmu.block import Block, function_block, plant_block
+
+__all__ = [
+    "Block",
+    "check_replaceable",
+    "compiler",
+    "function_block",
+    "plant_block",
+    "to_fmu",
+    "unit_files",
+    "write_unit",
+]

@@ -1,0 +1,253 @@
+"""Functional mock-up units as files: sources, a description and, with a compiler, a library."""
+
+import hashlib
+import io
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from textwrap import wrap
+from typing import Literal
+from uuid import UUID
+
+from numpy.typing import ArrayLike
+
+from armlet.api.functions import Function
+from armlet.codegen.c import WIDTH, different, plain
+from armlet.codegen.languages import printer_for
+from armlet.codegen.project import MARK, c_files, filled, function_name, mark
+from armlet.errors import CompileError, DataError, quoted, shown
+from armlet.fmu.block import Block, function_block, functions_of, plant_block
+from armlet.fmu.description import build_description, model_description
+from armlet.fmu.variables import Variable
+from armlet.graph import Program
+from armlet.models.file import check_writable, unwritable, write_bytes
+from armlet.motion.system import Friction, Stops
+from armlet.robot import RobotModel
+
+VERSIONS = (2, 3)
+COMPILERS = ("cc", "gcc", "clang")
+OPTIONS = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fvisibility=hidden")
+LIBRARIES = {"linux": ".so", "darwin": ".dylib", "windows": ".dll"}
+FMI2_PLATFORMS = {
+    "x86_64-linux": "linux64",
+    "x86_64-darwin": "darwin64",
+    "x86_64-windows": "win64",
+}
+"""FMI 2 has names of its own for some of the platforms that FMI 3 names."""
+
+
+def to_fmu(
+    robot: RobotModel,
+    path: str | Path,
+    of: str | Sequence[str] | Function | Program | None = None,
+    *,
+    fmi: Literal[2, 3] = 3,
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    step: float = 1e-3,
+    friction: bool | Friction = True,
+    stops: bool | Stops = False,
+) -> str:
+    """Write a functional mock-up unit, for Simulink, Modelica and other programs.
+
+    It is a file of FMI for co-simulation, made of C. Without `of` it is the arm itself: torques
+    are its input, positions and velocities its outputs. With `of` its outputs are functions of its
+    inputs, computed whenever they are read.
+
+    Parameters
+    ----------
+    robot : Robot
+    path : str or Path
+        The file to write; other programs expect it to end in .fmu.
+    of : str, sequence of str, function of your own or Program, optional
+        One or several quantities, an `armlet.program`, or what `armlet.trace` returns. An argument
+        t is the time; constants that are arguments become parameters.
+    fmi : {3, 2}
+        The version of the standard. In FMI 3 arrays are variables, in FMI 2 each entry is.
+    q0, qd0 : array_like of shape (n,), optional
+        Of the arm itself: the default of the parameters with these names, where it starts. At
+        zero, or the limit nearest to it, and at rest if not given.
+    step : float
+        Of the arm itself: the default of the parameter with this name, the longest step of
+        the integration, in s.
+    friction : bool or Friction
+        Of the arm itself: whether drives have friction, and how it is made smooth.
+    stops : bool or Stops
+        Of the arm itself: whether joints have stops at their limits.
+
+    Returns
+    -------
+    str
+        The platform that the file has a library for, such as "x86_64-linux". Empty if there is
+        no C compiler: then the file has sources alone, to be compiled by who reads it.
+
+    Examples
+    --------
+    >>> import armlet, os, tempfile
+    >>> robot = armlet.load("planar2r")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     platform = armlet.to_fmu(robot, f"{folder}/arm.fmu", step=1e-4)
+    ...     platform = armlet.to_fmu(robot, f"{folder}/torques.fmu", "inverse_dynamics", fmi=2)
+    ...     sorted(os.listdir(folder))
+    ['arm.fmu', 'torques.fmu']
+    """
+    check_writable(Path(path))
+    if of is None:
+        block = plant_block(robot, q0=q0, qd0=qd0, step=step, friction=friction, stops=stops)
+    else:
+        block = function_block(robot, functions_of(robot, of))
+    return write_unit(Path(path), block, fmi)
+
+
+def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None) -> str:
+    """Write a block as a unit; returns the platform that it has a library for, if any."""
+    if fmi not in VERSIONS:
+        raise DataError(f"fmi is {quoted(fmi)}: expected 2 or 3")
+    content = unit_files(block, fmi, fused)
+    found, library = _library(block, content, fmi)
+    write_bytes(path, _zipped({name: x.encode() for name, x in content.items()} | library))
+    return found
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse a path where no unit can be written, or where there is a file of someone else."""
+    check_writable(path)
+    if path.is_file() and MARK.encode() not in path.read_bytes()[-100:]:
+        raise unwritable(path, "it was not written by armlet: choose another name, or move it")
+
+
+def unit_files(block: Block, fmi: int = 3, fused: bool | None = None) -> dict[str, str]:
+    """The texts of a unit by their names; same block, same texts.
+
+    Its token is a digest of all else.
+    """
+    digest = hashlib.sha256(repr(_texts(block, fmi, fused, "")).encode()).hexdigest()
+    return _texts(block, fmi, fused, f"{{{UUID(digest[:32])}}}")
+
+
+def _texts(block: Block, fmi: int, fused: bool | None, token: str) -> dict[str, str]:
+    words = _words(block, token)
+    frame = ["instance.h", f"fmi{fmi}.c", *(["fmi3_absent.h"] if fmi == 3 else [])]
+    sources = {
+        **c_files(block.robot, block.functions, block.name, "dynamics", fused),
+        **{name: filled(_form(name), words) for name in ("model.h", "model.c")},
+        **{name: _form(name) for name in frame},
+    }
+    compiled = [name for name in sources if name.endswith(".c")]
+    found = {"modelDescription.xml": model_description(block, fmi, token, compiled)}
+    if fmi == 3:
+        sources["buildDescription.xml"] = build_description(block, compiled)
+    return found | {f"sources/{name}": text for name, text in sources.items()}
+
+
+# ------------------------------------------------------------------ C
+
+
+def _form(name: str) -> str:
+    return files("armlet.fmu").joinpath("sources", name).read_text("utf-8")
+
+
+def _words(block: Block, token: str) -> dict[str, str]:
+    """What model.h and model.c are filled with."""
+    names = [x.name for x in block.variables]
+    field = dict(zip(names, different(names), strict=True))
+    calls = [
+        f"    {function_name(call.function, block.name)}"
+        f"({', '.join(f'x->{field[name]}' for name in (*call.reads, *call.writes))});"
+        for call in block.calls
+    ]
+    words = {
+        "mark": mark(),
+        "about": "\n * ".join(wrap(plain(f"{block.robot.name}: {block.about}"), WIDTH)),
+        "name": block.name,
+        "token": token,
+        "count": str(len(names)),
+        "n": str(block.robot.nv),
+        "fields": "\n".join(f"    double {field[x.name]}[{x.size}];" for x in block.variables),
+        "variables": "\n".join(
+            f'    {{"{x.name}", offsetof(Values, {field[x.name]}), {x.size}, {x.kind.upper()}}},'
+            for x in block.variables
+        ),
+        "starts": "\n".join(_start(field[x.name], x) for x in block.variables),
+        "calls": "\n".join(calls or ["    (void)x;"]),
+    }
+    step = _form("no_state.c" if block.acceleration is None else "plant.c")
+    return words | {"step": filled(step, words).rstrip()}
+
+
+def _start(field: str, x: Variable) -> str:
+    numbers = ", ".join(map(printer_for("c").number, x.start or (0.0,)))
+    lines = "\n        ".join(wrap(numbers, WIDTH - 12, break_on_hyphens=False))
+    return f"    .{field} = {{{lines}}},"
+
+
+# ------------------------------------------------------------------ the library
+
+
+def this_platform() -> str:
+    """The platform of this machine, as FMI 3 names it."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(
+        platform.machine().lower(), platform.machine().lower()
+    )
+    return f"{machine}-{platform.system().lower()}"
+
+
+def compiler() -> list[str]:
+    """The command of a C compiler: that of $CC if it is set, else one that is found, or none."""
+    if "CC" in os.environ:
+        return shlex.split(os.environ["CC"])
+    return next(([name] for name in COMPILERS if shutil.which(name)), [])
+
+
+def _library(block: Block, content: Mapping[str, str], fmi: int) -> tuple[str, dict[str, bytes]]:
+    """The sources as a library, and the platform it is for; nothing without a compiler."""
+    command, here = compiler(), this_platform()
+    ending = LIBRARIES.get(here.rpartition("-")[2])
+    if not command or ending is None:
+        return "", {}
+    sources = {Path(x).name: text for x, text in content.items() if x.startswith("sources/")}
+    name = f"{block.name}{ending}"
+    with tempfile.TemporaryDirectory() as folder:
+        for source, text in sources.items():
+            Path(folder, source).write_text(text, "utf-8")
+        listed = [source for source in sources if source.endswith(".c")]
+        strip = ["-s"] if ending == ".so" else []
+        _run([*command, *OPTIONS, *strip, "-o", name, *listed, "-lm"], folder)
+        built = Path(folder, name).read_bytes()
+    where = FMI2_PLATFORMS.get(here, here) if fmi == 2 else here
+    return here, {f"binaries/{where}/{name}": built}
+
+
+def _run(command: Sequence[str], folder: str) -> None:
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CompileError(
+            f"the C compiler {command[0]!r} cannot be run: {error.strerror}; set CC to another, "
+            "or to nothing for a unit of sources alone"
+        ) from None
+    if done.returncode:
+        raise CompileError(
+            f"{command[0]} cannot compile the unit: {shown(' '.join(done.stderr.split()))}; set "
+            "CC to another compiler, or to nothing for a unit of sources alone"
+        )
+
+
+def _zipped(content: Mapping[str, bytes]) -> bytes:
+    """Files as an archive: same files, same bytes, whatever the time."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = mark().encode()
+        for name, data in content.items():
+            entry = zipfile.ZipInfo(name)
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return made.getvalue()

@@ -1,0 +1,183 @@
+"""The XML files of a unit: modelDescription.xml of FMI 2 and 3, and how sources are built."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import inf
+from xml.etree import ElementTree as ET
+
+from armlet.codegen.c import plain
+from armlet.fmu.block import Block
+from armlet.fmu.variables import UNITS, Entry, Variable
+from armlet.version import __version__
+
+CAUSALITY = {
+    "independent": ("independent", "continuous"),
+    "input": ("input", "continuous"),
+    "fixed": ("parameter", "fixed"),
+    "tunable": ("parameter", "tunable"),
+    "output": ("output", "continuous"),
+}
+"""Causality and variability of each kind of variable."""
+KNOWN = ("independent", "input")
+"""The kinds of variables that outputs may depend on while steps are made."""
+STATE = {2: "FMUstate", 3: "FMUState"}
+"""How each version spells it."""
+
+
+def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]) -> str:
+    """The text of modelDescription.xml."""
+    root = ET.Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": f"{fmi}.0",
+            "modelName": block.name,
+            "guid" if fmi == 2 else "instantiationToken": token,
+            "description": plain(f"{block.robot.name}: {block.about}"),
+            "version": __version__,
+            "generationTool": f"armlet {__version__}",
+            "variableNamingConvention": "structured",
+        },
+    )
+    state = STATE[fmi]
+    features = ("canHandleVariableCommunicationStepSize", f"canGetAndSet{state}",
+                f"canSerialize{state}")  # fmt: skip
+    simulation = ET.SubElement(
+        root, "CoSimulation", {"modelIdentifier": block.name} | dict.fromkeys(features, "true")
+    )
+    if fmi == 2:
+        files = ET.SubElement(simulation, "SourceFiles")
+        for name in sources:
+            ET.SubElement(files, "File", name=name)
+    _units(ET.SubElement(root, "UnitDefinitions"), block)
+    categories = ET.SubElement(root, "LogCategories")
+    ET.SubElement(categories, "Category", name="logStatusError")
+    ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1", stepSize="0.001")
+    variables = ET.SubElement(root, "ModelVariables")
+    structure = ET.SubElement(root, "ModelStructure")
+    (_fmi2 if fmi == 2 else _fmi3)(block, variables, structure)
+    return _text(root)
+
+
+def build_description(block: Block, sources: Sequence[str]) -> str:
+    """The text of buildDescription.xml, which FMI 3 has beside sources."""
+    root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
+    build = ET.SubElement(root, "BuildConfiguration", modelIdentifier=block.name)
+    files = ET.SubElement(build, "SourceFileSet", language="C99")
+    for name in sources:
+        ET.SubElement(files, "SourceFile", name=name)
+    return _text(root)
+
+
+def _units(parent: ET.Element, block: Block) -> None:
+    used = {unit for x in block.variables for unit in x.units}
+    for name, powers in UNITS.items():
+        if name in used:
+            unit = ET.SubElement(parent, "Unit", name=name)
+            ET.SubElement(unit, "BaseUnit", {base: str(power) for base, power in powers.items()})
+
+
+# ------------------------------------------------------------------ FMI 3: arrays
+
+
+def _fmi3(block: Block, variables: ET.Element, structure: ET.Element) -> None:
+    """One element per variable; a value reference is the number of the variable."""
+    number = {x.name: k for k, x in enumerate(block.variables)}
+    for x in block.variables:
+        causality, variability = CAUSALITY[x.kind]
+        attributes = {
+            "name": x.name,
+            "valueReference": str(number[x.name]),
+            "causality": causality,
+            "variability": variability,
+            "description": _with_entries(x),
+        }
+        if len(set(x.units)) == 1:
+            attributes["unit"] = x.units[0]
+        if x.limits and "unit" in attributes:
+            lows, highs = zip(*x.limits, strict=True)
+            attributes |= _bounds(min(lows), max(highs))
+        if x.start:
+            attributes["start"] = " ".join(map(repr, x.start))
+        element = ET.SubElement(variables, "Float64", attributes)
+        for length in x.shape:
+            ET.SubElement(element, "Dimension", start=str(length))
+    for name, x, depends in _unknowns(block, ("Output", "InitialUnknown")):
+        on = sorted({number[entry[0]] for entries in depends for entry in entries})
+        ET.SubElement(structure, name, valueReference=str(number[x.name]), dependencies=_row(on))
+
+
+def _with_entries(x: Variable) -> str:
+    """What an array is, with what its entries belong to and their units where these differ."""
+    words = list(x.labels or (x.units if len(set(x.units)) > 1 else ()))
+    if x.labels and len(set(x.units)) > 1:
+        words = [f"{label} ({unit})" for label, unit in zip(x.labels, x.units, strict=True)]
+    return plain(f"{x.about} Entries: {', '.join(words)}." if words else x.about)
+
+
+# ------------------------------------------------------------------ FMI 2: scalars
+
+
+def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
+    """One element per entry; a value reference is the number of the entry, an index one more."""
+    index: dict[Entry, int] = {}
+    for x in block.variables:
+        causality, variability = CAUSALITY[x.kind]
+        for k, suffix in enumerate(_suffixes(x)):
+            label = f" {x.labels[k]}." if x.labels else ""
+            index[x.name, k] = len(index) + 1
+            attributes = {
+                "name": x.name + suffix,
+                "valueReference": str(index[x.name, k] - 1),
+                "causality": causality,
+                "variability": variability,
+                "description": plain(x.about + label),
+            }
+            real = {"unit": x.units[k]} if x.units else {}
+            real |= _bounds(*x.limits[k]) if x.limits else {}
+            real |= {"start": repr(x.start[k])} if x.start else {}
+            ET.SubElement(ET.SubElement(variables, "ScalarVariable", attributes), "Real", real)
+    groups = ("Outputs", "InitialUnknowns")
+    parents = {name: ET.SubElement(structure, name) for name in groups}
+    for name, x, depends in _unknowns(block, groups):
+        for k, entries in enumerate(depends):
+            on = sorted(index[entry] for entry in entries)
+            ET.SubElement(
+                parents[name], "Unknown", index=str(index[x.name, k]), dependencies=_row(on)
+            )
+
+
+def _suffixes(x: Variable) -> list[str]:
+    """What the names of entries end in, counted from one."""
+    if not x.shape:
+        return [""]
+    places = product(*(range(1, length + 1) for length in x.shape))
+    return [f"[{','.join(map(str, place))}]" for place in places]
+
+
+# ------------------------------------------------------------------ both
+
+
+def _unknowns(
+    block: Block, names: tuple[str, str]
+) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
+    """For each output what it depends on: while steps are made, and then before the first."""
+    kind = {x.name: x.kind for x in block.variables}
+    outputs = [x for x in block.variables if x.kind == "output"]
+    for x in outputs:
+        yield names[0], x, [[y for y in entries if kind[y[0]] in KNOWN] for entries in x.depends]
+    for x in outputs:
+        yield names[1], x, [[*entries] for entries in x.depends_at_start]
+
+
+def _bounds(low: float, high: float) -> dict[str, str]:
+    found = {"min": low, "max": high}
+    return {name: repr(float(x)) for name, x in found.items() if abs(x) < inf}
+
+
+def _row(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def _text(root: ET.Element) -> str:
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
