@@ -41,6 +41,7 @@ from armlet.robot import Arrangement
 from armlet.runtime import Kernel
 from armlet.search import SearchResult, Step
 from armlet.version import __version__
+from armlet.view import Viewer, view
 
 __all__ = [
     "FORMULATIONS",
@@ -74,6 +75,7 @@ __all__ = [
     "Step",
     "Stops",
     "Trajectory",
+    "Viewer",
     "__version__",
     "catalogue",
     "cheapest",
@@ -92,4 +94,5 @@ __all__ = [
     "rollout",
     "simulate",
     "trace",
+    "view",
 ]

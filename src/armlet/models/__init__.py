@@ -99,6 +99,10 @@ def _read(robot: str | Path) -> Description:
     if str(robot) in catalogue():
         return read_toml(catalogue()[str(robot)])
     path = _existing(robot)
+    return replace(_read_file(path), folder=os.path.abspath(path.parent))
+
+
+def _read_file(path: Path) -> Description:
     match path.suffix.lower():
         case ".toml":
             return read_toml(path)

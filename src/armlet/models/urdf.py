@@ -2,7 +2,8 @@
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import copysign, inf, pi
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from armlet.algebra import symmetric, upper_triangle
 from armlet.errors import ModelError, listed, quoted, shown
+from armlet.models.urdf_solids import SOLIDS, solid_size, solid_text
 from armlet.models.xml import Element, numbers, read_xml
 from armlet.robot import (
     HERE,
@@ -25,7 +27,7 @@ from armlet.robot import (
     described,
     pose,
 )
-from armlet.robot.description import Mesh
+from armlet.robot.description import Mesh, Solid
 from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
@@ -95,17 +97,18 @@ def _refuse_repeats(element: Element) -> None:
 def _link(element: Element) -> Link:
     _refuse_repeats(element)
     name = element.word("name")
-    meshes = tuple(_meshes(element))
+    meshes, solids = tuple(_meshes(element)), tuple(_solids(element))
     inertial = element.first("inertial")
     if inertial is None:
-        return Link(name, meshes=meshes, where=element.where)
+        return Link(name, meshes=meshes, where=element.where, solids=solids)
     _refuse_repeats(inertial)
     subject = f"the <inertial> of link {quoted(name)}"
     mass = inertial.need("mass", subject).number("value")
     tensor = inertial.need("inertia", subject)
     at = _origin(inertial.first("origin"))
     I = symmetric(*(tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
-    return Link(name, mass, at.r, at.R @ I.astype(float) @ at.R.T, meshes, element.where)
+    I = at.R @ I.astype(float) @ at.R.T
+    return Link(name, mass, at.r, I, meshes, element.where, solids=solids)
 
 
 def _meshes(element: Element) -> list[Mesh]:
@@ -117,6 +120,16 @@ def _meshes(element: Element) -> list[Mesh]:
             scale = tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
             meshes.append(Mesh(mesh.get("filename"), _origin(visual.first("origin")), scale))
     return meshes
+
+
+def _solids(element: Element) -> Iterator[Solid]:
+    """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
+    for visual in element.all("visual"):
+        geometry = visual.first("geometry")
+        for shape in geometry.children if geometry else ():
+            with suppress(ModelError):
+                if size := solid_size(shape):
+                    yield Solid(shape.tag, size, _origin(visual.first("origin")))
 
 
 def _joint(element: Element, drives: Mapping[str, Drive]) -> Connection:
@@ -264,8 +277,10 @@ def _on_axes(description: Description) -> Description:
     for link in description.links:
         if link.name in off:
             shift = off[link.name].point
-            links.append(replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=()))
-            links.append(Link(link.name, meshes=link.meshes))
+            links.append(
+                replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=(), solids=())
+            )
+            links.append(Link(link.name, meshes=link.meshes, solids=link.solids))
         else:
             links.append(link)
     for joint in description.joints:
@@ -310,11 +325,15 @@ def _link_lines(link: Link) -> list[str]:
             f"      <inertia {tensor}/>",
             "    </inertial>",
         ]
-    for mesh in link.meshes:
-        shape = f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>"
+    shapes = [
+        (mesh.pose, f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>")
+        for mesh in link.meshes
+    ]
+    shapes += [(solid.pose, solid_text(solid)) for solid in link.solids if solid.kind in SOLIDS]
+    for at, shape in shapes:
         inside += [
             "    <visual>",
-            _origin_line("      ", mesh.pose),
+            _origin_line("      ", at),
             f"      <geometry>{shape}</geometry>",
             "    </visual>",
         ]

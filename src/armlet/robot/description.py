@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,19 @@ class Mesh:
 
 
 @dataclass(frozen=True)
+class Solid:
+    """A visual primitive: its kind, its size in m, its pose in the link's frame.
+
+    The size is that of URDF: three sides of a box, the radius of a sphere, radius and length of
+    a cylinder or, without its round ends, of a capsule; three half axes of an ellipsoid.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    pose: Pose = HERE
+
+
+@dataclass(frozen=True)
 class Link:
     """A rigid body in its own frame; the inertia is about the centre of mass, in link axes."""
 
@@ -44,6 +57,7 @@ class Link:
     """File and line, for messages: 'arm.urdf, line 12'."""
     as_published: bool = False
     """Whether a doubtful inertia is known to be as published, which suppresses the warning."""
+    solids: tuple[Solid, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,8 @@ class Description:
     source: str = ""
     where: str = ""
     ties: tuple[Tie, ...] = ()
+    folder: str = ""
+    """Where the file is, and the meshes that it names."""
 
 
 def assembled(
@@ -156,6 +172,8 @@ def assembled(
         tool=_tool(description, joints),
         source=description.source,
         meshes={link.name: link.meshes for link in description.links if link.meshes},
+        solids={link.name: link.solids for link in description.links if link.solids},
+        folder=description.folder,
     )
 
 
@@ -293,7 +311,7 @@ def described(robot: RobotModel) -> Description:
     merged links stay merged.
     """
     robot.check_values("a robot to be written, locked or cut")
-    links, joints = [Link(robot.base_link, meshes=robot.meshes.get(robot.base_link, ()))], []
+    links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
     zero = _zero_poses(robot)
     for i, joint in enumerate(robot.joints):
@@ -320,13 +338,13 @@ def described(robot: RobotModel) -> Description:
     for name, (i, at) in robot.frames.items():
         if name not in moving and name != robot.base_link:
             parent = robot.base_link if i == BASE else robot.links[i]
-            links.append(Link(name, meshes=robot.meshes.get(name, ())))
+            links.append(Link(name, **_shapes(robot, name)))
             joints.append(
                 Connection(f"{name}_fixed", "fixed", parent, name, base_of[i].inverse() @ at)
             )
     return Description(
         robot.name, tuple(links), tuple(joints), np.asarray(robot.gravity, float), robot.tool,
-        robot.source,
+        robot.source, folder=robot.folder,
     )  # fmt: skip
 
 
@@ -346,5 +364,10 @@ def _link(robot: RobotModel, i: int, own: Pose) -> Link:
         )
     com = c / m if m else np.zeros(3)
     I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
-    meshes = robot.meshes.get(robot.links[i], ())
-    return Link(robot.links[i], float(m), own.inverse().point(com), I, meshes)
+    name = robot.links[i]
+    return Link(name, float(m), own.inverse().point(com), I, **_shapes(robot, name))
+
+
+def _shapes(robot: RobotModel, link: str) -> dict[str, Any]:
+    """The visual shapes of a link, as fields of a `Link`."""
+    return {"meshes": robot.meshes.get(link, ()), "solids": robot.solids.get(link, ())}

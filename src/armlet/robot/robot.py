@@ -61,7 +61,11 @@ class RobotModel(Tree):
     source: str = ""
     meshes: Mapping[str, Any] = field(default_factory=dict)
     """The visual meshes of each link, by the link's name."""
-    memory: dict[Any, Any] = field(default_factory=dict, init=False)
+    solids: Mapping[str, Any] = field(default_factory=dict)
+    """The visual primitives of each link, by the link's name."""
+    folder: str = field(default="", compare=False)
+    """Where the robot's file is, and the meshes that it names."""
+    memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     """Cached results of this robot; see `once`."""
 
     def __post_init__(self) -> None:
@@ -73,7 +77,8 @@ class RobotModel(Tree):
             for name, (body, at) in self.frames.items()
         }
         object.__setattr__(self, "frames", MappingProxyType(frames))
-        object.__setattr__(self, "meshes", MappingProxyType(dict(self.meshes)))
+        for name in ("meshes", "solids"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def gravity(self) -> NDArray[Any]:
@@ -318,7 +323,7 @@ class RobotModel(Tree):
     @cached_property
     def _data(self) -> Hashable:
         """All data of this robot, for `==` and `hash`."""
-        return hashable([getattr(self, f.name) for f in fields(self) if f.name != "memory"])
+        return hashable([getattr(self, f.name) for f in fields(self) if f.compare])
 
     def __eq__(self, other: object) -> bool:
         return self._data == other._data if isinstance(other, RobotModel) else NotImplemented
@@ -329,7 +334,8 @@ class RobotModel(Tree):
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: cached results are dropped when a robot is copied or pickled."""
         state = {f.name: getattr(self, f.name) for f in fields(self)}
-        return state | {name: dict(state[name]) for name in ("frames", "meshes")} | {"memory": {}}
+        mappings = {name: dict(state[name]) for name in ("frames", "meshes", "solids")}
+        return state | mappings | {"memory": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
