@@ -17,7 +17,7 @@ from armlet.view.server import RATE, Stage, quiet, viser_server
 MAX_PICTURES = 3000
 """A longer run has fewer pictures per second."""
 OVERLAY = """
-<div id="armlet" style="position:fixed;top:12px;right:12px;width:300px;max-width:calc(100vw - 24px);
+<div id="armlet" style="position:fixed;top:12px;left:12px;width:300px;max-width:calc(100vw - 24px);
 background:#fffffff0;border-radius:6px;box-shadow:0 1px 6px #0002;z-index:5;padding:8px 0 0;
 font-family:system-ui,sans-serif;color:#1f2733">
 <div style="padding:0 12px 2px;font-weight:600;font-size:13px">%(name)s</div>%(panel)s</div>
