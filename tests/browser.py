@@ -24,7 +24,7 @@ FLAGS = (
 class Browser:
     """One page of a browser: `with Browser(url) as page: ...`."""
 
-    def __init__(self, url, width=1200, height=800, patience=60.0):
+    def __init__(self, url, width=700, height=500, patience=120.0):
         self.url, self.size, self.patience = url, (width, height), patience
         self.console, self.requests, self.ids = [], [], count(1)
 
@@ -111,4 +111,4 @@ class Browser:
         self.run(
             "document.querySelectorAll('.mantine-Notifications-root').forEach(x => x.remove())"
         )
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        return base64.b64decode(self.call("Page.captureScreenshot", optimizeForSpeed=True)["data"])
