@@ -56,7 +56,7 @@ class Drawing:
     poses : sequence of Pose
         Of the bodies, the base last; see `body_poses`.
     ghost : str, optional
-        Draw all shapes in this one colour and translucent.
+        Draw all of it in this one colour and translucent.
     """
 
     def __init__(
@@ -84,12 +84,11 @@ class Drawing:
 
     def add(self, name: str, part: Part, layer: str = "shapes") -> Any:
         """Draw one more part."""
-        ghost = self.ghost if layer == "shapes" else None
-        opacity = FADED if ghost else 0.6 if layer == "inertia" else None
+        opacity = FADED if self.ghost else 0.6 if layer == "inertia" else None
         return self.server.scene.add_mesh_simple(
             self._path(part.body, name), part.surface.vertices, part.surface.faces,
-            color=rgb(ghost or part.colour), opacity=opacity, visible=layer == "shapes",
-            cast_shadow=not ghost and layer == "shapes", **placed(HERE),
+            color=rgb(self.ghost or part.colour), opacity=opacity, visible=layer == "shapes",
+            cast_shadow=not self.ghost and layer == "shapes", **placed(HERE),
         )  # fmt: skip
 
     def move(self, poses: Sequence[Pose]) -> None:

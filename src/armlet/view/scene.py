@@ -237,4 +237,4 @@ def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Part:
 def camera(scene: Scene) -> tuple[Array, Array]:
     """Where the camera is and where it looks: at the arm, from the side and above."""
     R = z_along(scene.up)
-    return scene.reach * R @ np.array([0.8, 1.15, 0.7]), scene.reach * R @ np.array([0, 0.1, 0.36])
+    return scene.reach * R @ np.array([0.9, 1.3, 0.75]), scene.reach * R @ np.array([0, 0.25, 0.36])

@@ -69,6 +69,7 @@ class Stage:
         if ghost is not None:
             other = scene(ghost, *file_parts(ghost, folders))
             drawn = Drawing(server, "ghost", other, body_poses(ghost, q), ghost=GHOST)
+            drawn.show("shapes", not same_shape(robot, ghost))
             self.robots.append((ghost, drawn))
             self.ghost_dynamics = LiveDynamics(ghost)
 
@@ -77,6 +78,13 @@ class Stage:
         with self.server.atomic():
             for robot, drawing in self.robots:
                 drawing.move(body_poses(robot, q))
+
+
+def same_shape(robot: Robot, other: Robot) -> bool:
+    """Whether two robots look the same: one drawn over the other would only flicker."""
+    q = np.zeros(robot.nq)
+    pairs = zip(body_poses(robot, q), body_poses(other, q), strict=True)
+    return all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
 
 
 class Viewer:
@@ -188,8 +196,8 @@ class Viewer:
             for box in self.boxes.values():
                 box.on_update(lambda _: self._show_layers())
             if len(self.stage.robots) > 1:
-                ghost = gui.add_checkbox("Ghost", initial_value=True)
-                ghost.on_update(lambda _: self.stage.robots[1][1].show("shapes", ghost.value))
+                self.ghost_box = gui.add_checkbox("Ghost", initial_value=True)
+                self.ghost_box.on_update(lambda _: self._show_layers())
         if self.robot.tool is not None and self.robot.frame().body != BASE:
             with gui.add_folder("Payload", expand_by_default=False):
                 self._build_payload()
@@ -264,10 +272,15 @@ class Viewer:
         self._refresh()
 
     def _show_layers(self) -> None:
-        drawing = self.stage.robots[0][1]
-        for layer, box in self.boxes.items():
-            drawing.show(layer, box.value)
-        drawing.fade(any(box.value for box in self.boxes.values()))
+        wanted = {layer: box.value for layer, box in self.boxes.items()}
+        (_, drawing), *ghosts = self.stage.robots
+        for layer, shown in wanted.items():
+            drawing.show(layer, shown)
+        drawing.fade(any(wanted.values()))
+        for ghost, drawn in ghosts:
+            wanted["shapes"] = not same_shape(self.robot, ghost)
+            for layer, shown in wanted.items():
+                drawn.show(layer, shown and self.ghost_box.value)
 
     def _refresh(self) -> None:
         """Show torques and energy of the current state."""
