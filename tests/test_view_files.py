@@ -126,11 +126,10 @@ def test_primitives_are_drawn_and_faulty_ones_left_out(tmp_path):
     assert (missing, box.body) == ([body], body)
 
 
-@pytest.mark.parametrize("ending", ["urdf"])
-def test_primitives_are_written_and_read_again(tmp_path, ending):
+def test_primitives_are_written_and_read_again(tmp_path):
     first = urdf(tmp_path / "arm.urdf", "upper.stl")
-    first.to_urdf(tmp_path / f"again.{ending}")
-    again = armlet.load(tmp_path / f"again.{ending}")
+    first.to_urdf(tmp_path / "again.urdf")
+    again = armlet.load(tmp_path / "again.urdf")
     for name, solids in first.solids.items():
         for a, b in zip(solids, again.solids[name], strict=True):
             assert (a.kind, a.size) == (b.kind, b.size)
@@ -169,3 +168,24 @@ def test_where_a_file_is_does_not_make_another_robot(tmp_path):
 def test_a_robot_from_no_file_has_no_folder_to_look_in():
     with pytest.raises(OSError, match="no folder, since the robot is from none"):
         located(Mesh("upper.stl"), "", [])
+
+
+MUJOCO = """<mujoco><worldbody><body name="a" pos="0 0 1"><joint name="j"/>
+<geom type="box" size="0.1 0.2 0.3" pos="0 0 0.5"/>
+<geom type="capsule" size="0.1" fromto="0 0 0 1 0 0"/>
+<geom type="cylinder" size="0.1 0.5" group="3"/>
+<geom size="0.25"/><geom type="box" size="1" mass="0"/></body></worldbody></mujoco>"""
+
+
+def test_geoms_of_mjcf_that_are_shown_are_drawn(tmp_path):
+    (tmp_path / "arm.xml").write_text(MUJOCO)
+    robot = armlet.load(tmp_path / "arm.xml")
+    found = {solid.kind: solid for solid in robot.solids["a"]}
+    assert {kind: solid.size for kind, solid in found.items()} == {
+        "box": (0.2, 0.4, 0.6),
+        "capsule": (0.1, 1.0),
+        "sphere": (0.25,),
+    }
+    np.testing.assert_allclose(found["box"].pose.r, [0, 0, 0.5])
+    np.testing.assert_allclose(found["capsule"].pose.r, [0.5, 0, 0])
+    np.testing.assert_allclose(np.abs(found["capsule"].pose.R[:, 2]), [1, 0, 0], atol=1e-12)

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
+from typer.testing import CliRunner
 
 import armlet
+from armlet.cli import app
 from armlet.view import start_posture
 
 pytest.importorskip("viser", reason='the viewer needs viser: pip install "armlet[view]"')
@@ -129,6 +131,33 @@ def test_the_ghost_has_marks_of_its_own(viewer, panda):
     viewer.show(START)
     mark = 50 + 50 * 1.3 * panda.gravity_torque(START)[1] / 87
     assert f"left:{mark:.2f}%" in viewer.numbers.content
+
+
+def test_a_ghost_that_looks_the_same_is_drawn_by_its_bodies_only(viewer):
+    drawn = viewer.stage.robots[1][1]
+    viewer.boxes["inertia"].value = True
+    assert not any(handle.visible for handle in drawn.layers["shapes"])
+    assert all(handle.visible for handle in drawn.layers["inertia"])
+    viewer.ghost_box.value = False
+    assert not any(handle.visible for handle in drawn.layers["inertia"])
+    viewer.ghost_box.value, viewer.boxes["inertia"].value = True, False
+
+
+def test_a_ghost_of_another_shape_is_drawn(panda):
+    rows = (panda.dh[0], panda.dh[1], panda.dh[2]._replace(d=0.4), *panda.dh[3:])
+    viewer = armlet.view(panda, ghost=replace(panda, dh=rows))
+    assert all(handle.visible for handle in viewer.stage.robots[1][1].layers["shapes"])
+    viewer.close()
+    viewer.wait()  # returns at once
+
+
+def test_the_command_writes_a_page(tmp_path, run):
+    run.to_csv(tmp_path / "run.csv")
+    files = [str(tmp_path / name) for name in ("run.csv", "page.html")]
+    told = CliRunner().invoke(app, ["view", "panda", files[0], "--html", files[1]])
+    assert told.exit_code == 0, told.output
+    assert told.output.split() == ["wrote", files[1]]
+    assert "<title>panda</title>" in (tmp_path / "page.html").read_text()
 
 
 # ---------------------------------------------------------------------------------- in the page

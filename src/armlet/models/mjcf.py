@@ -1,6 +1,7 @@
 """Reading MJCF files."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path, PurePath
@@ -9,7 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.errors import ModelError, listed, quoted, shown
-from armlet.models.mjcf_inertia import NOTHING, Part, body_inertia
+from armlet.models.mjcf_inertia import (
+    NOTHING,
+    SIZES,
+    Part,
+    body_inertia,
+    lengths,
+    solid_size,
+)
 from armlet.models.mjcf_refusals import (
     FREEDOMS,
     READ,
@@ -34,7 +42,7 @@ from armlet.models.mjcf_settings import (
 from armlet.models.xml import Element, read_xml
 from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pose
 from armlet.robot.check import check_names
-from armlet.robot.description import Mesh
+from armlet.robot.description import Mesh, Solid
 from armlet.robot.pose import rotation, rotation_of_quaternion
 from armlet.scalar import Vector
 
@@ -112,7 +120,8 @@ class _Tree:
             inertia = body_inertia(body, parts["inertial"], parts["geom"], self.compiler, moves)
         shapes = [self._shape(geom, at) for geom, at in parts["geom"]]
         meshes = tuple(mesh for mesh in shapes if mesh)
-        self.links.append(Link(name, *inertia, meshes=meshes, where=body.where))
+        solids = tuple(solid for geom, at in parts["geom"] for solid in self._solids(geom, at))
+        self.links.append(Link(name, *inertia, meshes=meshes, where=body.where, solids=solids))
         sites = [self._add_site(site, at, name) for site, at in parts["site"] if site.get("name")]
         if moves and not parts["body"]:
             self.tips.append(sites[0] if len(sites) == 1 else name)
@@ -165,6 +174,15 @@ class _Tree:
         if mesh is None or geom.get("type") != "mesh" or geom.number("group", 0.0) not in SHOWN:
             return None
         return replace(mesh, pose=at @ placed(geom, self.compiler) @ mesh.pose)
+
+    def _solids(self, geom: Element, at: Pose) -> Iterator[Solid]:
+        """The primitive that a geom shows; a faulty one is left out, since dynamics need none."""
+        kind = geom.get("type") or "sphere"
+        with suppress(ModelError):
+            shown = kind in SIZES and geom.number("group", 0.0) in SHOWN
+            if shown and "mesh" not in geom.attributes:
+                size = solid_size(kind, lengths(geom, kind, geom.where))
+                yield Solid(kind, size, at @ placed(geom, self.compiler))
 
 
 def _joint(joint: Element, at: Pose, motor: "Motor", compiler: Compiler) -> Connection:

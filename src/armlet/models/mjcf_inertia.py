@@ -100,12 +100,12 @@ def _solid(body: Element, geom: Element, frame: Pose, compiler: Compiler, needed
             f"{subject} is a shell: expected a solid; give the body an <inertial> instead"
         )
     R, r = frame @ placed(geom, compiler)
-    volume, radii = _measures(shape, _lengths(geom, shape, subject))
+    volume, radii = _measures(shape, lengths(geom, shape, subject))
     mass = amount if measure == "mass" else amount * volume
     return Inertia(mass, r, mass * R @ np.diag(radii) @ R.T)
 
 
-def _lengths(geom: Element, shape: str, subject: str) -> Vector:
+def lengths(geom: Element, shape: str, subject: str) -> Vector:
     """The lengths that define a solid, half its sides; fromto defines the last of them."""
     n = SIZES[shape]
     size = geom.numbers("size", None, ())
@@ -118,6 +118,12 @@ def _lengths(geom: Element, shape: str, subject: str) -> Vector:
         wanted = "one above zero" if n == 1 else f"{n} above zero, or one and fromto"
         raise ModelError(f"{subject} is a {shape} with {geom.said('size')}: expected {wanted}")
     return size[:n]
+
+
+def solid_size(shape: str, size: Vector) -> tuple[float, ...]:
+    """The lengths of a solid as `Solid` has them: whole sides and lengths, radii as they are."""
+    whole = {"box": (2, 2, 2), "cylinder": (1, 2), "capsule": (1, 2)}.get(shape, 1)
+    return tuple((size * np.array(whole)).tolist())
 
 
 def _measures(shape: str, size: Vector) -> tuple[float, Vector]:

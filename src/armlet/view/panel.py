@@ -17,7 +17,8 @@ ROW = """<div style="display:flex;align-items:center;margin:3px 0" title="{title
 <span class="armlet-bar" style="position:absolute;top:0;bottom:0;border-radius:2px;{bar}"></span>
 <span style="position:absolute;left:50%;top:-2px;bottom:-2px;border-left:1px solid #98a2b0"></span>
 {mark}</span>
-<span class="armlet-text" style="width:32%;text-align:right;white-space:nowrap">{text}</span></div>
+<span class="armlet-text" style="min-width:32%;padding-left:6px;text-align:right;
+white-space:nowrap">{text}</span></div>
 """
 MARK = """<span class="armlet-mark" style="position:absolute;top:-3px;bottom:-3px;
 border-left:2px solid #222;left:{:.2f}%"></span>"""
