@@ -15,7 +15,7 @@ from armlet.cli import app
 
 COMMANDS = (
     "demo", "robots", "info", "count", "compare", "generate", "minimal", "simulate", "excite",
-    "bench",
+    "view", "bench",
 )  # fmt: skip
 ARMLET = Path(sys.executable).with_name("armlet")
 
@@ -216,6 +216,7 @@ def test_a_name_is_spelled_in_ascii_or_escaped():
     ("command", "line"),
     [
         ("compare planar2r --html /", "/: cannot be written: this is a folder"),
+        ("view planar2r --html /nowhere/x", "/nowhere/x: cannot be written: /nowhere is no"),
         ("compare planar2r --html /nowhere/x", "/nowhere/x: cannot be written: /nowhere is no"),
         (
             "generate planar2r -f bias -o /dev/null/x",

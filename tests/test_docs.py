@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LIBRARY = re.compile(r"^import (torch|jax|casadi|pinocchio|fmpy)\b", re.MULTILINE)
-"""What a block may need and need not be installed."""
+"""What a block may need and need not be installed, besides viser for `armlet.view`."""
 MODULES = [
     name for _, name, _ in pkgutil.walk_packages(armlet.__path__, "armlet.") if ".cli" not in name
 ]
@@ -32,7 +32,8 @@ def test_code_on_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "page"}
     for block in BLOCK.findall(page.read_text()):
-        if any(importlib.util.find_spec(name) is None for name in LIBRARY.findall(block)):
+        needed = LIBRARY.findall(block) + ["viser"] * ("armlet.view(" in block)
+        if any(importlib.util.find_spec(name) is None for name in needed):
             continue
         if ">>>" in block:
             test = doctest.DocTestParser().get_doctest(block, namespace, page.name, str(page), 0)

@@ -12,8 +12,8 @@ SOURCE = Path(armlet.__file__).parent
 ORDER = [
     "version", "errors", "progress", "scalar", "algebra", "robot", "models", "minimal",
     "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search", "compose",
-    "api", "motion", "fmu", "controllers", "identification", "report", "testing", "literature",
-    "cli", "__main__",
+    "api", "motion", "fmu", "controllers", "identification", "view", "report", "testing",
+    "literature", "cli", "__main__",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}
 

@@ -44,6 +44,7 @@ from armlet.robot import Arrangement
 from armlet.runtime import Kernel
 from armlet.search import SearchResult, Step
 from armlet.version import __version__
+from armlet.view import Viewer, view
 
 __all__ = [
     "FORMULATIONS",
@@ -77,6 +78,7 @@ __all__ = [
     "Step",
     "Stops",
     "Trajectory",
+    "Viewer",
     "__version__",
     "catalogue",
     "cheapest",
@@ -98,4 +100,5 @@ __all__ = [
     "simulate",
     "to_fmu",
     "trace",
+    "view",
 ]

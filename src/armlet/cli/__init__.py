@@ -22,6 +22,7 @@ from armlet.cli.minimal import minimal
 from armlet.cli.robots import robots
 from armlet.cli.simulate import simulation
 from armlet.cli.terminal import Terminal, styled
+from armlet.cli.view import view
 from armlet.errors import ArmletError
 
 app = typer.Typer(
@@ -31,7 +32,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 COMMANDS = (
-    demo, robots, info, count, compare, generate, minimal, simulation, excite, identify, bench,
+    demo, robots, info, count, compare, generate, minimal, simulation, excite, identify, view,
+    bench,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

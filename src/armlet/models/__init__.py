@@ -14,7 +14,7 @@ from armlet.models.tables import from_dh
 from armlet.models.toml import toml_text
 from armlet.models.urdf import urdf_text
 from armlet.robot import RobotModel, assembled, described
-from armlet.robot.description import ties
+from armlet.robot.coupling import ties
 
 
 def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:

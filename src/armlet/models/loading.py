@@ -80,6 +80,8 @@ def load(
     problems = Problems(shown(path.name), choices.strict)
     places = Folders(path.parent, folders)
     description = with_mesh_paths(_read(path, places, xacro, problems), places)
+    if str(robot) not in catalogue():
+        description = replace(description, folder=os.path.abspath(path.parent))
     return _finished(description, problems, choices)
 
 

@@ -1,6 +1,7 @@
 """Reading MJCF files."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.folders import Folders
 from armlet.models.mjcf_free import leave_out_free_bodies
-from armlet.models.mjcf_inertia import NOTHING, body_inertia
+from armlet.models.mjcf_inertia import NOTHING, SIZES, body_inertia, lengths, solid_size
 from armlet.models.mjcf_keyframes import check_values, completed, keyframes
 from armlet.models.mjcf_models import Model, read_model
 from armlet.models.mjcf_passive import FRICTION, Passive
@@ -37,7 +38,7 @@ from armlet.models.mjcf_settings import (
 from armlet.models.xml import Element
 from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pose
 from armlet.robot.check import check_names
-from armlet.robot.description import Mesh
+from armlet.robot.description import Mesh, Solid
 from armlet.robot.pose import rotation
 from armlet.robot.problems import Problems
 from armlet.scalar import Vector
@@ -133,7 +134,8 @@ class _Tree:
             self._join(body, parent, frame @ placed(body, scope.compiler), parts["joint"])
             inertia = body_inertia(body, parts["inertial"], parts["geom"], scope.compiler, moves)
         meshes = tuple(mesh for geom in parts["geom"] if (mesh := _shape(geom)))
-        self.links.append(Link(name, *inertia, meshes=meshes, where=body.where))
+        solids = tuple(solid for geom in parts["geom"] for solid in _solids(geom))
+        self.links.append(Link(name, *inertia, meshes=meshes, where=body.where, solids=solids))
         sites = [self._add_site(site, name) for site in parts["site"] if site.element.get("name")]
         if moves and not parts["body"]:
             self.tips.append(sites[0] if len(sites) == 1 else name)
@@ -178,6 +180,17 @@ def _shape(part: Part) -> Mesh | None:
         return None
     mesh = asset.shown
     return mesh and replace(mesh, pose=at @ placed(geom, scope.compiler) @ mesh.pose)
+
+
+def _solids(part: Part) -> Iterator[Solid]:
+    """The primitive that a geom shows; a faulty one is left out, since dynamics need none."""
+    geom, at, scope = part
+    kind = geom.get("type") or "sphere"
+    with suppress(ModelError):
+        is_shown = kind in SIZES and geom.number("group", 0.0) in SHOWN
+        if is_shown and "mesh" not in geom.attributes:
+            size = solid_size(kind, lengths(geom, kind, geom.where))
+            yield Solid(kind, size, at @ placed(geom, scope.compiler))
 
 
 def _joint(

@@ -103,7 +103,7 @@ def _solid(body: Element, part: Part, compiler: Compiler, needed: bool) -> Inert
 def _shape(geom: Element, shape: str, scope: Scope, subject: str) -> tuple[float, Vector, Matrix]:
     """Volume, centre and inertia at unit mass of a geom, in its own frame."""
     if "mesh" not in geom.attributes and shape not in FROM_FILES:
-        volume, radii = _measures(shape, _lengths(geom, shape, subject))
+        volume, radii = _measures(shape, lengths(geom, shape, subject))
         return volume, np.zeros(3), np.diag(radii)
     asset = scope.meshes.get(geom.get("mesh"))
     volume, com, tensor = mesh_solid(asset, geom.get("mesh"), subject)
@@ -114,7 +114,7 @@ def _shape(geom: Element, shape: str, scope: Scope, subject: str) -> tuple[float
     return volume, r, R @ np.diag(radii) @ R.T
 
 
-def _lengths(geom: Element, shape: str, subject: str) -> Vector:
+def lengths(geom: Element, shape: str, subject: str) -> Vector:
     """The lengths that define a solid, half its sides; fromto defines the last of them."""
     n = SIZES[shape]
     size = geom.numbers("size", None, ())
@@ -127,6 +127,12 @@ def _lengths(geom: Element, shape: str, subject: str) -> Vector:
         wanted = "one above zero" if n == 1 else f"{n} above zero, or one and fromto"
         raise ModelError(f"{subject} is a {shape} with {geom.said('size')}: expected {wanted}")
     return size[:n]
+
+
+def solid_size(shape: str, size: Vector) -> tuple[float, ...]:
+    """The lengths of a solid as `Solid` has them: whole sides and lengths, radii as they are."""
+    whole = {"box": (2, 2, 2), "cylinder": (1, 2), "capsule": (1, 2)}.get(shape, 1)
+    return tuple((size * np.array(whole)).tolist())
 
 
 def _measures(shape: str, size: Vector) -> tuple[float, Vector]:

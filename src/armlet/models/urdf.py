@@ -13,6 +13,7 @@ from armlet.algebra import symmetric, upper_triangle
 from armlet.errors import ModelError, quoted, shown
 from armlet.models.limits import UNLIMITED, doubt_no_limit, read_limits
 from armlet.models.urdf_drives import rotor_drives
+from armlet.models.urdf_solids import SOLIDS, solid_text, solids
 from armlet.models.xml import Element
 from armlet.robot import (
     HERE,
@@ -73,7 +74,8 @@ class _Reader:
         """The link of an element, without inertia if that cannot be read."""
         link = Link(element.get("name"), where=element.where)
         with self.problems.collected():
-            link = replace(link, meshes=tuple(self._meshes(element)))
+            shapes = tuple(self._meshes(element)), tuple(solids(element, self._origin))
+            link = replace(link, meshes=shapes[0], solids=shapes[1])
             inertial = self._only(element, "inertial")
             link = link if inertial is None else self._with_inertia(link, inertial)
         return link
@@ -287,8 +289,10 @@ def _on_axes(description: Description) -> Description:
     for link in description.links:
         if link.name in off:
             shift = off[link.name].point
-            links.append(replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=()))
-            links.append(Link(link.name, meshes=link.meshes))
+            links.append(
+                replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=(), solids=())
+            )
+            links.append(Link(link.name, meshes=link.meshes, solids=link.solids))
         else:
             links.append(link)
     for joint in description.joints:
@@ -331,11 +335,15 @@ def _link_lines(link: Link) -> list[str]:
             f"      <inertia {tensor}/>",
             "    </inertial>",
         ]
-    for mesh in link.meshes:
-        shape = f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>"
+    shapes = [
+        (mesh.pose, f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>")
+        for mesh in link.meshes
+    ]
+    shapes += [(solid.pose, solid_text(solid)) for solid in link.solids if solid.kind in SOLIDS]
+    for at, shape in shapes:
         inside += [
             "    <visual>",
-            _origin_line("      ", mesh.pose),
+            _origin_line("      ", at),
             f"      <geometry>{shape}</geometry>",
             "    </visual>",
         ]

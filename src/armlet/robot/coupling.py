@@ -14,6 +14,7 @@ from armlet.scalar import Scalar
 
 if TYPE_CHECKING:
     from armlet.robot.description import Connection
+    from armlet.robot.robot import RobotModel
 
 
 class Coupling(NamedTuple):
@@ -214,3 +215,22 @@ def common_limits(
             contrary.append(joint)
         velocity = min(velocity, joint.limits.velocity / abs(factor) if factor else inf)
     return Limits(lower, upper, velocity, effort), contrary
+
+
+def ties(robot: "RobotModel", kept: Sequence[int]) -> tuple[Tie, ...]:
+    """How some joints of a robot follow one another, also where the joint that leads them is not
+    among them: then the first of them does."""
+    found, first = [], dict.fromkeys(kept)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for i in kept if robot.couplings else ():
+        groups[robot.couplings[i].leader].append(i)
+    for leader, moved in groups.items():
+        root = leader if leader in first else moved[0]
+        back = Line(*robot.couplings[root][1:]).inverse()
+        for i in moved:
+            if i != root:
+                factor, offset = Line(*robot.couplings[i][1:]).after(back)
+                names = robot.joints[i].name, robot.joints[root].name
+                said = f"joint {quoted(names[0])} mimics joint {quoted(names[1])}"
+                found.append(Tie(*names, (float(offset), float(factor)), said, robot.name))
+    return tuple(found)

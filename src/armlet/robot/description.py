@@ -8,14 +8,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot.check import FREEDOMS, check_finite
-from armlet.robot.coupling import Line, Tie, couplings, followed
+from armlet.robot.coupling import Tie, couplings, followed, ties
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.parts import BASE, Compensation, Drive, Frame, Joint, Limits, Spring
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -35,6 +35,19 @@ class Mesh:
 
 
 @dataclass(frozen=True)
+class Solid:
+    """A visual primitive: its kind, its size in m, its pose in the link's frame.
+
+    The size is that of URDF: three sides of a box, the radius of a sphere, radius and length of
+    a cylinder or, without its round ends, of a capsule; three half axes of an ellipsoid.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    pose: Pose = HERE
+
+
+@dataclass(frozen=True)
 class Link:
     """A rigid body in its own frame; the inertia is about the centre of mass, in link axes."""
 
@@ -49,6 +62,7 @@ class Link:
     """Whether a doubtful inertia is known to be as published, which suppresses the warning."""
     compensation: Compensation = field(default_factory=Compensation)
     """The part whose weight is compensated, in the link's frame."""
+    solids: tuple[Solid, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +112,8 @@ class Description:
     not_modelled: tuple[PassiveForce, ...] = ()
     keyframes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Named values of the joints, by joint name."""
+    folder: str = ""
+    """Where the file is, and the meshes that it names."""
 
 
 def assembled(
@@ -175,6 +191,8 @@ def assembled(
             )
             for key, values in description.keyframes.items()
         },
+        solids={link.name: link.solids for link in description.links if link.solids},
+        folder=description.folder,
     )
 
 
@@ -302,7 +320,7 @@ def described(robot: RobotModel) -> Description:
     merged links stay merged.
     """
     robot.check_values("a robot to be written, locked or cut")
-    links, joints = [Link(robot.base_link, meshes=robot.meshes.get(robot.base_link, ()))], []
+    links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
     zero = _zero_poses(robot)
     for i, joint in enumerate(robot.joints):
@@ -330,7 +348,7 @@ def described(robot: RobotModel) -> Description:
     for name, (i, at) in robot.frames.items():
         if name not in moving and name != robot.base_link:
             parent = robot.base_link if i == BASE else robot.links[i]
-            links.append(Link(name, meshes=robot.meshes.get(name, ())))
+            links.append(Link(name, **_shapes(robot, name)))
             joints.append(
                 Connection(f"{name}_fixed", "fixed", parent, name, base_of[i].inverse() @ at)
             )
@@ -342,31 +360,13 @@ def described(robot: RobotModel) -> Description:
         gravity=np.asarray(robot.gravity, float),
         tool=robot.tool,
         source=robot.source,
+        folder=robot.folder,
         ties=ties(robot, range(robot.nb)),
         keyframes={
             key: dict(zip(names, robot.joint_positions(q).tolist(), strict=True))
             for key, q in robot.keyframes.items()
         },
     )
-
-
-def ties(robot: RobotModel, kept: Sequence[int]) -> tuple[Tie, ...]:
-    """How some joints of a robot follow one another, also where the joint that leads them is not
-    among them: then the first of them does."""
-    found, first = [], dict.fromkeys(kept)
-    groups: dict[int, list[int]] = defaultdict(list)
-    for i in kept if robot.couplings else ():
-        groups[robot.couplings[i].leader].append(i)
-    for leader, moved in groups.items():
-        root = leader if leader in first else moved[0]
-        back = Line(*robot.couplings[root][1:]).inverse()
-        for i in moved:
-            if i != root:
-                factor, offset = Line(*robot.couplings[i][1:]).after(back)
-                names = robot.joints[i].name, robot.joints[root].name
-                said = f"joint {quoted(names[0])} mimics joint {quoted(names[1])}"
-                found.append(Tie(*names, (float(offset), float(factor)), said, robot.name))
-    return tuple(found)
 
 
 def _zero_poses(robot: RobotModel) -> list[Pose]:
@@ -384,7 +384,14 @@ def _link(robot: RobotModel, i: int, own: Pose) -> Link:
         )
     com = c / m if m else np.zeros(3)
     I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
-    meshes = robot.meshes.get(robot.links[i], ())
     (mass, moment), back = robot.compensation[i], own.inverse()
     compensation = Compensation(float(mass), back.R @ moment.astype(float) + float(mass) * back.r)
-    return Link(robot.links[i], float(m), back.point(com), I, meshes, compensation=compensation)
+    return Link(
+        robot.links[i], float(m), back.point(com), I, compensation=compensation,
+        **_shapes(robot, robot.links[i]),
+    )  # fmt: skip
+
+
+def _shapes(robot: RobotModel, link: str) -> dict[str, Any]:
+    """The visual shapes of a link, as fields of a `Link`."""
+    return {"meshes": robot.meshes.get(link, ()), "solids": robot.solids.get(link, ())}

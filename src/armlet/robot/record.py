@@ -25,9 +25,7 @@ class Record:
     @cached_property
     def _data(self) -> Hashable:
         """All data of this robot, for `==` and `hash`."""
-        return hashable(
-            [getattr(self, f.name) for f in fields(cast(Any, self)) if f.name != "memory"]
-        )
+        return hashable([getattr(self, f.name) for f in fields(cast(Any, self)) if f.compare])
 
     def __eq__(self, other: object) -> bool:
         return self._data == other._data if isinstance(other, Record) else NotImplemented
@@ -38,7 +36,7 @@ class Record:
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: cached results are dropped when a robot is copied or pickled."""
         state = {f.name: getattr(self, f.name) for f in fields(cast(Any, self))}
-        mappings = {name: dict(state[name]) for name in ("frames", "meshes", "keyframes")}
+        mappings = {name: dict(state[name]) for name in ("frames", "meshes", "solids", "keyframes")}
         return state | mappings | {"memory": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

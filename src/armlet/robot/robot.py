@@ -81,7 +81,11 @@ class RobotModel(Record, Tree):
     """How each joint is moved by a coordinate; empty where each joint is a coordinate itself."""
     keyframes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Named values of q, as an MJCF file gives them."""
-    memory: dict[Any, Any] = field(default_factory=dict, init=False)
+    solids: Mapping[str, Any] = field(default_factory=dict)
+    """The visual primitives of each link, by the link's name."""
+    folder: str = field(default="", compare=False)
+    """Where the robot's file is, and the meshes that it names."""
+    memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     """Cached results of this robot; see `once`."""
 
     def __post_init__(self) -> None:
@@ -97,7 +101,8 @@ class RobotModel(Record, Tree):
             for name, (body, at) in self.frames.items()
         }
         object.__setattr__(self, "frames", MappingProxyType(frames))
-        object.__setattr__(self, "meshes", MappingProxyType(dict(self.meshes)))
+        for name in ("meshes", "solids"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         keyframes = {name: read_only(q) for name, q in self.keyframes.items()}
         object.__setattr__(self, "keyframes", MappingProxyType(keyframes))
 

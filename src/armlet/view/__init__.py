@@ -1,0 +1,131 @@
+"""Robots in the browser."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.api import Robot
+from armlet.errors import DataError, ModelError, listed, quoted
+from armlet.models.file import check_writable, write
+from armlet.motion import Trajectory
+from armlet.robot.arrays import checked
+from armlet.view.page import page
+from armlet.view.scene import joint_range
+from armlet.view.server import Viewer
+
+__all__ = ["Viewer", "view"]
+
+
+@overload
+def view(
+    robot: Robot,
+    trajectory: Trajectory | None = None,
+    *,
+    ghost: Robot | None = None,
+    q: ArrayLike | None = None,
+    folders: Sequence[str | Path] = (),
+    html: None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+) -> Viewer: ...
+
+
+@overload
+def view(
+    robot: Robot,
+    trajectory: Trajectory | None = None,
+    *,
+    ghost: Robot | None = None,
+    q: ArrayLike | None = None,
+    folders: Sequence[str | Path] = (),
+    html: str | Path,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+) -> None: ...
+
+
+def view(
+    robot: Robot,
+    trajectory: Trajectory | None = None,
+    *,
+    ghost: Robot | None = None,
+    q: ArrayLike | None = None,
+    folders: Sequence[str | Path] = (),
+    html: str | Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+) -> Viewer | None:
+    """Show a robot in the browser, or write a page that does; needs viser.
+
+    Parameters
+    ----------
+    robot : Robot
+    trajectory : Trajectory, optional
+        A run to be played, with the torques of inverse dynamics along it.
+    ghost : Robot, optional
+        Another robot of the same joints, drawn translucent in the same posture: before and after
+        an identification, say. Marks beside the torques are its own.
+    q : array_like of shape (n,), optional
+        The posture to start from; by default zero, or the middle of a joint's limits where
+        zero is beyond them.
+    folders : sequence of str or Path
+        Where meshes are looked for, besides the folder of the robot's file and its ROS package.
+    html : str or Path, optional
+        Write one page to this file instead, which plays the run without a server or a network.
+    host, port : str, int
+        Where the server listens; by default this machine alone can reach it. If the port is
+        taken, the next one that is free is used.
+
+    Returns
+    -------
+    Viewer or None
+        `viewer.url` is where the browser finds it; `viewer.wait()` returns when it is closed.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("panda")
+    >>> viewer = armlet.view(robot)  # doctest: +SKIP
+    >>> viewer.url  # doctest: +SKIP
+    'http://127.0.0.1:8080'
+    """
+    start = _checked(robot, trajectory, ghost, q)
+    if html is None:
+        return Viewer(robot, trajectory, ghost, start, folders, host, port)
+    check_writable(Path(html))
+    write(Path(html), page(robot, trajectory, ghost, start, folders))
+    return None
+
+
+def _checked(
+    robot: Robot, trajectory: Trajectory | None, ghost: Robot | None, q: ArrayLike | None
+) -> NDArray[np.float64]:
+    """The posture to start from, once all arguments fit one another."""
+    if not isinstance(robot, Robot):
+        raise ModelError(f"view was given {quoted(robot)}: expected a robot, from armlet.load")
+    if ghost is not None and ghost.joint_letters != robot.joint_letters:
+        raise DataError(
+            f"the ghost {quoted(ghost.name)} has joints {ghost.joint_letters}: expected those of "
+            f"{quoted(robot.name)}, {robot.joint_letters}"
+        )
+    if trajectory is not None:
+        if not len(trajectory):
+            raise DataError("the run has no rows: expected at least one")
+        if trajectory.joints != robot.joint_names:
+            raise DataError(
+                f"the run moves joints {listed(trajectory.joints)}: expected those of robot "
+                f"{quoted(robot.name)}, {listed(robot.joint_names)}"
+            )
+    if q is not None:
+        wanted = f"{robot.nq} numbers, one for each joint"
+        return checked(q, "q", wanted, (robot.nq,)).astype(float)
+    return start_posture(robot)
+
+
+def start_posture(robot: Robot) -> NDArray[np.float64]:
+    """Zero for each joint, or the middle of its limits where zero is beyond them."""
+    ranges = (joint_range(robot, j) for j in range(robot.n))
+    return np.array([0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges])

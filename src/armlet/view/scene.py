@@ -1,0 +1,240 @@
+"""What is drawn of a robot, as data: surfaces fixed on bodies, and where the bodies are."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.algebra import point_inertia
+from armlet.motion.trajectory import COLOURS
+from armlet.robot import BASE, HERE, Pose, RobotModel
+from armlet.robot.displacement import Displacement
+from armlet.view.surfaces import Surface, between, solid, z_along
+
+NEUTRAL = "#d5dae1"
+"""The colour of links; joints have those of the plots."""
+ALARM = "#b00020"
+"""The colour of torques beyond a limit, and of bodies that no distribution of mass has."""
+DENSITY = 2700.0
+"""Of a payload that is drawn as a ball, in kg/m³: aluminium."""
+RADIUS = 0.03
+"""Of a link, relative to the reach of the arm."""
+Array = NDArray[np.float64]
+
+
+class Part(NamedTuple):
+    """A surface fixed on a body, in the body's canonical frame."""
+
+    body: int
+    surface: Surface
+    colour: str = NEUTRAL
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is drawn of a robot, in canonical frames of its bodies; the base is body -1.
+
+    Attributes
+    ----------
+    shapes : tuple of Part
+        Links and joints, from the file where it has shapes.
+    com : tuple of Part
+        A ball at the centre of mass of each body that has mass.
+    inertia : tuple of Part
+        Ellipsoids of uniform density with the mass and inertia of the bodies.
+    frames : mapping of str to (int, Pose)
+        Canonical frames of the joints, and the tool's.
+    reach : float
+        The length of the longest path from the base to a tip, in m.
+    up : array of shape (3,)
+        Against gravity, in the axes of the file's base.
+    """
+
+    shapes: tuple[Part, ...]
+    com: tuple[Part, ...]
+    inertia: tuple[Part, ...]
+    frames: Mapping[str, tuple[int, Pose]]
+    reach: float
+    up: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+
+
+def scene(robot: RobotModel, drawn: Sequence[Part] = (), missing: Sequence[int] = ()) -> Scene:
+    """What is drawn of a robot.
+
+    Parameters
+    ----------
+    robot : RobotModel
+    drawn : sequence of Part
+        Shapes of the robot's file; see `armlet.view.files`.
+    missing : sequence of int
+        Bodies with shapes that were not found. They are drawn as capsules between joints, and
+        without any shapes all bodies are.
+    """
+    robot.check_values("a view")
+    length = reach(robot)
+    bodies = set(range(-1, robot.nb)) if not drawn else set(missing) - {x.body for x in drawn}
+    skeleton = [part for i in sorted(bodies) for part in _capsules(robot, i, RADIUS * length)]
+    frames = {joint.name: (i, HERE) for i, joint in enumerate(robot.joints)}
+    if robot.tool is not None:
+        frames[robot.tool] = robot.frame()
+    weight = np.asarray(robot.gravity, float)
+    heavy = np.linalg.norm(weight) > 0
+    return Scene(
+        shapes=(*drawn, *skeleton),
+        com=tuple(_centre(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0),
+        inertia=tuple(_ellipsoid(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0),
+        frames=frames,
+        reach=length,
+        up=-weight / np.linalg.norm(weight) if heavy else np.array([0.0, 0.0, 1.0]),
+    )
+
+
+def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
+    """The pose of each body's canonical frame in the file's base; the last one is the base's."""
+    base = robot.frames[robot.base_link].pose.inverse()
+    poses = [HERE] * robot.nb + [base]
+    for i, X in enumerate(robot.displacements(np.asarray(q, float))):
+        poses[i] = poses[robot.parent[i]] @ _pose(X)
+    return poses
+
+
+def _pose(X: Displacement) -> Pose:
+    return Pose(X.rotation().astype(float), X.origin().astype(float))
+
+
+def reach(robot: RobotModel) -> float:
+    """The length of the longest path from the base to a tip or the tool, with joints at zero."""
+    along = [0.0] * robot.nb + [float(np.linalg.norm(robot.frames[robot.base_link].pose.r))]
+    for i, p in robot.base_to_tips():
+        row = robot.dh[i]
+        lengths = sum(abs(float(x)) for x in (row.a, row.b, row.d))
+        along[i] = along[p] + lengths + _stroke(robot, i)
+    tips = [along[i] + float(np.linalg.norm(at.r)) for i, at in robot.frames.values() if i != BASE]
+    return max(along + tips) or 1.0
+
+
+def _stroke(robot: RobotModel, i: int) -> float:
+    """How far a prismatic joint moves from zero; zero for others and without limits."""
+    if robot.joints[i].letter != "P":
+        return 0.0
+    limits = robot.joints[i].limits
+    return max((abs(x) for x in (limits.lower, limits.upper) if math.isfinite(x)), default=0.0)
+
+
+# ---------------------------------------------------------------------------------- capsules
+
+
+def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
+    """Lines of body i from its own joint to those that it carries, and to the tool.
+
+    They follow the DH parameters: along the common normal of two axes, then along the next axis.
+    The base begins at the origin of the file.
+    """
+    start = np.zeros(3) if i != BASE else np.asarray(robot.frames[robot.base_link].pose.r, float)
+    lines = []
+    for j, p in robot.base_to_tips():
+        if p == i:
+            foot = _pose(robot.mounts[j]).r
+            lines.append((start, foot))
+            if robot.joints[j].letter == "R":
+                lines.append((foot, _origin(robot, j)))
+    tool = robot.frame() if robot.tool is not None else None
+    if tool is not None and tool.body == i != BASE:
+        lines.append((start, np.asarray(tool.pose.r, float)))
+    return lines
+
+
+def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
+    """Lines along which the origins of the prismatic joints that body i carries move."""
+    found = []
+    for j, p in robot.base_to_tips():
+        if p == i and robot.joints[j].letter == "P":
+            lower, upper = joint_range(robot, j)
+            axis = _pose(robot.mounts[j]).R[:, 2]
+            at = _origin(robot, j)
+            found.append((at + lower * axis, at + upper * axis))
+    return found
+
+
+def joint_range(robot: RobotModel, j: int) -> tuple[float, float]:
+    """The limits of a joint; without any, one turn or the reach of the arm to both sides."""
+    joint = robot.joints[j]
+    free = math.pi if joint.letter == "R" else reach(robot)
+    lower, upper = (float(x) for x in joint.limits[:2])
+    lower = lower if math.isfinite(lower) else min(-free, upper)
+    return lower, upper if math.isfinite(upper) else max(free, lower)
+
+
+def _origin(robot: RobotModel, j: int) -> Array:
+    """The origin of joint j in its parent, at zero."""
+    foot = _pose(robot.mounts[j])
+    return np.asarray(foot.r + float(robot.dh[j].d) * foot.R[:, 2])
+
+
+def _capsules(robot: RobotModel, i: int, radius: float) -> list[Part]:
+    """A body as capsules along its lines, and its joint as a drum or a carriage."""
+    solids = [(line, radius) for line in links(robot, i)]
+    solids += [(line, 0.5 * radius) for line in rails(robot, i)]
+    parts = [
+        Part(i, between(*line, r))
+        for line, r in solids
+        if np.linalg.norm(line[1] - line[0]) > 1e-6 * radius
+    ]
+    if i == BASE:
+        plate = solid("cylinder", (2.4 * radius, 0.8 * radius))
+        up = robot.frames[robot.base_link].pose
+        return [*parts, Part(i, plate.moved(up @ Pose(np.eye(3), np.array([0, 0, 0.4 * radius]))))]
+    colour = COLOURS[i % len(COLOURS)]
+    is_drum = robot.joints[i].letter == "R"
+    drum = ("cylinder", (1.3 * radius, 3.2 * radius)) if is_drum else ("box", [2.6 * radius] * 3)
+    return [*parts, Part(i, solid(*drum), colour)]
+
+
+# ---------------------------------------------------------------------------------- bodies
+
+
+def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
+    """Centre of mass, squared half axes of the ellipsoid like body i, and their directions.
+
+    An ellipsoid of uniform density with half axes a, b and c has the moments m (b² + c²) / 5, …
+    about its centre. A square below zero belongs to a body that cannot exist.
+    """
+    m = float(robot.m[i])
+    com = np.asarray(robot.c[i], float) / m
+    about_com = np.asarray(robot.J[i], float) - np.asarray(point_inertia(m, com), float)
+    moments, axes = np.linalg.eigh(about_com)
+    return com, 2.5 / m * (moments.sum() - 2 * moments), axes * np.sign(np.linalg.det(axes))
+
+
+def _centre(robot: RobotModel, i: int, length: float) -> Part:
+    com = np.asarray(robot.c[i], float) / float(robot.m[i])
+    ball = solid("sphere", 0.6 * RADIUS * length)
+    return Part(i, ball.moved(Pose(np.eye(3), com)), COLOURS[i % len(COLOURS)])
+
+
+def _ellipsoid(robot: RobotModel, i: int, length: float) -> Part:
+    com, squares, axes = principal(robot, i)
+    thin = 0.002 * length
+    surface = solid("ellipsoid", np.sqrt(np.maximum(squares, thin**2))).moved(Pose(axes, com))
+    exists = squares.min() >= -1e-9 * np.abs(squares).max()
+    return Part(i, surface, COLOURS[i % len(COLOURS)] if exists else ALARM)
+
+
+def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Part:
+    """A payload as a ball of aluminium, at an offset in the tool's frame."""
+    body, at = robot.frame()
+    radius = (3 * mass / (4 * math.pi * DENSITY)) ** (1 / 3)
+    centre = at.point(np.asarray(offset, float))
+    return Part(body, solid("sphere", radius).moved(Pose(np.eye(3), centre)), "#333333")
+
+
+# ---------------------------------------------------------------------------------- to look from
+
+
+def camera(scene: Scene) -> tuple[Array, Array]:
+    """Where the camera is and where it looks: at the arm, from the side and above."""
+    R = z_along(scene.up)
+    return scene.reach * R @ np.array([0.9, 1.3, 0.75]), scene.reach * R @ np.array([0, 0.25, 0.36])

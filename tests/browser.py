@@ -1,0 +1,114 @@
+"""Pages in headless Chromium, driven by the DevTools protocol."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import time
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = (
+    "--headless=old", "--no-sandbox", "--no-zygote", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--hide-scrollbars", "--remote-debugging-port=0", "--remote-allow-origins=*",
+)  # fmt: skip
+
+
+class Browser:
+    """One page of a browser: `with Browser(url) as page: ...`."""
+
+    def __init__(self, url, width=700, height=500, patience=120.0):
+        self.url, self.size, self.patience = url, (width, height), patience
+        self.console, self.requests, self.ids = [], [], count(1)
+
+    def __enter__(self):
+        from websockets.sync.client import connect
+
+        self.folder = TemporaryDirectory(ignore_cleanup_errors=True)
+        size = "--window-size={},{}".format(*self.size)
+        home = f"--user-data-dir={self.folder.name}"
+        self.process = subprocess.Popen(
+            [CHROMIUM, *FLAGS, size, home, "about:blank"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        port = self.until(self._port)
+        with urlopen(f"http://127.0.0.1:{port}/json") as answer:
+            (target,) = (x for x in json.load(answer) if x["type"] == "page")
+        self.socket = connect(target["webSocketDebuggerUrl"], max_size=None)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        self.call("Page.navigate", url=self.url)
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.process.terminate()
+        self.process.wait(timeout=20)
+        self.folder.cleanup()
+
+    def _port(self):
+        path = Path(self.folder.name, "DevToolsActivePort")
+        return path.read_text().split()[0] if os.path.exists(path) else None
+
+    def call(self, method, **parameters):
+        """The result of a command; what the page tells meanwhile is recorded."""
+        wanted = next(self.ids)
+        self.socket.send(json.dumps({"id": wanted, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self.socket.recv(timeout=self.patience))
+            if message.get("id") == wanted:
+                assert "error" not in message, message
+                return message["result"]
+            self._record(message)
+
+    def _record(self, message):
+        told = message.get("params", {})
+        match message.get("method"):
+            case "Runtime.consoleAPICalled":
+                text = " ".join(str(x.get("value", x.get("description"))) for x in told["args"])
+                self.console.append((told["type"], text))
+            case "Runtime.exceptionThrown":
+                self.console.append(("error", json.dumps(told["exceptionDetails"])[:500]))
+            case "Log.entryAdded":
+                self.console.append((told["entry"]["level"], told["entry"]["text"]))
+            case "Network.requestWillBeSent":
+                self.requests.append(told["request"]["url"])
+
+    @property
+    def errors(self):
+        """The errors on the page's console."""
+        return [text for level, text in self.console if level in ("error", "assert")]
+
+    def run(self, script):
+        """The value of a JavaScript expression in the page."""
+        found = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        return found["result"].get("value")
+
+    def until(self, found):
+        """The first value of a function that is not false; a name of JavaScript may be given."""
+        last = time.monotonic() + self.patience
+        while time.monotonic() < last:
+            value = self.run(found) if isinstance(found, str) else found()
+            if value:
+                return value
+            time.sleep(0.1)
+        raise AssertionError(f"nothing came of {found}: {self.console}")
+
+    def key(self, key):
+        """Press a key, such as ArrowRight."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def picture(self):
+        """The page as a PNG, without the notices of viser's."""
+        self.run(
+            "document.querySelectorAll('.mantine-Notifications-root').forEach(x => x.remove())"
+        )
+        return base64.b64decode(self.call("Page.captureScreenshot", optimizeForSpeed=True)["data"])
