@@ -126,7 +126,7 @@ def test_an_arm_is_nowhere_longer_than_its_reach(arms):
     for arm in arms.values():
         for q in np.random.default_rng(3).uniform(-1, 1, (POINTS, arm.n)):
             posture = [
-                np.clip(x, *joint_range(arm, j)) if arm.joints[j].letter == "P" else x
+                np.clip(x, *joint_range(arm, arm.joints[j])) if arm.joints[j].letter == "P" else x
                 for j, x in enumerate(q)
             ]
             tips = [pose.r for pose in body_poses(arm, posture)]

@@ -127,5 +127,5 @@ def _checked(
 
 def start_posture(robot: Robot) -> NDArray[np.float64]:
     """Zero for each joint, or the middle of its limits where zero is beyond them."""
-    ranges = (joint_range(robot, j) for j in range(robot.n))
+    ranges = (joint_range(robot, joint) for joint in robot.coordinates)
     return np.array([0.0 if low <= 0 <= high else (low + high) / 2 for low, high in ranges])

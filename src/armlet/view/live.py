@@ -57,9 +57,11 @@ class LiveDynamics:
 
         It is the limit of the drive, else the largest gravity torque in random postures.
         """
-        lower, upper = np.array([joint_range(self.robot, j) for j in range(self.robot.n)]).T
+        lower, upper = np.array(
+            [joint_range(self.robot, joint) for joint in self.robot.coordinates]
+        ).T
         random = np.random.default_rng(0).uniform(lower, upper, (POSTURES, self.robot.n))
         largest = np.abs(self(random).tau).max(axis=0)
-        efforts = [joint.limits.effort for joint in self.robot.joints]
+        efforts = [joint.limits.effort for joint in self.robot.coordinates]
         scale = [x if math.isfinite(x) else y for x, y in zip(efforts, largest, strict=True)]
         return np.maximum(scale, 1e-9)

@@ -47,7 +47,7 @@ def bars(
 ) -> list[Bar]:
     """One bar per joint, from the middle to the left or the right; full is `scale`."""
     found = []
-    for i, joint in enumerate(robot.joints):
+    for i, joint in enumerate(robot.coordinates):
         part = float(tau[i] / scale[i])
         inside = max(-1.0, min(1.0, part))
         limited = joint.limits.effort == scale[i]
@@ -68,14 +68,14 @@ def energies(numbers: Numbers) -> str:
 
 def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
     """The bars and a line below them as HTML."""
-    wide = min(40, max(18, 2.2 * max(len(joint.name) for joint in robot.joints)))
+    wide = min(40, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
     rows = [
         ROW.format(
             wide=wide, name=html.escape(joint.name), bar=bar.style, text=bar.text,
             title=html.escape(f"{joint.name}: torque, and the limit of its drive", quote=True),
             mark="" if bar.mark is None else MARK.format(bar.mark),
         )
-        for joint, bar in zip(robot.joints, drawn, strict=True)
+        for joint, bar in zip(robot.coordinates, drawn, strict=True)
     ]  # fmt: skip
     return (
         f'<div style="font-size:12px;padding:2px 12px 8px"><div class="armlet-title" '

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.algebra import point_inertia
 from armlet.motion.trajectory import COLOURS
-from armlet.robot import BASE, HERE, Pose, RobotModel
+from armlet.robot import BASE, HERE, Joint, Pose, RobotModel
 from armlet.robot.displacement import Displacement
 from armlet.view.surfaces import Surface, between, solid, z_along
 
@@ -96,7 +96,7 @@ def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
     """The pose of each body's canonical frame in the file's base; the last one is the base's."""
     base = robot.frames[robot.base_link].pose.inverse()
     poses = [HERE] * robot.nb + [base]
-    for i, X in enumerate(robot.displacements(np.asarray(q, float))):
+    for i, X in enumerate(robot.displacements(robot.joint_positions(np.asarray(q, float)))):
         poses[i] = poses[robot.parent[i]] @ _pose(X)
     return poses
 
@@ -152,16 +152,15 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
     found = []
     for j, p in robot.base_to_tips():
         if p == i and robot.joints[j].letter == "P":
-            lower, upper = joint_range(robot, j)
+            lower, upper = joint_range(robot, robot.joints[j])
             axis = _pose(robot.mounts[j]).R[:, 2]
             at = _origin(robot, j)
             found.append((at + lower * axis, at + upper * axis))
     return found
 
 
-def joint_range(robot: RobotModel, j: int) -> tuple[float, float]:
+def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
     """The limits of a joint; without any, one turn or the reach of the arm to both sides."""
-    joint = robot.joints[j]
     free = math.pi if joint.letter == "R" else reach(robot)
     lower, upper = (float(x) for x in joint.limits[:2])
     lower = lower if math.isfinite(lower) else min(-free, upper)

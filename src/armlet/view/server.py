@@ -212,13 +212,15 @@ class Viewer:
         self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
 
     def _slider(self, j: int) -> Any:
-        lower, upper = joint_range(self.robot, j)
+        lower, upper = joint_range(self.robot, self.robot.coordinates[j])
         digits = 3 if upper - lower > 1 else 5
         step = 10.0**-digits
         if upper - lower > 2 * step:  # inwards, to numbers that can be read
             lower, upper = round(lower + step / 2, digits), round(upper - step / 2, digits)
         value = float(np.clip(self.start[j], lower, upper))
-        slider = self.server.gui.add_slider(self.robot.joints[j].name, lower, upper, step, value)
+        slider = self.server.gui.add_slider(
+            self.robot.coordinates[j].name, lower, upper, step, value
+        )
         slider.on_update(self._guarded(self._on_slider))
         return slider
 
