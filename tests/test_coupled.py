@@ -134,7 +134,7 @@ def projected(name, found, K):
         return found @ K
     if name in ("inertia_matrix", "coriolis_matrix"):
         return K.T @ found @ K
-    if name in ("inverse_dynamics", "bias", "gravity_torque", "friction_torque"):
+    if name in ("inverse_dynamics", "bias", "gravity_torque", "friction_torque", "passive_torque"):
         return K.T @ found
     if name == "linearization":
         return tuple(K.T @ part @ K for part in found)

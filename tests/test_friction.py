@@ -59,7 +59,7 @@ def test_a_sigmoid_needs_every_joint():
 def test_the_panda_has_about_the_friction_that_was_published(arms):
     """Gaz et al. (2019), Table IX: of the same size, but smoother than this log says."""
     robot = arms["panda"].without_drives()
-    log = panda_log(robot)[::4]  # a quarter of the rows, for speed
+    log = panda_log()[::4]  # a quarter of the rows, for speed
     p1 = np.array([0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489])
     p2 = np.array([5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336])
     p3 = np.array([0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526])

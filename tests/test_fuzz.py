@@ -83,8 +83,8 @@ def anywhere(self, name, starts, subject):
 
 # fmt: off
 BREAKS = {
-    "loader_bytes":     lambda p: p.setattr("armlet.models.read_toml", refusing(KeyError("name"))),
-    "loader_structure": lambda p: p.setattr("armlet.models.read_mjcf", refusing(IndexError(3))),
+    "loader_bytes":     lambda p: p.setattr("armlet.models.loading.read_toml", refusing(KeyError("name"))),
+    "loader_structure": lambda p: p.setattr("armlet.models.loading.read_mjcf", refusing(IndexError(3))),
     "loader_files": lambda p: p.setattr("armlet.models.folders.Folders.find", anywhere),
     "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),

@@ -1,5 +1,6 @@
 """The package as it is built: what is in it, and that it runs where nothing else of armlet is."""
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -54,9 +55,10 @@ def test_the_wheel_runs_in_a_clean_environment(built, tmp_path):
     script = (
         "import armlet; print(armlet.__file__, armlet.load('puma560').gravity_torque([0] * 6)[1])"
     )
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
         [home / "bin" / "python", "-c", script],
-        capture_output=True, text=True, timeout=120, cwd=tmp_path,
+        capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(packages))

@@ -181,5 +181,5 @@ def test_the_command_shows_names(option, tmp_path):
 
 def test_joints_of_an_arm_of_symbols_cannot_be_locked(tmp_path):
     (tmp_path / "own.toml").write_text(TOML)
-    with pytest.raises(armlet.ModelError, match="lock= and gravity= are not taken"):
+    with pytest.raises(armlet.ModelError, match="lock=, gravity= and order= are not taken"):
         armlet.load(tmp_path / "own.toml", lock={"elbow": 0})
