@@ -17,6 +17,7 @@ import armlet
 from armlet import Kernel
 from armlet.codegen.languages import TABLE
 from armlet.graph.rules import PASSES
+from armlet.models import loading
 from armlet.models.urdf import urdf_text
 
 HURT = Path(__file__).parent / "hurt"
@@ -83,8 +84,8 @@ def anywhere(self, name, starts, subject):
 
 # fmt: off
 BREAKS = {
-    "loader_bytes":     lambda p: p.setattr("armlet.models.loading.read_toml", refusing(KeyError("name"))),
-    "loader_structure": lambda p: p.setattr("armlet.models.loading.read_mjcf", refusing(IndexError(3))),
+    "loader_bytes":     lambda p: p.setattr(loading, "read_toml", refusing(KeyError("name"))),
+    "loader_structure": lambda p: p.setattr(loading, "read_mjcf", refusing(IndexError(3))),
     "loader_files": lambda p: p.setattr("armlet.models.folders.Folders.find", anywhere),
     "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),

@@ -20,7 +20,7 @@ ARM = """<robot name="arm">
   <visual><origin xyz="0 0 0.3" rpy="0 1.5707963267948966 0"/>
     <geometry><box size="0.1 0.2 0.3"/></geometry></visual>
   <visual><geometry><sphere radius="-1"/></geometry></visual>
-  <visual><origin rpy="180 0 0"/><geometry><capsule radius="1" length="1"/></geometry></visual>
+  <visual><origin rpy="0 0"/><geometry><capsule radius="1" length="1"/></geometry></visual>
 </link>
 <joint name="shoulder" type="revolute"><origin xyz="0 0 0.5"/>
   <parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>

@@ -151,6 +151,12 @@ def test_a_ghost_of_another_shape_is_drawn(panda):
     viewer.wait()  # returns at once
 
 
+def test_a_run_of_one_row_is_a_posture(tmp_path, panda, run):
+    armlet.view(panda, run[40:41], html=tmp_path / "page.html")
+    tau = panda.inverse_dynamics(run.q[40], run.qd[40], run.qdd[40])
+    assert f"{tau[3]:.2f} / 87 Nm" in (tmp_path / "page.html").read_text()
+
+
 def test_the_command_writes_a_page(tmp_path, run):
     run.to_csv(tmp_path / "run.csv")
     files = [str(tmp_path / name) for name in ("run.csv", "page.html")]

@@ -63,9 +63,11 @@ def page(
     server = viser_server()
     try:
         stage = Stage(server, robot, ghost, q, folders)
-        if trajectory is None:
-            return _with_panel(server.scene.as_html(), stage, q[None], None, 1.0)
-        span = float(trajectory.t[-1] - trajectory.t[0])
+        span = 0.0 if trajectory is None else float(trajectory.t[-1] - trajectory.t[0])
+        if trajectory is None or not span:
+            posture = q if trajectory is None else trajectory.q[0]
+            stage.move(posture)
+            return _with_panel(server.scene.as_html(), stage, posture[None], trajectory, 1.0)
         pictures = int(np.clip(np.ceil(span * RATE), 1, MAX_PICTURES))
         step = span / pictures
         run = trajectory.at(np.linspace(trajectory.t[0], trajectory.t[-1], pictures + 1))

@@ -12,12 +12,13 @@ from armlet.view.scene import ALARM
 
 UNITS = {"R": "Nm", "P": "N"}
 ROW = """<div style="display:flex;align-items:center;margin:3px 0" title="{title}">
-<span style="width:{wide}%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap">{name}</span>
+<span style="flex:0 0 {wide}%;overflow:hidden;text-overflow:ellipsis;
+white-space:nowrap">{name}</span>
 <span style="position:relative;flex:1;height:11px;background:#eceff3;border-radius:2px">
 <span class="armlet-bar" style="position:absolute;top:0;bottom:0;border-radius:2px;{bar}"></span>
 <span style="position:absolute;left:50%;top:-2px;bottom:-2px;border-left:1px solid #98a2b0"></span>
 {mark}</span>
-<span class="armlet-text" style="min-width:32%;padding-left:6px;text-align:right;
+<span class="armlet-text" style="flex:0 0 36%;text-align:right;
 white-space:nowrap">{text}</span></div>
 """
 MARK = """<span class="armlet-mark" style="position:absolute;top:-3px;bottom:-3px;
@@ -68,7 +69,7 @@ def energies(numbers: Numbers) -> str:
 
 def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
     """The bars and a line below them as HTML."""
-    wide = min(40, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
+    wide = min(38, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
     rows = [
         ROW.format(
             wide=wide, name=html.escape(joint.name), bar=bar.style, text=bar.text,
