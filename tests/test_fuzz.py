@@ -23,8 +23,8 @@ from armlet.models.urdf import urdf_text
 HURT = Path(__file__).parent / "hurt"
 SLICES = {
     "loader_bytes": 200,
-    "loader_structure": 200,
-    "loader_files": 200,
+    "loader_structure": 60,
+    "loader_files": 100,
     "kernels": 300,
     "interrupts": 2,
     "cache": 10,

@@ -1,5 +1,6 @@
 """Where an inverse does not exist: joints that move no inertia, and singular postures."""
 
+import os
 import warnings
 
 import numpy as np
@@ -53,7 +54,14 @@ def test_every_other_robot_can_be_inverted(arms, tmp_path):
     assert [joint_without_inertia(robot) for robot in robots] == [None] * len(robots)
 
 
-@pytest.mark.parametrize("quantity", ["cartesian_model", "cartesian_linearization"])
+TAKES_LONG = pytest.mark.skipif(
+    "ARMLET_LONG" not in os.environ, reason="takes 15 s: set ARMLET_LONG=1"
+)
+
+
+@pytest.mark.parametrize(
+    "quantity", ["cartesian_model", pytest.param("cartesian_linearization", marks=TAKES_LONG)]
+)
 def test_singular_postures_give_nan_and_a_warning_that_counts_them(arms, quantity):
     robot = arms["puma560"]
     state = states(robot, count=5)[: len(armlet.QUANTITIES[quantity].arguments)]
