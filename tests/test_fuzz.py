@@ -28,9 +28,9 @@ SLICES = {
     "kernels": 300,
     "interrupts": 2,
     "cache": 10,
-    "robots": 6,
-    "nearly_parallel": 6,
-    "simplifier": 60,
+    "robots": 4,
+    "nearly_parallel": 4,
+    "simplifier": 40,
     "c_code": 2,
 }
 
