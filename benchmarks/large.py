@@ -50,7 +50,7 @@ def quantities():
 
 
 def loaded(path):
-    robot = armlet.load(path, lock_mimic=True)
+    robot = armlet.load(path, mimic="lock")
     return robot if robot.tool else robot.with_tool(robot.links[-1])
 
 
