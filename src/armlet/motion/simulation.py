@@ -203,8 +203,10 @@ def _look_at_limits(robot: Quantities, run: Trajectory, limits: str) -> None:
 
 def _stored(robot: Quantities, run: Trajectory) -> Array:
     """The potential energy of springs, less that of the weights that are compensated."""
-    stiffness, reference = np.array(robot.springs, dtype=float).T
-    stored: Array = (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
+    stored = np.zeros(len(run))
+    if robot.has_springs:
+        stiffness, reference = np.array(robot.springs, dtype=float).T
+        stored = (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
     if robot.compensates:
         stored = stored - robot.compensated_parts().energy(run.q, run.qd)[1]
     return stored

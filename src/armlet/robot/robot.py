@@ -139,12 +139,12 @@ class RobotModel(Record, Tree):
         """The rotor inertia of each drive."""
         return [drive.rotor_inertia for drive in self.drives]
 
-    @property
+    @cached_property
     def has_springs(self) -> bool:
         """Whether some joint has a spring."""
         return not all(is_zero(spring.stiffness) for spring in self.springs)
 
-    @property
+    @cached_property
     def compensates(self) -> bool:
         """Whether the weight of some body is compensated."""
         return not all(is_zero(x) for part in self.compensation for x in (part.mass, *part.moment))

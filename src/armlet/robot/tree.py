@@ -33,12 +33,12 @@ class Tree:
         """The number of bodies, one per joint."""
         return len(self.joints)
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """The number of positions in q."""
         return sum(joint.motion.nq for joint in self.coordinates)
 
-    @property
+    @cached_property
     def nv(self) -> int:
         """The number of velocities in qd, and of torques in tau."""
         return sum(joint.motion.nv for joint in self.coordinates)
@@ -53,7 +53,7 @@ class Tree:
         """The slice with the velocities of each joint, of qd where no joints are coupled."""
         return slices([joint.motion.nv for joint in self.joints])
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """The names of the coordinates, in the order of q: those of the joints that lead."""
         return tuple(joint.name for joint in self.coordinates)
