@@ -143,7 +143,7 @@ def emitted(monkeypatch, tmp_path):
     """The texts that LLVM compiles, from an empty cache on."""
     monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "cache"))
     texts, emit = [], engine._emitted
-    monkeypatch.setattr(engine, "_emitted", lambda text: (texts.append(text), emit(text))[1])
+    monkeypatch.setattr(engine, "_emitted", lambda *args: (texts.append(args[0]), emit(*args))[1])
     return texts
 
 

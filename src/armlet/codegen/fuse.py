@@ -1,6 +1,7 @@
 """Multiply-adds fused before printing, so that every vector width gives the same bits."""
 
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 from armlet.graph import Program, Traced
@@ -13,11 +14,9 @@ def fused(program: Program) -> list[Node]:
 
     `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once.
     """
-    uses: Counter[int] = Counter()
-    for _, _, args in program.nodes:
-        uses.update(a.index for a in args if isinstance(a, Traced))
-    for output in program.outputs:
-        uses.update(y.index for y in output.flat if isinstance(y, Traced))
+    operands = (a for _, _, args in program.nodes for a in args)
+    results = (y for output in program.outputs for y in output.flat)
+    uses = Counter(x.index for x in chain(operands, results) if isinstance(x, Traced))
     product = {i: args for i, op, args in program.nodes if op == "mul" and uses[i] == 1}
     taken: set[int] = set()
     nodes: list[Node] = []

@@ -361,8 +361,8 @@ def compact(old: Program) -> Program:
     graph = Graph()
     value: dict[int, Any] = {}
     for i, op, args in old.nodes:
-        plain = (a.item() if isinstance(a, np.generic) else a for a in args)
-        value[i] = graph.node(op, tuple(renewed(value, a) for a in plain))
+        plain = [a.item() if isinstance(a, np.generic) else renewed(value, a) for a in args]
+        value[i] = graph.node(op, tuple(plain))
     return rebuilt(old, value)
 
 
