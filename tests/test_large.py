@@ -58,3 +58,23 @@ def test_long_programs_of_large_robots_are_searched_briefly(large):
         found = armlet.cheapest(robot, quantity)
         assert found.program.count().total > QUICK
         assert [step.name for step in found.steps] == [found.formulation]
+
+
+def test_motions_follow_the_definition_of_runge_and_kutta(large):
+    """What a step carries takes hundreds of registers, which no cut of the code may separate."""
+    robot, _ = large
+    h = 1e-4
+    x = np.concatenate([np.full(robot.n, 0.1), np.zeros(robot.n)])
+
+    def slope(x):
+        q, qd = np.split(x, 2)
+        return np.concatenate([qd, robot.forward_dynamics(q, qd, np.zeros(robot.n))])
+
+    run = armlet.simulate(robot, x[: robot.n], duration=2 * h, dt=h, method="rk4", friction=False)
+    for _ in range(2):
+        a = slope(x)
+        b = slope(x + h / 2 * a)
+        c = slope(x + h / 2 * b)
+        d = slope(x + h * c)
+        x = x + h / 6 * (a + 2 * b + 2 * c + d)
+    assert deviation(np.concatenate([run.q[-1], run.qd[-1]]), x) < 1e-9

@@ -225,7 +225,7 @@ def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
     for line in others:
         if line.endswith(":"):
             block, size = line[:-1], 0
-        elif size == BLOCK:
+        elif size >= BLOCK and " = phi " not in line:
             last[block] = f"{block}.{len(cut)}"
             cut += [f"br i1 %whole, label %{last[block]}, label %never", f"{last[block]}:"]
             size = 0
