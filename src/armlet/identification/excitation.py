@@ -14,15 +14,15 @@ from armlet.errors import DataError
 from armlet.identification.limits import Range, units
 from armlet.identification.paths import Path
 from armlet.minimal import MinimalParameters
-from armlet.motion import Trajectory, files
-from armlet.motion.trajectory import Figure, Plotted
+from armlet.motion import Trajectory
+from armlet.plotting import COLOURS, Figure, Plotted, Theme, graph_objects, panels, plain, themed
 
 Array = NDArray[np.float64]
 POINTS = 501
 """How many times a plot shows."""
 COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
 """What is limited for every joint, and where a trajectory has it."""
-LINE, EDGE = "#0072b2", "#d55e00"
+LINE, EDGE = COLOURS[0], COLOURS[3]
 """The colours of motions and of limits."""
 
 
@@ -128,26 +128,33 @@ class Excitation(Plotted):
 
     # ---------------------------------------------------------------- to look at
 
-    def plot(self) -> Figure:
+    def plot(self, theme: Theme = "light") -> Figure:
         """A figure of Plotly's: what every joint does, and the tool in its box, with the limits."""
-        graphs, subplots = files.needed("plotly.graph_objects"), files.needed("plotly.subplots")
+        graphs = graph_objects()
         run = self.at(np.linspace(0, self.path.duration, POINTS))
         shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
         rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
         kinds = {joint.letter for joint in self.robot.coordinates}
         heads = [f"{name} ({units(name, kinds)})" for name in shown]
-        figure = subplots.make_subplots(
-            rows, columns, shared_xaxes=True, horizontal_spacing=0.05,
-            vertical_spacing=0.2 / max(1, rows), column_titles=heads,
-            row_titles=[*run.joints, *(["tool (m)"] if "tool" in self.limits else [])],
+        figure = panels(
+            rows, columns, height=150 * rows + 150, title=self._title(),
+            shared_xaxes=True, horizontal_spacing=0.07, vertical_spacing=0.25 / rows,
+            column_titles=heads,
         )  # fmt: skip
+        figure.update_annotations(yshift=24)
+        figure.update_layout(margin_t=110)
 
-        def draw(values: Array, name: str, entry: int, row: int, column: int) -> None:
-            line = {"color": LINE, "width": 1.5}
-            figure.add_trace(
-                graphs.Scatter(x=run.t, y=values, line=line, showlegend=False), row, column
-            )
-            edges = [x[entry] for x in self.limits[name]] if name in self.limits else []
+        def name(text: str, row: int, column: int = 1) -> None:
+            """Write a name above the left end of a panel."""
+            figure.add_annotation(
+                text=f"<b>{plain(text)}</b>", showarrow=False, row=row, col=column,
+                xref="x domain", yref="y domain", x=0, y=1, xanchor="left", yanchor="bottom",
+            )  # fmt: skip
+
+        def draw(values: Array, what: str, entry: int, row: int, column: int) -> None:
+            curve = graphs.Scatter(x=run.t, y=values, line_color=LINE, showlegend=False)
+            figure.add_trace(curve, row, column)
+            edges = [x[entry] for x in self.limits[what]] if what in self.limits else []
             edges = [y for y in edges if np.isfinite(y)]
             for y in edges:
                 dashed = {"color": EDGE, "dash": "dash", "width": 1}
@@ -156,29 +163,24 @@ class Excitation(Plotted):
             room = 0.08 * (high - low) or 1.0
             figure.update_yaxes(range=[low - room, high + room], row=row, col=column)
 
-        for i in range(len(run.joints)):
-            for k, (name, array) in enumerate(shown.items()):
-                draw(getattr(run, array)[:, i], name, i, i + 1, k + 1)
+        for i, joint in enumerate(run.joints):
+            name(joint, i + 1)
+            for k, (what, array) in enumerate(shown.items()):
+                draw(getattr(run, array)[:, i], what, i, i + 1, k + 1)
         if "tool" in self.limits:
             for k, values in enumerate(places(self.robot, run.q).T):
                 draw(values, "tool", k, rows, k + 1)
-                figure.update_yaxes(title_text="xyz"[k], title_standoff=0, row=rows, col=k + 1)
+                name(f"tool, {'xyz'[k]} (m)", rows, k + 1)
         for column in range(1, columns + 1):
             last = rows if column <= 3 else len(run.joints)  # the tool has three panels
             figure.update_xaxes(title_text="time (s)", showticklabels=True, row=last, col=column)
         figure.update_yaxes(nticks=5)
-        figure.update_layout(
-            height=130 * rows + 120, template="plotly_white", title=self._title(),
-            margin={"l": 50, "r": 40, "t": 90, "b": 50}, font={"size": 11},
-        )  # fmt: skip
-        figure.update_annotations(font_size=12)
-        found: Figure = figure
-        return found
+        return themed(figure, theme)
 
     def _title(self) -> str:
         ended = f", {self.ended}" if self.ended else ""
         return (
-            f"{self.robot.name}: condition number {self.condition:.4g} for "
+            f"{plain(self.robot.name)}: condition number {self.condition:.4g} for "
             f"{len(self.parameters)} parameters{ended}; dashed: limits"
         )
 
