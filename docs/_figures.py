@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kaleido import write_fig_sync
+from armlet.plotting import save
 
 FOLDER = Path(__file__).parent.resolve()
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -24,7 +24,7 @@ def main(page: str) -> None:
             exec(compile(block, f"{page}.md", "exec"), namespace)
         os.chdir(FOLDER)
     figure = namespace["found"].plot().update_layout(width=760)
-    write_fig_sync(figure, FOLDER / "figures" / f"{page}.svg")
+    save(figure, FOLDER / "figures" / f"{page}.svg")
 
 
 if __name__ == "__main__":

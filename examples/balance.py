@@ -9,14 +9,14 @@ posture are held.
 """
 
 import argparse
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import armlet
+from armlet.plotting import COLOURS, graph_objects, panels, save
 
 Vector = NDArray[np.float64]
 DT, DURATION = 1e-3, 60.0
@@ -108,10 +108,10 @@ def heights(run: armlet.Trajectory) -> Vector:
 
 def page(runs: Runs, path: Path) -> None:
     """Write a page with figures: both arms as sticks, the hand's height, deviations, torques."""
-    graphs = import_module("plotly.graph_objects")
-    subplots = import_module("plotly.subplots")
-    figure: Any = subplots.make_subplots(
-        3, 2, column_widths=[0.4, 0.6], horizontal_spacing=0.09, vertical_spacing=0.1,
+    graphs = graph_objects()
+    figure = panels(
+        3, 2, height=900, title="A Panda upright for a minute",
+        column_widths=[0.4, 0.6], horizontal_spacing=0.09, vertical_spacing=0.1,
         specs=[[{"rowspan": 3}, {}], [None, {}], [None, {}]],
         subplot_titles=[
             "the fall without control, every 0.1 s (m)", "height of the hand, the first 2 s (m)",
@@ -121,18 +121,20 @@ def page(runs: Runs, path: Path) -> None:
     robot = armlet.load("panda")
     for k in range(0, 801, 100):
         x, z = sticks(robot, runs.falling.q[k])
-        colour = f"rgba(213, 94, 0, {0.2 + 0.6 * k / 800})"
-        line, marker = {"color": colour, "width": 3}, {"size": 4}
-        figure.add_trace(graphs.Scatter(x=x, y=z, line=line, marker=marker, showlegend=False), 1, 1)
+        stick = graphs.Scatter(
+            x=x, y=z, opacity=0.2 + 0.6 * k / 800, line={"color": COLOURS[3], "width": 3},
+            marker={"size": 4}, showlegend=False,
+        )  # fmt: skip
+        figure.add_trace(stick, 1, 1)
     x, z = sticks(robot, runs.balanced.q[-1])
-    line = {"color": "#0072b2", "width": 5}
+    line = {"color": COLOURS[0], "width": 5}
     figure.add_trace(graphs.Scatter(x=x, y=z, line=line, showlegend=False), 1, 1)
     figure.update_xaxes(scaleanchor="y", range=[-0.5, 0.5], row=1, col=1)
     figure.update_yaxes(range=[-0.4, 1.4], row=1, col=1)
     figure.update_xaxes(range=[0, 2], row=1, col=2)
     for name, run, colour in (
-        ("regulator", runs.balanced[:2001:5], "#0072b2"),
-        ("posture's torques held", runs.falling[::5], "#d55e00"),
+        ("regulator", runs.balanced[:2001:5], COLOURS[0]),
+        ("posture's torques held", runs.falling[::5], COLOURS[3]),
     ):
         line = {"color": colour}
         figure.add_trace(graphs.Scatter(x=run.t, y=heights(run), name=name, line=line), 1, 2)
@@ -149,11 +151,7 @@ def page(runs: Runs, path: Path) -> None:
                 row, 2,
             )  # fmt: skip
     figure.update_xaxes(title_text="time (s)", row=3, col=2)
-    figure.update_layout(height=900, template="plotly_white", title="A Panda upright for a minute")
-    figure.write_html(path)
-
-
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00")
+    save(figure, path)
 
 
 def sticks(robot: armlet.Robot, q: Vector) -> tuple[Vector, Vector]:

@@ -1,11 +1,10 @@
 """Figures of the examples, in the look of `Trajectory.plot`, and what runs an example.
 
-They need plotly; writing them as SVG files also needs kaleido.
+They need plotly; writing them as SVG files also needs kaleido, and Chrome or Chromium.
 """
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.errors import ArmletError
-from armlet.motion.trajectory import COLOURS
+from armlet.plotting import COLOURS, graph_objects, panels, save
 
 Array = NDArray[np.float64]
 Figure = Any
 """A figure of Plotly's, which has no types."""
-INSTALL = 'pip install plotly "kaleido>=1"'
 WIDTH, HEIGHT = 760, 230
 """Of a figure and of a row of panels, in pixels."""
 
@@ -51,19 +49,18 @@ def joints(t: Array, values: Array, names: Iterable[str]) -> list[Curve]:
 
 
 def figure(
-    panels: Sequence[Panel], x_title: str = "time (s)", columns: int = 1, log: bool = False
+    shown: Sequence[Panel], x_title: str = "time (s)", columns: int = 1, log: bool = False
 ) -> Figure:
     """The panels row by row, over the same x."""
-    graphs, subplots = _needed("plotly.graph_objects"), _needed("plotly.subplots")
-    rows = -(-len(panels) // columns)
-    titles = [panel.title for panel in panels]
+    graphs, rows = graph_objects(), -(-len(shown) // columns)
+    titles = [panel.title for panel in shown]
     height = max(HEIGHT * rows, 360)
-    found = subplots.make_subplots(
-        rows, columns, subplot_titles=titles if any(titles) else None,
+    found = panels(
+        rows, columns, height=height, subplot_titles=titles if any(titles) else None,
         vertical_spacing=70 / height if rows > 1 else 0, horizontal_spacing=0.13,
     )  # fmt: skip
     legends: dict[str, Any] = {}
-    for k, panel in enumerate(panels):
+    for k, panel in enumerate(shown):
         row, column = divmod(k, columns)
         legend = f"legend{k + 1}" if k else "legend"
         for curve in panel.curves:
@@ -78,18 +75,11 @@ def figure(
         axis = found.get_subplot(row + 1, column + 1).yaxis
         axis.title = panel.y_title
         legends[legend] = {"x": 1.02, "y": axis.domain[1], "yanchor": "top"}
-    found.update_annotations(font_size=13)
     found.update_xaxes(title_text=x_title, row=rows)
     if log:
         found.update_xaxes(type="log", dtick=1, exponentformat="power")
         found.update_yaxes(type="log", dtick=2, exponentformat="power")
-    found.update_xaxes(ticks="outside", showline=True, linecolor="#444", mirror=True)
-    found.update_yaxes(ticks="outside", showline=True, linecolor="#444", mirror=True)
-    margin = {"l": 70, "r": 20, "t": 35 if any(titles) else 15, "b": 55}
-    found.update_layout(
-        width=WIDTH, height=height, margin=margin, template="plotly_white", **legends
-    )
-    return found
+    return found.update_layout(width=WIDTH, **legends)
 
 
 def listed(values: Array) -> str:
@@ -124,18 +114,7 @@ def run(
 
 
 def _write(figures: Mapping[str, Figure], folder: Path) -> None:
-    write = _needed("kaleido").write_fig_sync
     folder.mkdir(parents=True, exist_ok=True)
     for name, found in figures.items():
-        write(found.update_layout(width=WIDTH), folder / f"{name}.svg")
+        save(found.update_layout(width=WIDTH), folder / f"{name}.svg")
         print(f"wrote {folder / name}.svg")
-
-
-def _needed(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ArmletError(
-            f"figures need plotly and kaleido, and {module} cannot be imported: {error}; "
-            f"install them by {INSTALL}"
-        ) from None

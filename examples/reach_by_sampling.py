@@ -9,14 +9,14 @@ nothing but the cost says so.
 
 import argparse
 import time
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import armlet
+from armlet.plotting import COLOURS, FAINT, SHADE, graph_objects, panels, save
 
 Vector = NDArray[np.float64]
 START = np.array([-0.8, 0.3, 0.0, -1.8, 0.0, 2.1, 0.8])
@@ -91,10 +91,10 @@ def distances(run: armlet.Trajectory) -> tuple[Vector, Vector]:
 
 def page(reach: Reach, path: Path) -> None:
     """Write a page with figures: the arm, the ball and the hand's path; distances; torques."""
-    graphs = import_module("plotly.graph_objects")
-    subplots = import_module("plotly.subplots")
-    figure: Any = subplots.make_subplots(
-        2, 2, column_widths=[0.55, 0.45], vertical_spacing=0.12, horizontal_spacing=0.06,
+    graphs = graph_objects()
+    figure = panels(
+        2, 2, height=800, title="A Panda reaches around a ball by trying out plans",
+        column_widths=[0.55, 0.45], vertical_spacing=0.12, horizontal_spacing=0.06,
         specs=[[{"type": "scene", "rowspan": 2}, {}], [None, {}]],
         subplot_titles=["the arm every 0.3 s (m)", "distances (m)", "torques (Nm)"],
     )  # fmt: skip
@@ -102,33 +102,35 @@ def page(reach: Reach, path: Path) -> None:
     names = ["base", "link1", "link3", "link4", "link5", "link6", "link7", "flange"]
     for k in range(0, len(run), 15):
         x, y, z = robot.poses(run.q[k], names)[:, :3, 3].T
-        line = {"color": f"rgba(0, 114, 178, {0.2 + 0.8 * k / len(run)})", "width": 6}
-        stick = graphs.Scatter3d(x=x, y=y, z=z, mode="lines", line=line, showlegend=False)
+        stick = graphs.Scatter3d(
+            x=x, y=y, z=z, mode="lines", opacity=0.2 + 0.8 * k / len(run),
+            line={"color": COLOURS[0], "width": 6}, showlegend=False,
+        )  # fmt: skip
         figure.add_trace(stick, 1, 1)
     x, y, z = robot.forward_kinematics(run.q)[:, :3, 3].T
-    line = {"color": "#d55e00", "width": 5}
+    line = {"color": COLOURS[3], "width": 5}
     hand = graphs.Scatter3d(x=x, y=y, z=z, mode="lines", line=line, name="path of the hand")
     figure.add_trace(hand, 1, 1)
     around, up = np.meshgrid(np.linspace(0, 2 * np.pi, 40), np.linspace(0, np.pi, 20))
     ball = RADIUS * np.array([np.sin(up) * np.cos(around), np.sin(up) * np.sin(around), np.cos(up)])
     x, y, z = ball + BALL[:, None, None]
-    grey = [[0, "#bbbbbb"], [1, "#bbbbbb"]]
+    grey = [[0, SHADE], [1, SHADE]]
     figure.add_trace(
         graphs.Surface(x=x, y=y, z=z, colorscale=grey, showscale=False, opacity=0.8), 1, 1
     )
     x, y, z = GOAL[:, None]
-    marker = {"color": "#009e73", "size": 6, "symbol": "diamond"}
+    marker = {"color": COLOURS[2], "size": 6, "symbol": "diamond"}
     figure.add_trace(
         graphs.Scatter3d(x=x, y=y, z=z, marker=marker, mode="markers", name="goal"), 1, 1
     )
     for name, values, colour in zip(
         ("hand to goal", "arm to centre of ball"),
         distances(run),
-        ("#009e73", "#666666"),
+        (COLOURS[2], FAINT),
         strict=True,
     ):
         figure.add_trace(graphs.Scatter(x=run.t, y=values, name=name, line={"color": colour}), 1, 2)
-    line, edge = {"color": "#666666", "dash": "dot"}, [RADIUS, RADIUS]
+    line, edge = {"color": FAINT, "dash": "dot"}, [RADIUS, RADIUS]
     surface = graphs.Scatter(
         x=run.t[[0, -1]], y=edge, name="radius of ball", line=line, mode="lines"
     )
@@ -138,12 +140,8 @@ def page(reach: Reach, path: Path) -> None:
         figure.add_trace(graphs.Scatter(x=run.t, y=run.tau[:, i], name=joint, line=line), 2, 2)
     figure.update_xaxes(title_text="time (s)", row=2, col=2)
     scene = {"aspectmode": "data", "camera": {"eye": {"x": 1.9, "y": -0.7, "z": 0.7}}}
-    title = "A Panda reaches around a ball by trying out plans"
-    figure.update_layout(height=800, template="plotly_white", title=title, scene=scene)
-    figure.write_html(path)
-
-
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00")
+    figure.update_layout(scene=scene)
+    save(figure, path)
 
 
 def main() -> None:

@@ -7,14 +7,14 @@ regulator, from the linear models along the motion, keeps it on its path.
 """
 
 import argparse
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import armlet
+from armlet.plotting import COLOURS, INK, graph_objects, panels, save
 
 Vector = NDArray[np.float64]
 START = np.array([-1.0, -0.6, 0.3, -2.3, 0.2, 1.4, 0.0])
@@ -89,10 +89,10 @@ def distances(runs: Runs, run: armlet.Trajectory) -> Vector:
 
 def page(runs: Runs, path: Path) -> None:
     """Write a page with figures: the path of the hand, its errors, positions and torques."""
-    graphs = import_module("plotly.graph_objects")
-    subplots = import_module("plotly.subplots")
-    figure: Any = subplots.make_subplots(
-        2, 2, horizontal_spacing=0.08, vertical_spacing=0.12,
+    graphs = graph_objects()
+    figure = panels(
+        2, 2, height=900, title=f"A fast move with an unknown load of {LOAD} kg",
+        horizontal_spacing=0.08, vertical_spacing=0.12,
         specs=[[{"type": "scene"}, {}], [{}, {}]],
         subplot_titles=[
             "path of the hand (m)", "distance of the hand from the plan (mm)",
@@ -101,15 +101,15 @@ def page(runs: Runs, path: Path) -> None:
     )  # fmt: skip
     robot = armlet.load("panda")
     paths = {
-        "plan": (runs.plan, "black", "dash"),
-        "regulator": (runs.tracked.q, "#0072b2", "solid"),
-        "feed-forward alone": (runs.feedforward.q, "#d55e00", "solid"),
+        "plan": (runs.plan, INK, "dash"),
+        "regulator": (runs.tracked.q, COLOURS[0], "solid"),
+        "feed-forward alone": (runs.feedforward.q, COLOURS[3], "solid"),
     }
     for name, (q, colour, dash) in paths.items():
         x, y, z = robot.forward_kinematics(q[::5])[:, :3, 3].T
         line = {"color": colour, "dash": dash, "width": 5}
         figure.add_trace(graphs.Scatter3d(x=x, y=y, z=z, name=name, mode="lines", line=line), 1, 1)
-    for run, colour in ((runs.tracked, "#0072b2"), (runs.feedforward, "#d55e00")):
+    for run, colour in ((runs.tracked, COLOURS[0]), (runs.feedforward, COLOURS[3])):
         line, error = {"color": colour}, 1e3 * distances(runs, run)
         figure.add_trace(graphs.Scatter(x=run.t, y=error, showlegend=False, line=line), 1, 2)
     figure.update_yaxes(type="log", dtick=1, range=[-2, 3.3], row=1, col=2)
@@ -125,12 +125,8 @@ def page(runs: Runs, path: Path) -> None:
             )  # fmt: skip
     figure.update_xaxes(title_text="time (s)", row=2)
     scene = {"aspectmode": "data", "camera": {"eye": {"x": 1.5, "y": -1.5, "z": 0.6}}}
-    title = f"A fast move with an unknown load of {LOAD} kg"
-    figure.update_layout(height=900, template="plotly_white", title=title, scene=scene)
-    figure.write_html(path)
-
-
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00")
+    figure.update_layout(scene=scene)
+    save(figure, path)
 
 
 def main() -> None:

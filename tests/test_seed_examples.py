@@ -236,8 +236,8 @@ def test_the_page_states_the_numbers_that_an_example_prints(example):
 def test_an_example_says_what_its_figures_need(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["planar_3r.py", "--out", str(tmp_path)])
     monkeypatch.setitem(sys.modules, "kaleido", None)
-    with pytest.raises(SystemExit, match=r"kaleido cannot be imported.*pip install plotly"):
-        pictures.run("", lambda: [], dict)
+    with pytest.raises(SystemExit, match=r"kaleido is needed.*pip install .armlet\[plot\]"):
+        pictures.run("", lambda: [], lambda: {"x": pictures.figure([pictures.Panel("y", [])])})
 
 
 def test_the_page_shows_all_figures_of_the_examples():

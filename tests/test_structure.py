@@ -10,10 +10,10 @@ from armlet.search import READ_BY_SEARCH
 
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
-    "version", "errors", "progress", "scalar", "algebra", "robot", "models", "minimal",
+    "version", "errors", "extras", "progress", "scalar", "algebra", "robot", "models", "minimal",
     "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search", "compose",
-    "api", "motion", "fmu", "controllers", "identification", "view", "report", "testing",
-    "literature", "cli", "__main__",
+    "api", "plotting", "motion", "fmu", "controllers", "identification", "view",
+    "report", "testing", "literature", "cli", "__main__",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}
 
@@ -102,7 +102,7 @@ def reached(graph, start):
 
 def test_the_cache_of_searches_is_keyed_by_all_sources_that_decide_them():
     """Machine code decides where time is minimized only; errors, progress and version nothing."""
-    without = ("", "errors", "progress", "version", "runtime")
+    without = ("", "errors", "extras", "progress", "version", "runtime")
     graph = {
         name: set() if name.partition(".")[0] in without else used
         for name, used in module_imports().items()

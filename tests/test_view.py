@@ -11,7 +11,7 @@ from robots import random_robot
 
 import armlet
 from armlet.algebra import point_inertia
-from armlet.motion.trajectory import COLOURS
+from armlet.plotting import COLOURS
 from armlet.robot import BASE, Pose
 from armlet.view.live import LiveDynamics
 from armlet.view.panel import bars, panel

@@ -17,6 +17,7 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.graph import Count
 from armlet.motion import Trajectory, simulate
+from armlet.plotting import save
 
 STATES = 20
 FALL = 2.0
@@ -98,9 +99,9 @@ def _picture(fall: Trajectory, path: Path | None) -> str:
     try:
         figure = fall.plot()
     except ArmletError as error:
-        return f"none ({error}; pip install plotly)"
+        return f"none ({error})"
     path = path or Path(tempfile.mkdtemp(prefix="armlet-")) / "fall.html"
-    figure.write_html(path)
+    save(figure, path)
     return str(path)
 
 

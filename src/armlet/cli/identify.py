@@ -16,13 +16,13 @@ from armlet.cli.motions import Rotors, WithFriction, chosen, name_among, numbers
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
+from armlet.extras import needed
 from armlet.identification import Identified, Log
 from armlet.identification import identify as identified
 from armlet.identification.identify import ESTIMATORS
 from armlet.identification.log import Load
 from armlet.identification.parts import Reader
 from armlet.identification.report import verdict
-from armlet.motion.files import needed
 
 OUT = {".urdf": Identified.to_urdf, ".toml": Identified.to_toml, ".json": Identified.to_json}
 PANEL = "A log in several files"

@@ -8,7 +8,7 @@ import typer
 
 from armlet.cli.completion import one_of
 from armlet.errors import DataError, quoted
-from armlet.motion.trajectory import Figure
+from armlet.plotting import Figure, save
 
 ENDINGS = (".npz", ".csv", ".parquet")
 Out = Annotated[Path | None, typer.Option(help=f"Write the motion as {', '.join(ENDINGS)}.")]
@@ -39,7 +39,7 @@ def write(motion: Motion, out: Path | None, plot: Path | None) -> list[str]:
     if out is not None:
         getattr(motion, f"to_{out.suffix[1:]}")(out)
     if plot is not None:
-        motion.plot().write_html(plot)
+        save(motion.plot(), plot)
     return [str(path) for path in (out, plot) if path is not None]
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from armlet.errors import ArmletError, DataError
+from armlet.extras import needed
 from armlet.identification.centres import Box
 from armlet.identification.factors import Array
-from armlet.motion.files import needed
 
 LEAST = 1e-4
 """Pseudo-inertias are at least this share of the prior's."""

@@ -14,15 +14,15 @@ from armlet.errors import DataError
 from armlet.identification.limits import Range, units
 from armlet.identification.paths import Path
 from armlet.minimal import MinimalParameters
-from armlet.motion import Trajectory, files
-from armlet.motion.trajectory import Figure, Plotted
+from armlet.motion import Trajectory
+from armlet.plotting import COLOURS, Figure, Plotted, Theme, graph_objects, panels, themed
 
 Array = NDArray[np.float64]
 POINTS = 501
 """How many times a plot shows."""
 COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
 """What is limited for every joint, and where a trajectory has it."""
-LINE, EDGE = "#0072b2", "#d55e00"
+LINE, EDGE = COLOURS[0], COLOURS[3]
 """The colours of motions and of limits."""
 
 
@@ -128,25 +128,24 @@ class Excitation(Plotted):
 
     # ---------------------------------------------------------------- to look at
 
-    def plot(self) -> Figure:
+    def plot(self, theme: Theme = "light") -> Figure:
         """A figure of Plotly's: what every joint does, and the tool in its box, with the limits."""
-        graphs, subplots = files.needed("plotly.graph_objects"), files.needed("plotly.subplots")
+        graphs = graph_objects()
         run = self.at(np.linspace(0, self.path.duration, POINTS))
         shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
         rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
         kinds = {joint.letter for joint in self.robot.coordinates}
         heads = [f"{name} ({units(name, kinds)})" for name in shown]
-        figure = subplots.make_subplots(
-            rows, columns, shared_xaxes=True, horizontal_spacing=0.05,
+        figure = panels(
+            rows, columns, height=130 * rows + 150, title=self._title(),
+            shared_xaxes=True, horizontal_spacing=0.05,
             vertical_spacing=0.2 / max(1, rows), column_titles=heads,
             row_titles=[*run.joints, *(["tool (m)"] if "tool" in self.limits else [])],
         )  # fmt: skip
 
         def draw(values: Array, name: str, entry: int, row: int, column: int) -> None:
-            line = {"color": LINE, "width": 1.5}
-            figure.add_trace(
-                graphs.Scatter(x=run.t, y=values, line=line, showlegend=False), row, column
-            )
+            curve = graphs.Scatter(x=run.t, y=values, line_color=LINE, showlegend=False)
+            figure.add_trace(curve, row, column)
             edges = [x[entry] for x in self.limits[name]] if name in self.limits else []
             edges = [y for y in edges if np.isfinite(y)]
             for y in edges:
@@ -167,13 +166,7 @@ class Excitation(Plotted):
             last = rows if column <= 3 else len(run.joints)  # the tool has three panels
             figure.update_xaxes(title_text="time (s)", showticklabels=True, row=last, col=column)
         figure.update_yaxes(nticks=5)
-        figure.update_layout(
-            height=130 * rows + 120, template="plotly_white", title=self._title(),
-            margin={"l": 50, "r": 40, "t": 90, "b": 50}, font={"size": 11},
-        )  # fmt: skip
-        figure.update_annotations(font_size=12)
-        found: Figure = figure
-        return found
+        return themed(figure, theme)
 
     def _title(self) -> str:
         ended = f", {self.ended}" if self.ended else ""

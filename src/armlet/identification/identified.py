@@ -7,7 +7,7 @@ from pathlib import Path
 from armlet.api import Robot
 from armlet.identification.findings import Findings
 from armlet.identification.report import page, torques
-from armlet.motion.trajectory import Figure
+from armlet.plotting import Figure, Theme, themed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,10 +26,9 @@ class Identified(Findings):
         assert len(self.bodies)  # raises where there are none
         return self.robot
 
-    def plot(self) -> Figure:
+    def plot(self, theme: Theme = "light") -> Figure:
         """A figure of Plotly's: measured and predicted torques, data held out shaded."""
-        figure: Figure = torques(self)
-        return figure
+        return themed(torques(self), theme)
 
     def report(self, path: str | Path) -> None:
         """Write a page with everything, to be opened in a browser, and a JSON file beside it."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.errors import ArmletError, DataError, listed, quoted
-from armlet.motion.files import needed
+from armlet.extras import needed
 
 UNNAMED = ""
 """The name of numbers that have none."""

@@ -9,15 +9,15 @@ import numpy as np
 from armlet.identification.factors import Array
 from armlet.identification.findings import CONSISTENT, Findings
 from armlet.identification.samples import Samples
-from armlet.motion.files import needed
-from armlet.motion.trajectory import COLOURS
+from armlet.plotting import COLOURS, INK, SHADE, graph_objects, panels, part
+from armlet.plotting import page as page_of
 from armlet.version import __version__
 
 POINTS = 1500
 """How many points a curve has at most."""
 ERROR, CONDITION = 10.0, 1000.0
 """The limits of the verdict: the error of the torques in %, and the condition number."""
-MEASURED, PREDICTED, REST = "#bbbbbb", COLOURS[0], COLOURS[3]
+MEASURED, PREDICTED, REST, HELD = SHADE, COLOURS[0], COLOURS[3], COLOURS[1]
 
 
 class Check(NamedTuple):
@@ -73,23 +73,25 @@ def page(found: Findings) -> str:
     good = all(check.passed for check in checks(found))
     mark = "good" if good else "bad"
     name = escape(robot.name)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title>\n'
-        f"<style>{STYLE}</style></head><body>\n<h1>{name}: identified parameters</h1>\n"
+    text = (
+        f"<h1>{name}: identified parameters</h1>\n"
         f'<p class="verdict {mark}">{escape(verdict(found))}</p>\n{body}'
-        f'<p class="small">armlet {__version__}</p>\n</body></html>\n'
+        f'<p class="small">armlet {__version__}</p>\n'
     )
+    return page_of(robot.name, text, STYLE)
 
 
-STYLE = """
-body { font-family: system-ui, sans-serif; max-width: 1000px; margin: 2em auto; padding: 0 1em; }
-h1, h2 { font-weight: 600; } h2 { margin-top: 2em; border-bottom: 1px solid #ddd; }
-table { border-collapse: collapse; } td, th { padding: 0.2em 0.8em; text-align: right; }
-td:first-child, th:first-child { text-align: left; } tr:nth-child(even) { background: #f6f6f6; }
-.verdict { padding: 0.8em 1em; border-left: 6px solid; background: #f6f6f6; font-size: 1.1em; }
-.good { border-color: #009e73; } .bad { border-color: #d55e00; }
-.words td:last-child, .words th:last-child { text-align: left; }
-.small { color: #666; font-size: 0.85em; } .weak { color: #999; }
+STYLE = f"""
+body {{ max-width: 1000px; margin: 2em auto; padding: 0 1em; }}
+h1, h2 {{ font-weight: 600; }} h2 {{ margin-top: 2em; border-bottom: 1px solid var(--grid); }}
+.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; }} td, th {{ padding: 0.2em 0.8em; text-align: right; }}
+td:first-child, th:first-child {{ text-align: left; }}
+tr {{ border-bottom: 1px solid var(--grid); }}
+.verdict {{ padding: 0.8em 1em; border-left: 6px solid; font-size: 1.1em; }}
+.good {{ border-color: {COLOURS[2]}; }} .bad {{ border-color: {COLOURS[3]}; }}
+.words td:last-child, .words th:last-child {{ text-align: left; }}
+.small, .weak {{ color: var(--faint); }} .small {{ font-size: 0.85em; }}
 """
 
 
@@ -109,7 +111,7 @@ def _table(
         mark = ' class="weak"' if next(faint, False) else ""
         lines.append(f"<tr{mark}>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>")
     kind = ' class="words"' if words else ""
-    return f"<table{kind}>" + "\n".join(lines) + "</table>"
+    return f'<div class="wide"><table{kind}>' + "\n".join(lines) + "</table></div>"
 
 
 def _joints(found: Findings) -> list[str]:
@@ -193,21 +195,12 @@ def _data(found: Findings) -> str:
 # ------------------------------------------------------------------ figures
 
 
-def _html(figure: Any, first: bool = False) -> str:
-    text: str = figure.to_html(full_html=False, include_plotlyjs=first)
-    return text
-
-
 def _figure(count: int, titles: Sequence[str], columns: int = 1, height: int = 170) -> Any:
-    subplots = needed("plotly.subplots")
     rows = -(-count // columns)
-    figure = subplots.make_subplots(
-        rows, columns, subplot_titles=titles, vertical_spacing=60 / (80 + height * rows)
-    )
-    figure.update_layout(
-        height=80 + height * rows, template="plotly_white", margin={"l": 50, "r": 20, "t": 40}
-    )
-    return figure
+    return panels(
+        rows, columns, height=80 + height * rows, subplot_titles=titles,
+        vertical_spacing=60 / (80 + height * rows),
+    )  # fmt: skip
 
 
 def _curve(t: Array, y: Array) -> dict[str, Array]:
@@ -217,12 +210,12 @@ def _curve(t: Array, y: Array) -> dict[str, Array]:
 
 def _torques(found: Findings) -> str:
     held = "<p>Data held out are shaded.</p>" if found.held else ""
-    return held + _html(torques(found), first=True)
+    return held + part(torques(found))
 
 
 def torques(found: Findings) -> Any:
     """A figure of the measured and predicted torque of every joint; data held out are shaded."""
-    graphs, joints = needed("plotly.graph_objects"), found.model.parameters.model.joints
+    graphs, joints = graph_objects(), found.model.parameters.model.joints
     units = {"R": "Nm", "P": "N"}
     figure = _figure(len(joints), [f"{x.name} ({units.get(x.letter, 'Nm, N')})" for x in joints])
     offset = 0.0
@@ -242,7 +235,7 @@ def torques(found: Findings) -> Any:
                 figure.add_trace(trace, i + 1, 1)
             if k >= len(found.samples):
                 figure.add_vrect(
-                    x0=t[0], x1=t[-1], fillcolor="#e69f00", opacity=0.08, line_width=0,
+                    x0=t[0], x1=t[-1], fillcolor=HELD, opacity=0.1, line_width=0,
                     row=i + 1, col=1,
                 )  # fmt: skip
         offset = float(2 * t[-1] - t[-2])
@@ -252,7 +245,7 @@ def torques(found: Findings) -> Any:
 
 def _rest(found: Findings) -> str:
     """Histogram and spectrum of what is left of every joint, in units of its noise."""
-    graphs, names = needed("plotly.graph_objects"), _joints(found)
+    graphs, names = graph_objects(), _joints(found)
     figure = _figure(2, ["how often", "spectrum (per Hz)"], columns=2, height=320)
     left = [_left(found, run) for run in found.samples]
     longest = max(range(len(left)), key=lambda k: len(left[k]))
@@ -275,15 +268,13 @@ def _rest(found: Findings) -> str:
             1, 2,
         )  # fmt: skip
     x = np.linspace(-5, 5, 101)
-    normal = {"color": "black", "dash": "dot", "width": 1}
-    figure.add_trace(
-        graphs.Scatter(x=x, y=np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi), name="normal", line=normal),
-        1, 1,
-    )  # fmt: skip
+    bell = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    normal = {"color": INK, "dash": "dot", "width": 1}
+    figure.add_trace(graphs.Scatter(x=x, y=bell, name="normal", line=normal), 1, 1)
     figure.update_xaxes(title_text="what is left over its deviation", row=1, col=1)
     figure.update_xaxes(title_text="frequency (Hz)", row=1, col=2)
     figure.update_yaxes(type="log", row=1, col=2)
-    return _html(figure)
+    return part(figure)
 
 
 def _left(found: Findings, run: Samples) -> Array:
@@ -303,7 +294,7 @@ def _spectrum(x: Array, run: Samples) -> tuple[Array, Array]:
 
 def _excitation(found: Findings) -> str:
     """Positions over time, and the singular values of the regressor."""
-    graphs, names = needed("plotly.graph_objects"), _joints(found)
+    graphs, names = graph_objects(), _joints(found)
     figure = _figure(2, ["position (rad, m)", "velocity (rad/s, m/s)"], height=220)
     run = max(found.samples, key=lambda x: len(x.t))
     for i, name in enumerate(names):
@@ -319,4 +310,4 @@ def _excitation(found: Findings) -> str:
         f"<p>Condition number of the regressor: {found.condition:.1f}; {found.estimate.rank} of "
         f"{len(found.names)} combinations are determined.</p>"
     )
-    return text + _html(figure)
+    return text + part(figure)

@@ -3,7 +3,6 @@
 import csv
 import json
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import ArmletError, DataError, quoted
+from armlet.errors import DataError, quoted
+from armlet.extras import needed
 
 Array = NDArray[np.float64]
 Parts = tuple[dict[str, Array], dict[str, Any]]
 """Arrays by name, and everything else that is told of a trajectory."""
-
-
-def needed(module: str) -> Any:
-    """A module that only some uses need."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        name = module.partition(".")[0]
-        raise ArmletError(f"{name} is needed for that, and cannot be imported: {error}") from None
 
 
 def columns(

@@ -3,47 +3,31 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.errors import ArmletError, DataError
+from armlet.errors import DataError
 from armlet.motion import files
 from armlet.motion.events import Happened
+from armlet.plotting import (
+    COLOURS,
+    FAINT,
+    INK,
+    Figure,
+    Plotted,
+    Theme,
+    graph_objects,
+    panels,
+    themed,
+)
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
 """What there is of every joint, and in which units."""
 ENERGIES = ("kinetic", "potential")
 ARRAYS = ("t", *JOINTWISE, *ENERGIES)
-
-
-class Figure(Protocol):
-    """What is used most of a figure of Plotly's."""
-
-    def show(self) -> object:
-        """Open it in a browser or a notebook."""
-
-    def write_html(self, file: str | Path) -> object:
-        """Write it as a page."""
-
-    def to_html(self, *, full_html: bool, include_plotlyjs: bool | str) -> str:
-        """It as the text of a page, or of a part of one."""
-
-
-class Plotted:
-    """What notebooks show as its plot, or as text where Plotly is not installed."""
-
-    def plot(self) -> Figure:
-        """It as a figure of Plotly's."""
-        raise NotImplementedError
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.plot().to_html(full_html=False, include_plotlyjs="cdn")
-        except ArmletError:
-            return f"<pre>{self!r}</pre>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,46 +152,40 @@ class Trajectory(Plotted):
 
     # ---------------------------------------------------------------- to look at
 
-    def plot(self) -> Figure:
+    def plot(self, theme: Theme = "light") -> Figure:
         """A figure of Plotly's: positions, velocities, torques if there are any, and energy."""
-        graphs, subplots = files.needed("plotly.graph_objects"), files.needed("plotly.subplots")
-        panels = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
-        last = len(panels) + 1
-        titles = [f"{title} ({JOINTWISE[name]})" for name, title in panels.items()]
-        figure = subplots.make_subplots(
-            last, 1, shared_xaxes=True, vertical_spacing=0.05,
-            subplot_titles=[*titles, "energy (J)"],
+        shown = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
+        last = len(shown) + 1
+        titles = [f"{title} ({JOINTWISE[name]})" for name, title in shown.items()]
+        figure = panels(
+            last, 1, height=210 * last + 90, title=self.ended or None, shared_xaxes=True,
+            vertical_spacing=0.2 / last, subplot_titles=[*titles, "energy (J)"],
         )  # fmt: skip
-        for row, name in enumerate(panels, 1):
+        graphs = graph_objects()
+        for row, name in enumerate(shown, 1):
             for i, joint in enumerate(self.joints):
-                figure.add_trace(
-                    graphs.Scatter(
-                        x=self.t, y=getattr(self, name)[:, i], name=joint, legendgroup=joint,
-                        showlegend=row == 1, line={"color": COLOURS[i % len(COLOURS)]},
-                    ),
-                    row, 1,
+                curve = graphs.Scatter(
+                    x=self.t, y=getattr(self, name)[:, i], name=joint, legendgroup=joint,
+                    showlegend=row == 1, line_color=COLOURS[i % len(COLOURS)],
                 )  # fmt: skip
+                figure.add_trace(curve, row, 1)
         energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
-            line = {"color": "black", "dash": dash}
-            figure.add_trace(graphs.Scatter(x=self.t, y=values, name=name, line=line), last, 1)
+            style = {"color": INK, "dash": dash}
+            curve = graphs.Scatter(x=self.t, y=values, name=name, line=style, legend="legend2")
+            figure.add_trace(curve, last, 1)
         for event in self.events:
-            figure.add_vline(x=event.t, line={"color": "grey", "dash": "dot"}, row="all")
+            figure.add_vline(x=event.t, line={"color": FAINT, "dash": "dot"}, row="all")
         figure.update_xaxes(title_text="time (s)", row=last, col=1)
-        figure.update_layout(height=250 * last, template="plotly_white", title=self.ended or None)
-        found: Figure = figure
-        return found
+        figure.update_layout(
+            legend2={"y": figure.get_subplot(last, 1).yaxis.domain[1], "yanchor": "top"}
+        )
+        return themed(figure, theme)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "empty"
         ended = f", ended: {self.ended}" if self.ended else ""
         return f"<Trajectory of {len(self.joints)} joints, {len(self)} rows, {span}{ended}>"
-
-
-# fmt: off
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00", "#666666")
-"""Colours of the joints, which people who are colour-blind can tell apart (Okabe and Ito)."""
-# fmt: on
 
 
 def _linear(t: Array, x: Array, at: Array) -> Array:

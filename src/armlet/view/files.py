@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from armlet.errors import DataWarning, quoted
-from armlet.motion.files import needed
+from armlet.extras import needed
 from armlet.robot import Frame, RobotModel
 from armlet.robot.description import Mesh
 from armlet.view.scene import Part

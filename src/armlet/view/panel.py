@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from armlet.motion.trajectory import COLOURS
+from armlet.plotting import COLOURS
 from armlet.robot import RobotModel
 from armlet.view.live import Numbers
 from armlet.view.scene import ALARM

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet.algebra import point_inertia
-from armlet.motion.trajectory import COLOURS
+from armlet.plotting import COLOURS
 from armlet.robot import BASE, HERE, Joint, Pose, RobotModel
 from armlet.robot.displacement import Displacement
 from armlet.view.surfaces import Surface, between, solid, z_along

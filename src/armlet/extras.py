@@ -1,0 +1,28 @@
+"""Packages that only some uses need: importing them, and what to install where one is missing."""
+
+from importlib import import_module
+from typing import Any
+
+from armlet.errors import ArmletError
+
+EXTRAS = {
+    "cvxpy": "armlet[consistent]",
+    "distributed": "armlet[dask]",
+    "kaleido": "armlet[plot]",
+    "plotly": "armlet[plot]",
+    "pyarrow": "armlet[parquet]",
+    "rosbags": "armlet[ros]",
+}
+"""What to install for a package, where that is not the package itself."""
+
+
+def needed(module: str) -> Any:
+    """A module that only some uses need."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise ArmletError(
+            f"{name} is needed for that, and cannot be imported: {error}; "
+            f'pip install "{EXTRAS.get(name, name)}"'
+        ) from None

@@ -1,0 +1,225 @@
+"""The look of all figures, light and dark, and how they are saved as pages and pictures.
+
+A figure is drawn in the colours of the light theme. The dark one is the same figure with each
+colour replaced by its counterpart (`DARK`), in Python or by a page that is told to be dark.
+"""
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from armlet.errors import ArmletError, DataError, quoted
+from armlet.extras import needed
+from armlet.models.file import check_writable, expanded, unwritable, write, write_bytes
+
+Theme = Literal["light", "dark"]
+PAGE, *PICTURES = ENDINGS = (".html", ".png", ".svg")
+"""What a figure is saved as, by the ending of its file."""
+WIDTH, SCALE = 900, 2
+"""Of a picture: its width where the figure has none, and its pixels per pixel of the figure."""
+
+# fmt: off
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#4a1870", "#4d4000")
+"""Colours of curves, which people who are colour-blind can tell apart (after Okabe and Ito)."""
+INK, FAINT, GRID, PAPER = "#24292f", "#6e7781", "#e4e8ec", "#ffffff"
+"""Text and lines that stand out, those that do not, lines of a grid, and what is behind all."""
+SHADE = "#b4bcc6"
+"""Wide lines and areas behind curves."""
+DARK = {
+    **dict(zip(COLOURS, (
+        "#3a9bdc", "#f0a830", "#1fbf8f", "#f0703c", "#f2a7cf", "#a5dcff", "#9466ff", "#f0e442",
+    ), strict=True)),
+    INK: "#e2e6ea", FAINT: "#98a2ad", GRID: "#343b43", PAPER: "#16191d", SHADE: "#59626d",
+}
+"""The colours of the dark theme by those of the light one."""
+# fmt: on
+FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
+COLOUR = re.compile("#[0-9a-f]{6}")
+
+
+class Figure(Protocol):
+    """What is used most of a figure of Plotly's."""
+
+    def show(self) -> object:
+        """Open it in a browser or a notebook."""
+
+    def write_html(self, file: str | Path) -> object:
+        """Write it as a page."""
+
+    def to_html(self, *, full_html: bool, include_plotlyjs: bool | str) -> str:
+        """It as the text of a page, or of a part of one."""
+
+    def to_json(self) -> str:
+        """It as JSON."""
+
+
+class Plotted:
+    """What notebooks show as its plot, or as text where Plotly is not installed."""
+
+    def plot(self) -> Figure:
+        """It as a figure of Plotly's."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.plot().to_html(full_html=False, include_plotlyjs="cdn")
+        except ArmletError:
+            return f"<pre>{self!r}</pre>"
+
+
+def graph_objects() -> Any:
+    """Plotly's kinds of curves."""
+    return needed("plotly.graph_objects")
+
+
+def panels(
+    rows: int = 1, columns: int = 1, *, height: int, title: str | None = None, **options: Any
+) -> Any:
+    """An empty figure of panels in rows and columns; options are those of `make_subplots`."""
+    figure = needed("plotly.subplots").make_subplots(rows, columns, **options)
+    figure.update_layout(template=template(), height=height, title_text=title)
+    if title is None:
+        figure.update_layout(margin_t=40 if options.get("subplot_titles") else 20)
+    return figure
+
+
+def template() -> dict[str, Any]:
+    """The light theme, as a template of Plotly's."""
+    axis = {
+        "gridcolor": GRID, "linecolor": FAINT, "tickcolor": FAINT, "ticks": "outside", "ticklen": 4,
+        "showline": True, "zeroline": False, "automargin": True, "title": {"standoff": 8},
+    }  # fmt: skip
+    solid = {"gridcolor": GRID, "linecolor": FAINT, "backgroundcolor": PAPER, "zeroline": False}
+    layout = {
+        "colorway": COLOURS, "paper_bgcolor": PAPER, "plot_bgcolor": PAPER,
+        "font": {"family": FONT, "size": 12, "color": INK},
+        "title": {"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
+        "margin": {"l": 60, "r": 30, "t": 80, "b": 50},
+        "xaxis": axis, "yaxis": axis, "bargap": 0.25,
+        "legend": {"bgcolor": "rgba(0,0,0,0)", "tracegroupgap": 0},
+        "hoverlabel": {"bgcolor": PAPER, "bordercolor": GRID, "font": {"color": INK}},
+        "scene": {"xaxis": solid, "yaxis": solid, "zaxis": solid},
+        "annotationdefaults": {"font": {"color": INK, "size": 13}},
+    }  # fmt: skip
+    lines = [{"line": {"width": 1.6}}]
+    return {"layout": layout, "data": {"scatter": lines}}
+
+
+def themed(figure: Figure, theme: Theme) -> Figure:
+    """A figure in the colours of a theme."""
+    if theme not in ("light", "dark"):
+        raise DataError(f"theme is {quoted(str(theme))}: expected light or dark")
+    if theme == "light":
+        return figure
+    text = COLOUR.sub(lambda found: DARK.get(found[0], found[0]), figure.to_json())
+    dark: Figure = graph_objects().Figure(json.loads(text), skip_invalid=True)
+    return dark
+
+
+# ------------------------------------------------------------------ files
+
+
+def check(path: str | Path) -> None:
+    """Refuse a file that a figure cannot be saved as, before the figure is computed."""
+    path = expanded(path)
+    if path.suffix not in ENDINGS:
+        raise DataError(
+            f"{path.name} ends in {quoted(path.suffix)}: a figure is saved as {', '.join(ENDINGS)}"
+        )
+    check_writable(path)
+    needed("plotly")
+    if path.suffix in PICTURES:
+        needed("kaleido")
+
+
+def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
+    """Write a figure as a page or a picture, by the ending of its file.
+
+    Parameters
+    ----------
+    figure : Figure
+        A figure of Plotly's in armlet's colours, such as `Trajectory.plot` returns.
+    path : str or Path
+        A page (.html) needs no network, and is light or dark as its reader has it. Pictures
+        (.png, .svg) need kaleido and a Chrome or Chromium that kaleido finds.
+    theme : {"light", "dark"}
+        Of a picture.
+    """
+    check(path)
+    path = expanded(path)
+    if path.suffix == PAGE:
+        write(path, page(_title(figure) or path.stem, part(figure)))
+    else:
+        write_bytes(path, _picture(themed(figure, theme), path))
+
+
+def _title(figure: Any) -> str | None:
+    title: str | None = figure.layout.title.text
+    return title
+
+
+def _picture(figure: Any, path: Path) -> bytes:
+    """A picture of a figure, drawn by a browser."""
+    kaleido, kind = needed("kaleido"), path.suffix[1:]
+    options = {
+        "format": kind, "width": figure.layout.width or WIDTH, "height": figure.layout.height,
+        "scale": SCALE if kind == "png" else 1,
+    }  # fmt: skip
+    try:
+        found: bytes = kaleido.calc_fig_sync(figure, opts=options)
+    except Exception as error:  # of kaleido, the browser, or what is between them
+        raise unwritable(
+            path,
+            f"kaleido draws {kind} files with Chrome or Chromium, which failed "
+            f"({type(error).__name__}); install one, name it by BROWSER_PATH, or save .html",
+        ) from error
+    return found
+
+
+def part(figure: Figure) -> str:
+    """A figure as a part of a `page`."""
+    text = figure.to_json().replace("<", "\\u003c")
+    return f'<div class="figure"><script type="application/json">{text}</script></div>\n'
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """A page with figures that needs no network, light or dark as its reader has it.
+
+    `style` may use the colours --ink, --faint, --grid, --paper and --shade.
+    """
+    library = needed("plotly.offline").get_plotlyjs()
+    colours = {"ink": INK, "faint": FAINT, "grid": GRID, "paper": PAPER, "shade": SHADE}
+    light = " ".join(f"--{name}: {x};" for name, x in colours.items())
+    dark = " ".join(f"--{name}: {DARK[x]};" for name, x in colours.items())
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+:root {{ color-scheme: light dark; {light} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
+body {{ background: var(--paper); color: var(--ink); font-family: {FONT}; margin: 1em; }}
+{style}</style>
+</head><body>
+{body}<script>{library}</script>
+<script>const DARK = {json.dumps(DARK)};{SCRIPT}</script>
+</body></html>
+"""
+
+
+SCRIPT = """
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function draw() {
+  for (const place of document.querySelectorAll(".figure")) {
+    const text = place.querySelector("script").text;
+    const coloured = dark.matches ? text.replace(/#[0-9a-f]{6}/g, x => DARK[x] ?? x) : text;
+    const {data, layout} = JSON.parse(coloured);
+    const chart = place.querySelector(".chart") ?? place.appendChild(document.createElement("div"));
+    chart.className = "chart";
+    Plotly.react(chart, data, layout, {responsive: true, displaylogo: false});
+  }
+}
+draw();
+dark.addEventListener("change", draw);
+"""
