@@ -1,6 +1,6 @@
 """How far a payload that is not in the model carries a Panda from its path.
 
-python examples/payload.py
+python examples/sensitivity.py
 
 The Panda moves under torques that were computed without a payload. The derivative of the roll-out
 along the change of the inertial parameters that a kilogram at the flange makes says where it goes
