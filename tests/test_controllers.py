@@ -364,7 +364,7 @@ def test_plans_of_which_none_is_finite_are_refused():
 
 
 @pytest.mark.skipif(not LONG, reason="takes 45 s: set ARMLET_LONG=1")
-@pytest.mark.parametrize("name", ["balance", "track", "reach_by_sampling"])
+@pytest.mark.parametrize("name", ["balance", "track", "reach_page"])
 def test_an_example_prints_figures_and_writes_a_page(name, tmp_path, monkeypatch, capsys):
     pytest.importorskip("plotly", reason="plotly is not installed")
     monkeypatch.setattr("sys.argv", [name, "--plot", str(tmp_path / "page.html")])

@@ -13,8 +13,8 @@ import armlet
 LONG = bool(os.environ.get("ARMLET_LONG"))
 FOLDER = Path(__file__).parents[1] / "examples"
 SHORT = (
-    "control_loop", "learning_environment", "microcontroller", "mpc_casadi", "operational_space",
-    "own_formulation", "residual_torch",
+    "control_loop", "identify_from_log", "learning_environment", "microcontroller", "mpc_casadi",
+    "operational_space", "own_formulation", "payload", "reach_by_sampling", "residual_torch",
 )  # fmt: skip
 
 
@@ -27,6 +27,12 @@ def code(name):
 @pytest.mark.parametrize("name", SHORT)
 def test_short_examples_are_short(name):
     assert len(code(name)) < 60
+
+
+def test_the_page_lists_the_short_examples():
+    page = (FOLDER.parent / "docs" / "examples.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)\.py` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(SHORT)
 
 
 def printed(name, capsys):
@@ -54,6 +60,31 @@ def test_the_arm_swings_up_as_planned(capsys):
     pytest.importorskip("casadi", reason="CasADi is not installed: it is in the dev extra")
     told = printed("mpc_casadi", capsys)
     assert numbers(told.splitlines()[-1])[0] < 1e-6
+
+
+def test_an_arm_is_identified_from_its_log(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    met, near, *file = printed("identify_from_log", capsys).splitlines()
+    assert numbers(met)[1] < 1
+    assert numbers(near)[0] >= 0.95 * numbers(near)[1]
+    if file:  # cvxpy is installed
+        model, found = (armlet.load(x) for x in ("puma560", "identified.urdf"))
+        assert found.joint_names == model.joint_names
+        assert numbers(file[0])[0] < 1
+
+
+def test_a_payload_is_weighed():
+    example = import_module("payload")
+    found = example.weighed(seconds=4.0)
+    assert abs(found.mass - example.MASS) < 5 * found.deviation
+    assert abs(found.com - example.CENTRE).max() < 1e-3
+
+
+@pytest.mark.skipif(not LONG, reason="takes 5 s: set ARMLET_LONG=1")
+def test_a_derivative_tells_where_a_payload_takes_the_arm(capsys):
+    _, small, _, corrected = printed("sensitivity", capsys).splitlines()
+    assert numbers(small)[-1] < 2
+    assert numbers(corrected)[2] < numbers(corrected)[1] / 5
 
 
 def test_a_policy_improves():

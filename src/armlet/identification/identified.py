@@ -7,11 +7,11 @@ from pathlib import Path
 from armlet.api import Robot
 from armlet.identification.findings import Findings
 from armlet.identification.report import page, torques
-from armlet.plotting import Figure, Theme, themed
+from armlet.plotting import Figure, Plotted, Theme, themed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Identified(Findings):
+class Identified(Findings, Plotted):
     __doc__ = Findings.__doc__
 
     def to_urdf(self, path: str | Path) -> None:
@@ -38,4 +38,4 @@ class Identified(Findings):
 
     def to_json(self, path: str | Path) -> None:
         """Write all figures as JSON."""
-        Path(path).write_text(json.dumps(self.figures(), indent=2) + "\n")
+        Path(path).write_text(json.dumps(self.figures(), indent=2) + "\n", "utf-8")

@@ -71,7 +71,7 @@ def from_npz(path: Path) -> Parts:
 
 def to_csv(path: Path, found: Mapping[str, Array]) -> None:
     """Write columns as a table with a line of names."""
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(found)
         writer.writerows(zip(*(column.tolist() for column in found.values()), strict=True))
@@ -79,7 +79,7 @@ def to_csv(path: Path, found: Mapping[str, Array]) -> None:
 
 def from_csv(path: Path) -> dict[str, Array]:
     """The columns of a table."""
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         names = next(csv.reader(file))
         rows = [[float(x) for x in row] for row in csv.reader(file)]
     numbers = np.array(rows).reshape(len(rows), len(names))

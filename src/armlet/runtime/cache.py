@@ -7,6 +7,7 @@ full disk, is as if nothing had been cached.
 
 import os
 import stat
+import sys
 import tempfile
 import warnings
 from contextlib import suppress
@@ -20,8 +21,15 @@ LIMIT = 512 * 2**20
 """How many bytes are cached; beyond, what was used longest ago goes."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
-READ_ONLY = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Neither through a link nor, if it is a pipe, waiting for someone to write."""
+USER_CACHE = {
+    "win32": ("LOCALAPPDATA", "AppData/Local"),
+    "darwin": ("XDG_CACHE_HOME", "Library/Caches"),
+}
+"""The variable that names the user's cache directory, else where it is in the home folder."""
+READ_ONLY = os.O_RDONLY
+for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # each system has some of these
+    READ_ONLY |= getattr(os, flag, 0)
+"""Neither through a link nor, if it is a pipe, waiting for someone to write; ends of lines stay."""
 
 
 def directory() -> Path | None:
@@ -56,7 +64,11 @@ def _warn_of_relative(path: str) -> None:
 
 
 def _is_ours(found: os.stat_result) -> bool:
-    """Whether a file or directory is the user's own, and no one else may write to it."""
+    """Whether a file or directory is the user's own, and no one else may write to it.
+
+    Windows has no such numbers: there the folder of the user's local data is private by its own
+    rights, and that of $ARMLET_CACHE is taken as it is.
+    """
     if not hasattr(os, "getuid"):
         return True
     return found.st_uid == os.getuid() and not found.st_mode & 0o022
@@ -108,8 +120,10 @@ def save(key: str, data: bytes) -> None:
 
 
 def _user_cache() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+    """The user's cache directory, where this system has it."""
+    variable, usual = USER_CACHE.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    given = os.environ.get(variable, "")
+    return Path(given) if os.path.isabs(given) else Path.home() / usual
 
 
 def _checksum(key: str, data: bytes) -> bytes:

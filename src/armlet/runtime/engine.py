@@ -122,11 +122,10 @@ def cpu() -> Cpu:
 
 
 def _cpu() -> tuple[str, str, str]:
-    return (
-        llvm.get_default_triple(),
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
-    )
+    features = ""
+    with suppress(RuntimeError):  # LLVM does not know them on every system
+        features = llvm.get_host_cpu_features().flatten()
+    return llvm.get_default_triple(), llvm.get_host_cpu_name(), features
 
 
 @functools.cache
@@ -159,7 +158,7 @@ def host(dtype: str) -> Target:
     """The widest code this machine runs."""
     has = set(cpu().features.split(","))
     lanes = 8 if "+avx512f" in has else 4 if "+avx2" in has else 2
-    fuses = "+fma" in has or not any(name[1:].startswith("sse") for name in has)
+    fuses = "+fma" in has or not cpu().triple.startswith(("x86", "amd64"))
     return Target(dtype, lanes * (2 if dtype == "float32" else 1), fuses)
 
 
