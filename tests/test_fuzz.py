@@ -18,7 +18,7 @@ from armlet import Kernel
 from armlet.codegen.languages import TABLE
 from armlet.graph.rules import PASSES
 from armlet.models import loading
-from armlet.models.urdf import urdf_text
+from armlet.models.urdf_writing import urdf_text
 
 HURT = Path(__file__).parent / "hurt"
 SLICES = {
