@@ -35,7 +35,7 @@ def trial(rng, folder):
     write_secrets(inside, outside, ending)
     text = {".sdf": sdf, ".xacro": xacro}[ending]
     for name in ("main", *GOOD):
-        (inside / f"{name}{ending}").write_text(text(rng, outside))
+        (inside / f"{name}{ending}").write_text(text(rng, outside, name == "main"))
     (inside / "numbers.yaml").write_text(pick(rng, YAML))
     for _ in range(rng.integers(3)):
         change(rng, inside / f"{pick(rng, ('main', *GOOD))}{ending}")
@@ -62,7 +62,7 @@ def name(rng, outside, ending):
     return pick(rng, pick(rng, (OUT, ODD))).format(ending, outside=outside)
 
 
-def sdf(rng, outside):
+def sdf(rng, outside, _):
     """A model, or a world of models, that includes others."""
     number, some = rng.integers(10**6), rng.integers(2, size=4)
     pose = f"<pose>{rng.normal():.3g} 0 0 0 0 1</pose>" * some[0]
@@ -81,21 +81,25 @@ def sdf(rng, outside):
     return f'<sdf version="{version}">{world if some[2] else model}</sdf>'
 
 
-def xacro(rng, outside):
+def xacro(rng, outside, is_main):
     """A file of macros and expressions, some of which try to run or read something."""
-    number, some = rng.integers(10**6), rng.integers(2, size=5)
+    number, some = rng.integers(10**6), rng.integers(2, size=3)
     include = "".join(
         f'<xacro:include filename="{name(rng, outside, ".xacro")}"/>'
         for _ in range(pick(rng, COUNTS) * some[0])
     )
     hostile = pick(rng, HOSTILE).replace("&", "&amp;").replace("<", "&lt;").replace('"', "'")
     yaml = pick(rng, ("numbers.yaml", "numbers.yaml", "../outside/secret.xacro", "/etc/passwd"))
-    value = pick(rng, ("1", "${2 * pi}", f"${{xacro.load_yaml('{yaml}').a}}", f"${{{hostile}}}"))
-    if rng.random() < 0.1:
+    values = ("1", "${2 * pi}", f"${{xacro.load_yaml('{yaml}').a}}", f"${{{hostile}}}")
+    value = pick(rng, values) if rng.random() < 0.5 else f"${{{number} % 7}}"
+    if rng.random() < 0.05:
         value = f"$(eval {hostile})"
-    inner = f"<xacro:m{number}/>" * some[1] * some[2]
-    calls = f'<xacro:m{number} k="1"/>' * pick(rng, COUNTS)
-    link = f'<link name="l{number}_${{k}}${{p}}"/>{inner}'
+    inner = f'<xacro:m{number} k="${{k}}"/>' * int(rng.random() < 0.05)
+    calls = "".join(f'<xacro:m{number} k="{k}"/>' for k in range(pick(rng, COUNTS)))
+    link = f"""<link name="l{number}_${{k}}"/><joint name="j{number}_${{k}}" type="continuous">
+    <parent link="base"/><child link="l{number}_${{k}}"/><origin xyz="${{p}} 0 0"/></joint>
+    {inner}"""
+    base = '<link name="base"/>' * is_main
     return f"""<robot name="r" xmlns:xacro="http://x"><xacro:arg name="n" default="2"/>{include}
     <xacro:property name="p" value="{value}"/><xacro:macro name="m{number}" params="k:=2">{link}
-    </xacro:macro><link name="base{number}"/>{calls}</robot>"""
+    </xacro:macro>{base}{calls}</robot>"""
