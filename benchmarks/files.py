@@ -41,9 +41,16 @@ REASONS = {
     "not valid XML": "not valid XML|document type or entity",
 }
 """What a message of refusal holds, by reason; what fits none is 'other'."""
-PARTIAL = "has no <worldbody>|expected <mujoco>|moves joint .*expected one of $"
+PARTIAL = (
+    "has no <worldbody>|expected <mujoco>|moves joint .*expected one of $|only macros|"
+    "has no <link>|no model has a <link>|has no <model>"
+)
 """What a message holds that refuses a file without bodies of its own."""
-INCLUDED = re.compile(rb"""<(?:include|model)\s[^>]*?file\s*=\s*["']([^"']+)["']""")
+INCLUDED = re.compile(
+    rb"""<(?:xacro:)?(?:include|model)\s[^>]*?file(?:name)?\s*=\s*["']([^"']+)["']"""
+)
+PACKAGE = re.compile(r"^(?:\$\(find [^)]*\)|\$\(dirname\)|package://[^/]*)/")
+"""The start of a path in a package."""
 FIRST_TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 
 
@@ -68,8 +75,10 @@ def parts(paths):
     """The files that others include or attach."""
     named = set()
     for path in paths:
-        for name in INCLUDED.findall(content(path)):
-            named.add(Path(os.path.realpath(path.parent / os.fsdecode(name))))
+        for name in map(os.fsdecode, INCLUDED.findall(content(path))):
+            rest = PACKAGE.sub("", name)
+            folders = [path.parent] if rest == name else path.parents
+            named |= {Path(os.path.realpath(folder / rest)) for folder in folders}
     return named
 
 

@@ -49,6 +49,31 @@ def test_a_file_is_found_in_the_folders_that_are_allowed(disk, name, options, fi
     assert found(disk, name, **options) == file
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("package://pkg/meshes/a.stl", "ws/src/repo/pkg/meshes/a.stl"),
+        ("package://called/meshes/a.stl", "ws/src/repo/pkg/meshes/a.stl"),
+        ("package://bare/x.stl", "ws/src/bare/x.stl"),
+    ],
+)
+def test_a_package_is_found_anywhere_below_a_folder_that_is_named(disk, name, file):
+    for path in ("ws/a/pkg/x.stl", "ws/src/bare/x.stl", "ws/.git/bare/x.stl"):
+        (disk / path).parent.mkdir(parents=True)
+        (disk / path).touch()
+    (disk / "ws/src/repo").mkdir()
+    (disk / "pkg").rename(disk / "ws/src/repo/pkg")
+    assert found(disk, name, own="plain", named=["ws"]) == file
+
+
+def test_no_link_below_a_folder_that_is_named_leads_to_a_package(disk):
+    (disk / "plain" / "pkg").symlink_to(disk / "pkg")
+    (disk / "plain" / "deep").mkdir()
+    (disk / "plain" / "deep" / "pkg").symlink_to(disk / "pkg")
+    with pytest.raises(ModelError, match="is in none of the folders"):
+        found(disk, "package://pkg/meshes/a.stl", own="other", named=["plain"])
+
+
 def test_an_absolute_path_is_read_only_from_an_allowed_folder(disk):
     there = str(disk / "other" / "b.stl")
     for name in (there, f"file://{there}"):

@@ -18,13 +18,14 @@ from armlet import Kernel
 from armlet.codegen.languages import TABLE
 from armlet.graph.rules import PASSES
 from armlet.models import loading
-from armlet.models.urdf import urdf_text
+from armlet.models.urdf_writing import urdf_text
 
 HURT = Path(__file__).parent / "hurt"
 SLICES = {
     "loader_bytes": 200,
     "loader_structure": 60,
     "loader_files": 100,
+    "loader_includes": 100,
     "kernels": 300,
     "interrupts": 2,
     "cache": 10,
@@ -82,11 +83,16 @@ def anywhere(self, name, starts, subject):
     return path if path.suffix and path.is_file() else None
 
 
+def always(self, path):
+    return True
+
+
 # fmt: off
 BREAKS = {
     "loader_bytes":     lambda p: p.setattr(loading, "read_toml", refusing(KeyError("name"))),
     "loader_structure": lambda p: p.setattr(loading, "read_mjcf", refusing(IndexError(3))),
     "loader_files": lambda p: p.setattr("armlet.models.folders.Folders.find", anywhere),
+    "loader_includes":  lambda p: p.setattr("armlet.models.folders.Folders._allows", always),
     "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),

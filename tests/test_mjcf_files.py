@@ -276,14 +276,58 @@ def test_a_weld_between_a_free_body_and_the_robot_is_refused(folder):
     assert "<weld> in <equality> closes a loop" in refusal(path)
 
 
-@pytest.mark.parametrize(
-    "beside", ["", f"<body>{BOX}</body>", '<body><freejoint/><geom size="1"/></body>']
-)
-def test_a_robot_on_a_free_joint_is_refused(folder, beside):
-    text = f'<body name="trunk"><freejoint/>{BOX}<body><joint/>{BOX}</body></body>{beside}'
-    assert "<freejoint> frees body 'trunk', and no body beside it moves" in refusal(
-        folder(model(text))
+LEG = f'<body name="leg"><joint name="hip"/>{BOX}</body>'
+ON_WORLD, LOOSE = f"<body>{BOX}</body>", '<body name="cube"><freejoint/><geom size="1"/></body>'
+
+
+@pytest.mark.parametrize("beside", ["", ON_WORLD, LOOSE])
+def test_a_robot_on_a_free_joint_is_refused_unless_it_is_locked(folder, beside):
+    trunk = f'<body name="trunk" pos="1 2 3" euler="10 20 30"><freejoint/>{BOX}{LEG}</body>'
+    qpos = "0 0 0 1 0 0 0 5" + " 0 0 0 1 0 0 0" * (beside is LOOSE)
+    key = f'<keyframe><key name="k" qpos="{qpos}"/></keyframe>'
+    path = folder(model(trunk + beside, key))
+    assert "joint 'trunk_free' is floating, with six freedoms" in refusal(path)
+    assert "lock={'trunk_free': 0}" in refusal(path)
+    with warnings.catch_warnings(action="ignore"):
+        robot = armlet.load(path, lock={"trunk_free": 0})
+    fixed = folder(model(f'<body pos="1 2 3" euler="10 20 30">{BOX}{LEG}</body>'))
+    assert robot.joint_names == ("hip",)
+    assert "cube" not in robot.frames
+    assert robot.keyframes["k"].tolist() == [5]
+    for quantity in ("inertia_matrix", "gravity_torque", "forward_kinematics"):
+        found, expected = (getattr(x, quantity)([0.3]) for x in (robot, armlet.load(fixed)))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_bodies_on_free_joints_without_a_robot_stay(folder):
+    assert "2 joints are none of revolute" in refusal(
+        folder(model(LOOSE + LOOSE.replace("cube", "b")))
     )
+
+
+def test_a_ball_joint_is_fixed_where_it_is_drawn_by_lock(folder):
+    path = folder(model(f'<body pos="1 0 0"><joint name="b" type="ball"/>{BOX}{LEG}</body>'))
+    assert armlet.load(path, lock={"b": 0}).joint_names == ("hip",)
+
+
+def test_an_equality_with_a_joint_of_a_body_that_is_left_out_says_so(folder):
+    box = f'<body name="box"><freejoint/>{BOX}<body><joint name="lid"/>{BOX}</body></body>'
+    tie = '<equality><joint name="tie" joint1="turn" joint2="lid" active="{}"/></equality>'
+    assert (
+        "<joint> 'tie' in <equality> ties joint 'turn' to 'lid', one of which is left out with its "
+        "body, on a free joint beside the robot: remove the equality"
+    ) in refusal(folder(model(ARM + box, tie.format("true"))))
+    with warnings.catch_warnings(action="ignore"):
+        off = armlet.load(folder(model(ARM + box, tie.format("false"))))
+    assert off.joint_names == ("turn",)
+
+
+def test_a_weld_to_a_mocap_body_is_left_out_with_a_warning(folder):
+    hand = '<body name="target" mocap="true"><site name="s"/></body>'
+    for constraint in ('<weld body1="target" body2="arm"/>', '<connect site1="s" site2="tip"/>'):
+        path = folder(model(hand + ARM, f"<equality>{constraint}</equality>"))
+        with pytest.warns(ModelWarning, match="holds the robot to a mocap body"):
+            assert armlet.load(path).joint_names == ("turn",)
 
 
 def test_several_roots_stand_on_one_base(folder):

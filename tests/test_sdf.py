@@ -404,3 +404,97 @@ def test_includes_of_includes_are_bounded(tmp_path, refusal):
         text = model(link("base"), parts if k < 9 else "", name=f"m{k}")
         (tmp_path / f"m{k}.sdf").write_text(f'<sdf version="1.8">{text}</sdf>', encoding="utf-8")
     assert "more than 1000 models are included" in refusal(ARM.format("m0.sdf"))
+
+
+# ---------------------------------------------------------------------------------- as people write
+
+
+def test_a_joint_may_have_the_name_of_a_link_before_version_1_7(load, refusal):
+    for parts in (
+        [link("a"), link("b"), joint("b", "a", "b")],
+        [joint("b", "a", "b"), link("a"), link("b")],
+    ):
+        assert load(model(*parts), version="1.6").joint_names == ("b_joint",)
+        assert "two elements of a model are called 'b'" in refusal(model(*parts), version="1.7")
+
+
+def test_a_link_called_world_is_not_the_world(load):
+    arm = model(link("world"), link("b"), joint("j", "world", "b"))
+    assert load(arm).joint_names == ("j",)
+    both = model(link("a"), link("world"), link("b"), joint("j", "world", "b"))
+    robot = load(both)
+    assert robot.joint_names == ("j",)
+    assert robot.base_link == "world_"
+
+
+def test_the_root_element_of_version_1_2_is_read(load, tmp_path):
+    arm = model(link("a"), link("b"), joint("j", "a", "b"))
+    path = tmp_path / "old.sdf"
+    path.write_text(f'<gazebo version="1.2">{arm}</gazebo>')
+    assert armlet.load(path) == load(arm, version="1.4", name="old.sdf")
+
+
+def test_models_of_a_world_that_are_not_found_are_left_out_with_one_warning(load, refusal):
+    arm = model(link("a"), link("b"), joint("j", "a", "b"))
+    sun, fuel = (
+        f"<include><uri>{uri}</uri></include>"
+        for uri in ("model://sun", "https://fuel/x/model.sdf")
+    )
+    assert load(f"<world name='w'>{sun}{arm}{fuel}</world>").joint_names == ("arm::j",)
+    assert load.warned == [
+        "arm.sdf: 2 models of the world are not found, and are left out: model://sun, "
+        "https://fuel/x/model.sdf"
+    ]
+    assert "model 'sun' is in none of the folders" in refusal(f"<world name='w'>{sun}</world>")
+    assert "model 'sun' is in none of the folders" in refusal(model(link("a"), sun))
+
+
+def test_gravity_does_not_act_on_links_that_say_so(load):
+    off = INERTIAL + "<gravity>false</gravity>"
+    moved = at("1 0 0 0 0 0")
+    parts = [link("b", moved, off), link("c", moved), joint("j", "a", "b"), joint("k", "b", "c")]
+    axes = [part.replace("0 0 1", "0 1 0") for part in parts]
+    none = model(
+        link("a", rest=off), *(x.replace(INERTIAL + "</link>", off + "</link>") for x in axes)
+    )
+    assert load(none).gravity.tolist() == [0, 0, 0]
+    assert load.warned == []
+    robot = load(model(link("a"), *axes))
+    assert load.warned == [
+        "arm.sdf, line 1: link 'b' has <gravity> false: its weight is compensated, a passive torque"
+    ]
+    q = np.array([0.3, 0.4])
+    weight = robot.gravity_torque(q) + robot.passive_torque(q, 0 * q)
+    heavy = load(
+        model(link("a"), *(x.replace("<mass>2", "<mass>1e-9") if x is axes[0] else x for x in axes))
+    )
+    np.testing.assert_allclose(weight, heavy.gravity_torque(q), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "model://../secret", "model://../secret/model.sdf", "model://arm/../../secret",
+        "model://./../secret", "../secret", "../secret/model.sdf", "file://FOLDER/secret",
+        "FOLDER/secret/model.sdf", "model://link", "link/model.sdf", "model:///secret",
+        "model://arm", "model://%2e%2e/secret", "model://..\\secret",
+    ],
+)  # fmt: skip
+def test_no_uri_of_a_valid_file_leads_out_of_its_folder(tmp_path, uri):
+    """Neither from a model, which is refused, nor from a world, which loads without it."""
+    hidden = model(link("x"), link("y"), joint("hidden", "x", "y"), name="secret")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "model.sdf").write_text(f'<sdf version="1.8">{hidden}</sdf>')
+    (tmp_path / "secret" / "model.config").write_text("<model><sdf>model.sdf</sdf></model>")
+    (tmp_path / "arm").mkdir()
+    (tmp_path / "arm" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "arm" / "model.config").write_text("<model><sdf>../secret/model.sdf</sdf></model>")
+    include = f"<include><uri>{uri.replace('FOLDER', str(tmp_path))}</uri></include>"
+    parts = link("a") + link("b") + joint("j", "a", "b")
+    path = tmp_path / "arm" / "arm.sdf"
+    path.write_text(f'<sdf version="1.8">{model(parts, include)}</sdf>')
+    with pytest.raises(ModelError, match=r"is in none of the folders|outside the folders"):
+        armlet.load(path)
+    path.write_text(f'<sdf version="1.8"><world name="w">{model(parts)}{include}</world></sdf>')
+    with pytest.warns(ModelWarning, match="the model is left out"):
+        assert armlet.load(path).joint_names == ("arm::j",)

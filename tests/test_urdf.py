@@ -73,6 +73,7 @@ HARMLESS = {
     "ratio of no rotor, empty": urdf(rest=TRANSMISSION.format("", "")),
     "declaration after a line": urdf(head='\n<?xml version="1.0"?>'),
     "declaration after a comment": urdf(head='<!-- by hand -->\n<?xml version="1.0"?>'),
+    "dashes in a comment": urdf(head="<!-- a -- b --><!-- <!-- c -->"),
     "no limit of effort": urdf(joint=AXIS + LIMIT.replace('"3"', '"inf"')),
 }
 DOUBTFUL = {
@@ -167,6 +168,31 @@ def test_the_gear_ratio_of_drake_comes_before_the_general_one(tmp_path):
     drake = '<drake:rotor_inertia value="0.01"/><drake:gear_ratio value="160"/>'
     robot, _ = loaded(tmp_path, urdf(rest=TRANSMISSION.format(drake, 1)))
     assert robot.drives[0].rotor_inertia == pytest.approx(256)
+
+
+def test_a_world_that_is_no_link_is_the_base(tmp_path):
+    text = urdf(
+        rest='<joint name="w" type="fixed"><parent link="world"/><child link="base"/></joint>'
+    )
+    robot, warned = loaded(tmp_path, text)
+    assert warned == [
+        "arm.urdf, line 1: joint 'w' has the parent 'world', which is no link of the file: taken "
+        "as its base"
+    ]
+    assert robot.joint_names == ("hinge",)
+    assert refused(tmp_path, text, strict=True) == warned[0]
+    assert (
+        loaded(
+            tmp_path, text.replace('<link name="base"/>', '<link name="base"/><link name="world"/>')
+        )[1]
+        == []
+    )
+
+
+def test_many_open_comments_take_no_time(tmp_path):
+    start = time.process_time()
+    assert "not valid XML" in refused(tmp_path, "<!-- -- -->" + "<!-- " * 1_000_000)
+    assert time.process_time() - start < 10
 
 
 def test_a_second_declaration_is_not_xml(tmp_path):

@@ -9,6 +9,7 @@ from fuzz import (
     kernels,
     loader_bytes,
     loader_files,
+    loader_includes,
     loader_structure,
     robots,
     simplifier,
@@ -27,6 +28,9 @@ CLASSES = {
     ),
     "loader_files": Class(
         loader_files.trial, "models of several files and meshes", limit=20, memory=3 * GIB
+    ),
+    "loader_includes": Class(
+        loader_includes.trial, "SDF and xacro of several files", limit=20, memory=3 * GIB
     ),
     "kernels": Class(kernels.trial, "kernels called with odd arrays", limit=20),
     "interrupts": Class(

@@ -21,6 +21,8 @@ ODD = (
     "sub", "part.xml/..", "\\..\\outside\\secret.xml", "file:///etc/passwd", "~/x.xml",
 )  # fmt: skip
 SECRET = "secret"
+RUNS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "socket.connect")
+"""What no file may do, as Python reports it."""
 read: list[str] | None = None
 """The files that were opened since the watch began; None where there is none."""
 
@@ -28,20 +30,24 @@ read: list[str] | None = None
 def watch(event, arguments):
     if read is not None and event == "open" and isinstance(arguments[0], str | bytes):
         read.append(os.fsdecode(arguments[0]))
+    if read is not None and event in RUNS:
+        raise AssertionError(f"{event} of {arguments}")
 
 
 sys.addaudithook(watch)
 
 
 @contextmanager
-def files_read():
-    """The files that are opened meanwhile."""
+def nothing_read_in(outside):
+    """Check that no file in a folder is opened meanwhile, none of the system, and nothing runs."""
     global read
-    read = []
+    read = opened = []
     try:
-        yield read
+        yield
     finally:
         read = None
+    hidden = os.path.realpath(outside)
+    assert not [path for path in opened if os.path.realpath(path).startswith((hidden, "/etc/pa"))]
 
 
 def trial(rng, folder):
@@ -54,10 +60,8 @@ def trial(rng, folder):
         (inside / name).write_bytes(writer(*SHAPES[shape]))
     for _ in range(rng.integers(3)):
         change(rng, inside / pick(rng, ("main.xml", *GOOD, *WRITERS)))
-    with files_read() as opened:
+    with nothing_read_in(outside):
         check_load(inside / "main.xml", rng)
-    hidden = os.path.realpath(outside)
-    assert not [path for path in opened if os.path.realpath(path).startswith((hidden, "/etc/pa"))]
 
 
 def write_secrets(inside, outside):
@@ -114,8 +118,8 @@ def text(rng, outside):
 def change(rng, path):
     """Change bytes of a file, or the structure of one that is XML."""
     data = path.read_bytes()
-    if path.suffix == ".xml" and rng.random() < 0.5:
-        changed = loader_structure.changed(rng, ".xml", data)[1].encode(errors="surrogatepass")
+    if path.suffix in (".xml", ".sdf", ".xacro") and rng.random() < 0.5:
+        changed = loader_structure.changed(rng, path.suffix, data)[1].encode(errors="surrogatepass")
     else:
         changed = pick(rng, loader_bytes.CHANGES)(rng, data)
     path.write_bytes(changed)

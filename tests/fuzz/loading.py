@@ -14,7 +14,7 @@ from test_xacro import ARM, ATTACKS
 
 import armlet
 from armlet.models.toml import toml_text
-from armlet.models.urdf import urdf_text
+from armlet.models.urdf_writing import urdf_text
 
 TESTS = Path(__file__).parent.parent
 BESIDE = Path(os.environ.get("ARMLET_ROBOTS", TESTS.parent.parent / "shared" / "robots"))

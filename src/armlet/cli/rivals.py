@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.models.urdf import urdf_text
+from armlet.models.urdf_writing import urdf_text
 from armlet.robot import RobotModel
 
 Array = np.ndarray[Any, Any]

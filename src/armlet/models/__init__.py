@@ -12,7 +12,7 @@ from armlet.models.loading import EARTH, ENDINGS, Choices, checked_lock, from_mo
 from armlet.models.passive import warn_of_passive
 from armlet.models.tables import from_dh
 from armlet.models.toml import toml_text
-from armlet.models.urdf import urdf_text
+from armlet.models.urdf_writing import urdf_text
 from armlet.robot import RobotModel, assembled, described
 from armlet.robot.coupling import ties
 

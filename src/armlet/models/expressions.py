@@ -17,6 +17,8 @@ MAX_EXPRESSION = 10_000
 """The most characters of an expression."""
 MAX_WEIGHT = 100_000
 """The most characters and entries of a value, those of all it holds among them."""
+MAX_WORK = 20 * MAX_WEIGHT
+"""The most characters and entries of all values that an expression goes through."""
 MAX_BITS = 1024
 """The most bits of an integer."""
 
@@ -91,11 +93,15 @@ class _Evaluator:
     def __init__(self, names: Mapping[str, Any], subject: str) -> None:
         self.names = names
         self.subject = subject
+        self.work = 0
 
     def value(self, node: ast.expr) -> Any:
         """The value of a part of the expression, of bounded size."""
         value = self._value(node)
-        if weight(value) > MAX_WEIGHT or (isinstance(value, int) and _bits(value) > MAX_BITS):
+        size = weight(value)
+        self.work += size
+        is_long = isinstance(value, int) and _bits(value) > MAX_BITS
+        if size > MAX_WEIGHT or self.work > MAX_WORK or is_long:
             raise ModelError(f"{self.subject}: a value that is too large: expected a small one")
         return value
 

@@ -2,7 +2,10 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 
 from armlet.errors import ModelError, listed, quoted, shown
@@ -17,6 +20,8 @@ MAX_MESH_BYTES = 64 * 2**20
 """The most bytes of one mesh."""
 MAX_ALL_MESHES = 512 * 2**20
 """The most bytes of all meshes of a model that are read."""
+MAX_FOLDERS = 20_000
+"""How many of the folders below those named by the user are looked at for a package."""
 CURE = "name its folder by folders=[...] (on the command line --folders)"
 
 
@@ -109,7 +114,20 @@ class Folders:
         inside = [_real(root / name) for root in self.allowed]
         around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
         folders = (*filter(self._allows, inside), *around)
-        return next((folder for folder in folders if os.path.isdir(folder)), None)
+        found = next((folder for folder in folders if os.path.isdir(folder)), None)
+        return found or self._package_below(name, mark)
+
+    def _package_below(self, name: str, mark: str) -> Path | None:
+        """The package below the folders named by the user; without one, a folder of its name."""
+        alike = [folder for folder in self._below if folder.name == name]
+        marked = (x for x in (*alike, *self._below) if _package_name(x, mark) is not None)
+        called = (x for x in marked if name in (x.name, _package_name(x, mark)))
+        return next(chain(called, alike), None)
+
+    @cached_property
+    def _below(self) -> list[Path]:
+        """The folders below those named by the user, the nearest first."""
+        return list(islice(_walk(self.roots[1:]), MAX_FOLDERS))
 
     def _allows(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self.allowed)
@@ -168,6 +186,20 @@ def _package_name(folder: Path, mark: str) -> str | None:
         return None
     found = NAME.search(contents(folder / mark))
     return found[1].decode("utf-8", "replace").strip() if found else None
+
+
+def _walk(folders: Sequence[Path]) -> Iterator[Path]:
+    """The folders below some, level by level, without hidden ones and links."""
+    waiting = deque(folders)
+    while waiting:
+        try:
+            with os.scandir(waiting.popleft()) as entries:
+                inside = sorted(x.path for x in entries if x.is_dir(follow_symlinks=False))
+        except OSError:
+            continue
+        found = [Path(path) for path in inside if not os.path.basename(path).startswith(".")]
+        yield from found
+        waiting += found
 
 
 def _shown(folders: Sequence[Path]) -> str:

@@ -26,7 +26,7 @@ from armlet.models.ties import note_contrary_limits, with_ties, without_lost_lea
 from armlet.models.toml import read_toml
 from armlet.models.urdf import read_urdf
 from armlet.models.xacro import expanded_xacro
-from armlet.models.xml import parsed_xml, read_xml
+from armlet.models.xml import Element, parsed_xml, read_xml
 from armlet.robot import TOLERANCE, Description, RobotModel, assembled
 from armlet.robot.check import check, check_tips
 from armlet.robot.description import without_freedoms
@@ -153,14 +153,16 @@ def _read(
             f"{shown(path.name)}: the ending is {quoted(path.suffix)}: expected one of "
             f"{', '.join(ENDINGS)}"
         )
-    if xacro is not None and suffix != ".xacro":
+    root = None if suffix == ".toml" else read_xml(path)
+    is_xacro = suffix == ".xacro" or (root is not None and _has_xacro(root))
+    if xacro is not None and not is_xacro:
         raise ModelError(
-            f"{shown(path.name)}: xacro= is for files that end in .xacro: leave it out"
+            f"{shown(path.name)}: xacro= is for files with xacro in them: leave it out"
         )
-    if suffix == ".toml":
+    if root is None:
         return read_toml(path)
-    root = parsed_xml(*expanded_xacro(path, xacro, folders)) if suffix == ".xacro" else None
-    root = root or read_xml(path)
+    if is_xacro:
+        root = parsed_xml(*expanded_xacro(path, xacro, folders))
     match suffix, root.tag:
         case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):
             return read_sdf(root, path, gravity, folders, problems)
@@ -168,6 +170,11 @@ def _read(
             return read_urdf(root, path, gravity, problems)
         case _:
             return read_mjcf(path, folders, problems)
+
+
+def _has_xacro(root: Element) -> bool:
+    """Whether a file has elements of xacro, whatever its ending."""
+    return any(child.tag.startswith("xacro:") for child in root.children)
 
 
 def _symbolic(robot: str | Path) -> RobotModel | None:

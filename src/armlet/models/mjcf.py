@@ -11,13 +11,12 @@ import numpy as np
 
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.folders import Folders
-from armlet.models.mjcf_free import leave_out_free_bodies
+from armlet.models.mjcf_free import leave_out_free_bodies, leave_out_mocap
 from armlet.models.mjcf_inertia import NOTHING, SIZES, body_inertia, lengths, solid_size
 from armlet.models.mjcf_keyframes import check_values, completed, keyframes
 from armlet.models.mjcf_models import Model, read_model
 from armlet.models.mjcf_passive import FRICTION, Passive
 from armlet.models.mjcf_refusals import (
-    FREEDOMS,
     READ,
     check_attributes,
     check_tag,
@@ -44,6 +43,8 @@ from armlet.robot.problems import Problems
 from armlet.scalar import Vector
 
 WORLD = "world"
+OTHER_KINDS = {"ball": "ball", "free": "floating"}
+"""The types of joint with several freedoms, and the kinds that they are of."""
 SHOWN = range(3)
 """The groups of geoms that MuJoCo's viewer shows."""
 
@@ -54,15 +55,16 @@ def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
     model = read_model(path, folders)
     root, world = model.root, _world(model)
     bodies = list(_bodies(world))
-    joints = [joint for body in bodies for joint in _inside(body, "joint")]
     _give_names(bodies, "body")
+    _read_freejoints(bodies)
+    joints = [joint for body in bodies for joint in _inside(body, "joint")]
     _give_names(joints, "joint")
     check_names(((joint.get("name"), joint.where) for joint in joints), "joint")
     poses = keyframes(root, world, model.scope) | model.keyframes
     check_values(poses, len(joints), root.where)
-    left_out: list[str] = []
     with problems.collected():
-        left_out = leave_out_free_bodies(model)
+        leave_out_free_bodies(model, problems)
+        leave_out_mocap(model, problems)
     outside = list(model.outside.sections())
     ties = [tie for part, scope in outside for tie in constraints(part, scope.defaults, problems)]
     passive = Passive.of(root)
@@ -75,11 +77,6 @@ def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
         taken={WORLD, *(body.get("name") for body in bodies)},
     )
     tree.grow(world, model.scope)
-    if left_out:
-        problems.note(
-            f"{root.file}: left out, since they are on free joints beside a robot with a fixed "
-            f"base: {listed(left_out)}"
-        )
     links = _scaled(tree.links, model.scope.compiler.settotalmass)
     return Description(
         name=root.get("model") or shown(path.stem),
@@ -197,12 +194,8 @@ def _joint(
     joint: Element, at: Pose, motor: "Motor", compiler: Compiler, passive: Passive
 ) -> Connection:
     """A joint whose links are still to be named; its pose is at zero, relative to that at ref."""
-    freedoms = FREEDOMS.get(joint.get("type"))
-    if freedoms:
-        raise ModelError(
-            f"{called(joint)} has {joint.said('type')}, with {freedoms}: expected hinge or slide "
-            "joints, of which a body may have several"
-        )
+    if (kind := OTHER_KINDS.get(joint.get("type"))) is not None:
+        return Connection(joint.word("name"), kind, "", "", where=joint.where)
     turns = choice(joint, "type", ("hinge", "slide"), "hinge") == "hinge"
     unit = compiler.unit if turns else 1.0
     axis = direction(at.R @ joint.numbers("axis", 3, (0.0, 0.0, 1.0)), joint, "axis")
@@ -273,6 +266,15 @@ def _give_names(elements: list[Element], kind: str) -> None:
     for k, element in enumerate(elements, start=1):
         if not element.get("name"):
             element.attributes["name"] = _unlike(taken, f"{kind}{k}")
+
+
+def _read_freejoints(bodies: Iterable[Element]) -> None:
+    """Make each <freejoint> a joint of type free, named by its body if it has no name."""
+    for body in bodies:
+        for joint in _inside(body, "freejoint"):
+            joint.tag = "joint"
+            name = joint.get("name") or f"{body.get('name')}_free"
+            joint.attributes = {"name": name, "type": "free"}
 
 
 def _unlike(taken: set[str], name: str) -> str:

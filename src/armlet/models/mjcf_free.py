@@ -1,15 +1,17 @@
-"""Bodies on free joints beside a fixed robot, which are left out."""
+"""Bodies of an MJCF world that are no part of the robot: on free joints, or moved from outside."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from armlet.errors import ModelError, quoted
+from armlet.errors import listed, quoted
 from armlet.models.mjcf_files import below
 from armlet.models.mjcf_models import Model
-from armlet.models.mjcf_outside import names
+from armlet.models.mjcf_outside import Name, names
+from armlet.models.mjcf_refusals import called_constraint
 from armlet.models.mjcf_scope import Attached, Scope, opened
-from armlet.models.mjcf_settings import called
+from armlet.models.mjcf_settings import flag
 from armlet.models.xml import Element
+from armlet.robot.problems import Problems
 
 
 class _Free(NamedTuple):
@@ -17,25 +19,58 @@ class _Free(NamedTuple):
 
     holder: Element
     body: Element
-    joint: Element
 
 
-def leave_out_free_bodies(model: Model) -> list[str]:
-    """Remove the bodies on free joints beside others that move, and return their names.
+def leave_out_free_bodies(model: Model, problems: Problems) -> None:
+    """Remove the bodies on free joints beside a robot, and note their names.
 
-    Where no other moves the robot itself is on the free joint, which is refused.
+    The robot is what moves otherwise. Where nothing else moves it is itself on a free joint: the
+    bodies stay that carry others on joints, or all if none does.
     """
     free = list(_free_bodies(model.world, model.scope, "main"))
-    for holder, body, _ in free:
+    carriers = [x for x in free if sum(part.tag == "joint" for part in below(x.body)) > 1]
+    inside = sum(part.tag == "joint" for x in free for part in below(x.body))
+    is_fixed = inside < sum(part.tag == "joint" for part in below(model.world))
+    left_out = free if is_fixed else [x for x in free if carriers and x not in carriers]
+    if not left_out:
+        return
+    for holder, body in left_out:
         holder.children = [child for child in holder.children if child is not body]
-    if free and not any(element.tag == "joint" for element in below(model.world)):
-        _, body, joint = free[0]
-        raise ModelError(
-            f"{called(joint)} frees body {quoted(body.get('name'))}, and no body beside it moves: "
-            "a robot on a free base, which armlet does not model; remove the joint to fix the body"
-        )
-    model.outside.drop_within(names(body for _, body, _ in free))
-    return [body.get("name") for _, body, _ in free]
+    gone = names(body for _, body in left_out)
+    model.outside.drop_within(gone)
+    _refuse_equalities(model, gone, problems)
+    base = "with a fixed base" if is_fixed else "with joints"
+    problems.note(
+        f"{model.root.file}: left out, since they are on free joints beside a robot {base}: "
+        f"{listed([body.get('name') for _, body in left_out])}"
+    )
+
+
+def _refuse_equalities(model: Model, gone: Sequence[Name], problems: Problems) -> None:
+    """Refuse the equalities that tie a joint of the robot to one of a body that is left out."""
+    for key, (section, element, scope) in model.outside.naming(gone).items():
+        equality = scope.defaults.fill(element, "equality")
+        if section == "equality" and equality.get("joint1") and flag(equality, "active", "true"):
+            del model.outside.entries[key]
+            joints = " to ".join(quoted(equality.get(key)) for key in ("joint1", "joint2"))
+            problems.error(
+                f"{called_constraint(equality)} ties joint {joints}, one of which is left out with "
+                "its body, on a free joint beside the robot: remove the equality or set "
+                'active="false"'
+            )
+
+
+def leave_out_mocap(model: Model, problems: Problems) -> None:
+    """Remove the constraints to mocap bodies, which a program moves: inputs, as motors are."""
+    moved = [x for x in below(model.world) if x.tag == "body" and flag(x, "mocap")]
+    held = names(moved)
+    for key, (section, element, scope) in model.outside.naming(held).items():
+        if section == "equality" and flag(scope.defaults.fill(element, section), "active", "true"):
+            del model.outside.entries[key]
+            problems.note(
+                f"{called_constraint(element)} is left out: it holds the robot to a mocap body, "
+                "which is moved from outside"
+            )
 
 
 def _free_bodies(element: Element, scope: Scope, outer: str) -> Iterator[_Free]:
@@ -46,8 +81,6 @@ def _free_bodies(element: Element, scope: Scope, outer: str) -> Iterator[_Free]:
         elif child.tag == "frame":
             yield from _free_bodies(child, scope, child.get("childclass", outer))
         elif child.tag == "body":
-            for part in opened(child, scope, outer=outer):
-                is_joint = part.element.tag == "joint" and part.element.get("type") == "free"
-                if is_joint or part.element.tag == "freejoint":
-                    yield _Free(element, child, part.element)
-                    break
+            parts = opened(child, scope, outer=outer)
+            if any(x.element.tag == "joint" and x.element.get("type") == "free" for x in parts):
+                yield _Free(element, child)

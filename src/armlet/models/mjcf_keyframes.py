@@ -9,6 +9,7 @@ from armlet.models.mjcf_scope import Scope, opened
 from armlet.models.mjcf_settings import section
 from armlet.models.xml import Element
 from armlet.robot import Connection
+from armlet.robot.check import MOVING
 
 Keyframes = dict[str, dict[str, float]]
 """For each keyframe the values of joints with one freedom; others are where the file draws them."""
@@ -54,7 +55,7 @@ def check_values(poses: Keyframes, joints: int, where: str) -> None:
 
 def completed(poses: Keyframes, joints: Iterable[Connection]) -> Keyframes:
     """The values of all joints that move; those without one are where the file draws them."""
-    start = {joint.name: joint.at_start for joint in joints if joint.kind != "fixed"}
+    start = {joint.name: joint.at_start for joint in joints if joint.kind in MOVING}
     return {
         key: start | {name: x for name, x in values.items() if name in start}
         for key, values in poses.items()

@@ -9,6 +9,7 @@ from armlet.errors import ModelError, quoted
 from armlet.models.mjcf_settings import Defaults, called, choice, first_number, flag, section
 from armlet.models.xml import Element
 from armlet.robot import Compensation, Connection, Link, PassiveForce, Spring
+from armlet.robot.check import MOVING
 
 SPRINGS = "springs of joints"
 FRICTION = "friction that is not linear, of"
@@ -106,7 +107,7 @@ class Passive:
         if link.name not in self.gravcomp:
             return link
         share, where = self.gravcomp[link.name]
-        moving = [joint.name for joint in _inward(before, link.name) if joint.kind != "fixed"]
+        moving = [joint.name for joint in _inward(before, link.name) if joint.kind in MOVING]
         by_actuators = [name for name in moving if name in self.by_actuators]
         if not by_actuators:
             mass = share * link.mass

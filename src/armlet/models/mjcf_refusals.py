@@ -13,7 +13,6 @@ from armlet.robot.problems import Problems
 
 READ = ("body", "frame", "inertial", "joint", "geom", "site", "camera", "light")
 NOT_READ = {
-    "freejoint": "has six freedoms: expected hinge or slide joints, or none to fix the body",
     "composite": "is not read: expected rigid bodies",
     "flexcomp": "is not read: expected rigid bodies",
 }
@@ -21,7 +20,6 @@ SECTIONS = (
     "compiler", "option", "size", "statistic", "visual", "default", "extension", "custom", "asset",
     "worldbody", "deformable", "contact", "tendon", "equality", "actuator", "sensor", "keyframe",
 )  # fmt: skip
-FREEDOMS = {"ball": "three freedoms", "free": "six freedoms"}
 PLACE = {"name", "childclass", "pos", *ORIENTATIONS}
 KNOWN = {
     "compiler": {
@@ -80,7 +78,7 @@ def _constraint(constraint: Element, problems: Problems) -> Iterator[Tie]:
     """The tie that an equality is, if it is one."""
     if not flag(constraint, "active", "true"):
         return
-    subject = f"{called(constraint)} in <equality>"
+    subject = called_constraint(constraint)
     joints = [constraint.get(key) for key in ("joint1", "joint2") if constraint.get(key)]
     if not joints:
         cure = 'expected a tree; remove it or set active="false"'
@@ -96,6 +94,11 @@ def _constraint(constraint: Element, problems: Problems) -> Iterator[Tie]:
     said = f"{subject.removeprefix(f'{constraint.where}: ')} ties joint {names}"
     fixed = coefficients if leader else coefficients[:1]
     yield Tie(joint, leader, tuple(fixed), said, constraint.where, mutual=True)
+
+
+def called_constraint(constraint: Element) -> str:
+    """A constraint for messages: file and line, tag, name and section."""
+    return f"{called(constraint)} in <equality>"
 
 
 def refuse_nonzero(element: Element, key: str, meaning: str) -> None:

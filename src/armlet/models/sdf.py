@@ -12,6 +12,7 @@ from armlet.errors import ModelError, quoted, shown
 from armlet.models.folders import Folders
 from armlet.models.limits import read_limits
 from armlet.models.sdf_frames import (
+    ROOTS,
     WORLD,
     Opener,
     Scope,
@@ -23,7 +24,18 @@ from armlet.models.sdf_frames import (
     version_of,
 )
 from armlet.models.xml import Element, numbers
-from armlet.robot import HERE, Connection, Description, Drive, Limits, Link, Pose, Spring, Tie
+from armlet.robot import (
+    HERE,
+    Compensation,
+    Connection,
+    Description,
+    Drive,
+    Limits,
+    Link,
+    Pose,
+    Spring,
+    Tie,
+)
 from armlet.robot.description import Mesh
 from armlet.robot.problems import Problems
 from armlet.scalar import Vector
@@ -43,7 +55,7 @@ def read_sdf(
     root: Element, file: Path, gravity: Vector, folders: Folders, problems: Problems
 ) -> Description:
     """The description in the elements of an SDF file: one model, or a world with models."""
-    if root.tag != "sdf":
+    if root.tag not in ROOTS:
         raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <sdf>")
     worlds, models = root.all("world"), root.all("model")
     if not worlds and not models:
@@ -56,12 +68,21 @@ def read_sdf(
     if given is not None and top.tag == WORLD:
         gravity = numbers(given.text, 3, f"{given.where}: <gravity>{shown(given.text)}</gravity>")
     start = Scope(top, version_of(root), placement=top.get("placement_frame"))
-    whole = Opener(folders).opened(start, (str(file.resolve()),))
+    opener = Opener(folders)
+    whole = opener.opened(start, (str(file.resolve()),))
     if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
         [whole] = whole.nested.values()
         _forget_prefix(whole)
     if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
+        for _, error in opener.missing:
+            raise error
         raise ModelError(f"{root.where}: no model has a <link>: expected at least one")
+    for uri, error in opener.missing:
+        problems.doubt(
+            f"{error}; the model is left out",
+            "models of the world are not found, and are left out",
+            uri,
+        )
     reader = _Reader(whole, problems)
     try:
         reader.read()
@@ -91,6 +112,10 @@ class _Reader:
         self.static: set[str] = set()
         """The links of models that do not move."""
         self.without_inertial: list[Link] = []
+        self.weightless: list[Link] = []
+        """The links on which gravity does not act."""
+        self.base = WORLD
+        """The world as a link, by a name that no other link has."""
 
     def read(self) -> None:
         """Read all models: links first, since joints refer to them in any order."""
@@ -106,6 +131,10 @@ class _Reader:
                         self.poses[link.name] = at @ scope.pose_of(name, element)
                         link = self._link(scope, name, element)
                     self.links.append(link)
+                    if not is_true(text_of(element, "gravity", "true")):
+                        self.weightless.append(link)
+        while self.base in self.poses:
+            self.base += "_"
         for scope in self.whole.all():
             for name, element in scope.named.items():
                 with self.problems.collected():
@@ -128,11 +157,12 @@ class _Reader:
         """
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
-        on_world = any(joint.parent == WORLD for joint in self.joints)
+        on_world = any(joint.parent == self.base for joint in self.joints)
+        gravity = self._with_weightless(gravity)
         if on_world or len(roots) != 1:
-            self.links.insert(0, Link(WORLD))
+            self.links.insert(0, Link(self.base))
             self.joints += (
-                Connection(f"{root}_fixed", "fixed", WORLD, root, self.poses[root])
+                Connection(f"{root}_fixed", "fixed", self.base, root, self.poses[root])
                 for root in roots
             )
         else:
@@ -148,6 +178,26 @@ class _Reader:
             where=shown(file.name),
             ties=tuple(self.ties),
         )
+
+    def _with_weightless(self, gravity: Vector) -> Vector:
+        """The gravity, none if it acts on no link; else its effect on some is compensated."""
+        names = {link.name for link in self.weightless}
+        if names and all(link.name in names or not link.mass for link in self.links):
+            return 0 * np.asarray(gravity, float)
+        for link in self.weightless:
+            self.problems.doubt(
+                f"{link.where}: link {quoted(link.name)} has <gravity> false: its weight is "
+                "compensated, a passive torque",
+                "links have <gravity> false: their weight is compensated, a passive torque",
+                link.name,
+            )
+        self.links = [
+            replace(link, compensation=Compensation(link.mass, link.mass * link.com))
+            if link.name in names
+            else link
+            for link in self.links
+        ]
+        return gravity
 
     def _doubt_defaults(self, roots: Sequence[str], on_world: bool, where: str) -> None:
         """Doubt what the file leaves out and is not as its author may think."""
@@ -174,13 +224,6 @@ class _Reader:
     def _link(self, scope: Scope, name: str, element: Element) -> Link:
         full = scope.prefix + name
         link = Link(full, where=element.where, meshes=tuple(self._meshes(scope, name, element)))
-        if is_true(text_of(element, "gravity", "true")) is False:
-            self.problems.error(
-                f"{element.where}: link {quoted(full)} has no <gravity>: armlet has the same for "
-                "all links; set it to true",
-                "links have <gravity> false: armlet has the same for all links; set it to true",
-                full,
-            )
         inertial = element.first("inertial")
         if inertial is None:
             self.without_inertial.append(link)
@@ -264,7 +307,7 @@ class _Reader:
                 f"{element.where}: joint {quoted(element.get('name'))} has no <{tag}>: expected one"
             )
         if name == WORLD and name not in scope.named:
-            return WORLD, HERE
+            return self.base, HERE
         owner, link = scope.link_of(name, element)
         return owner.prefix + link, self.poses[owner.prefix + link]
 

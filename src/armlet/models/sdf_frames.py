@@ -23,6 +23,8 @@ MAX_CHAIN = 100
 """How many frames may each be relative to the next, and models be nested in each other."""
 MAX_INCLUDES = 1000
 """How many models one file may include, those that included ones include too."""
+ROOTS = ("sdf", "gazebo")
+"""The root elements; the second is that of version 1.2."""
 ENDINGS = (".sdf", ".world", ".xml")
 FRAMES = ("link", "joint", "frame", "model")
 """The elements whose names can be referred to."""
@@ -231,6 +233,8 @@ class Opener:
     def __init__(self, folders: Folders) -> None:
         self.folders = folders
         self.count = 0
+        self.missing: list[tuple[str, ModelError]] = []
+        """The models that stand in a world and were not found, with what is wrong."""
 
     def opened(self, scope: Scope, files: tuple[str, ...] = (), depth: int = 0) -> Scope:
         """The scope with its names and nested models, included ones among them."""
@@ -240,11 +244,14 @@ class Opener:
             inside, used = child, files
             version, placement = scope.version, child.get("placement_frame")
             if child.tag == "include":
-                inside, version, used = self._included(child, files)
+                path = self._model_file(child, scope.element.tag == WORLD)
+                if path is None:
+                    continue
+                inside, version, used = self._included(child, path, files)
                 placement = text_of(child, "placement_frame") or placement
             if inside.tag not in FRAMES:
                 continue
-            name = inside.word("name")
+            name = _name(inside, scope)
             if name in scope.named:
                 raise ModelError(
                     f"{inside.where}: two elements of a model are called {quoted(name)}: names "
@@ -258,9 +265,9 @@ class Opener:
         return scope
 
     def _included(
-        self, include: Element, files: tuple[str, ...]
+        self, include: Element, path: Path, files: tuple[str, ...]
     ) -> tuple[Element, tuple[int, ...], tuple[str, ...]]:
-        """The model that an <include> names, with the version and the stack of its file."""
+        """The model in a file that is included, with the version and the stack of its file."""
         self.count += 1
         if self.count > MAX_INCLUDES:
             raise ModelError(f"{include.where}: more than {MAX_INCLUDES} models are included")
@@ -269,11 +276,10 @@ class Opener:
                 f"{include.where}: <include merge> puts the links of a model among those around "
                 "it, which armlet does not do: leave out merge, or copy the links"
             )
-        path = self._model_file(text_of(include, "uri"), include)
         if str(path) in files:
             raise ModelError(f"{include.where}: {shown(path.name)} includes itself")
         root = read_xml(path)
-        models = root.all("model") if root.tag == "sdf" else []
+        models = root.all("model") if root.tag in ROOTS else []
         if len(models) != 1:
             raise ModelError(
                 f"{include.where}: {shown(path.name)} has {len(models)} <model>: expected an SDF "
@@ -288,7 +294,21 @@ class Opener:
                 model.children = [child, *(x for x in model.children if x.tag != tag)]
         return model, version_of(root), (*files, str(path))
 
-    def _model_file(self, uri: str, include: Element) -> Path:
+    def _model_file(self, include: Element, in_world: bool) -> Path | None:
+        """The file of a model that is included.
+
+        None if it is not found and stands in a world: models there do not affect each other.
+        """
+        uri = text_of(include, "uri")
+        try:
+            return self._named_file(uri, include)
+        except ModelError as error:
+            if not in_world:
+                raise
+            self.missing.append((uri, error))
+            return None
+
+    def _named_file(self, uri: str, include: Element) -> Path:
         """The file of a model that is named, or of a folder, whose model.config names it."""
         if uri.lower().endswith(ENDINGS):
             return self.folders.file(uri, include.where)
@@ -297,3 +317,19 @@ class Opener:
             config = read_xml(self.folders.file(f"{folder}/model.config", include.where))
             name = [name, *(x.text.strip() for x in config.all("sdf"))][-1]
         return self.folders.file(f"{folder}/{name}", include.where)
+
+
+def _name(element: Element, scope: Scope) -> str:
+    """The name of an element in its model.
+
+    Before version 1.7 joints had names of their own; one that a link has too is called NAME_joint
+    then, as Gazebo does.
+    """
+    name = element.word("name")
+    other = scope.named.get(name)
+    if scope.version >= (1, 7) or other is None or element.tag == other.tag:
+        return name
+    if element.tag != "joint":
+        scope.named[f"{name}_joint"] = scope.named.pop(name)
+        return name
+    return f"{name}_joint"

@@ -1,7 +1,5 @@
-"""Reading and writing URDF files."""
+"""Reading URDF files."""
 
-import html
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import pi
@@ -9,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from armlet.algebra import symmetric, upper_triangle
+from armlet.algebra import symmetric
 from armlet.errors import ModelError, quoted, shown
-from armlet.models.limits import UNLIMITED, doubt_no_limit, read_limits
+from armlet.models.limits import doubt_no_limit, read_limits
 from armlet.models.urdf_drives import rotor_drives
-from armlet.models.urdf_solids import SOLIDS, solid_text, solids
+from armlet.models.urdf_solids import solids
 from armlet.models.xml import Element
 from armlet.robot import (
     HERE,
@@ -23,24 +21,21 @@ from armlet.robot import (
     Limits,
     Link,
     Pose,
-    RobotModel,
     Tie,
-    described,
     pose,
 )
 from armlet.robot.description import Mesh
-from armlet.robot.pose import rotation_of_quaternion, rpy_of
+from armlet.robot.pose import rotation_of_quaternion
 from armlet.robot.problems import Problems
 from armlet.scalar import Matrix, Vector
 
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PRODUCTS = ("ixy", "ixz", "iyz")
+WORLD = "world"
 X_AXIS = (1.0, 0.0, 0.0)
 """The axis of a joint that does not give one."""
 MAX_ANGLE = 4 * pi
 """Larger angles (rad) look like degrees by mistake."""
-FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""The characters that XML cannot represent, even escaped."""
 
 
 def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
@@ -53,6 +48,7 @@ def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) ->
     drives = rotor_drives(root, problems)
     links = [reader.link(element) for element in root.all("link")]
     joints = [reader.joint(element, drives) for element in root.all("joint")]
+    links = reader.with_world(links, joints)
     return Description(
         name=root.get("name") or shown(file.stem),
         links=tuple(links),
@@ -79,6 +75,20 @@ class _Reader:
             inertial = self._only(element, "inertial")
             link = link if inertial is None else self._with_inertia(link, inertial)
         return link
+
+    def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
+        """The links with the world as their base where a joint is on it and no link is called so.
+
+        Drake and Bullet read such files.
+        """
+        on_world = [joint for joint in joints if joint and joint.parent == WORLD]
+        if not on_world or any(link.name == WORLD for link in links):
+            return links
+        self.problems.doubt(
+            f"{on_world[0].where}: joint {quoted(on_world[0].name)} has the parent 'world', which "
+            "is no link of the file: taken as its base"
+        )
+        return [Link(WORLD), *links]
 
     def _with_inertia(self, link: Link, inertial: Element) -> Link:
         mass, tensor = self._only(inertial, "mass"), self._only(inertial, "inertia")
@@ -244,150 +254,3 @@ def _drive(dynamics: Element | None, drive: Drive) -> Drive:
     return drive._replace(
         viscous=dynamics.number("damping", 0.0), coulomb=dynamics.number("friction", 0.0)
     )
-
-
-# ---------------------------------------------------------------------------------- writing
-
-
-def urdf_text(robot: RobotModel) -> str:
-    """The robot as URDF: the file's links and frames, merged bodies as one."""
-    description = _on_axes(described(robot))
-    _check_characters(description)
-    lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(description.name)}>"]
-    for link in description.links:
-        lines += _link_lines(link)
-    ties = {tie.joint: tie for tie in description.ties}
-    for joint in description.joints:
-        lines += _joint_lines(joint, ties.get(joint.name))
-    for joint in description.joints:
-        lines += _transmission_lines(joint)
-    return "\n".join([*lines, "</robot>", ""])
-
-
-def _check_characters(description: Description) -> None:
-    """Refuse names that could be written but not read back."""
-    texts = [("robot", description.name)]
-    texts += [("link", link.name) for link in description.links]
-    texts += [("joint", joint.name) for joint in description.joints]
-    texts += [("mesh", mesh.file) for link in description.links for mesh in link.meshes]
-    for kind, text in texts:
-        if found := FORBIDDEN.search(text):
-            raise ModelError(
-                f"{kind} {quoted(text)} cannot be written as URDF: XML has no character "
-                f"{quoted(found[0])}; rename it, or write TOML"
-            )
-
-
-def _on_axes(description: Description) -> Description:
-    """The description with every joint's axis through its child's origin, as URDF needs it.
-
-    A link whose frame is off the axis gets a new one on it, and its own as a fixed frame.
-    """
-    links: list[Link] = []
-    joints: list[Connection] = []
-    off = {j.child: j for j in description.joints if np.abs(j.point).max() > 0}
-    for link in description.links:
-        if link.name in off:
-            shift = off[link.name].point
-            links.append(
-                replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=(), solids=())
-            )
-            links.append(Link(link.name, meshes=link.meshes, solids=link.solids))
-        else:
-            links.append(link)
-    for joint in description.joints:
-        if joint.child in off:
-            name, there = f"{joint.child}_axis", Pose(np.eye(3), joint.point)
-            joints.append(replace(joint, child=name, pose=joint.pose @ there, point=np.zeros(3)))
-            joints.append(
-                Connection(f"{joint.child}_fixed", "fixed", name, joint.child, there.inverse())
-            )
-        else:
-            joints.append(joint)
-    return replace(description, links=tuple(links), joints=tuple(joints))
-
-
-def _quoted(text: str) -> str:
-    """The text as a quoted attribute value that preserves white space."""
-    escaped = html.escape(text)
-    for character in "\t\n\r":
-        escaped = escaped.replace(character, f"&#{ord(character)};")
-    return f'"{escaped}"'
-
-
-def _list(values: Vector | Sequence[float]) -> str:
-    return _quoted(" ".join(repr(float(x) + 0.0) for x in values))
-
-
-def _origin_line(indent: str, at: Pose) -> str:
-    return f"{indent}<origin xyz={_list(at.r)} rpy={_list(rpy_of(at.R))}/>"
-
-
-def _link_lines(link: Link) -> list[str]:
-    inside = []
-    if link.mass or np.any(link.inertia):
-        entries = zip(ENTRIES, upper_triangle(link.inertia), strict=True)
-        tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
-        inside += [
-            "    <inertial>",
-            _origin_line("      ", Pose(np.eye(3), link.com)),
-            f'      <mass value="{float(link.mass)!r}"/>',
-            f"      <inertia {tensor}/>",
-            "    </inertial>",
-        ]
-    shapes = [
-        (mesh.pose, f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>")
-        for mesh in link.meshes
-    ]
-    shapes += [(solid.pose, solid_text(solid)) for solid in link.solids if solid.kind in SOLIDS]
-    for at, shape in shapes:
-        inside += [
-            "    <visual>",
-            _origin_line("      ", at),
-            f"      <geometry>{shape}</geometry>",
-            "    </visual>",
-        ]
-    name = _quoted(link.name)
-    return [f"  <link name={name}>", *inside, "  </link>"] if inside else [f"  <link name={name}/>"]
-
-
-def _joint_lines(joint: Connection, tie: Tie | None) -> list[str]:
-    lines = [
-        f'  <joint name={_quoted(joint.name)} type="{joint.kind}">',
-        _origin_line("    ", joint.pose),
-        f"    <parent link={_quoted(joint.parent)}/>",
-        f"    <child link={_quoted(joint.child)}/>",
-    ]
-    if joint.kind != "fixed":
-        limits = {
-            key: float(np.clip(value, -UNLIMITED, UNLIMITED))
-            for key, value in joint.limits._asdict().items()
-            if joint.kind != "continuous" or key not in ("lower", "upper")
-        }
-        written = " ".join(f'{key}="{value!r}"' for key, value in limits.items())
-        viscous, coulomb = float(joint.drive.viscous), float(joint.drive.coulomb)
-        lines += [f"    <axis xyz={_list(joint.axis)}/>", f"    <limit {written}/>"]
-        if viscous or coulomb:
-            lines.append(f'    <dynamics damping="{viscous!r}" friction="{coulomb!r}"/>')
-    if tie is not None:
-        offset, factor = tie.coefficients
-        how = f'multiplier="{factor!r}" offset="{offset!r}"'
-        lines.append(f"    <mimic joint={_quoted(tie.leader)} {how}/>")
-    return [*lines, "  </joint>"]
-
-
-def _transmission_lines(joint: Connection) -> list[str]:
-    inertia, offset = float(joint.drive.rotor_inertia), float(joint.drive.offset)
-    if not inertia and not offset:
-        return []
-    return [
-        f"  <transmission name={_quoted(joint.name + '_transmission')}>",
-        "    <type>transmission_interface/SimpleTransmission</type>",
-        f"    <joint name={_quoted(joint.name)}/>",
-        f"    <actuator name={_quoted(joint.name + '_drive')}>",
-        "      <mechanicalReduction>1</mechanicalReduction>",
-        f'      <rotor_inertia value="{inertia!r}"/>',
-        f'      <friction_offset value="{offset!r}"/>',
-        "    </actuator>",
-        "  </transmission>",
-    ]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from keyword import iskeyword
 from math import pi
 from pathlib import Path
-from time import process_time
+from time import thread_time
 from types import ModuleType
 from typing import Any
 from xml.dom import minidom
@@ -24,7 +24,7 @@ from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.expressions import MAX_WEIGHT, SYMBOLS, Functions, evaluated, weight
 from armlet.models.file import contents
 from armlet.models.folders import Folders
-from armlet.models.xml import parsed_xml
+from armlet.models.xml import NUMBER, parsed_and_plain
 
 MAX_ELEMENTS = 30_000
 """How many elements may be expanded, those of macros each time."""
@@ -38,8 +38,8 @@ MAX_YAML = 2**20
 MAX_ALIASES = MAX_MERGED = 1000
 """The most aliases in a YAML file, and entries of a mapping that is merged of others."""
 MAX_FILES = 1000
-MAX_SECONDS = 60
-"""How long expanding may take; what is within the other bounds takes one or two."""
+MAX_SECONDS = 5.0
+"""How much processor time expanding may take; a humanoid of twenty files takes half a second."""
 UNITS = {
     "!radians": 1.0, "!degrees": pi / 180, "!meters": 1.0, "!millimeters": 0.001,
     "!foot": 0.3048, "!inches": 0.0254,
@@ -56,6 +56,10 @@ MACRO_ARGUMENT = re.compile(
     re.DOTALL,
 )
 """An argument of a macro with its default, as in the package, but in linear time."""
+ARGUMENT = re.compile(rb"\$\(arg ([A-Za-z0-9_]++)\)")
+"""An argument where a file uses it."""
+MAX_NAMED = 10
+"""The most arguments that a message names."""
 FORBIDDEN = ("eval", "exec", "compile", "open", "input", "breakpoint", "__import__")
 ONE_AT_A_TIME = threading.Lock()
 
@@ -85,10 +89,14 @@ class _Run:
         self.folders = folders
         self.refusal: ModelError | None = None
         self.elements = self.texts = self.characters = self.files = 0
-        self.start = process_time()
+        self.start = thread_time()
         self.optional = False
         self.known: set[str] = set()
-        """The arguments that the files declare."""
+        """The arguments that the files declare, or used so far."""
+        self.used: dict[str, None] = {}
+        """The arguments that the files name where they use them, in their order."""
+        self.macros: dict[str, None] = {}
+        """The macros that the files define, in their order."""
         self.module = _confined_copy()
         self._replace()
 
@@ -108,6 +116,11 @@ class _Run:
             raise ModelError(
                 f"{self._where()}: xacro cannot expand it: {shown(f'{kind}{error}'.strip(), 300)}"
             ) from None
+        if self.macros and not document.getElementsByTagName("link"):
+            raise ModelError(
+                f"{shown(self.path.name)}: it has no links, only macros "
+                f"({listed([*self.macros])}): expected a file that includes this one and calls them"
+            )
         unknown = sorted(set(self.arguments) - self.known)
         if unknown:
             raise ModelError(
@@ -179,9 +192,12 @@ class _Run:
 
     def _check_size(self) -> None:
         counts = (self.elements, self.texts, self.characters)
-        late = process_time() - self.start > MAX_SECONDS
-        if late or any(x > most for x, most in zip(counts, MOST, strict=True)):
+        if any(x > most for x, most in zip(counts, MOST, strict=True)):
             raise self._refuse("it expands to more than a robot needs: expected less")
+        if thread_time() - self.start > MAX_SECONDS:
+            raise self._refuse(
+                f"expanding it takes more than {MAX_SECONDS:g} s: expected what a robot needs"
+            )
 
     def _evaluate(self, text: Any, names: Mapping[str, Any], _: Any = None) -> Any:
         try:
@@ -200,7 +216,7 @@ class _Run:
             case "dirname", []:
                 return str(Path(self.module.filestack[-1]).parent)
             case "eval", _:
-                return self._evaluate(rest, self.module._global_symbols)
+                return self._evaluate(rest, self.module._global_symbols | self._typed_arguments())
             case "optenv", [_, *default]:
                 return " ".join(default)
         raise self._refuse(
@@ -212,11 +228,20 @@ class _Run:
         self.known.add(str(name))
         given = self.module.substitution_args_context["arg"]
         if name not in given:
+            others = (x for x in self.used if x not in (name, *given, *self.known))
+            missing = [str(name), *others][:MAX_NAMED]
+            values = ", ".join(f"{quoted(x)}: …" for x in missing)
+            options = " ".join(f"--xacro {shown(x)}=…" for x in missing)
             raise self._refuse(
-                f"the argument {quoted(name)} has no value: give it by xacro={{{quoted(name)}: …}} "
-                f"(on the command line --xacro {shown(str(name))}=…)"
+                f"the argument {quoted(name)} has no value: give it by xacro={{{values}}} (on the "
+                f"command line {options})"
             )
         return str(given[name])
+
+    def _typed_arguments(self) -> dict[str, Any]:
+        """The arguments as `$(eval …)` has them: numbers and truth values by their looks."""
+        given = self.module.substitution_args_context["arg"]
+        return {str(name): _typed(str(value)) for name, value in given.items()}
 
     def _fatal(self, *words: Any) -> None:
         raise self._refuse(f"the file says: {shown(' '.join(map(str, words)))}")
@@ -250,15 +275,17 @@ class _Run:
     def _parse(self, _: Any, file: str) -> minidom.Document:
         """The document in a file, which is checked first: no entities, bounded."""
         path = Path(file)
-        data = contents(path)
         try:
-            parsed_xml(data, shown(path.name))
+            _, data = parsed_and_plain(contents(path), shown(path.name))
         except ModelError as error:
             raise self._remember(error) from None
         self.characters += len(data)
         document = minidom.parseString(data)
         for element in document.getElementsByTagName("xacro:arg"):
             self.known.add(element.getAttribute("name"))
+        self.used |= dict.fromkeys(x.decode() for x in ARGUMENT.findall(data))
+        for element in document.getElementsByTagName("xacro:macro"):
+            self.macros[element.getAttribute("name")] = None
         return document
 
     def _yaml(self, name: str) -> Any:
@@ -277,6 +304,15 @@ class _Run:
 
 def _nothing(*_: Any, **__: Any) -> str:
     return ""
+
+
+def _typed(text: str) -> int | float | bool | str:
+    """A number or a truth value if the text looks like one."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if not NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.lstrip("+-").isdecimal() else float(text)
 
 
 def _tokens(text: str, separators: str = ",; ", skip_empty: bool = True) -> list[str]:

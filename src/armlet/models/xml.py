@@ -4,6 +4,7 @@ No document type, so no entities and no external references; bounded in size, de
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -23,6 +24,8 @@ MAX_NAME = 200
 """The most characters in the name of a tag or an attribute."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
+REPAIRED = (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI)
+"""The errors of the parser that may come from what other readers overlook."""
 DECLARATION = re.compile(rb"<\?xml[^>?]*+\?>")
 
 
@@ -172,33 +175,56 @@ def read_xml(path: Path) -> Element:
     return parsed_xml(contents(path), shown(path.name))
 
 
-def parsed_xml(data: bytes, file: str, declared: bool = False, count: int = 0) -> Element:
-    """The root element of the contents of a file; `count` is the number of elements read before.
+def parsed_xml(data: bytes, file: str, count: int = 0) -> Element:
+    """The root element of the contents of a file; `count` is the number of elements read before."""
+    return parsed_and_plain(data, file, count)[0]
 
-    A declaration that is not at the start, as after an empty line, is left out once: it says
-    nothing else than that this is XML.
+
+def parsed_and_plain(
+    data: bytes, file: str, count: int = 0, repairs: Collection[str] = REPAIRED
+) -> tuple[Element, bytes]:
+    """The root element of the contents of a file, and the contents as a strict parser takes them.
+
+    A declaration that is not at the start and comments with "--" in them are made blank if they
+    are why the contents cannot be parsed: other readers of robots overlook them.
     """
     builder = _Builder(file, count)
     try:
         builder.parser.Parse(data, True)
     except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        if reason == expat.errors.XML_ERROR_MISPLACED_XML_PI and not (builder.root or declared):
-            start = data.index(b"<?xml", builder.parser.ErrorByteIndex)
-            return parsed_xml(_without_declaration(data, start), file, True, count)
-        rest = data[builder.parser.ErrorByteIndex :][:1]
-        reason = _reason(reason, rest, builder.open)
+        at, reason = builder.parser.ErrorByteIndex, expat.ErrorString(error.code)
+        if reason in repairs and (plain := _repaired(data, at, reason, builder.root)) != data:
+            return parsed_and_plain(plain, file, count, [x for x in repairs if x != reason])
+        reason = _reason(reason, data[at:][:1], builder.open)
         raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
     except (LookupError, ValueError) as error:
         raise ModelError(f"{file}, line 1: {shown(str(error))}: save the file as UTF-8") from None
     assert builder.root is not None  # the parser raises if there is none
-    return builder.root
+    return builder.root, data
 
 
-def _without_declaration(data: bytes, start: int) -> bytes:
-    """The contents with the declaration that starts at a byte made blank; lines keep theirs."""
-    declaration = DECLARATION.match(data, start)
-    end = declaration.end() if declaration else start + len(b"<?xml")
+def _repaired(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
+    """The contents without what may be overlooked, given why and at which byte parsing failed."""
+    if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
+        return _without_comments(data)
+    if root is None:
+        start = data.index(b"<?xml", at)
+        declaration = DECLARATION.match(data, start)
+        return _blanked(data, start, declaration.end() if declaration else start + len(b"<?xml"))
+    return data
+
+
+def _without_comments(data: bytes) -> bytes:
+    """The contents with comments made blank, each up to the first -->."""
+    pieces, end = [], 0
+    while (start := data.find(b"<!--", end)) >= 0 and (last := data.find(b"-->", start + 4)) >= 0:
+        pieces += [data[end:start], _blanked(data[start : last + 3], 0, last + 3 - start)]
+        end = last + 3
+    return b"".join([*pieces, data[end:]])
+
+
+def _blanked(data: bytes, start: int, end: int) -> bytes:
+    """The contents with some bytes made blank; lines keep their numbers."""
     return data[:start] + re.sub(rb"[^\r\n]", b" ", data[start:end]) + data[end:]
 
 

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from armlet.robot.description import Connection, Description, Link
     from armlet.robot.robot import RobotModel
 
-KINDS = ("revolute", "continuous", "prismatic", "fixed")
+MOVING = ("revolute", "continuous", "prismatic")
+"""The kinds of joint that have a coordinate."""
+KINDS = (*MOVING, "fixed")
 FREEDOMS = {
     "floating": "six freedoms",
     "planar": "three freedoms",
     "ball": "three freedoms",
+    "spherical": "three freedoms",
     "universal": "two freedoms",
     "revolute2": "two freedoms",
     "screw": "a turn tied to a slide",
