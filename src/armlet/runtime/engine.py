@@ -158,7 +158,7 @@ def host(dtype: str) -> Target:
     """The widest code this machine runs."""
     has = set(cpu().features.split(","))
     lanes = 8 if "+avx512f" in has else 4 if "+avx2" in has else 2
-    fuses = "+fma" in has or not cpu().triple.startswith(("x86", "amd64"))
+    fuses = "+fma" in has or not cpu().triple.startswith(("x86", "amd64", "i"))
     return Target(dtype, lanes * (2 if dtype == "float32" else 1), fuses)
 
 
@@ -213,7 +213,7 @@ def _cached(keys: Sequence[str], functions: Sequence[str]) -> Code | None:
 def _object(key: str, text: str) -> bytes:
     """The object of a piece, compiled now unless an interrupted caller had it compiled before.
 
-    LLVM's least effort takes a quarter less time for it, and the code is no slower.
+    With less effort LLVM takes a quarter less time, and the code of a piece is no slower.
     """
     known = cache.load(key)
     if known is None:
