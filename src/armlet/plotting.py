@@ -6,11 +6,11 @@ colour replaced by its counterpart (`DARK`), in Python or by a page that is told
 
 import json
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from armlet.errors import ArmletError, DataError, quoted
+from armlet.errors import ArmletError, DataError, quoted, visible
 from armlet.extras import needed
 from armlet.models.file import check_writable, expanded, unwritable, write, write_bytes
 
@@ -95,7 +95,10 @@ def template() -> dict[str, Any]:
     layout = {
         "colorway": COLOURS, "paper_bgcolor": PAPER, "plot_bgcolor": PAPER,
         "font": {"family": FONT, "size": 12, "color": INK},
-        "title": {"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
+        "title": {
+            "x": 0, "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"l": 20, "t": 20},
+            "font": {"size": 16},
+        },
         "margin": {"l": 60, "r": 30, "t": 80, "b": 50},
         "xaxis": axis, "yaxis": axis, "bargap": 0.25,
         "legend": {"bgcolor": "rgba(0,0,0,0)", "tracegroupgap": 0},
@@ -103,8 +106,13 @@ def template() -> dict[str, Any]:
         "scene": {"xaxis": solid, "yaxis": solid, "zaxis": solid},
         "annotationdefaults": {"font": {"color": INK, "size": 13}},
     }  # fmt: skip
-    lines = [{"line": {"width": 1.6}}]
+    lines = [{"line": {"width": 1.6, "simplify": False}}]
     return {"layout": layout, "data": {"scatter": lines}}
+
+
+def plain(text: str) -> str:
+    """Text as Plotly shows it unchanged: without tags and unprintable characters."""
+    return escape(visible(text), quote=False)
 
 
 def themed(figure: Figure, theme: Theme) -> Figure:
@@ -156,8 +164,9 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
 
 
 def _title(figure: Any) -> str | None:
+    """The title of a figure, if it has one, as it is read."""
     title: str | None = figure.layout.title.text
-    return title
+    return unescape(title) if title else None
 
 
 def _picture(figure: Any, path: Path) -> bytes:
@@ -200,6 +209,7 @@ def page(title: str, body: str, style: str = "") -> str:
 :root {{ color-scheme: light dark; {light} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
 body {{ background: var(--paper); color: var(--ink); font-family: {FONT}; margin: 1em; }}
+.figure {{ overflow-x: auto; }}
 {style}</style>
 </head><body>
 {body}<script>{library}</script>
@@ -217,6 +227,8 @@ function draw() {
     const {data, layout} = JSON.parse(coloured);
     const chart = place.querySelector(".chart") ?? place.appendChild(document.createElement("div"));
     chart.className = "chart";
+    chart.style.minWidth = (layout.width ?? 600) + "px";
+    delete layout.width;
     Plotly.react(chart, data, layout, {responsive: true, displaylogo: false});
   }
 }

@@ -7,10 +7,13 @@ import typer
 from rich.text import Text
 
 from armlet.cli.arm import Choice, takes_robot
+from armlet.cli.charts import speeds
 from armlet.cli.measure import DTYPES, THREADS, TIMED, machine, measured
+from armlet.cli.plots import Plot
 from armlet.cli.rivals import rivals
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
+from armlet.plotting import save
 
 
 @takes_robot("panda")
@@ -19,13 +22,14 @@ def bench(
     peers: Annotated[bool, typer.Option("--peers", help="Time Pinocchio and MuJoCo too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 15,
+    plot: Plot = None,
 ) -> None:
     """Time the compiled kernels of a robot: calls, the code alone, batches, the first call.
 
     Drives are off. Times are medians of rounds in turns: processor time on one core, wall time of
     two threads.
 
-    Example: armlet bench panda --peers
+    Example: armlet bench panda --peers --plot times.html
     """
     arm = choice.load().without_drives()
     found, skipped = rivals(arm) if peers else ([], [])
@@ -38,10 +42,15 @@ def bench(
         "quantities": {name: measured(arm, name, rounds, host, found) for name in names},
         "skipped": skipped,
     }
+    if plot is not None:
+        save(speeds(data), plot)
     if as_json:
         print(json.dumps(data, indent=2))
         return
-    show(data, Terminal())
+    console = Terminal()
+    show(data, console)
+    if plot is not None:
+        console.print(f"written: {plot}")
 
 
 def show(data: dict[str, Any], console: Terminal) -> None:

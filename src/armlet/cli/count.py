@@ -7,7 +7,9 @@ import typer
 
 from armlet.api import cheapest, trace
 from armlet.cli.arm import Choice, FrameName, takes_robot
+from armlet.cli.charts import Bar, operations
 from armlet.cli.completion import one_of, quantities
+from armlet.cli.plots import Plot
 from armlet.cli.published import show_published
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
@@ -15,6 +17,7 @@ from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.dynamics.quantities import PASSIVE
 from armlet.errors import ArmletError, ModelError, quoted
 from armlet.graph import Count
+from armlet.plotting import Figure, save
 from armlet.robot import RobotModel
 from armlet.search import SearchResult
 
@@ -57,6 +60,7 @@ def count(
     published: Annotated[
         bool, typer.Option("--published", help="Compare with the totals printed in the literature.")
     ] = False,
+    plot: Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Count the operations of each formulation, and of the cheapest program found.
@@ -69,12 +73,12 @@ def count(
 
     Example: armlet count puma560 --quantity inverse_dynamics
 
-    Example: armlet count --published --quantity inertia_matrix
+    Example: armlet count --published --plot published.html
     """
     if published:
         if choice.robot or choice.general:
             raise ArmletError("--published counts the arms of the literature: name no robot")
-        show_published(quantity, as_json)
+        show_published(quantity, as_json, plot)
         return
     arm = choice.load(frame)
     rigid = arm if drives else arm.without_drives()
@@ -101,6 +105,9 @@ def count(
         except ModelError:  # it does not hold for this robot
             continue
         rows.append({"quantity": name, "formulation": entry, "all": every, "minimal": fewest})
+    title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
+    if plot is not None:
+        save(_chart(title, rows, found), plot)
     if as_json:
         listed = [{**row, **_counts(row)} for row in rows]
         print(json.dumps(listed + [_plain(name, best) for name, best in found.items()], indent=2))
@@ -109,12 +116,13 @@ def count(
         if name not in found:
             raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
     console = Terminal()
-    console.print(
-        _table(f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}", rows, found)
-    )
+    console.print(_table(title, rows, found))
     for name in quantity or ():
         console.print()
         console.print(_steps(name, arm, found[name]))
+    if plot is not None:
+        console.print()
+        console.print(f"written: {plot}")
 
 
 def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Table:
@@ -137,6 +145,26 @@ def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult
         bold = styled(("cheapest", "bold"))
         table.add_row(name, bold, "", "", _short(count), str(count.total))
     return table
+
+
+def _chart(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Figure:
+    """The same as bars, of minimal parameters."""
+    groups = {
+        name: [
+            Bar("cheapest", best.program.count(), about="the cheapest program found"),
+            *(
+                Bar(row["formulation"], row["minimal"], about=_source(row))
+                for row in rows
+                if row["quantity"] == name
+            ),
+        ]
+        for name, best in found.items()
+    }
+    return operations(f"{title}, minimal parameters", groups)
+
+
+def _source(row: dict[str, Any]) -> str:
+    return FORMULATIONS[row["quantity"]][row["formulation"]].source
 
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:

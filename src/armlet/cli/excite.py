@@ -9,15 +9,15 @@ import typer
 from armlet.cli.arm import Choice, takes_robot
 from armlet.cli.motions import (
     Out,
-    Plot,
     Rotors,
     WithFriction,
-    check_ending,
+    check_out,
     chosen,
     name_among,
     numbers,
     write,
 )
+from armlet.cli.plots import Plot
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.identification import Excitation
@@ -67,8 +67,8 @@ def excite(
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
     """
+    check_out(out)
     arm = choice.load()
-    check_ending(out)
 
     def each(name: str, text: str | None) -> Any:
         if text is None:

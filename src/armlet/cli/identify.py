@@ -13,6 +13,7 @@ import typer
 from armlet.api import Robot
 from armlet.cli.arm import Choice, takes_robot
 from armlet.cli.motions import Rotors, WithFriction, chosen, name_among, numbers
+from armlet.cli.plots import Plot
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
@@ -23,6 +24,8 @@ from armlet.identification.identify import ESTIMATORS
 from armlet.identification.log import Load
 from armlet.identification.parts import Reader
 from armlet.identification.report import verdict
+from armlet.models.file import check_writable
+from armlet.plotting import save
 
 OUT = {".urdf": Identified.to_urdf, ".toml": Identified.to_toml, ".json": Identified.to_json}
 PANEL = "A log in several files"
@@ -94,8 +97,9 @@ def identify(
         typer.Option("--out", "-o", help=f"Write the arm as {', '.join(OUT)}. Repeatable."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write a page with everything; needs plotly.")
+        Path | None, typer.Option(help="Write a page with everything; needs the extra plot.")
     ] = None,
+    plot: Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Find the parameters of an arm from logs of its motion.
@@ -103,12 +107,14 @@ def identify(
     Example: armlet identify panda run1.csv run2.csv -o identified.urdf --report report.html
     """
     way = chosen("--estimator", estimator, ESTIMATORS)
-    arm = choice.load().without_drives()
     for path in out or ():
         if path.suffix not in OUT:
             raise DataError(
                 f"--out {path.name} ends in {quoted(path.suffix)}: expected {', '.join(OUT)}"
             )
+    for path in (*(out or ()), *([report] if report else ())):
+        check_writable(path)
+    arm = choice.load().without_drives()
     parts = {"t": times, "q": positions, "qd": velocities, "tau": torques}
     sources: list[Any] = [*(logs or ())]
     given = {name: path for name, path in parts.items() if path is not None}
@@ -133,10 +139,12 @@ def identify(
         OUT[path.suffix](found, path)
     if report is not None:
         found.report(report)
+    if plot is not None:
+        save(found.plot(), plot)
     if as_json:
         print(json.dumps(found.figures(), indent=2))
         return
-    _print(arm, found, [str(path) for path in (*(out or ()), report) if path is not None])
+    _print(arm, found, [str(path) for path in (*(out or ()), report, plot) if path is not None])
 
 
 @contextmanager

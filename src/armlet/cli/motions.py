@@ -8,11 +8,11 @@ import typer
 
 from armlet.cli.completion import one_of
 from armlet.errors import DataError, quoted
+from armlet.models.file import check_writable
 from armlet.plotting import Figure, save
 
 ENDINGS = (".npz", ".csv", ".parquet")
 Out = Annotated[Path | None, typer.Option(help=f"Write the motion as {', '.join(ENDINGS)}.")]
-Plot = Annotated[Path | None, typer.Option(help="Write a page with plots; needs plotly.")]
 
 Rotors = Annotated[bool, typer.Option(help="Whether rotor inertias are identified.")]
 WithFriction = Annotated[bool, typer.Option(help="Whether friction is identified.")]
@@ -26,12 +26,15 @@ class Motion(Protocol):
         """It as a figure."""
 
 
-def check_ending(out: Path | None) -> None:
+def check_out(out: Path | None) -> None:
     """Raise, before anything is computed, if a motion cannot be written as such a file."""
-    if out is not None and out.suffix not in ENDINGS:
+    if out is None:
+        return
+    if out.suffix not in ENDINGS:
         raise DataError(
             f"--out {out.name} ends in {quoted(out.suffix)}: expected {', '.join(ENDINGS)}"
         )
+    check_writable(out)
 
 
 def write(motion: Motion, out: Path | None, plot: Path | None) -> list[str]:

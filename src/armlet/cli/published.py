@@ -2,21 +2,24 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
+from armlet.cli.charts import published
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.literature import Total, totals
+from armlet.plotting import save
 
 MARKS = {"below": "green", "equal": "", "above": "red"}
 
 
-def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
-    """Print every published total with armlet's count in the same scope."""
+def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path | None) -> None:
+    """Print and plot every published total with armlet's count in the same scope."""
     for name in quantities or ():
         if name not in QUANTITIES:
             raise ArmletError(
@@ -25,6 +28,8 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
     shown = progress(chosen, "counting")
     rows = [(total, n, total.counted(n)) for total in shown for n in total.n]
+    if plot is not None:
+        save(published((total, _scope(total), n, count) for total, n, count in rows), plot)
     if as_json:
         print(json.dumps([_data(*row) for row in rows], indent=2))
         return
@@ -52,6 +57,8 @@ def show_published(quantities: Sequence[str] | None, as_json: bool) -> None:
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in MARKS)
     console.print()
     console.print(f"{len(rows)} totals: {counts} (by M + A)")
+    if plot is not None:
+        console.print(f"written: {plot}")
 
 
 def _scope(total: Total) -> str:

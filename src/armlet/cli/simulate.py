@@ -10,7 +10,8 @@ import typer
 from armlet.api import Robot, program
 from armlet.api.functions import Function
 from armlet.cli.arm import Choice, takes_robot
-from armlet.cli.motions import Out, Plot, check_ending, chosen, name_among, numbers, write
+from armlet.cli.motions import Out, check_out, chosen, name_among, numbers, write
+from armlet.cli.plots import Plot
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
@@ -48,8 +49,8 @@ def simulation(
 
     Example: armlet simulate panda --duration 2 --limits stop --plot run.html
     """
+    check_out(out)
     arm = choice.load()
-    check_ending(out)
     run = simulate(
         arm, _start("--q0", q0, arm.nq), _start("--qd0", qd0, arm.nv), _torque(arm, torque),
         duration=duration, dt=dt, method=method, friction=friction,

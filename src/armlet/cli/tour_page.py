@@ -5,6 +5,7 @@ from html import escape
 
 import numpy as np
 
+from armlet.cli import charts
 from armlet.cli.tour import JOINTS, NOISE, OPENSYMORO, ROWS, Published, Tour
 from armlet.errors import visible
 from armlet.identification.report import torques, verdict
@@ -13,7 +14,7 @@ from armlet.version import __version__
 
 SHOWN = 25
 """Of the motion each row of so many is drawn."""
-LIBRARIES = {"armlet": COLOURS[0], "Pinocchio": COLOURS[2], "NumPy": COLOURS[1]}
+LIBRARIES = {**{x: charts.LIBRARIES[x] for x in ("armlet", "Pinocchio")}, "NumPy": FAINT}
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 STYLE = """
 body { max-width: 1360px; margin: 0 auto; padding: 1.2em; line-height: 1.45; }

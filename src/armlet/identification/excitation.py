@@ -15,7 +15,7 @@ from armlet.identification.limits import Range, units
 from armlet.identification.paths import Path
 from armlet.minimal import MinimalParameters
 from armlet.motion import Trajectory
-from armlet.plotting import COLOURS, Figure, Plotted, Theme, graph_objects, panels, themed
+from armlet.plotting import COLOURS, Figure, Plotted, Theme, graph_objects, panels, plain, themed
 
 Array = NDArray[np.float64]
 POINTS = 501
@@ -137,16 +137,24 @@ class Excitation(Plotted):
         kinds = {joint.letter for joint in self.robot.coordinates}
         heads = [f"{name} ({units(name, kinds)})" for name in shown]
         figure = panels(
-            rows, columns, height=130 * rows + 150, title=self._title(),
-            shared_xaxes=True, horizontal_spacing=0.05,
-            vertical_spacing=0.2 / max(1, rows), column_titles=heads,
-            row_titles=[*run.joints, *(["tool (m)"] if "tool" in self.limits else [])],
+            rows, columns, height=150 * rows + 150, title=self._title(),
+            shared_xaxes=True, horizontal_spacing=0.07, vertical_spacing=0.25 / rows,
+            column_titles=heads,
         )  # fmt: skip
+        figure.update_annotations(yshift=24)
+        figure.update_layout(margin_t=110)
 
-        def draw(values: Array, name: str, entry: int, row: int, column: int) -> None:
+        def name(text: str, row: int, column: int = 1) -> None:
+            """Write a name above the left end of a panel."""
+            figure.add_annotation(
+                text=f"<b>{plain(text)}</b>", showarrow=False, row=row, col=column,
+                xref="x domain", yref="y domain", x=0, y=1, xanchor="left", yanchor="bottom",
+            )  # fmt: skip
+
+        def draw(values: Array, what: str, entry: int, row: int, column: int) -> None:
             curve = graphs.Scatter(x=run.t, y=values, line_color=LINE, showlegend=False)
             figure.add_trace(curve, row, column)
-            edges = [x[entry] for x in self.limits[name]] if name in self.limits else []
+            edges = [x[entry] for x in self.limits[what]] if what in self.limits else []
             edges = [y for y in edges if np.isfinite(y)]
             for y in edges:
                 dashed = {"color": EDGE, "dash": "dash", "width": 1}
@@ -155,13 +163,14 @@ class Excitation(Plotted):
             room = 0.08 * (high - low) or 1.0
             figure.update_yaxes(range=[low - room, high + room], row=row, col=column)
 
-        for i in range(len(run.joints)):
-            for k, (name, array) in enumerate(shown.items()):
-                draw(getattr(run, array)[:, i], name, i, i + 1, k + 1)
+        for i, joint in enumerate(run.joints):
+            name(joint, i + 1)
+            for k, (what, array) in enumerate(shown.items()):
+                draw(getattr(run, array)[:, i], what, i, i + 1, k + 1)
         if "tool" in self.limits:
             for k, values in enumerate(places(self.robot, run.q).T):
                 draw(values, "tool", k, rows, k + 1)
-                figure.update_yaxes(title_text="xyz"[k], title_standoff=0, row=rows, col=k + 1)
+                name(f"tool, {'xyz'[k]} (m)", rows, k + 1)
         for column in range(1, columns + 1):
             last = rows if column <= 3 else len(run.joints)  # the tool has three panels
             figure.update_xaxes(title_text="time (s)", showticklabels=True, row=last, col=column)
@@ -171,7 +180,7 @@ class Excitation(Plotted):
     def _title(self) -> str:
         ended = f", {self.ended}" if self.ended else ""
         return (
-            f"{self.robot.name}: condition number {self.condition:.4g} for "
+            f"{plain(self.robot.name)}: condition number {self.condition:.4g} for "
             f"{len(self.parameters)} parameters{ended}; dashed: limits"
         )
 

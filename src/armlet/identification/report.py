@@ -9,7 +9,7 @@ import numpy as np
 from armlet.identification.factors import Array
 from armlet.identification.findings import CONSISTENT, Findings
 from armlet.identification.samples import Samples
-from armlet.plotting import COLOURS, INK, SHADE, graph_objects, panels, part
+from armlet.plotting import COLOURS, INK, SHADE, graph_objects, panels, part, plain
 from armlet.plotting import page as page_of
 from armlet.version import __version__
 
@@ -90,7 +90,7 @@ td:first-child, th:first-child {{ text-align: left; }}
 tr {{ border-bottom: 1px solid var(--grid); }}
 .verdict {{ padding: 0.8em 1em; border-left: 6px solid; font-size: 1.1em; }}
 .good {{ border-color: {COLOURS[2]}; }} .bad {{ border-color: {COLOURS[3]}; }}
-.words td:last-child, .words th:last-child {{ text-align: left; }}
+.words td:last-child, .words th:last-child {{ text-align: left; min-width: 16em; }}
 .small, .weak {{ color: var(--faint); }} .small {{ font-size: 0.85em; }}
 """
 
@@ -220,7 +220,7 @@ def torques(found: Findings, height: int = 170) -> Any:
     """
     graphs, joints = graph_objects(), found.model.parameters.model.joints
     units = {"R": "Nm", "P": "N"}
-    titles = [f"{x.name} ({units.get(x.letter, 'Nm, N')})" for x in joints]
+    titles = [f"{plain(x.name)} ({units.get(x.letter, 'Nm, N')})" for x in joints]
     figure = _figure(len(joints), titles, height=height)
     offset = 0.0
     for k, run in enumerate((*found.samples, *found.held)):
@@ -260,14 +260,15 @@ def _rest(found: Findings) -> str:
         line = {"color": colour, "width": 1.2}
         figure.add_trace(
             graphs.Scatter(
-                x=(edges[1:] + edges[:-1]) / 2, y=counts, name=name, legendgroup=name, line=line
+                x=(edges[1:] + edges[:-1]) / 2, y=counts, name=plain(name), legendgroup=name,
+                line=line,
             ),
             1, 1,
         )  # fmt: skip
         f, power = _spectrum(left[longest][:, i], found.samples[longest])
         figure.add_trace(
             graphs.Scatter(
-                **_curve(f, power), name=name, legendgroup=name, showlegend=False, line=line
+                **_curve(f, power), name=plain(name), legendgroup=name, showlegend=False, line=line
             ),
             1, 2,
         )  # fmt: skip
@@ -305,7 +306,7 @@ def _excitation(found: Findings) -> str:
         line = {"color": COLOURS[i % len(COLOURS)], "width": 1.2}
         for row, y in enumerate((run.q, run.qd), 1):
             trace = graphs.Scatter(
-                **_curve(run.t, y[:, i]), name=name, legendgroup=name, showlegend=row == 1,
+                **_curve(run.t, y[:, i]), name=plain(name), legendgroup=name, showlegend=row == 1,
                 line=line,
             )  # fmt: skip
             figure.add_trace(trace, row, 1)

@@ -20,6 +20,7 @@ from armlet.plotting import (
     Theme,
     graph_objects,
     panels,
+    plain,
     themed,
 )
 
@@ -158,14 +159,14 @@ class Trajectory(Plotted):
         last = len(shown) + 1
         titles = [f"{title} ({JOINTWISE[name]})" for name, title in shown.items()]
         figure = panels(
-            last, 1, height=210 * last + 90, title=self.ended or None, shared_xaxes=True,
+            last, 1, height=210 * last + 90, title=plain(self.ended) or None, shared_xaxes=True,
             vertical_spacing=0.2 / last, subplot_titles=[*titles, "energy (J)"],
         )  # fmt: skip
         graphs = graph_objects()
         for row, name in enumerate(shown, 1):
             for i, joint in enumerate(self.joints):
                 curve = graphs.Scatter(
-                    x=self.t, y=getattr(self, name)[:, i], name=joint, legendgroup=joint,
+                    x=self.t, y=getattr(self, name)[:, i], name=plain(joint), legendgroup=joint,
                     showlegend=row == 1, line_color=COLOURS[i % len(COLOURS)],
                 )  # fmt: skip
                 figure.add_trace(curve, row, 1)
