@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz docs clean
+.PHONY: demo test fuzz docs screenshots clean
 
 .venv/core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -37,5 +37,8 @@ fuzz: .venv/dev
 docs: .venv/docs
 	$(BIN)/mkdocs build --strict
 
+screenshots: docs
+	PYTHONPATH=tests $(BIN)/python -m screenshots site screenshots
+
 clean:
-	rm -rf .venv site
+	rm -rf .venv site screenshots

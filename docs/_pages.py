@@ -55,8 +55,12 @@ def _formula(values):
 
 
 def _row(name, found):
-    cells = (f"{found[n].M} + {found[n].A}" if n in found else "" for n in SIZES)
+    cells = (_unbroken(found[n]) if n in found else "" for n in SIZES)
     return f"| {name} | {' | '.join(cells)} |"
+
+
+def _unbroken(count):
+    return f"{count.M} + {count.A}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _page(quantity, entry, table):
@@ -116,7 +120,11 @@ def _index(quantity, table):
     sources = "\n".join(
         f"- **{entry.name}**: {entry.source}" for entry in FORMULATIONS[quantity].values()
     )
-    return f"""# {quantity}
+    return f"""---
+hide: [toc]
+---
+
+# {quantity}
 
 {QUANTITIES[quantity].about}
 
@@ -171,6 +179,6 @@ def _printed(total):
     )
     method = f"{total.method} ({scope})" if scope else total.method
     return (
-        f"| {method} | {total.work} | {n} | {printed.M} + {printed.A} | "
-        f"{counted.M} + {counted.A} | {total.verdict(n)} |"
+        f"| {method} | {total.work} | {n} | {_unbroken(printed)} | {_unbroken(counted)} | "
+        f"{total.verdict(n)} |"
     )

@@ -185,7 +185,7 @@ TABLES = [
     "info puma560 --frame flange",
     "robots",
     "minimal puma560",
-    "demo planar2r",
+    "demo planar2r --html /dev/null",
 ]
 
 
@@ -200,7 +200,7 @@ def test_no_number_is_shortened_at_any_width(command, columns):
     wide, narrow = (run(*command.split(), env={"COLUMNS": x}) for x in ("", columns))
     assert narrow.returncode == 0, narrow.stderr
     assert "…" not in re.sub(r"\d … -?\d", "", narrow.stdout)
-    if not command.startswith("compare"):  # its times differ from run to run
+    if not command.startswith(("compare", "demo")):  # whose times differ from run to run
         assert numbers(narrow.stdout) == numbers(wide.stdout)
 
 

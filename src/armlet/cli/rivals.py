@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from armlet.errors import ArmletError
 from armlet.models.urdf_writing import urdf_text
 from armlet.robot import RobotModel
 
@@ -30,7 +31,7 @@ def rivals(robot: RobotModel) -> tuple[list[Rival], list[str]]:
     for name, make in {"Pinocchio": pinocchio, "MuJoCo": mujoco}.items():
         try:
             found.append(make(robot))
-        except (ImportError, RuntimeError, ValueError) as error:
+        except (ArmletError, ImportError, RuntimeError, ValueError) as error:
             skipped.append(f"{name}: {str(error).splitlines()[0]}")
     return found, skipped
 

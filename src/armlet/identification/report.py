@@ -213,13 +213,15 @@ def _torques(found: Findings) -> str:
     return held + part(torques(found))
 
 
-def torques(found: Findings) -> Any:
-    """A figure of the measured and predicted torque of every joint; data held out are shaded."""
+def torques(found: Findings, height: int = 170) -> Any:
+    """A figure of the measured and predicted torque of every joint; data held out are shaded.
+
+    A joint takes so many pixels of its height.
+    """
     graphs, joints = graph_objects(), found.model.parameters.model.joints
     units = {"R": "Nm", "P": "N"}
-    figure = _figure(
-        len(joints), [f"{plain(x.name)} ({units.get(x.letter, 'Nm, N')})" for x in joints]
-    )
+    titles = [f"{plain(x.name)} ({units.get(x.letter, 'Nm, N')})" for x in joints]
+    figure = _figure(len(joints), titles, height=height)
     offset = 0.0
     for k, run in enumerate((*found.samples, *found.held)):
         t, measured, predicted = found.compared(run)

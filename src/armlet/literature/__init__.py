@@ -52,7 +52,8 @@ class Total:
 
     def counted(self, n: int) -> Count:
         """What armlet takes in the same scope, for n joints."""
-        return _counted(self, n)
+        scope = replace(self, method="", work="", M=(), A=(), n=(), note="")
+        return _counted(scope, n)
 
     def verdict(self, n: int) -> str:
         """Whether armlet's count is below, equal to or above the printed one."""
