@@ -173,8 +173,7 @@ def test_keyframes_are_in_the_unit_of_the_file_and_zero_where_not_given(tmp_path
         + "".join(body.format(*joint) for joint in joints)
         + '[[keyframe]]\nname = "home"\nq = { a = 90, b = 0.5 }\n'
     )
-    with pytest.warns(armlet.ModelWarning):  # there are no inertias
-        robot = armlet.load(path)
+    robot = armlet.load(path)
     assert robot.keyframes["home"].tolist() == [np.pi / 2, 0.5, 0]
 
 
