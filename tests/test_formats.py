@@ -164,6 +164,19 @@ MIMIC = f"""
 </robot>"""
 
 
+def test_keyframes_are_in_the_unit_of_the_file_and_zero_where_not_given(tmp_path):
+    body = '[[body]]\nname = "{0}_link"\njoint = "{0}"\nkind = "{1}"\nmass = 1.0\n'
+    joints = (("a", "continuous"), ("b", "prismatic"), ("c", "revolute"))
+    path = tmp_path / "arm.toml"
+    path.write_text(
+        'angles = "degrees"\ngravity = [0, 0, 0]\n'
+        + "".join(body.format(*joint) for joint in joints)
+        + '[[keyframe]]\nname = "home"\nq = { a = 90, b = 0.5 }\n'
+    )
+    robot = armlet.load(path)
+    assert robot.keyframes["home"].tolist() == [np.pi / 2, 0.5, 0]
+
+
 @pytest.mark.parametrize("mimic", ["couple", "free", "lock"])
 def test_a_mimic_joint_is_coupled_freed_or_locked(tmp_path, mimic):
     path = tmp_path / "gripper.urdf"

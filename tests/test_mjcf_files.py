@@ -359,6 +359,24 @@ def test_keyframes_are_named_values_of_q(folder):
     assert robot.subchain("arm").keyframes["home"].tolist() == [1]
     with pytest.raises(ValueError, match="read-only"):
         robot.keyframes["home"][0] = 0
+    robot.to_toml(path.with_suffix(".toml"))
+    again = armlet.load(path.with_suffix(".toml"))
+    assert {name: q.tolist() for name, q in again.keyframes.items()} == found
+
+
+def test_keyframes_of_coupled_joints_are_written_and_read(folder):
+    path = folder(
+        model(
+            f'{ARM}<body><joint name="b \u00e4"/>{BOX}</body>',
+            '<equality><joint joint1="b \u00e4" joint2="turn" polycoef="0 2"/></equality>'
+            '<keyframe><key name="a.b &quot;c&quot;" qpos="1 2"/></keyframe>',
+        )
+    )
+    robot = armlet.load(path)
+    robot.to_toml(path.with_suffix(".toml"))
+    again = armlet.load(path.with_suffix(".toml"))
+    assert list(robot.keyframes) == list(again.keyframes) == ['a.b "c"']
+    assert again.keyframes['a.b "c"'].tolist() == robot.keyframes['a.b "c"'].tolist()
 
 
 def test_keyframes_of_an_attached_model_come_with_it(folder):

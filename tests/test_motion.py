@@ -1,6 +1,7 @@
 """Simulation and roll-outs: the physics, the orders of the methods, and what may go wrong."""
 
 import os
+import re
 import signal
 import tracemalloc
 from dataclasses import replace
@@ -302,6 +303,24 @@ def test_stops_hold_the_joints(panda):
     assert 0 < len(kept) < len(free)
     assert np.all((kept.q <= upper) & (kept.q >= lower))
     assert Stops(stiffness=1.0) != Stops()
+
+
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "adams_bashforth4"])
+def test_a_stop_that_is_too_stiff_for_the_steps_is_named_with_a_step_that_works(panda, method):
+    options = {"method": method, "duration": 1.0, "limits": "stop"}
+    with pytest.warns(DataWarning, match="too stiff for steps of 0.01 s"):
+        run = armlet.simulate(panda, np.zeros(7), dt=0.01, **options)
+    told = re.fullmatch(
+        r".*; joint 'joint\d' reaches its stop at [\d.]+ s, which is too stiff for steps of 0.01 "
+        r"s: choose dt=(\S+), or an adaptive method",
+        run.ended,
+    )
+    assert told
+    assert np.abs(run.qd).max() < 1e5
+    whole = armlet.simulate(panda, np.zeros(7), dt=float(told[1]), **options)
+    close = armlet.simulate(panda, np.zeros(7), duration=1.0, limits="stop")
+    assert whole.ended == ""
+    np.testing.assert_allclose(whole.q[-1], close.q[-1], atol=0.05)
 
 
 def test_what_is_not_finite_ends_the_run_and_is_named(arm):

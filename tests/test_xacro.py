@@ -184,10 +184,19 @@ def test_a_file_of_macros_alone_names_them(tmp_path):
 
 
 @needs_xacro
-def test_a_file_with_xacro_in_it_is_expanded_whatever_its_ending(tmp_path):
+def test_a_file_without_links_of_its_own_is_expanded_whatever_its_ending(tmp_path):
     path = tmp_path / "arm.urdf"
-    path.write_text(ARM.replace("REST", "<!-- two -- dashes -->"))
+    base = '<xacro:macro name="b"><link name="base"/></xacro:macro><xacro:b/>'
+    text = ARM.replace('<link name="base"/>', base).replace("REST", "<!-- two -- dashes -->")
+    path.write_text(text.replace("unless", "if").replace("$(arg hand)", "${1 > 2}"))
     assert armlet.load(path, xacro={"n": 1}).joint_names == ("to_upper",)
+
+
+def test_what_xacro_left_in_a_urdf_file_is_overlooked(tmp_path):
+    armlet.load("planar2r").to_urdf(tmp_path / "arm.urdf")
+    text = (tmp_path / "arm.urdf").read_text()
+    (tmp_path / "arm.urdf").write_text(text.replace("</robot>", "<xacro:sensor/></robot>"))
+    assert armlet.load(tmp_path / "arm.urdf").n == 2
 
 
 @needs_xacro
@@ -211,7 +220,7 @@ def test_without_the_package_the_message_says_how_to_install_it(refusal, monkeyp
 
 def test_arguments_of_other_files_are_refused(tmp_path):
     armlet.load("planar2r").to_urdf(tmp_path / "arm.urdf")
-    with pytest.raises(ModelError, match="xacro= is for files with xacro in them"):
+    with pytest.raises(ModelError, match="xacro= is for files of xacro"):
         armlet.load(tmp_path / "arm.urdf", xacro={"a": 1})
 
 

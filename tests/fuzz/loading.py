@@ -13,7 +13,7 @@ from test_mjcf import RULES, Writer
 from test_xacro import ARM, ATTACKS
 
 import armlet
-from armlet.models.toml import toml_text
+from armlet.models.toml_writing import toml_text
 from armlet.models.urdf_writing import urdf_text
 
 TESTS = Path(__file__).parent.parent

@@ -11,7 +11,7 @@ from armlet.models.general import general_arm
 from armlet.models.loading import EARTH, ENDINGS, Choices, checked_lock, from_model, load
 from armlet.models.passive import warn_of_passive
 from armlet.models.tables import from_dh
-from armlet.models.toml import toml_text
+from armlet.models.toml_writing import toml_text
 from armlet.models.urdf_writing import urdf_text
 from armlet.robot import RobotModel, assembled, described
 from armlet.robot.coupling import ties

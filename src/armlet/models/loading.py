@@ -154,11 +154,9 @@ def _read(
             f"{', '.join(ENDINGS)}"
         )
     root = None if suffix == ".toml" else read_xml(path)
-    is_xacro = suffix == ".xacro" or (root is not None and _has_xacro(root))
+    is_xacro = suffix == ".xacro" or (root is not None and _is_all_xacro(root))
     if xacro is not None and not is_xacro:
-        raise ModelError(
-            f"{shown(path.name)}: xacro= is for files with xacro in them: leave it out"
-        )
+        raise ModelError(f"{shown(path.name)}: xacro= is for files of xacro: leave it out")
     if root is None:
         return read_toml(path)
     if is_xacro:
@@ -172,9 +170,13 @@ def _read(
             return read_mjcf(path, folders, problems)
 
 
-def _has_xacro(root: Element) -> bool:
-    """Whether a file has elements of xacro, whatever its ending."""
-    return any(child.tag.startswith("xacro:") for child in root.children)
+def _is_all_xacro(root: Element) -> bool:
+    """Whether a file has elements of xacro and no link.
+
+    Those that have links are read as they are, like in other readers: files that xacro expanded
+    often have some of its elements left.
+    """
+    return not root.all("link") and any(x.tag.startswith("xacro:") for x in root.children)
 
 
 def _symbolic(robot: str | Path) -> RobotModel | None:

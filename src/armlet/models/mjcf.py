@@ -11,9 +11,10 @@ import numpy as np
 
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.folders import Folders
+from armlet.models.keyframes import check_values
 from armlet.models.mjcf_free import leave_out_free_bodies, leave_out_mocap
 from armlet.models.mjcf_inertia import NOTHING, SIZES, body_inertia, lengths, solid_size
-from armlet.models.mjcf_keyframes import check_values, completed, keyframes
+from armlet.models.mjcf_keyframes import completed, keyframes
 from armlet.models.mjcf_models import Model, read_model
 from armlet.models.mjcf_passive import FRICTION, Passive
 from armlet.models.mjcf_refusals import (
@@ -61,7 +62,7 @@ def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
     _give_names(joints, "joint")
     check_names(((joint.get("name"), joint.where) for joint in joints), "joint")
     poses = keyframes(root, world, model.scope) | model.keyframes
-    check_values(poses, len(joints), root.where)
+    check_values(len(poses), len(joints), root.where)
     with problems.collected():
         leave_out_free_bodies(model, problems)
         leave_out_mocap(model, problems)

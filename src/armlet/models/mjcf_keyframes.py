@@ -4,18 +4,14 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from armlet.errors import ModelError
+from armlet.models.keyframes import Keyframes
 from armlet.models.mjcf_scope import Scope, opened
 from armlet.models.mjcf_settings import section
 from armlet.models.xml import Element
 from armlet.robot import Connection
 from armlet.robot.check import MOVING
 
-Keyframes = dict[str, dict[str, float]]
-"""For each keyframe the values of joints with one freedom; others are where the file draws them."""
 WIDTHS = {"free": 7, "ball": 4}
-MAX_VALUES = 1_000_000
-"""The most values of all keyframes of a model."""
 
 
 class _Joint(NamedTuple):
@@ -42,15 +38,6 @@ def keyframes(root: Element, world: Element, scope: Scope) -> Keyframes:
         if len(values) in layouts:
             found[key.get("name") or f"key{k}"] = _by_joint(values, layouts[len(values)])
     return found
-
-
-def check_values(poses: Keyframes, joints: int, where: str) -> None:
-    """Refuse keyframes that are too many for the joints of a model."""
-    if len(poses) * joints > MAX_VALUES:
-        raise ModelError(
-            f"{where}: {len(poses)} keyframes of {joints} joints: expected {MAX_VALUES} values at "
-            "most"
-        )
 
 
 def completed(poses: Keyframes, joints: Iterable[Connection]) -> Keyframes:

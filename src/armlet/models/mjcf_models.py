@@ -9,8 +9,9 @@ import numpy as np
 
 from armlet.errors import ModelError, listed, quoted
 from armlet.models.folders import Folders
+from armlet.models.keyframes import Keyframes
 from armlet.models.mjcf_files import Reader, check_depth, check_height, size
-from armlet.models.mjcf_keyframes import Keyframes, keyframes
+from armlet.models.mjcf_keyframes import keyframes
 from armlet.models.mjcf_mesh import mesh_assets
 from armlet.models.mjcf_outside import Outside, names, renamed, renamed_entry
 from armlet.models.mjcf_refusals import check_attributes, check_sections

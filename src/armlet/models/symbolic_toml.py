@@ -27,7 +27,7 @@ def read_symbolic_toml(path: Path) -> RobotModel | None:
     written = [[entry.get(key) for key in NUMBERS] for entry in entries]
     if not has_symbols([data.get("gravity"), written]):
         return None
-    top = Table(data, file, TOP - {"frame", "tool"})
+    top = Table(data, file, TOP - {"frame", "tool", "keyframe"})
     if top.data.get("angles") not in ("degrees", "radians"):
         raise top.unlike("angles", "'degrees' or 'radians'")
     unit = radians(1) if top.data["angles"] == "degrees" else 1.0

@@ -1,20 +1,20 @@
-"""armlet's own format, in TOML."""
+"""Reading armlet's own format, in TOML."""
 
 import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from math import inf, isinf, radians
+from math import inf, radians
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from armlet.algebra import symmetric, upper_triangle
+from armlet.algebra import symmetric
 from armlet.errors import ModelError, quoted, shown
 from armlet.models.dh import check_angles, check_convention, checked_row, dh_connection
 from armlet.models.file import contents
-from armlet.models.passive import is_compensated
+from armlet.models.keyframes import Keyframes, check_values
 from armlet.robot import (
     Compensation,
     Connection,
@@ -23,18 +23,17 @@ from armlet.robot import (
     Limits,
     Link,
     Pose,
-    RobotModel,
     Spring,
     Tie,
-    described,
     pose,
 )
+from armlet.robot.check import MOVING
 from armlet.robot.description import Mesh
-from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
 TOP = {
     "name", "title", "source", "gravity", "angles", "convention", "tool", "base", "body", "frame",
+    "keyframe",
 }  # fmt: skip
 BODY = {
     "name", "joint", "kind", "parent", "dh", "xyz", "rpy", "axis", "point", "mass", "com",
@@ -200,7 +199,24 @@ def read_toml(path: Path) -> Description:
         source=top.text("source", file),
         where=file,
         ties=tuple(ties),
+        keyframes=_keyframes(top, joints, unit),
     )
+
+
+def _keyframes(top: Table, joints: Sequence[Connection], unit: float) -> Keyframes:
+    """The named values of the joints that move; those that are not given are zero."""
+    scale = {j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in MOVING}
+    check_values(len(top.tables("keyframe")), len(scale), top.where)
+    found: Keyframes = {}
+    for k, entry in enumerate(top.tables("keyframe")):
+        where = f"{top.where}, keyframe {quoted(entry.get('name', k + 1))}"
+        keyframe = Table(entry, where, {"name", "q"})
+        q = keyframe.table("q", set(scale))
+        name = keyframe.text("name")
+        if name in found:
+            raise ModelError(f"{where}: two keyframes are called {quoted(name)}: names must differ")
+        found[name] = {joint: x * q.number(joint, 0.0) for joint, x in scale.items()}
+    return found
 
 
 def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
@@ -298,81 +314,3 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
         scale = tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
         meshes.append(Mesh(mesh.text("file"), _pose(mesh, unit), scale))
     return tuple(meshes)
-
-
-# ---------------------------------------------------------------------------------- writing
-
-
-def toml_text(robot: RobotModel) -> str:
-    """The robot in armlet's own format: the file's frames, by pose and axis, in radians."""
-    description = described(robot)
-    links = {link.name: link for link in description.links}
-    ties = {tie.joint: tie for tie in description.ties}
-    lines = [f"name = {_quoted(robot.name)}", f"source = {_quoted(robot.source or robot.name)}"]
-    lines += [f"gravity = {_list(description.gravity)}", 'angles = "radians"']
-    lines += [f"base = {_quoted(robot.base_link)}"]
-    lines += [f"tool = {_quoted(robot.tool)}"] if robot.tool else []
-    for joint in description.joints:
-        link = links[joint.child]
-        frame = joint.kind == "fixed"
-        lines += ["", "[[frame]]" if frame else "[[body]]", f"name = {_quoted(link.name)}"]
-        if not frame:
-            lines += [f"joint = {_quoted(joint.name)}", f'kind = "{joint.kind}"']
-        lines += [f"parent = {_quoted(joint.parent)}", f"xyz = {_list(joint.pose.r)}"]
-        lines += [f"rpy = {_list(rpy_of(joint.pose.R))}"]
-        lines += [] if frame else _body_lines(joint, link)
-        lines += [_mimic_line(ties[joint.name])] if joint.name in ties else []
-        lines += [_mesh_line(link)] if link.meshes else []
-    return "\n".join([*lines, ""])
-
-
-def _body_lines(joint: Connection, link: Link) -> list[str]:
-    lines = [f"axis = {_list(joint.axis)}"]
-    if np.any(joint.point):
-        lines.append(f"point = {_list(joint.point)}")
-    lines += [f"mass = {_number(link.mass)}", f"com = {_list(link.com)}"]
-    lines += [f"inertia = {_list(upper_triangle(link.inertia))}"]
-    for key, values, default in (
-        ("limits", joint.limits, Limits()), ("drive", joint.drive, Drive()),
-        ("spring", joint.spring, Spring()),
-    ):  # fmt: skip
-        given = [
-            f"{name} = {_number(value)}"
-            for (name, value), usual in zip(values._asdict().items(), default, strict=True)
-            if value != usual
-        ]
-        lines += [f"{key} = {{ {', '.join(given)} }}"] if given else []
-    if is_compensated(link):
-        mass, moment = link.compensation
-        given = [f"mass = {_number(mass)}", f"moment = {_list(moment)}"]
-        lines.append(f"gravity_compensation = {{ {', '.join(given)} }}")
-    return lines
-
-
-def _mimic_line(tie: Tie) -> str:
-    offset, factor = map(_number, tie.coefficients)
-    return f"mimic = {{ joint = {_quoted(tie.leader)}, factor = {factor}, offset = {offset} }}"
-
-
-def _mesh_line(link: Link) -> str:
-    entries = (
-        f"{{ file = {_quoted(mesh.file)}, xyz = {_list(mesh.pose.r)}, "
-        f"rpy = {_list(rpy_of(mesh.pose.R))}, scale = {_list(mesh.scale)} }}"
-        for mesh in link.meshes
-    )
-    return f"meshes = [{', '.join(entries)}]"
-
-
-def _number(x: Any) -> str:
-    x = float(x)
-    return ("inf" if x > 0 else "-inf") if isinf(x) else repr(x + 0.0)
-
-
-def _list(values: Any) -> str:
-    return f"[{', '.join(_number(x) for x in values)}]"
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string."""
-    escaped = (c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04x}" for c in text)
-    return f'"{"".join(escaped)}"'

@@ -24,7 +24,9 @@ ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSOD
 """SciPy's methods, which choose the length of their steps, and their classes."""
 IMPLICIT = ("radau", "lsoda")
 FASTEST = 1e5
-"""A velocity, rad/s or m/s, that no arm has: an adaptive method ends there."""
+"""A velocity, rad/s or m/s, that no arm has: a motion ends there."""
+MULTISTEP = 0.2
+"""How long the steps of methods that remember earlier ones may be, relative to those of others."""
 SLOW = "the torque is a Python function, called at every step: an armlet.program is faster"
 
 
@@ -52,11 +54,10 @@ class Run:
         t = np.concatenate([[0.0], found.t])
         q = np.concatenate([q0[None], found.q[:, 0]])
         qd = np.concatenate([qd0[None], found.qd[:, 0]])
-        if not np.isfinite(q.sum() + qd.sum()):  # which is faster than to look at each row
-            good = np.isfinite(q).all(1) & np.isfinite(qd).all(1)
-            if not good.all():
-                k = int(np.argmin(good))
-                return t[:k], q[:k], qd[:k], self._not_finite(t[k], q[k], qd[k])
+        good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
+        if not good.all():
+            k = int(np.argmin(good))
+            return t[:k], q[:k], qd[:k], self._diverges(t[: k + 1], q[: k + 1], qd[k])
         whole = t[-1] > (self.steps - 0.5) * self.dt
         return t, q, qd, "" if whole else self._interrupted(t[-1], begun)
 
@@ -119,12 +120,37 @@ class Run:
 
     def _check_speed(self, t: float, qd: Array) -> None:
         """Raise where a motion diverges, for which no step would be short enough."""
+        if np.abs(qd).max() > FASTEST:
+            raise FloatingPointError(self._too_fast(t, qd))
+
+    def _too_fast(self, t: float, qd: Array) -> str:
         i = int(np.argmax(np.abs(qd)))
-        if abs(qd[i]) > FASTEST:
-            joint = self.robot.coordinates[i].name
-            raise FloatingPointError(
-                f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
-            )
+        joint = self.robot.coordinates[i].name
+        return f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
+
+    def _diverges(self, t: Array, q: Array, qd: Array) -> str:
+        """Why a motion by steps of fixed length ends at the last of these rows."""
+        is_finite = np.isfinite(q[-1]).all() and np.isfinite(qd).all()
+        said = self._too_fast(t[-1], qd) if is_finite else self._not_finite(t[-1], q[-1], qd)
+        return said + self._stiff_stop(t, q)
+
+    def _stiff_stop(self, t: Array, q: Array) -> str:
+        """What to do about a stop that is too stiff for the steps, if a joint has reached one."""
+        stops = self.plan.stops
+        if stops is None:
+            return ""
+        low, high = np.array([joint.limits[:2] for joint in self.robot.coordinates]).T
+        beyond = (q < low) | (q > high)
+        if not beyond.any():
+            return ""
+        k, i = map(int, np.argwhere(beyond)[0])
+        longest = stops.longest_step(np.asarray(self.robot.inertia_matrix(q[max(k - 1, 0)])))
+        share = MULTISTEP if METHODS[self.plan.method].memory else 1.0
+        return (
+            f"; joint {self.robot.coordinates[i].name!r} reaches its stop at {t[k]:g} s, which is "
+            f"too stiff for steps of {self.dt:g} s: choose dt={_below(share * longest):g}, or an "
+            "adaptive method"
+        )
 
     def _called_steps(self, x: Array) -> Iterator[Array]:
         """Steps of fixed length under torques that a Python function holds during each of them."""
@@ -241,3 +267,9 @@ class Run:
                     np.vstack([run.qd[:k], qd]))  # fmt: skip
             run = self.trajectory(*rows, f"{name!r} at {t:g} s")
         return replace(run, events=happenings)
+
+
+def _below(x: float) -> float:
+    """A number of one digit that is not above x."""
+    unit: float = 10.0 ** np.floor(np.log10(x))
+    return float(np.floor(x / unit)) * unit

@@ -144,7 +144,10 @@ def simulate(
     if record:
         found = replace(found, recorded=_recorded(robot, found, record, arguments or {}))
     _look_at_limits(robot, found, limits)
-    _look_at_energy(robot, found, torque is None, plan.friction is not None)
+    if "too stiff" in found.ended:
+        warnings.warn(found.ended, DataWarning, stacklevel=2)
+    else:
+        _look_at_energy(robot, found, torque is None, plan.friction is not None)
     return found
 
 
@@ -219,7 +222,7 @@ def _look_at_energy(robot: Quantities, run: Trajectory, free: bool, friction: bo
         return
     potential = run.potential + _stored(robot, run)
     gained = run.kinetic[-1] + potential[-1] - run.kinetic[0] - potential[0]
-    broken = "not finite" in run.ended
+    broken = "not finite" in run.ended or "diverges" in run.ended
     if gained <= 0 and not broken:
         return
     exchanged = np.ptp(potential)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from armlet import math
 from armlet.api.functions import Function, part_of_another
@@ -76,6 +77,13 @@ class Stops:
     damping: float = 1e2
     depth: float = 1e-2
     """How deep a stop is before its damping is complete, rad or m: it sets in with the depth."""
+
+    def longest_step(self, H: NDArray[np.float64]) -> float:
+        """How long steps may be with all joints at their stops: the fastest time constant."""
+        softness = np.linalg.inv(H)
+        zero, one = np.zeros_like(H), np.eye(len(H))
+        slope = np.block([[zero, one], [-self.stiffness * softness, -self.damping * softness]])
+        return float(1 / np.abs(np.linalg.eigvals(slope)).max())
 
 
 def stop_torque(model: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
