@@ -18,6 +18,8 @@ import _equations
 import _reference
 
 SIZES = range(3, 13)
+SHOWN = (3, 4, 5, 6, 7, 8, 10, 12)
+"""The numbers of joints of tables, which would be too wide with all."""
 FIT = {"n^4": range(3, 9)}
 """The numbers of joints that a formula is verified on; 3 to 12 except for the fourth power."""
 
@@ -55,7 +57,7 @@ def _formula(values):
 
 
 def _row(name, found):
-    cells = (_unbroken(found[n]) if n in found else "" for n in SIZES)
+    cells = (_unbroken(found[n]) if n in found else "" for n in SHOWN)
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -93,8 +95,8 @@ On the general arm of n revolute joints, all parameters symbolic, for n >= {max(
     M = {M}
     A = {A}
 
-| n | {" | ".join(map(str, SIZES))} |
-|---|{"---|" * len(SIZES)}
+| n | {" | ".join(map(str, SHOWN))} |
+|---|{"---|" * len(SHOWN)}
 {_row("M + A", found)}
 
 {where} Operations on constants alone are done off-line and not counted; sines and cosines are
@@ -130,8 +132,8 @@ hide: [toc]
 
 M + A on the general arm of n revolute joints, all parameters:
 
-| n | {" | ".join(map(str, SIZES))} |
-|---|{"---|" * len(SIZES)}
+| n | {" | ".join(map(str, SHOWN))} |
+|---|{"---|" * len(SHOWN)}
 {rows}
 
 {sources}
