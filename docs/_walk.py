@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
@@ -47,36 +48,44 @@ def steps(page: str) -> Iterator[Step]:
             yield Step(title, kind, text)
 
 
+def processor_time() -> float:
+    """The seconds that processors worked for this process and for those it has waited for."""
+    return sum(os.times()[:4])
+
+
+def told(what: str, begun: float, worked: float) -> None:
+    """Print how long something took by the clock, and how long processors worked on it."""
+    spent, work = time.perf_counter() - begun, processor_time() - worked
+    print(f"{spent:7.1f} s {work:7.1f} s of processor time  {what}", flush=True)
+
+
 def follow(pages: list[str]) -> None:
     """Do all steps of some pages in this interpreter, and print how long each section took."""
     for page in pages:
         namespace: dict[str, Any] = {"__name__": "__main__"}
-        spent: dict[str, float] = {}
-        for title, kind, text in steps(page):
-            begun = time.perf_counter()
-            if kind == "python":
-                exec(compile(text, f"{page}.md", "exec"), namespace)
-            else:
-                subprocess.run(["bash", "-ec", text], check=True, stdout=subprocess.DEVNULL)
-            spent[title] = spent.get(title, 0) + time.perf_counter() - begun
-        for title, seconds in spent.items():
-            print(f"{seconds:7.1f} s  {page}: {title}", flush=True)
+        for title, section in groupby(steps(page), lambda step: step.title):
+            begun, worked = time.perf_counter(), processor_time()
+            for _, kind, text in section:
+                if kind == "python":
+                    exec(compile(text, f"{page}.md", "exec"), namespace)
+                else:
+                    subprocess.run(["bash", "-ec", text], check=True, stdout=subprocess.DEVNULL)
+            told(f"{page}: {title}", begun, worked)
 
 
 def walk(folder: Path, python: str) -> None:
     """Install in a folder as install.md says, and follow the pages there."""
     install = next(steps("install")).text.replace("python3 ", f"{python} ")
-    install = install.replace('"armlet[', f'"{DOCS.parent}[')
-    lines = [
-        "SECONDS=0", install.replace("pip install", "pip install --quiet"),
-        'printf "%7.1f s  install\\n" $SECONDS',
-        f"python {Path(__file__).resolve()} --follow {' '.join(PAGES)}",
-    ]  # fmt: skip
+    install = install.replace('pip install "armlet[', f'pip install --quiet "{DOCS.parent}[')
+    enter = next(line for line in install.splitlines() if "activate" in line)
+    pages = f"python {Path(__file__).resolve()} --follow {' '.join(PAGES)}"
     environment = {key: x for key, x in os.environ.items() if key != "PYTHONPATH"}
     environment["ARMLET_CACHE"] = str(folder / "cache")
-    begun = time.perf_counter()
-    subprocess.run(["bash", "-ec", "\n".join(lines)], cwd=folder, env=environment, check=True)
-    print(f"{time.perf_counter() - begun:7.1f} s  in all")
+    first = begun, worked = time.perf_counter(), processor_time()
+    subprocess.run(["bash", "-ec", install], cwd=folder, env=environment, check=True)
+    told("install", begun, worked)
+    subprocess.run(["bash", "-ec", f"{enter}\n{pages}"], cwd=folder, env=environment, check=True)
+    told("in all", *first)
 
 
 def main() -> None:

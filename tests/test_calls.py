@@ -401,6 +401,7 @@ def test_a_result_that_anything_refers_to_is_not_written_again(robot):
             assert there.raw == values
 
 
+@pytest.mark.filterwarnings("ignore:Setting the (shape|dtype):DeprecationWarning")  # NumPy 2.5
 def test_a_result_that_was_changed_is_not_handed_out_again(robot):
     q = np.zeros(robot.n)
     expected = armlet.compile(robot, "inertia_matrix").evaluate(q)
@@ -504,6 +505,7 @@ def test_several_results_of_which_anything_is_held_are_not_written_again(robot):
             assert np.array_equal(what[2], Jq)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the (shape|dtype):DeprecationWarning")  # NumPy 2.5
 def test_several_results_that_were_changed_are_not_handed_out_again(robot):
     kernel, q = armlet.compile(robot, ["energy", "jacobian"]), np.ones(robot.n)
     expected = kernel.evaluate(q, q)

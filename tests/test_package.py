@@ -71,3 +71,12 @@ def test_versions_and_metadata_agree():
     assert f"license: {project['license']}" in cited
     assert project["urls"]["Homepage"] in cited
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_python_versions_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    start = "Programming Language :: Python :: 3."
+    minors = [int(x.removeprefix(start)) for x in project["classifiers"] if x.startswith(start)]
+    assert project["requires-python"] == f">=3.{min(minors)}"
+    assert minors == list(range(min(minors), max(minors) + 1))
+    assert f"on Python 3.{minors[0]}" in (ROOT / "docs" / "install.md").read_text()
