@@ -97,7 +97,7 @@ On the general arm of n revolute joints, all parameters symbolic, for n >= {max(
 
 | n | {" | ".join(map(str, SHOWN))} |
 |---|{"---|" * len(SHOWN)}
-{_row("M + A", found)}
+{_row("M\N{NO-BREAK SPACE}+\N{NO-BREAK SPACE}A", found)}
 
 {where} Operations on constants alone are done off-line and not counted; sines and cosines are
 listed separately.
