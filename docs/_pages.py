@@ -57,12 +57,16 @@ def _formula(values):
 
 
 def _row(name, found):
-    cells = (_unbroken(found[n]) if n in found else "" for n in SHOWN)
+    cells = (_sum(found[n]) if n in found else "" for n in SHOWN)
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def _unbroken(count):
-    return f"{count.M} + {count.A}".replace(" ", "\N{NO-BREAK SPACE}")
+def _unbroken(text):
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _sum(count):
+    return _unbroken(f"{count.M} + {count.A}")
 
 
 def _page(quantity, entry, table):
@@ -97,7 +101,7 @@ On the general arm of n revolute joints, all parameters symbolic, for n >= {max(
 
 | n | {" | ".join(map(str, SHOWN))} |
 |---|{"---|" * len(SHOWN)}
-{_row("M + A", found)}
+{_row(_unbroken("M + A"), found)}
 
 {where} Operations on constants alone are done off-line and not counted; sines and cosines are
 listed separately.
@@ -181,6 +185,6 @@ def _printed(total):
     )
     method = f"{total.method} ({scope})" if scope else total.method
     return (
-        f"| {method} | {total.work} | {n} | {_unbroken(printed)} | {_unbroken(counted)} | "
+        f"| {method} | {total.work} | {n} | {_sum(printed)} | {_sum(counted)} | "
         f"{total.verdict(n)} |"
     )

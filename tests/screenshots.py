@@ -143,6 +143,7 @@ def look(site: Path, out: Path, only: str = "") -> list[str]:
     with served(site) as base, Browser("about:blank") as browser:
         for path in pages:
             name = path.relative_to(site).as_posix()
+            show(browser, WIDTHS[0], THEMES[0])  # pages are animated where the width changes
             visit(browser, base + name)
             for width in WIDTHS:
                 for theme in THEMES:
