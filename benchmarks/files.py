@@ -35,7 +35,7 @@ REASONS = {
     "tendon forces": "a force along it|an inertia on no joint",
     "friction that is not linear": "friction that is not linear",
     "deformable bodies": "expected rigid bodies",
-    "a mesh that is needed is missing": "has the mesh|<mesh>",
+    "a mesh that is needed is missing": "ha(s|ve) the mesh|<mesh>",
     "a file that is needed is missing": "names .*, which does not exist|outside the folder",
     "format not read": "the ending is",
     "not valid XML": "not valid XML|document type or entity",

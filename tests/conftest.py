@@ -22,3 +22,15 @@ def own_cache(tmp_path_factory):
 def arms():
     """Every arm of the catalogue by name."""
     return {name: armlet.load(name) for name in armlet.catalogue()}
+
+
+@pytest.fixture
+def refusal(load):
+    """The message with which what a module's own `load` takes is refused."""
+
+    def refused(*args, **options):
+        with pytest.raises(armlet.ModelError) as raised:
+            load(*args, **options)
+        return str(raised.value)
+
+    return refused

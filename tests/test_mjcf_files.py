@@ -305,6 +305,19 @@ def test_bodies_on_free_joints_without_a_robot_stay(folder):
     )
 
 
+def test_a_free_joint_and_missing_meshes_are_said_together(folder):
+    asset = '<asset><mesh name="m" file="m.stl"/><mesh name="n" file="n.stl"/></asset>'
+    geom = '<geom type="mesh" mesh="{}"/>'
+    leg = f"<body><joint/>{geom.format('n')}</body>"
+    said = refusal(
+        folder(model(f'<body name="trunk"><freejoint/>{geom.format("m")}{leg}</body>', asset))
+    ).splitlines()
+    assert len(said) == 3
+    assert said[1].startswith("  2 geoms have the mesh of a file that cannot be read and is needed")
+    assert said[1].endswith("'m', 'n'")
+    assert "joint 'trunk_free' is floating" in said[2]
+
+
 def test_a_ball_joint_is_fixed_where_it_is_drawn_by_lock(folder):
     path = folder(model(f'<body pos="1 0 0"><joint name="b" type="ball"/>{BOX}{LEG}</body>'))
     assert armlet.load(path, lock={"b": 0}).joint_names == ("hip",)

@@ -58,16 +58,6 @@ def load(tmp_path):
     return loaded
 
 
-@pytest.fixture
-def refusal(load):
-    def refused(*args, **options):
-        with pytest.raises(ModelError) as raised:
-            load(*args, **options)
-        return str(raised.value)
-
-    return refused
-
-
 # ---------------------------------------------------------------------------------- expanding
 
 

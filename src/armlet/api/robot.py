@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from armlet import models
 from armlet.api.quantities import Quantities
 from armlet.models import EARTH
+from armlet.models.passive import Passive
+from armlet.models.ties import Mimic
 from armlet.robot import TOLERANCE, RobotModel
 
 
@@ -145,12 +147,12 @@ def load(
     robot: str | Path,
     *,
     lock: Mapping[str, float] | None = None,
-    mimic: Literal["couple", "free", "lock"] = "couple",
+    mimic: Mimic = "couple",
     tool: str | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
-    passive: Literal["read", "ignore"] = "read",
+    passive: Passive = "read",
     order: Literal["file", "pinocchio"] | Sequence[str] = "file",
     folders: Sequence[str | Path] = (),
     xacro: Mapping[str, str | float | bool] | None = None,
@@ -215,12 +217,12 @@ def from_mujoco(
     *,
     name: str = "model",
     lock: Mapping[str, float] | None = None,
-    mimic: Literal["couple", "free", "lock"] = "couple",
+    mimic: Mimic = "couple",
     tool: str | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
     tolerance: float = TOLERANCE,
-    passive: Literal["read", "ignore"] = "read",
+    passive: Passive = "read",
     order: Literal["file", "pinocchio"] | Sequence[str] = "file",
 ) -> Robot:
     """A robot from a `mujoco.MjModel`.

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from armlet.api import Robot, general_arm, load
 from armlet.cli.completion import frames, joints, one_of, robots
 from armlet.errors import ArmletError, quoted
-from armlet.models.ties import MIMIC
+from armlet.models.passive import PASSIVE, Passive
+from armlet.models.ties import MIMIC, Mimic
 from armlet.robot import TOLERANCE
 
 PANEL = "The robot"
@@ -66,7 +67,7 @@ OPTIONS: dict[str, Any] = {
             help="'ignore' leaves out passive forces other than damping and friction: springs, "
             "gravity compensation, fluids, tendons.",
             metavar="read|ignore",
-            autocompletion=one_of("read", "ignore"),
+            autocompletion=one_of(*PASSIVE),
             rich_help_panel=PANEL,
         ),
     ],
@@ -111,11 +112,11 @@ class Choice:
 
     robot: str | None
     lock: Sequence[str] | None = None
-    mimic: str | None = None
+    mimic: Mimic | None = None
     tool: str | None = None
     gravity: tuple[float, float, float] | None = None
     tolerance: float | None = None
-    passive: str | None = None
+    passive: Passive | None = None
     folders: Sequence[str] | None = None
     xacro: Sequence[str] | None = None
     order: str | None = None
@@ -131,11 +132,11 @@ class Choice:
             return load(
                 self.robot,
                 lock=locks(self.lock or ()),
-                mimic=cast(Any, self.mimic or "couple"),
+                mimic=self.mimic or "couple",
                 tool=self.tool,
                 gravity=self.gravity,
                 tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
-                passive=self.passive or "read",  # type: ignore[arg-type]
+                passive=self.passive or "read",
                 order=_order(self.order),
                 folders=self.folders or (),
                 xacro=_arguments(self.xacro),

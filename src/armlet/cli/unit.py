@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from armlet.codegen.project import Function
 from armlet.errors import ArmletError
@@ -46,6 +47,6 @@ class Unit:
         if functions:
             block = function_block(robot, functions)
         else:
-            given = {"step": self.step, "friction": self.friction}
-            block = plant_block(robot, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+            given: dict[str, Any] = {"step": self.step, "friction": self.friction}
+            block = plant_block(robot, **{k: v for k, v in given.items() if v is not None})
         return block.functions, write_unit(path, block, self.fmi or 3, self.fused)

@@ -13,8 +13,16 @@ from armlet.errors import ModelError, listed, quoted, shown
 from armlet.models.folders import Folders
 from armlet.models.keyframes import check_values
 from armlet.models.mjcf_free import leave_out_free_bodies, leave_out_mocap
-from armlet.models.mjcf_inertia import NOTHING, SIZES, body_inertia, lengths, solid_size
+from armlet.models.mjcf_inertia import (
+    NOTHING,
+    SIZES,
+    Inertia,
+    body_inertia,
+    lengths,
+    solid_size,
+)
 from armlet.models.mjcf_keyframes import completed, keyframes
+from armlet.models.mjcf_mesh import CURE, MissingMesh
 from armlet.models.mjcf_models import Model, read_model
 from armlet.models.mjcf_passive import FRICTION, Passive
 from armlet.models.mjcf_refusals import (
@@ -130,7 +138,7 @@ class _Tree:
         if parent:
             self.passive.read_body(body)
             self._join(body, parent, frame @ placed(body, scope.compiler), parts["joint"])
-            inertia = body_inertia(body, parts["inertial"], parts["geom"], scope.compiler, moves)
+            inertia = self._inertia(body, parts, scope, moves)
         meshes = tuple(mesh for geom in parts["geom"] if (mesh := _shape(geom)))
         solids = tuple(solid for geom in parts["geom"] for solid in _solids(geom))
         self.links.append(Link(name, *inertia, meshes=meshes, where=body.where, solids=solids))
@@ -139,6 +147,17 @@ class _Tree:
             self.tips.append(sites[0] if len(sites) == 1 else name)
         for child in parts["body"]:
             self.grow(child.element, child.scope, name, child.at, moves)
+
+    def _inertia(
+        self, body: Element, parts: Mapping[str, list[Part]], scope: Scope, moves: bool
+    ) -> Inertia:
+        """The inertia of a body, none if a mesh that it needs is missing."""
+        try:
+            return body_inertia(body, parts["inertial"], parts["geom"], scope.compiler, moves)
+        except MissingMesh as error:
+            said = f"geoms have the mesh of a file that cannot be read and is needed; {CURE}"
+            self.problems.error(str(error), said, quoted(error.name))
+            return NOTHING
 
     def _join(self, body: Element, parent: str, pose: Pose, joints: list[Part]) -> None:
         """Add the joints between a body and its parent, massless links between them."""

@@ -28,6 +28,15 @@ from armlet.scalar import Matrix, Vector
 KINDS = ("legacy", "convex", "exact", "shell")
 """How a mesh is made a solid; the first is MuJoCo's default."""
 NOT_READ = ("builtin", "plugin")
+CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
+
+
+class MissingMesh(ModelError):
+    """A mesh whose inertia is needed and that cannot be read; `name` is that of the mesh."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
 
 
 @dataclass
@@ -129,9 +138,9 @@ def mesh_solid(asset: MeshAsset | None, name: str, subject: str) -> Solid:
         moments, axes = asset.principal
         return asset.solid._replace(tensor=axes * moments @ axes.T)
     except MeshError as error:
-        raise ModelError(
-            f"{subject} has the mesh {quoted(name)}, which {error}: its inertia is needed; add "
-            'the file, give the body an <inertial>, or the geom mass="0"'
+        raise MissingMesh(
+            f"{subject} has the mesh {quoted(name)}, which {error}: its inertia is needed; {CURE}",
+            name,
         ) from None
 
 

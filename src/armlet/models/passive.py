@@ -4,6 +4,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,12 +12,14 @@ from armlet.errors import ModelError, ModelWarning, listed, quoted
 from armlet.robot import Compensation, Description, Link, PassiveForce, RobotModel, Spring
 from armlet.robot.problems import Problems
 
-CHOICES = ("read", "ignore")
+Passive = Literal["read", "ignore"]
+"""What may become of passive forces beyond damping and friction."""
+PASSIVE: tuple[Passive, ...] = get_args(Passive)
 
 
 def check_passive(passive: str) -> None:
     """Refuse what is no choice of passive forces."""
-    if passive not in CHOICES:
+    if passive not in PASSIVE:
         raise ModelError(f"passive is {quoted(passive)}: expected 'read' or 'ignore'")
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal, get_args
 
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot import Description, RobotModel, Tie
 from armlet.robot.coupling import common_limits
 from armlet.robot.problems import Problems
 
-MIMIC = ("couple", "free", "lock")
+Mimic = Literal["couple", "free", "lock"]
 """What may become of a joint that another one moves."""
+MIMIC: tuple[Mimic, ...] = get_args(Mimic)
 
 
 def with_ties(

