@@ -26,7 +26,8 @@ def typeset(text):
 
 def _block(lines):
     rows = "".join(map(_row, textwrap.dedent(lines).split("\n")))
-    return f'<math display="block"><mtable>{rows}</mtable></math>'
+    table = f'<math display="block"><mtable>{rows}</mtable></math>'
+    return f'<div class="equations">{table}</div>'
 
 
 def _row(line):

@@ -18,6 +18,8 @@ import _equations
 import _reference
 
 SIZES = range(3, 13)
+SHOWN = (3, 4, 5, 6, 7, 8, 10, 12)
+"""The numbers of joints of tables, which would be too wide with all."""
 FIT = {"n^4": range(3, 9)}
 """The numbers of joints that a formula is verified on; 3 to 12 except for the fourth power."""
 
@@ -55,12 +57,16 @@ def _formula(values):
 
 
 def _row(name, found):
-    cells = (_unbroken(found[n]) if n in found else "" for n in SIZES)
+    cells = (_sum(found[n]) if n in found else "" for n in SHOWN)
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def _unbroken(count):
-    return f"{count.M} + {count.A}".replace(" ", "\N{NO-BREAK SPACE}")
+def _unbroken(text):
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _sum(count):
+    return _unbroken(f"{count.M} + {count.A}")
 
 
 def _page(quantity, entry, table):
@@ -93,9 +99,9 @@ On the general arm of n revolute joints, all parameters symbolic, for n >= {max(
     M = {M}
     A = {A}
 
-| n | {" | ".join(map(str, SIZES))} |
-|---|{"---|" * len(SIZES)}
-{_row("M + A", found)}
+| n | {" | ".join(map(str, SHOWN))} |
+|---|{"---|" * len(SHOWN)}
+{_row(_unbroken("M + A"), found)}
 
 {where} Operations on constants alone are done off-line and not counted; sines and cosines are
 listed separately.
@@ -130,8 +136,8 @@ hide: [toc]
 
 M + A on the general arm of n revolute joints, all parameters:
 
-| n | {" | ".join(map(str, SIZES))} |
-|---|{"---|" * len(SIZES)}
+| n | {" | ".join(map(str, SHOWN))} |
+|---|{"---|" * len(SHOWN)}
 {rows}
 
 {sources}
@@ -179,6 +185,6 @@ def _printed(total):
     )
     method = f"{total.method} ({scope})" if scope else total.method
     return (
-        f"| {method} | {total.work} | {n} | {_unbroken(printed)} | {_unbroken(counted)} | "
+        f"| {method} | {total.work} | {n} | {_sum(printed)} | {_sum(counted)} | "
         f"{total.verdict(n)} |"
     )

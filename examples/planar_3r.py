@@ -13,6 +13,7 @@ from pictures import Curve, Figure, Panel, figure, joints, listed, run
 
 import armlet
 from armlet import Robot, Trajectory
+from armlet.plotting import INK
 
 DURATION = 10.0
 """T of (38), in s."""
@@ -59,9 +60,9 @@ def figures() -> dict[str, Figure]:
     t = np.linspace(0, DURATION, 101)
     fall = free_fall().at(np.linspace(0, FALL, 251))
     energies = [
-        Curve("kinetic", fall.t, fall.kinetic, "black", "dot"),
-        Curve("potential", fall.t, fall.potential, "black", "dash"),
-        Curve("total", fall.t, fall.energy, "black"),
+        Curve("kinetic", fall.t, fall.kinetic, INK, "dot"),
+        Curve("potential", fall.t, fall.potential, INK, "dash"),
+        Curve("total", fall.t, fall.energy, INK),
     ]
     return {
         "planar_3r_torques": figure([Panel("torque (Nm)", joints(t, inverse(t), NAMES))]),

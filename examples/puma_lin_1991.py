@@ -17,6 +17,7 @@ from pictures import COLOURS, Curve, Figure, Panel, figure, joints, run
 
 import armlet
 from armlet import Trajectory
+from armlet.plotting import INK
 
 DURATION = 1.0
 """How long the motion takes, in s."""
@@ -139,7 +140,7 @@ def figures() -> dict[str, Figure]:
         Curve(label, *errors(method), COLOURS[i], mode="lines+markers")
         for i, (method, label) in enumerate(LABELS.items())
     ]
-    adaptive = Curve("DOP853", *adaptive_errors(), "black", "dash", "lines+markers")
+    adaptive = Curve("DOP853", *adaptive_errors(), INK, "dash", "lines+markers")
     return {
         "puma_motion": figure(
             [

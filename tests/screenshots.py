@@ -92,27 +92,36 @@ def served(site: Path) -> Iterator[str]:
         server.server_close()
 
 
-def problems(browser: Browser, base: str, url: str, width: int, theme: str) -> list[str]:
-    """What is wrong with a page, which the browser shows thereafter."""
-    size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
-    browser.call("Emulation.setDeviceMetricsOverride", **size)
-    media = [{"name": "prefers-color-scheme", "value": theme}]
-    browser.call("Emulation.setEmulatedMedia", features=media)
+def visit(browser: Browser, url: str) -> None:
+    """Open a page, and forget what others have told."""
     browser.call("Page.navigate", url="about:blank")
     browser.until("location.href === 'about:blank'")
     browser.console.clear()
     browser.requests.clear()
     browser.call("Page.navigate", url=url)
     browser.until(f"location.href === '{url}' && document.readyState === 'complete'")
-    browser.call(
-        "Runtime.evaluate", awaitPromise=True,
-        expression="document.fonts.ready.then(() => new Promise(done => setTimeout(done, 100)))",
-    )  # fmt: skip
+    browser.call("Runtime.evaluate", awaitPromise=True, expression="document.fonts.ready")
+
+
+def show(browser: Browser, width: int, theme: str) -> None:
+    """Show the page as wide as told, to a reader who prefers light or dark pages."""
+    size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    browser.call("Emulation.setDeviceMetricsOverride", **size)
+    media = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.call("Emulation.setEmulatedMedia", features=media)
+    settled = "new Promise(done => setTimeout(() => requestAnimationFrame(done), 300))"
+    browser.call("Runtime.evaluate", awaitPromise=True, expression=settled)
+
+
+def problems(browser: Browser, base: str, theme: str) -> list[str]:
+    """What is wrong with the page as it is shown; errors and requests only once."""
     found = [f"console: {text}" for text in browser.errors]
     local = (base, "data:", "blob:", "about:")
     found += [f"request to {x}" for x in browser.requests if not x.startswith(local)]
-    dark = browser.run(IS_DARK)
-    found += [] if dark == (theme == "dark") else [f"the page is not {theme}"]
+    browser.console.clear()
+    browser.requests.clear()
+    if browser.run(IS_DARK) != (theme == "dark"):
+        found.append(f"the page is not {theme}")
     return found + browser.run(LAYOUT)
 
 
@@ -134,9 +143,12 @@ def look(site: Path, out: Path, only: str = "") -> list[str]:
     with served(site) as base, Browser("about:blank") as browser:
         for path in pages:
             name = path.relative_to(site).as_posix()
+            show(browser, WIDTHS[0], THEMES[0])  # pages are animated where the width changes
+            visit(browser, base + name)
             for width in WIDTHS:
                 for theme in THEMES:
-                    found = problems(browser, base, base + name, width, theme)
+                    show(browser, width, theme)
+                    found = problems(browser, base, theme)
                     wrong += [f"{name}, {width} pixels, {theme}: {x}" for x in found]
                     flat = name.removesuffix("/index.html").removesuffix(".html").replace("/", "-")
                     (out / f"{flat}_{width}_{theme}.png").write_bytes(picture(browser, width))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from browser import CHROMIUM, Browser
-from screenshots import look, picture, problems, served
+from screenshots import look, picture, problems, served, show, visit
 
 pytest.importorskip("websockets", reason="websockets, which drives the browser, is missing")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -44,8 +44,9 @@ def page(site):
     with served(site) as base, Browser("about:blank") as browser:
 
         def found(name, width=700, theme="light"):
-            url = f"{base}{name.replace(' ', '_')}.html"
-            return problems(browser, base, url, width, theme), browser
+            visit(browser, f"{base}{name.replace(' ', '_')}.html")
+            show(browser, width, theme)
+            return problems(browser, base, theme), browser
 
         yield found
 

@@ -134,9 +134,7 @@ def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
 def _chart(arm: RobotModel, quantity: str, runs: list[Run]) -> Figure:
     """Operations and times as bars."""
     bars = [Bar(x.name, x.count, f"{x.time:.1f} ns", x.source) for x in runs]
-    title = (
-        f"{arm.name}: symbolic inertia, minimal parameters; times per state, compiled, in batches"
-    )
+    title = f"Operations on {arm.name}, and the compiled time per state of a batch"
     return operations(title, {quantity: bars})
 
 

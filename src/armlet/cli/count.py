@@ -160,7 +160,7 @@ def _chart(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult
         ]
         for name, best in found.items()
     }
-    return operations(f"{title}, minimal parameters", groups)
+    return operations(f"Operations on {title}, minimal parameters", groups)
 
 
 def _source(row: dict[str, Any]) -> str:
