@@ -8,6 +8,7 @@ pages that are not light or dark as their reader has it.
 
 import argparse
 import sys
+import time
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from browser import CHROMIUM, Browser
 WIDTHS, THEMES = (1400, 400), ("light", "dark")
 HEIGHT, TALLEST = 900, 16_000
 """Of the window, and of a picture, which Chromium limits."""
+PATIENCE = 1.0
+"""Seconds that a page may take to change its colours."""
 
 LAYOUT = """(() => {
 const found = [], shown = x => x.checkVisibility({checkVisibilityCSS: true}) && x.clientWidth > 1;
@@ -120,9 +123,15 @@ def problems(browser: Browser, base: str, theme: str) -> list[str]:
     found += [f"request to {x}" for x in browser.requests if not x.startswith(local)]
     browser.console.clear()
     browser.requests.clear()
-    if browser.run(IS_DARK) != (theme == "dark"):
-        found.append(f"the page is not {theme}")
+    if not _is(browser, theme):
+        time.sleep(PATIENCE)  # a busy browser is late to change the colours
+        if not _is(browser, theme):
+            found.append(f"the page is not {theme}")
     return found + browser.run(LAYOUT)
+
+
+def _is(browser: Browser, theme: str) -> bool:
+    return bool(browser.run(IS_DARK)) == (theme == "dark")
 
 
 def picture(browser: Browser, width: int) -> bytes:

@@ -55,6 +55,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=Path("fuzz_failed"))
     asked = parser.parse_args(arguments)
+    asked.folder = asked.folder.absolute()
     asked.seed = secrets.randbelow(10**9) if asked.seed is None else asked.seed
     return asked
 

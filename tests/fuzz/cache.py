@@ -40,6 +40,7 @@ def whole() -> tuple[bytes, dict[str, bytes]]:
 def trial(rng, folder):
     expected, entries = whole()
     folder = folder / "cache"
+    assert folder.is_absolute(), "nothing would be cached"
     folder.mkdir(mode=0o700)
     for name, data in entries.items():
         (folder / name).write_bytes(data)
