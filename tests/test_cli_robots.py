@@ -197,10 +197,11 @@ def numbers(text):
 @pytest.mark.parametrize("columns", ["20", "80"])
 @pytest.mark.parametrize("command", TABLES)
 def test_no_number_is_shortened_at_any_width(command, columns):
-    wide, narrow = (run(*command.split(), env={"COLUMNS": x}) for x in ("", columns))
+    narrow = run(*command.split(), env={"COLUMNS": columns})
     assert narrow.returncode == 0, narrow.stderr
     assert "…" not in re.sub(r"\d … -?\d", "", narrow.stdout)
     if not command.startswith(("compare", "demo")):  # whose times differ from run to run
+        wide = run(*command.split(), env={"COLUMNS": ""})
         assert numbers(narrow.stdout) == numbers(wide.stdout)
 
 

@@ -23,9 +23,9 @@ from armlet.models.urdf_writing import urdf_text
 HURT = Path(__file__).parent / "hurt"
 SLICES = {
     "loader_bytes": 200,
-    "loader_structure": 60,
-    "loader_files": 100,
-    "loader_includes": 100,
+    "loader_structure": 40,
+    "loader_files": 60,
+    "loader_includes": 60,
     "kernels": 300,
     "interrupts": 2,
     "cache": 10,
