@@ -2,10 +2,10 @@
 
 import base64
 import json
-import os
 import shutil
 import subprocess
 import time
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,12 @@ FLAGS = (
 )  # fmt: skip
 
 
+def _port(folder):
+    """Where a browser listens, once it does."""
+    path = Path(folder, "DevToolsActivePort")
+    return path.read_text().split()[0] if path.exists() else None
+
+
 class Browser:
     """One page of a browser: `with Browser(url) as page: ...`."""
 
@@ -31,31 +37,28 @@ class Browser:
     def __enter__(self):
         from websockets.sync.client import connect
 
-        self.folder = TemporaryDirectory(ignore_cleanup_errors=True)
-        size = "--window-size={},{}".format(*self.size)
-        home = f"--user-data-dir={self.folder.name}"
-        self.process = subprocess.Popen(
-            [CHROMIUM, *FLAGS, size, home, "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        port = self.until(self._port)
-        with urlopen(f"http://127.0.0.1:{port}/json") as answer:
-            (target,) = (x for x in json.load(answer) if x["type"] == "page")
-        self.socket = connect(target["webSocketDebuggerUrl"], max_size=None)
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
-        self.call("Page.navigate", url=self.url)
+        with ExitStack() as opened:
+            folder = opened.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
+            size = "--window-size={},{}".format(*self.size)
+            process = subprocess.Popen(
+                [CHROMIUM, *FLAGS, size, f"--user-data-dir={folder}", "about:blank"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            opened.callback(process.wait, timeout=20)
+            opened.callback(process.terminate)
+            port = self.until(lambda: _port(folder))
+            with urlopen(f"http://127.0.0.1:{port}/json") as answer:
+                (target,) = (x for x in json.load(answer) if x["type"] == "page")
+            connected = connect(target["webSocketDebuggerUrl"], max_size=None)
+            self.socket = opened.enter_context(connected)
+            for domain in ("Page", "Runtime", "Log", "Network"):
+                self.call(f"{domain}.enable")
+            self.call("Page.navigate", url=self.url)
+            self.opened = opened.pop_all()
         return self
 
     def __exit__(self, *_):
-        self.socket.close()
-        self.process.terminate()
-        self.process.wait(timeout=20)
-        self.folder.cleanup()
-
-    def _port(self):
-        path = Path(self.folder.name, "DevToolsActivePort")
-        return path.read_text().split()[0] if os.path.exists(path) else None
+        self.opened.close()
 
     def call(self, method, **parameters):
         """The result of a command; what the page tells meanwhile is recorded."""
