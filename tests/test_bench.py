@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from test_cli import run
+from commands import run
 
 import armlet
 from armlet.cli.bench import show

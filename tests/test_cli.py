@@ -3,11 +3,10 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import run
 from typer.testing import CliRunner
 
 import armlet
@@ -17,15 +16,6 @@ COMMANDS = (
     "demo", "robots", "info", "count", "compare", "generate", "minimal", "simulate", "excite",
     "view", "bench",
 )  # fmt: skip
-ARMLET = Path(sys.executable).with_name("armlet")
-
-
-def run(*args, env=None, stdout=subprocess.PIPE, cwd=None, encoding=None, command=(ARMLET,)):
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"} | (env or {})
-    return subprocess.run(
-        [*command, *args], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60,
-        env=environment, cwd=cwd, encoding=encoding,
-    )  # fmt: skip
 
 
 def test_robots_lists_the_catalogue():

@@ -7,8 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from commands import ARMLET, run
 from test_c import needs
-from test_cli import ARMLET, COMMANDS, run
+from test_cli import COMMANDS
 from test_formats import MIMIC
 from typer.testing import CliRunner
 

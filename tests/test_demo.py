@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 from browser import CHROMIUM
-from test_cli import HOSTILE, NAME, run
+from commands import run
+from test_cli import HOSTILE, NAME
 from test_docs import part_of_docs
 
 import armlet

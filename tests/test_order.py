@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from commands import run
 from robots import random_urdf
-from test_cli import run
 from test_urdf import FILES, stored
 
 import armlet

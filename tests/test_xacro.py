@@ -8,7 +8,7 @@ from xml.dom import minidom
 
 import numpy as np
 import pytest
-from test_cli import run
+from commands import run
 
 import armlet
 from armlet import ModelError
