@@ -3,9 +3,9 @@
     python benchmarks/large.py [--joints 40 100] [--quantities inertia_matrix bias] [FILE.urdf ...]
 
 By default random trees of 40 and 100 joints. Each first call is made by a process of its own with
-an empty cache: one state, and 128 rows; it is the processor's time that counts. Then the time of a
-state, called alone and in rows, and how often that goes into a call of Pinocchio from Python, if it
-has the quantity.
+an empty cache: one state, and 128 rows; in brackets the processor's time, which is longer where
+several cores compile. Then the time of a state, called alone and in rows, and how often that goes
+into a call of Pinocchio from Python, if it has the quantity.
 """
 
 import argparse
@@ -77,14 +77,14 @@ def peer(robot, quantity):
 
 
 def measured(path, quantity, way):
-    """Seconds of the first call, then of a state, and of a call of Pinocchio."""
+    """Seconds of the first call, and of the processor; of a state; of a call of Pinocchio."""
     robot = loaded(path)
     count = len(armlet.QUANTITIES[quantity].arguments)
     rows = np.random.default_rng(0).uniform(-1, 1, (count, ROWS, robot.nq))
     state = rows if way == "rows" else rows[:, 0]
-    begun = process_time()
+    begun, worked = perf_counter(), process_time()
     result = getattr(robot, quantity)(*state)
-    first = process_time() - begun
+    first = perf_counter() - begun, process_time() - worked
     method = getattr(robot, quantity)
     again = per_call(lambda: method(*state, out=result)) / (ROWS if way == "rows" else 1)
     return first, again, peer(robot, quantity)
@@ -104,13 +104,13 @@ def in_process(path, quantity, way):
 def table(path, names):
     robot = loaded(path)
     print(f"{robot.name}, {robot.n} joints: first calls in s; µs of a state (Pinocchio's / it)")
-    print(f"{'quantity':24} {'one':>7} {'rows':>7} {'one':>16} {'rows':>16}")
+    print(f"{'quantity':24} {'one':>12} {'rows':>12} {'one':>16} {'rows':>16}")
     for quantity in names:
         every = [in_process(path, quantity, way) for way in ("one", "rows")]
         if wrong := [x for x in every if isinstance(x, str)]:
             print(f"{quantity:24} {wrong[0][:70]}", flush=True)
             continue
-        firsts = " ".join(f"{first:7.1f}" for first, _, _ in every)
+        firsts = " ".join(f"{clock:5.1f} ({worked:4.1f})" for (clock, worked), _, _ in every)
         times = " ".join(
             f"{1e6 * again:8.2f} " + (f"({theirs / again:4.1f}x)" if theirs else " " * 7)
             for _, again, theirs in every

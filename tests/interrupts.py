@@ -9,6 +9,7 @@ fork does the same task from the same cache and is not interrupted.
 
 import argparse
 import atexit
+import gc
 import json
 import os
 import shutil
@@ -35,14 +36,15 @@ OUTCOMES = ("heard", "finished", "late", "lost", "wrong", "crashed", "hung", "po
 
 heard: KeyboardInterrupt was raised within a second; finished: the task ended before the signal.
 All others are failures. late: raised after more than a second; lost: swallowed, the task went on;
-wrong: the task, done again in that process, fails or gives other bits; crashed: the process died;
+wrong: the task, done again in that process, fails or gives other bits, or the garbage collector
+stays off; crashed: the process died;
 hung: it did not end; poisoned: a fresh process with the same cache fails or gives other bits.
 """
 GOOD = ("heard", "finished")
 PROMPT = 1.0
 """Seconds in which an interrupt must be heard."""
 RARE = 20
-"""One in so many rounds has a trial of the long task."""
+"""One in so many rounds has trials of the long tasks."""
 PATIENCE = 120
 """Seconds after which a process counts as hung."""
 FIRST_CODE = 40
@@ -109,8 +111,9 @@ def tasks():
 
 
 FREQUENT = ("cold", "warm", "threads", "rows", "search")
-MODES = (*FREQUENT, "long")
-"""Those that random moments are tried in, and one that is tried now and then."""
+LONG = ("long", "pieces")
+MODES = (*FREQUENT, *LONG)
+"""Those that random moments are tried in, the long ones now and then."""
 
 
 # ------------------------------------------------------------------ in the process that is forked
@@ -187,6 +190,8 @@ class Zygote:
         except KeyboardInterrupt:
             outcome = "heard" if time.monotonic() - start - delay < PROMPT else "late"
         if outcome in GOOD and again and digest(task.work()) != self.expected[mode]:
+            outcome = "wrong"
+        if not gc.isenabled():
             outcome = "wrong"
         return FIRST_CODE + OUTCOMES.index(outcome)
 
@@ -290,7 +295,7 @@ def main():
         serve(asked.serve)
         return
     found = {mode: Counter() for mode in asked.modes}
-    share = {mode: RARE if mode == "long" else 1 for mode in asked.modes}
+    share = {mode: RARE if mode in LONG else 1 for mode in asked.modes}
     for k in range(asked.trials):
         mode = asked.modes[k % len(asked.modes)]
         if k // len(asked.modes) % share[mode] == 0:

@@ -12,7 +12,8 @@ import pytest
 import armlet
 from armlet.codegen.entry import entry
 from armlet.codegen.llvm import Target
-from armlet.codegen.pieces import functions_of_many, functions_of_one, modules
+from armlet.codegen.pieces import functions_of_many, functions_of_one
+from armlet.codegen.texts import modules
 from armlet.runtime import cache, engine
 from armlet.runtime.engine import Cpu, host, in_llvm
 

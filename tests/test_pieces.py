@@ -14,7 +14,7 @@ from armlet.codegen.llvm import Target
 from armlet.codegen.lower import lowered
 from armlet.graph import traced
 from armlet.graph.inputs import Input
-from armlet.runtime import Kernel, engine
+from armlet.runtime import Kernel, engine, llvm_threads
 
 TARGETS = [
     pytest.param(Target(dtype, lanes, fuses), id=f"{dtype}-{lanes}{'' if fuses else '-unfused'}")
@@ -154,13 +154,14 @@ def test_what_was_compiled_before_an_interrupt_is_found_again(emitted, short_pie
     expected = len(pieces.functions_of_many(whole.code, whole.target))
     build = engine._object
 
-    def interrupted(key, text):
+    def interrupted(text):
         if len(emitted) == 2:
             raise KeyboardInterrupt
-        return build(key, text)
+        return build(text)
 
     rows = [np.tile(x, (9, 1)) for x in state]
     with monkeypatch.context() as patch:
+        patch.setattr(llvm_threads, "THREADS", llvm_threads.THREADS[:1])
         patch.setattr(engine, "_object", interrupted)
         with pytest.raises(KeyboardInterrupt):
             whole.evaluate(*rows)
@@ -176,7 +177,7 @@ def test_progress_is_told_piece_by_piece(emitted, short_pieces, monkeypatch):
     kernel.evaluate(np.ones((9, 6)), np.ones((9, 6)))
     assert len(shares) == len(emitted) - 1 > 1
     assert shares == sorted(shares)
-    assert 0 < shares[0] < shares[-1] < 1
+    assert 0 < shares[0] < shares[-1] == 1
 
 
 def test_jax_runs_the_pieces_too(short_pieces):

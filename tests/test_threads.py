@@ -12,7 +12,8 @@ import weakref
 import numpy as np
 import pytest
 
-from armlet.runtime import engine, threads
+from armlet.runtime import calls, engine, llvm_threads, threads
+from armlet.runtime.llvm_threads import LlvmThread, by_all
 from armlet.runtime.threads import Workers, parallel_for
 
 CORES = os.cpu_count() or 1
@@ -114,10 +115,11 @@ def test_no_more_threads_are_left_than_there_are_cores():
     assert int(printed) <= CORES + 1  # and the one that compiles
 
 
-def test_where_no_thread_can_be_had_the_caller_does_the_work(monkeypatch):
-    def refuse(*_):
-        raise RuntimeError("can't start new thread")
+def refuse(*_):
+    raise RuntimeError("can't start new thread")
 
+
+def test_where_no_thread_can_be_had_the_caller_does_the_work(monkeypatch):
     monkeypatch.setattr(threads, "start_new_thread", refuse)
     monkeypatch.setattr(threads, "HELPERS", Workers(3))
     by = set()
@@ -157,12 +159,118 @@ def test_an_abandoned_call_goes_on_and_later_ones_wait_for_it():
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threads, "_next", interrupt)
+        patch.setattr(threads, "next_in", interrupt)
         with pytest.raises(KeyboardInterrupt):
             workers.call(slow)
     release.release()
     workers.call(seen.append, "next")
     assert seen == ["slow", "next"]
+
+
+# ------------------------------------------------------------------ several threads of LLVM
+
+
+@pytest.fixture
+def three(monkeypatch):
+    monkeypatch.setattr(llvm_threads, "THREADS", [LlvmThread() for _ in range(3)])
+
+
+def test_all_threads_of_llvm_work_at_once(three):
+    together = threading.Barrier(3, timeout=60)
+
+    def work(k):
+        together.wait()
+        return k * k
+
+    assert sorted(by_all(work, 6)) == [(k, k * k) for k in range(6)]
+
+
+def test_what_one_of_them_raises_is_raised_and_no_more_is_begun(three):
+    seen = []
+
+    def work(k):
+        seen.append(k)
+        if k == 1:
+            raise ZeroDivisionError
+        time.sleep(0.01)
+
+    with pytest.raises(ZeroDivisionError):
+        list(by_all(work, 1000))
+    count = len(seen)
+    time.sleep(0.2)
+    assert len(seen) <= count + 3 < 1000
+    assert list(by_all(abs, 1)) == [(0, 0)]
+
+
+def test_a_caller_that_is_interrupted_lets_no_more_begin(three, monkeypatch):
+    seen = []
+
+    def interrupt(queue):
+        queue.get()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(llvm_threads, "next_in", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        list(by_all(lambda k: (seen.append(k), time.sleep(0.01)), 1000))
+    time.sleep(0.2)
+    assert len(seen) < 20
+
+
+def test_another_call_does_not_wait_for_all_of_it(three):
+    begun, order = threading.Event(), []
+
+    def work(k):
+        begun.set()
+        time.sleep(0.01)
+        order.append(k)
+
+    thread = threading.Thread(target=lambda: list(by_all(work, 200)))
+    thread.start()
+    begun.wait()
+    llvm_threads.THREADS[0].call(order.append, "other")
+    thread.join()
+    assert order.index("other") < 100
+
+
+def test_where_no_thread_of_llvm_can_be_had_the_caller_does_it_all(three, monkeypatch):
+    monkeypatch.setattr(threads, "start_new_thread", refuse)
+    found = list(by_all(lambda k: threading.get_ident(), 4))
+    assert found == [(k, threading.get_ident()) for k in range(4)]
+
+
+def test_after_closing_only_the_caller_uses_llvm():
+    thread, at_work, done = LlvmThread(), threading.Event(), []
+
+    def job():
+        at_work.set()
+        time.sleep(0.1)
+        done.append(thread.begin(done.append, "more"))
+
+    thread.begin(job)
+    at_work.wait()
+    thread.begin(done.append, "next")
+    thread.close()
+    assert done == [False]
+    assert not thread.begin(done.append, "late")
+    assert thread.call(threading.get_ident) == threading.get_ident()
+
+
+def test_shared_code_counts_once_others_can_find_it(monkeypatch):
+    """An interrupt, a fork or another thread may come between compiling it and saying where."""
+    told = []
+
+    def interrupted(addresses):
+        told.append(addresses)
+        if len(told) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(calls, "SHARED_CODE", {})
+    monkeypatch.setattr(calls, "add_symbols", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        calls.share("float64")
+    calls.share("float64")
+    calls.share("float64")
+    assert len(told) == 2
 
 
 # ------------------------------------------------------------------ exit
@@ -204,33 +312,44 @@ robot = armlet.load("panda")
 first = next(iter(armlet.formulations("state_space")))
 kernel = Kernel(armlet.trace(robot, "state_space", first))
 """
-EXIT_WHILE_COMPILING = (
-    LONG_JOB
-    + """
-threading.Thread(target=kernel, args=np.zeros((3, 7)), daemon=True).start()
+PIECES_JOB = """
+import os, sys, threading, time
+import numpy as np, armlet
+from armlet.graph import traced
+from armlet.runtime import Kernel
+
+def wide(_, x):
+    for k in range(600):
+        x = x * np.roll(x, k) + k
+    return x
+
+kernel = Kernel(traced("wide", wide, {"x": (40,)}))
+kernel.code
+"""
+EXIT_WHILE_COMPILING = """
+threading.Thread(target=kernel, args={args}, daemon=True).start()
 time.sleep({delay})
 """
-)
+JOBS = {"one": (LONG_JOB, "np.zeros((3, 7))"), "pieces": (PIECES_JOB, "np.zeros((1, 40))")}
 
 
-@pytest.mark.parametrize("delay", [0.05, 0.15, 0.25, 0.35])
-def test_a_process_may_exit_while_it_compiles(monkeypatch, delay):
+@pytest.mark.parametrize("delay", [0.05, 0.15, 0.25, 0.35, 0.6])
+@pytest.mark.parametrize(("job", "args"), JOBS.values(), ids=JOBS)
+def test_a_process_may_exit_while_it_compiles(monkeypatch, job, args, delay):
     monkeypatch.setenv("ARMLET_CACHE", "off")
-    assert python(EXIT_WHILE_COMPILING.format(delay=delay)) == ("", 0)
+    assert python(job + EXIT_WHILE_COMPILING.format(args=args, delay=delay)) == ("", 0)
 
 
 # ------------------------------------------------------------------ fork
 
-FORK_WHILE_COMPILING = (
-    LONG_JOB
-    + """
+FORK_WHILE_COMPILING = """
 import signal
 small = armlet.compile(armlet.load("planar2r"), "gravity_torque")
 q = np.zeros((100, 2))
 results = []
 for trial in range(6):
     kernel = Kernel(kernel.program)
-    thread = threading.Thread(target=kernel, args=np.zeros((3, 7)))
+    thread = threading.Thread(target=kernel, args={args})
     thread.start()
     time.sleep(0.02 + 0.04 * trial)
     child = os.fork()
@@ -243,14 +362,14 @@ for trial in range(6):
     thread.join()
 print(results)
 """
-)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_process_may_fork_while_it_compiles(monkeypatch):
+@pytest.mark.parametrize(("job", "args"), JOBS.values(), ids=JOBS)
+def test_a_process_may_fork_while_it_compiles(monkeypatch, job, args):
     """The child compiles and uses threads of its own; at worst it is stopped after a minute."""
     monkeypatch.setenv("ARMLET_CACHE", "off")
-    assert python(FORK_WHILE_COMPILING) == (f"{[0] * 6}\n", 0)
+    assert python(job + FORK_WHILE_COMPILING.format(args=args)) == (f"{[0] * 6}\n", 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -305,4 +424,4 @@ def test_llvm_is_used_in_one_thread_only(monkeypatch):
     del code
     gc.collect()
     engine.in_llvm(int)
-    assert seen == set(engine.LLVM.idents)
+    assert seen == set(llvm_threads.THREADS[0].worker.idents)

@@ -6,8 +6,9 @@ once its value is not needed any more. Rows of states lie there as columns: loop
 into it and outputs out of it. Operations and their operands are those of the whole.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -17,13 +18,14 @@ from armlet.codegen.llvm import (
     Target,
     arguments_of,
     many_states,
-    module,
     one_state,
     over_rows,
 )
 from armlet.codegen.lower import Lowered, Operand
 from armlet.codegen.sincos import bits
+from armlet.codegen.texts import Texts
 from armlet.codegen.transpose import columns_from_rows, rows_from_columns
+from armlet.collector import no_collections
 
 OPERATIONS, ENTRIES = 4000, 500
 """How many operations, and entries of arguments and results, a program has at most that is not cut:
@@ -46,19 +48,18 @@ class Place(NamedTuple):
     entry: int
 
 
-def functions_of_one(code: Lowered, target: Target) -> list[str]:
+@no_collections()
+def functions_of_one(code: Lowered, target: Target) -> Texts:
     """The texts of @one and of what it calls, to be compiled one by one; @one is in the first."""
-    return _one_state(code, target) if is_long(code) else [one_state(code, target)]
+    return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
 
 
-def functions_of_many(code: Lowered, target: Target) -> list[str]:
+@no_collections()
+def functions_of_many(code: Lowered, target: Target) -> Texts:
     """The texts of @many and of what it calls, likewise."""
-    return _ManyStates(code, target).texts() if is_long(code) else [many_states(code, target)]
-
-
-def modules(target: Target, texts: Sequence[str]) -> list[str]:
-    """Each text as a module by itself, with what it calls beside the functions of other texts."""
-    return [module(target, text) for text in texts]
+    if is_long(code):
+        return _ManyStates(code, target).texts()
+    return Texts([partial(many_states, code, target)])
 
 
 def is_long(code: Lowered) -> bool:
@@ -202,18 +203,25 @@ class _Stretch:
             targets.setdefault(i, []).append(Place("written", k))
         body.targets = targets
 
-    def texts(self) -> list[str]:
-        """The functions, several in a text."""
-        every = [self._function(k, piece) for k, piece in enumerate(self.pieces)]
-        return ["\n".join(every[k : k + TOGETHER]) for k in range(0, len(every), TOGETHER)]
+    def texts(self) -> list[Callable[[], str]]:
+        """What prints the functions, several in a text."""
+        numbers = range(len(self.pieces))
+        return [
+            partial(self._functions, numbers[k : k + TOGETHER])
+            for k in range(0, len(numbers), TOGETHER)
+        ]
 
-    def _function(self, k: int, piece: Piece) -> str:
-        self.body.lines, self.body.name, self.body.read = [], {}, {}
-        self.body.print_piece(piece)
+    @no_collections()
+    def _functions(self, numbers: range) -> str:
+        return "\n".join(self._function(k) for k in numbers)
+
+    def _function(self, k: int) -> str:
+        body = replace(self.body, lines=[], name={}, read={})
+        body.print_piece(self.pieces[k])
         names = (*self.arguments, "read", "written")
         pointers = ", ".join(f"ptr noalias %{name}" for name in names)
         head = f"define void @{self.name}.{k}({pointers}) #0 {{"
-        return "\n".join([head, "entry:", *self.body.lines, "ret void", "}"])
+        return "\n".join([head, "entry:", *body.lines, "ret void", "}"])
 
     def declarations(self) -> list[str]:
         """What a text that calls the functions begins with."""
@@ -241,7 +249,7 @@ def _pointers(code: Lowered) -> str:
     return ", ".join(f"ptr noalias %{name}" for name in (*inputs, *outputs))
 
 
-def _one_state(code: Lowered, target: Target) -> list[str]:
+def _one_state(code: Lowered, target: Target) -> Texts:
     """@one in pieces, which write results where they belong; constant entries come first."""
     inputs, outputs = arguments_of(code)
     sources, targets = _input_places(code, "state", "once"), dict[int, list[Place]]()
@@ -266,7 +274,7 @@ def _one_state(code: Lowered, target: Target) -> list[str]:
         "ret void",
         "}",
     ]
-    return ["\n".join(driver), *stretch.texts()]
+    return Texts([partial("\n".join, driver), *stretch.texts()])
 
 
 class _ManyStates:
@@ -318,7 +326,7 @@ class _ManyStates:
         pointers = [name for name, x in self.inputs.items() if x.rate == "once"]
         return _Stretch("once.piece", [*pointers, "kept"], body, (0, code.start))
 
-    def texts(self) -> list[str]:
+    def texts(self) -> Texts:
         """@many, and the pieces."""
         lanes = self.target.lanes
         size = max(self.late.end * self.body.bytes, self.early.end * self.early.body.bytes)
@@ -342,7 +350,7 @@ class _ManyStates:
             *over_rows(self._rows(), lanes, after=["call void @free(ptr %allocated)"]),
             "}",
         ]
-        return ["\n".join(driver), *pieces]
+        return Texts([partial("\n".join, driver), *pieces])
 
     def _fixed_columns(self) -> list[str]:
         """The lines that write columns which are the same for all rows."""

@@ -7,7 +7,8 @@ API instead. The function returns null, for no error.
 
 from armlet.codegen.llvm import Target
 from armlet.codegen.lower import Lowered
-from armlet.codegen.pieces import functions_of_many, functions_of_one, modules
+from armlet.codegen.pieces import functions_of_many, functions_of_one
+from armlet.codegen.texts import Texts, modules
 
 EXTENSIONS, API, ARGUMENTS, RESULTS = 8, 16, 72, 112
 """Where a call frame keeps its extensions, the API and the arrays of arguments and results."""
@@ -70,13 +71,13 @@ counted:"""
 """How many rows the first result has: the product of the axes before its own."""
 
 
-def xla_entry(code: Lowered, target: Target, at_once: bool) -> list[str]:
-    """The modules of @xla, which is in the first, and of all that it calls.
+def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
+    """The module of @xla, and those of what it calls.
 
     It is for at least a vector of rows, or for any few.
     """
     functions = functions_of_many if at_once else functions_of_one
-    kernel, *pieces = modules(target, functions(code, target))
+    texts = modules(target, functions(code, target))
     places = [("arguments", k) for k in range(len(code.inputs))]
     places += [("results", k) for k in range(len(code.outputs))]
     lines = [HEAD]
@@ -94,7 +95,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> list[str]:
         lines += [f"call void @many({pointers}, i64 0, i64 %rows)", "ret ptr null"]
     else:
         lines += _row_by_row(code, target)
-    return [kernel + "\n".join([*lines, "}"]), *pieces]
+    return texts[0] + "\n".join([*lines, "}"]), texts[1:]
 
 
 def _row_by_row(code: Lowered, target: Target) -> list[str]:

@@ -81,17 +81,20 @@ def _itself(x: Any) -> Any:
     return x
 
 
-SHARED_CODE: dict[str, list[Code]] = {}
-"""The code that the entries of all kernels of a dtype call, which is never freed."""
+SHARED_CODE: dict[str, Code] = {}
+"""The code that the entries of all kernels of a dtype call, once they can find it."""
+NEVER_FREED: list[Code] = []
+"""All such code, also what a caller had compiled that was interrupted, or no faster than others."""
 
 
 def share(dtype: str) -> None:
-    """Have that code where the entries look for it."""
-    if not SHARED_CODE.get(dtype):
+    """Have the code of a dtype where the entries look for it."""
+    if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
         code = compiled(shared(dtype), *names)
-        SHARED_CODE.setdefault(dtype, []).append(code)
+        NEVER_FREED.append(code)
         add_symbols(code.addresses)
+        SHARED_CODE[dtype] = code
 
 
 class MethodDefinition(ctypes.Structure):

@@ -1,11 +1,7 @@
 """LLVM in process: IR text to machine code."""
 
-import atexit
 import ctypes
 import functools
-import os
-import signal
-from _thread import RLock, interrupt_main, start_new_thread
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,13 +12,14 @@ from weakref import ref
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
+from llvmlite.binding import ffi
 
 from armlet import version
 from armlet.codegen.llvm import Target
 from armlet.errors import CompileError
 from armlet.progress import advancing, status
 from armlet.runtime import cache
-from armlet.runtime.threads import Workers
+from armlet.runtime.llvm_threads import THREADS, by_all
 
 LONG = 12_000
 """Lines of IR that take about a second."""
@@ -30,47 +27,15 @@ NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 """Places in NumPy's table of functions, fixed since NumPy 1.7."""
 
 
-LLVM = Workers(1)
-"""The only thread that uses LLVM. Ctrl-C is not raised there, so it can neither interrupt LLVM and
-llvmlite nor be lost in one of llvmlite's finalizers, and it reaches the caller at once."""
-WORKING = RLock()
-"""Held while LLVM works, so that no process is forked in the middle of that."""
-
-
 def in_llvm(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function that uses LLVM returns, called in LLVM's own thread."""
-    return LLVM.call(_undivided, function, args)
+    """What a function that uses LLVM returns, called in the thread that loads and frees code."""
+    return THREADS[0].call(_after_releases, function, args)
 
 
-def _undivided(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    with WORKING:
-        while RELEASED:
-            del ENGINES[RELEASED.popleft()]
-        return function(*args)
-
-
-def _after_fork() -> None:
-    """Let LLVM work again; Python drops an interrupt of the wait before the fork: raise it anew."""
-    try:
-        WORKING.release()
-    except RuntimeError:
-        start_new_thread(interrupt_main, ())
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=WORKING.acquire, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
-
-
-@atexit.register
-def _before_exit() -> None:
-    """Wait for LLVM, which crashes if the process exits under it; Ctrl-C then ends the process."""
-    try:
-        LLVM.finish()
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGINT)
+def _after_releases(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    while RELEASED:
+        del ENGINES[RELEASED.popleft()]
+    return function(*args)
 
 
 class Code(np.ndarray[Any, Any]):
@@ -104,7 +69,7 @@ class Code(np.ndarray[Any, Any]):
 ENGINES: dict[ref[Code], Any] = {}
 """The engine of each code that is alive."""
 RELEASED: deque[ref[Code]] = deque()
-"""Codes that are not alive any more; LLVM's thread frees their engines before its next job."""
+"""Codes that are not alive any more; the thread frees their engines before its next job."""
 
 
 class Cpu(NamedTuple):
@@ -170,51 +135,44 @@ def machine_name() -> str:
 def compiled(text: str, *functions: str, pieces: Sequence[str] = ()) -> Code:
     """The machine code of a module with the named functions, cached on disk.
 
-    What it calls may be in further modules, each compiled and cached by itself: other threads may
-    use LLVM in between, and what was compiled before an interrupt is found again.
+    What it calls may be in further modules, each printed, compiled and cached by itself: other
+    threads may use LLVM in between, and what was compiled before an interrupt is found again.
     """
-    texts = (text, *pieces)
-    keys = [cache.key(*_versions(), machine_name(), one) for one in texts]
-    found = in_llvm(_cached, keys, functions)
+    objects = _objects(pieces)
+    key = _key(text)
+    found = in_llvm(_cached, key, functions, objects)
     if found is None:
-        found = _compiled_now(texts, keys, functions)
+        lines = text.count("\n")
+        with status(f"compiling {lines} lines for this machine", quick=lines < LONG):
+            found = in_llvm(_built, key, text, functions, objects)
     code: Code = found
     return code
 
 
-def _compiled_now(texts: Sequence[str], keys: Sequence[str], functions: Sequence[str]) -> Code:
-    """The code of modules, while a line on the terminal says so if there is time to read it."""
-    (text, *pieces), (key, *others) = texts, keys
-    lines = [one.count("\n") for one in texts]
-    what = f"compiling {sum(lines)} lines for this machine"
-    objects = []
-    with advancing(what) as to:
-        for k, (other, piece) in enumerate(zip(others, pieces, strict=True), 1):
-            objects.append(in_llvm(_object, other, piece))
-            to(sum(lines[1 : k + 1]) / sum(lines))
-    with status(what, quick=lines[0] < LONG):
-        code: Code = in_llvm(_built, key, text, functions, objects)
-    return code
+def _objects(texts: Sequence[str]) -> list[bytes]:
+    """The objects of modules; a line on the terminal says how far that is if it takes long."""
+    if not texts:
+        return []
+    machine_name()  # not for the first time in one of the threads, which would wait for another
+    in_llvm(start)
+    objects: dict[int, bytes] = {}
+    with advancing(f"compiling {len(texts)} parts for this machine") as to:
+        for k, built in by_all(lambda k: _object(texts[k]), len(texts)):
+            objects[k] = built
+            to(len(objects) / len(texts))
+    return [objects[k] for k in range(len(texts))]
 
 
-def _cached(keys: Sequence[str], functions: Sequence[str]) -> Code | None:
-    """The code of objects in the cache, None if not all are there and can be used."""
-    known = []
-    for key in keys:
-        found = cache.load(key)
-        if found is None:
-            return None
-        known.append(found)
-    with suppress(CompileError):
-        return _loaded(known, functions)
-    return None
+def _key(text: str) -> str:
+    return cache.key(version.__version__, str(llvmlite.__version__), machine_name(), text)
 
 
-def _object(key: str, text: str) -> bytes:
-    """The object of a piece, compiled now unless an interrupted caller had it compiled before.
+def _object(text: str) -> bytes:
+    """The object of a piece, compiled now unless it is in the cache.
 
     With less effort LLVM takes a quarter less time, and the code of a piece is no slower.
     """
+    key = _key(text)
     known = cache.load(key)
     if known is None:
         known = _emitted(text, 1)
@@ -222,12 +180,17 @@ def _object(key: str, text: str) -> bytes:
     return known
 
 
-def _built(key: str, text: str, functions: Sequence[str], pieces: Sequence[bytes]) -> Code:
-    """The code of a module and of the objects that it needs, compiled now unless it is cached."""
+def _cached(key: str, functions: Sequence[str], pieces: Sequence[bytes]) -> Code | None:
+    """The code of a module in the cache and of the objects that it needs, if it can be used."""
     known = cache.load(key)
     if known is not None:
         with suppress(CompileError):
             return _loaded((known, *pieces), functions)
+    return None
+
+
+def _built(key: str, text: str, functions: Sequence[str], pieces: Sequence[bytes]) -> Code:
+    """The same, compiled now; it is cached once it could be loaded."""
     built = _emitted(text)
     code = _loaded((built, *pieces), functions)
     cache.save(key, built)
@@ -238,11 +201,30 @@ def _emitted(text: str, effort: int = 3) -> bytes:
     """The object file of a module, by more or less of LLVM's effort."""
     target = machine(effort)
     module = _parsed(text, target)
+    with ffi.OutputString() as message:
+        buffer = _unlocked()(target, module, True, message)
+        if not buffer:
+            raise CompileError(f"LLVM does not compile the program: {message}")
     try:
-        built: bytes = target.emit_object(module)
-    except RuntimeError as error:
-        raise CompileError(f"LLVM does not compile the program: {error}") from None
-    return built
+        start, size = ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
+        return ctypes.string_at(start, size)
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+@functools.cache
+def _unlocked() -> Callable[..., Any]:
+    """llvmlite's function that emits an object, without its lock: modules have nothing in common.
+
+    With the lock, which all of its functions share, threads would compile one after the other.
+    """
+    found: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    with suppress(AttributeError, OSError):
+        function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
+        function.argtypes, function.restype = found.argtypes, found.restype
+        found = function
+    emit: Callable[..., Any] = found
+    return emit
 
 
 def _loaded(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
@@ -265,7 +247,7 @@ def _loaded(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
 def _parsed(text: str, target: Any) -> Any:
     """The module that a text describes, its small functions in place."""
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refuses the program: {error}") from None
@@ -273,10 +255,6 @@ def _parsed(text: str, target: Any) -> Any:
     inline.add_always_inliner_pass()
     inline.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
     return module
-
-
-def _versions() -> tuple[str, str]:
-    return version.__version__, str(llvmlite.__version__)
 
 
 def _symbols() -> dict[str, int]:

@@ -179,10 +179,9 @@ def _compiled(context: Any, *given: Any, kernel: Any, transpose: Any) -> Any:
 
 def _registered(kernel: Any, once: frozenset[str], at_once: bool) -> str:
     """The name under which XLA knows a kernel; by its content, so that it means the same later."""
-    texts = xla_entry(lowered(kernel.program, once), kernel.target, at_once)
-    name = f"armlet_{hashlib.sha256(''.join(texts).encode()).hexdigest()[:32]}"
+    text, pieces = xla_entry(lowered(kernel.program, once), kernel.target, at_once)
+    name = f"armlet_{hashlib.sha256(''.join([text, *pieces]).encode()).hexdigest()[:32]}"
     if name not in REGISTERED:
-        text, *pieces = texts
         code = compiled(text, "xla", pieces=pieces)
         function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(code.addresses["xla"])
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(function), platform="cpu")

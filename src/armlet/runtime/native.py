@@ -9,7 +9,8 @@ import numpy as np
 from armlet.codegen.entry import entry
 from armlet.codegen.llvm import Target
 from armlet.codegen.lower import Lowered
-from armlet.codegen.pieces import functions_of_many, functions_of_one, modules
+from armlet.codegen.pieces import functions_of_many, functions_of_one
+from armlet.codegen.texts import modules
 from armlet.errors import DataError
 from armlet.graph.inputs import Shape
 from armlet.graph.results import result_type
@@ -129,9 +130,9 @@ class NativeCode:
     def _one(self) -> Code:
         """The code for one state."""
         share(self.target.dtype)
-        text, *pieces = modules(self.target, functions_of_one(self.code, self.target))
-        text += entry(self.code, self.target.dtype, self.target.lanes)
-        code = compiled(text, "entry", "vectorcall", "one", "many_states", pieces=pieces)
+        texts = modules(self.target, functions_of_one(self.code, self.target))
+        text = texts[0] + entry(self.code, self.target.dtype, self.target.lanes)
+        code = compiled(text, "entry", "vectorcall", "one", "many_states", pieces=texts[1:])
         if "_many" in vars(self):
             join(code, self._many[1])
         return code
@@ -139,8 +140,8 @@ class NativeCode:
     @made_once
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
-        text, *pieces = modules(self.target, functions_of_many(self.code, self.target))
-        code = compiled(text, "many", pieces=pieces)
+        texts = modules(self.target, functions_of_many(self.code, self.target))
+        code = compiled(texts[0], "many", pieces=texts[1:])
         kinds = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
         if "_one" in vars(self):
             join(self._one, code)

@@ -1,4 +1,4 @@
-"""Threads beside the caller's: some share rows of states, one compiles.
+"""Threads beside the caller's: some share rows of states, others compile.
 
 Python raises Ctrl-C in the main thread only, between any two of its bytecodes. There it can break
 off the locks, events and executors of the standard library that are written in Python, which then
@@ -62,21 +62,19 @@ class Workers:
             return function(*args)
         answer: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
         self.jobs.put(partial(_answer, answer, function, args))
-        value, error = _next(answer)
+        value, error = next_in(answer)
         if error is not None:
             raise error
         return value
 
-    def finish(self) -> None:
-        """Wait for the job in hand, and drop those after it, whose callers were interrupted."""
+    def drop(self) -> None:
+        """Forget the jobs that are not begun."""
         with suppress(Empty):
             while True:
                 self.jobs.get_nowait()
-        if self.idents:
-            self.call(int)
 
 
-def _next(queue: SimpleQueue[T]) -> T:
+def next_in(queue: SimpleQueue[T]) -> T:
     """The next thing in a queue; the wait can be interrupted whichever thread gets the signal."""
     while True:
         with suppress(Empty):
@@ -154,4 +152,4 @@ class _Loop:
         """Give out no more blocks, and wait for the helpers; one that begins now finds none."""
         deque(self.left, maxlen=0)
         while len(self.ended) < len(self.begun):
-            _next(self.wake)
+            next_in(self.wake)
