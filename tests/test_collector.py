@@ -5,21 +5,29 @@ import os
 
 import pytest
 
-from armlet.collector import no_collections
+from armlet.collector import PAUSES, without_collections
+
+
+@pytest.fixture(autouse=True)
+def enabled():
+    assert gc.isenabled()
+    yield
+    gc.enable()
+    assert not PAUSES
+
+
+@without_collections
+def is_on(other=gc.isenabled):
+    return gc.isenabled(), other()
 
 
 def test_nothing_is_collected_meanwhile():
-    assert gc.isenabled()
-    with no_collections():
-        assert not gc.isenabled()
-        with no_collections():
-            assert not gc.isenabled()
-        assert not gc.isenabled()
+    assert is_on(is_on) == (False, (False, False))
     assert gc.isenabled()
 
 
-def test_the_collector_is_on_again_after_an_error():
-    @no_collections()
+def test_the_collector_is_on_again_after_an_interrupt():
+    @without_collections
     def interrupted():
         raise KeyboardInterrupt
 
@@ -30,18 +38,17 @@ def test_the_collector_is_on_again_after_an_error():
 
 def test_a_collector_that_was_off_stays_off():
     gc.disable()
-    try:
-        with no_collections():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
+    is_on()
+    assert not gc.isenabled()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_that_is_forked_meanwhile_collects():
-    with no_collections():
+    @without_collections
+    def fork():
         child = os.fork()
         if child == 0:
             os._exit(0 if gc.isenabled() else 1)
-    assert os.waitpid(child, 0)[1] == 0
+        return child
+
+    assert os.waitpid(fork(), 0)[1] == 0

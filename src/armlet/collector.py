@@ -2,36 +2,45 @@
 
 import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-PAUSED: list[bool] = []
-"""Holds something while the collector is off for a pause."""
+P = ParamSpec("P")
+T = TypeVar("T")
+PAUSES: list[None] = []
+"""Has an entry while the collector is off for a pause."""
 
 
-@contextmanager
-def no_collections() -> Iterator[None]:
-    """Collect no garbage meanwhile: the collector would look at each new node several times.
+def without_collections(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, during which no garbage is collected.
 
-    That is for work that ends with one program and leaves no cycles behind on the way.
+    The collector would look at each new node several times. That is for functions which make one
+    program and leave no cycles behind on the way.
     """
-    pause = gc.isenabled()
-    try:
-        if pause:
-            PAUSED.append(True)
-            gc.disable()
-        yield
-    finally:
-        if pause:
-            _end()
+
+    @wraps(function)
+    def paused(*args: P.args, **options: P.kwargs) -> T:
+        pause = gc.isenabled()
+        try:
+            if pause:
+                PAUSES.append(None)
+                gc.disable()
+            return function(*args, **options)
+        finally:
+            if pause:
+                gc.enable()
+                del PAUSES[-1:]
+
+    return paused
 
 
-def _end() -> None:
-    """Let the collector work again if it was paused."""
-    if PAUSED:
+def _end_pauses() -> None:
+    """Let the collector work in a new process, which has no thread that would end the pause."""
+    if PAUSES:
         gc.enable()
-        PAUSED.clear()
+        PAUSES.clear()
 
 
-if hasattr(os, "register_at_fork"):  # the thread that would end the pause is not in the child
-    os.register_at_fork(after_in_child=_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_end_pauses)

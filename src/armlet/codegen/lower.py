@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from armlet.codegen.expand import TRIGONOMETRY, expanded
 from armlet.codegen.fuse import Node, fused
-from armlet.collector import no_collections
+from armlet.collector import without_collections
 from armlet.graph import Count, Input, Program, Traced
 from armlet.graph.count import tallied
 from armlet.graph.inputs import Shape
@@ -99,7 +99,7 @@ class Lowered:
         ]
 
 
-@no_collections()
+@without_collections
 def lowered(program: Program, once: Collection[str] = ()) -> Lowered:
     """The operations that a machine does for a program, where some inputs are given once.
 

@@ -25,7 +25,7 @@ from armlet.codegen.lower import Lowered, Operand
 from armlet.codegen.sincos import bits
 from armlet.codegen.texts import Texts
 from armlet.codegen.transpose import columns_from_rows, rows_from_columns
-from armlet.collector import no_collections
+from armlet.collector import without_collections
 
 OPERATIONS, ENTRIES = 4000, 500
 """How many operations, and entries of arguments and results, a program has at most that is not cut:
@@ -48,13 +48,13 @@ class Place(NamedTuple):
     entry: int
 
 
-@no_collections()
+@without_collections
 def functions_of_one(code: Lowered, target: Target) -> Texts:
     """The texts of @one and of what it calls, to be compiled one by one; @one is in the first."""
     return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
 
 
-@no_collections()
+@without_collections
 def functions_of_many(code: Lowered, target: Target) -> Texts:
     """The texts of @many and of what it calls, likewise."""
     if is_long(code):
@@ -211,7 +211,7 @@ class _Stretch:
             for k in range(0, len(numbers), TOGETHER)
         ]
 
-    @no_collections()
+    @without_collections
     def _functions(self, numbers: range) -> str:
         return "\n".join(self._function(k) for k in numbers)
 

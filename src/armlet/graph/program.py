@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from armlet.collector import no_collections
+from armlet.collector import without_collections
 from armlet.errors import CompileError, DataError
 from armlet.graph.assignments import formulas
 from armlet.graph.count import Count, counted
@@ -357,7 +357,7 @@ def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
     return program(old.name, old.inputs, outputs, old.single, old.names)
 
 
-@no_collections()
+@without_collections
 def compact(old: Program) -> Program:
     """The same program in a graph of its own: nodes count from zero, numbers are Python's."""
     graph = Graph()
@@ -368,7 +368,7 @@ def compact(old: Program) -> Program:
     return rebuilt(old, value)
 
 
-@no_collections()
+@without_collections
 def traced(
     name: str, function: Callable[..., Any], inputs: Mapping[str, Shape] | Iterable[Input]
 ) -> Program:

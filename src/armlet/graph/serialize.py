@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from armlet.collector import no_collections
+from armlet.collector import without_collections
 from armlet.graph.functions import objects
 from armlet.graph.graph import Graph, Traced
 from armlet.graph.inputs import Input, named_inputs
 from armlet.graph.program import Program, program
 
 
-@no_collections()
+@without_collections
 def stored(p: Program) -> dict[str, Any]:
     """A program as plain data: an operand is a node's number, or a constant in a list of one."""
     number: dict[int, int] = {}
@@ -32,7 +32,7 @@ def stored(p: Program) -> dict[str, Any]:
     }
 
 
-@no_collections()
+@without_collections
 def restored(data: dict[str, Any]) -> Program:
     """The program that was stored."""
     graph = Graph()

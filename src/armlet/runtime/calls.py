@@ -84,7 +84,7 @@ def _itself(x: Any) -> Any:
 SHARED_CODE: dict[str, Code] = {}
 """The code that the entries of all kernels of a dtype call, once they can find it."""
 NEVER_FREED: list[Code] = []
-"""All such code, also what a caller had compiled that was interrupted, or no faster than others."""
+"""All such code: threads that come at the same time each have their own; LLVM knows the last."""
 
 
 def share(dtype: str) -> None:

@@ -69,7 +69,7 @@ class Code(np.ndarray[Any, Any]):
 ENGINES: dict[ref[Code], Any] = {}
 """The engine of each code that is alive."""
 RELEASED: deque[ref[Code]] = deque()
-"""Codes that are not alive any more; the thread frees their engines before its next job."""
+"""Codes that are not alive any more; the thread that loads code frees their engines."""
 
 
 class Cpu(NamedTuple):
