@@ -58,7 +58,7 @@ def _entry_of(path, level):
 def commands():
     """One page with every command, its arguments and options."""
     root = typer.main.get_command(app)
-    text = "# All commands\n\n`armlet COMMAND --help` prints the same.\n"
+    text = "# All options of the commands\n\n`armlet COMMAND --help` prints the same.\n"
     for name, command in root.commands.items():
         about, _, example = inspect.cleandoc(command.help or "").partition("Example:")
         text += f"\n## armlet {name}\n\n{about.strip()}\n"

@@ -72,7 +72,7 @@ def test_the_general_arm_is_below_what_is_published():
 
 
 def test_published_totals_are_met_in_their_own_scope():
-    """Every total printed in the five works, by the formulation of that name or the cheapest."""
+    """Every total printed in the four works, by the formulation of that name or the cheapest."""
     above = [(t.work, t.method, n) for t in totals() for n in t.n if t.verdict(n) == "above"]
     assert above == []
     assert counts.published() == json.loads(counts.PUBLISHED.read_text())

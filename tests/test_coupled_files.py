@@ -304,7 +304,7 @@ def test_parameters_of_a_coupled_robot_are_identified(tied):
 def test_generated_c_of_coupled_joints_meets_its_reference_values(tmp_path):
     (tmp_path / "arm.urdf").write_text(coupled_urdf(4, 4, drives=True)[0])
     wanted = ("-f", "inverse_dynamics", "-f", "friction_torque", "-f", "forward_dynamics")
-    made = armlet_run("generate", tmp_path / "arm.urdf", *wanted, "--output", tmp_path / "c")
+    made = armlet_run("generate", tmp_path / "arm.urdf", *wanted, "--out", tmp_path / "c")
     assert made.returncode == 0, made.stderr
     sources = sorted((tmp_path / "c").glob("*.c"))
     subprocess.run(["gcc", *sources, "-o", tmp_path / "test", "-lm"], check=True)
@@ -354,8 +354,6 @@ def test_the_panda_with_its_hand_works_from_its_file_to_c(tmp_path, file):
     assert run.q.shape[1] == 8
     told = armlet_run("info", FOLDER / file)
     assert "moved by" in told.stdout
-    made = armlet_run(
-        "generate", FOLDER / file, "-f", "inverse_dynamics", "--output", tmp_path / "c"
-    )
+    made = armlet_run("generate", FOLDER / file, "-f", "inverse_dynamics", "--out", tmp_path / "c")
     assert made.returncode == 0, made.stderr
     assert "moved by" in (tmp_path / "c" / "README.md").read_text()

@@ -5,6 +5,7 @@ import doctest
 import inspect
 import json
 import pickle
+import pydoc
 import re
 import subprocess
 import sys
@@ -99,6 +100,13 @@ def test_help_on_robots_names_every_quantity():
     )
     for name, quantity in QUANTITIES.items():
         assert f"{name} {quantity.about[:60]}" in " ".join(text.split())
+
+
+def test_help_names_types_as_they_are_written():
+    """Python writes out what NumPy's ArrayLike stands for, several lines for every argument."""
+    for value in (armlet.simulate, armlet.identify, armlet.Robot, armlet.Kernel):
+        assert "ArrayLike" in pydoc.render_doc(value)
+        assert "numpy._typing" not in pydoc.render_doc(value)
 
 
 def functions(name, value):

@@ -92,7 +92,7 @@ class Composition:
 
 
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
-    """The cheapest program for quantities together, searched for once and then kept on disk."""
+    """The cheapest program for quantities together, searched for once and then cached on disk."""
     one_of(minimize, dict.fromkeys(WEIGHTS), "weight of several quantities")
     key = None
     if all(search_key(one, minimize) for one in composition.requests):

@@ -1,5 +1,7 @@
 """Numerical evaluation of a robot's quantities by kernels that are compiled once."""
 
+from __future__ import annotations
+
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence

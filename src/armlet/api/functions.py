@@ -1,5 +1,7 @@
 """Functions of your own: Python functions of traced arrays that call robots, as programs."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
@@ -28,7 +30,7 @@ Results = NDArray[np.float64] | tuple[NDArray[np.float64], ...]
 KEPT = (int, float, np.number)
 
 
-def program(*robots: RobotModel, **shapes: Shape) -> "Callable[[Callable[..., Any]], Function]":
+def program(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any]], Function]:
     """Make the function below a program: counted, compiled, differentiated, printed as C.
 
     The function is called once, with traced arrays: NumPy's functions on them, those of

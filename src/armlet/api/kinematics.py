@@ -1,5 +1,7 @@
 """The kinematic quantities of `armlet.dynamics` as methods of robots."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from numpy.typing import ArrayLike

@@ -1,5 +1,7 @@
 """Every quantity of `armlet.dynamics` as a method of robots; a test compares the two."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike

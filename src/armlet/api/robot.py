@@ -1,5 +1,7 @@
 """`Robot`, `load` and `general_arm`: robots from files, DH tables and the papers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path

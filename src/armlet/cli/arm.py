@@ -34,8 +34,8 @@ OPTIONS: dict[str, Any] = {
     "mimic": Annotated[
         str | None,
         typer.Option(
-            help="Joints that mimic others: couple (the default) moves them with those, free by "
-            "themselves, lock fixes them.",
+            help="Joints that mimic others: couple (the default) moves them with the joint they "
+            "follow, free lets them move by themselves, lock fixes them.",
             metavar="couple|free|lock",
             autocompletion=one_of(*MIMIC),
             rich_help_panel=PANEL,

@@ -40,11 +40,13 @@ def excite(
     ] = None,
     criterion: Annotated[str, name_among("What is made best", CRITERIA)] = "condition",
     rate: Annotated[float, typer.Option(help="Rows per second.")] = 1000.0,
-    lower: Annotated[str | None, typer.Option(help=f"Least positions: {EACH}.")] = None,
-    upper: Annotated[str | None, typer.Option(help="Largest positions.")] = None,
-    speed: Annotated[str | None, typer.Option(help="Limits of speed.")] = None,
-    acceleration: Annotated[str | None, typer.Option(help="Limits of acceleration.")] = None,
-    torque: Annotated[str | None, typer.Option(help="Limits of torque.")] = None,
+    lower: Annotated[str | None, typer.Option(help=f"Lower limits of position: {EACH}.")] = None,
+    upper: Annotated[str | None, typer.Option(help="Upper limits of position, likewise.")] = None,
+    speed: Annotated[str | None, typer.Option(help="Limits of speed, likewise.")] = None,
+    acceleration: Annotated[
+        str | None, typer.Option(help="Limits of acceleration, likewise.")
+    ] = None,
+    torque: Annotated[str | None, typer.Option(help="Limits of torque, likewise.")] = None,
     tool_box: Annotated[
         str | None,
         typer.Option(help="Where the tool stays: xmin,ymin,zmin,xmax,ymax,zmax in m, or inf."),
@@ -55,7 +57,7 @@ def excite(
     rotors: Rotors = False,
     friction: WithFriction = True,
     starts: Annotated[int, typer.Option(help="Random motions to start from.")] = 4,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the random numbers.")] = 0,
     out: Out = None,
     plot: Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

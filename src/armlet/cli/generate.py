@@ -42,10 +42,10 @@ def generate(
             autocompletion=completed_functions,
         ),
     ] = None,
-    output: Annotated[
+    out: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The folder to write to; for fmu the file.", metavar="PATH"
+            "--out", "-o", help="The folder to write to; for fmu the file.", metavar="PATH"
         ),
     ] = None,
     frame: FrameNames = None,
@@ -57,7 +57,8 @@ def generate(
         ),
     ] = None,
     target: Annotated[
-        str, typer.Option(help=f"{', '.join(TARGETS)}.", autocompletion=one_of(*TARGETS))
+        str,
+        typer.Option(help=f"What to write: {', '.join(TARGETS)}.", autocompletion=one_of(*TARGETS)),
     ] = "c",
     dtype: Annotated[
         str, typer.Option(help="float64 or float32.", autocompletion=one_of("float64", "float32"))
@@ -70,14 +71,15 @@ def generate(
         bool, typer.Option("--minimal/--full", help="Lump the inertias first, or keep them all.")
     ] = True,
     fmi: Annotated[
-        int | None, typer.Option(help="Of fmu: the version of FMI, 3 (the default) or 2.")
+        int | None, typer.Option(help="For fmu: the version of FMI, 3 (the default) or 2.")
     ] = None,
     step: Annotated[
         float | None,
-        typer.Option(help="Of fmu without -f: the longest step of the integration, in s; 0.001."),
+        typer.Option(help="For fmu without -f: the longest step of the integration, in s (0.001)."),
     ] = None,
     friction: Annotated[
-        bool | None, typer.Option(help="Of fmu without -f: whether drives have friction; they do.")
+        bool | None,
+        typer.Option(help="For fmu without -f: whether drives have friction; yes."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was written as JSON.")
@@ -110,10 +112,10 @@ def generate(
     unit.check(target, dtype, bool(function), minimal)
     if not function and target != UNIT:
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
-    if output is None:
+    if out is None:
         what, example = ("file", "arm.fmu") if target == UNIT else ("folder", "generated")
         raise ArmletError(f"no {what} is named: give one, such as -o {example}")
-    (check_replaceable if target == UNIT else check_folder)(output)
+    (check_replaceable if target == UNIT else check_folder)(out)
     for group in argument or ():
         checked(group, dict.fromkeys(GROUPS), "group of constants")
     arm = choice.load()
@@ -124,10 +126,10 @@ def generate(
             raise ArmletError(f"--argument {group}: none of the functions depends on {group}")
     further: dict[str, object] = {}
     if target == UNIT:
-        functions, further["platform"] = unit.write(output, arm, functions)
-        written = [output]
+        functions, further["platform"] = unit.write(out, arm, functions)
+        written = [out]
     else:
-        written = _write(output, project(arm, functions, target, dtype, fused))
+        written = _write(out, project(arm, functions, target, dtype, fused))
     if as_json:
         told = {"functions": [_data(f) for f in functions], "files": [*map(str, written)]}
         print(json.dumps(told | further, indent=2))

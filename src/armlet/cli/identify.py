@@ -41,7 +41,10 @@ def identify(
     choice: Choice,
     logs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Logs: .csv, .parquet, .npz, .npy, .mat, .mcap; each is one run."),
+        typer.Argument(
+            help="Logs, each of one run: .csv, .tsv, .txt, .parquet, .npz, .npy, .mat, .mcap, .db3 "
+            "or the folder of a ROS 2 bag."
+        ),
     ] = None,
     times: Annotated[Path | None, _part("times")] = None,
     positions: Annotated[Path | None, _part("positions")] = None,
@@ -64,8 +67,8 @@ def identify(
     payload: Annotated[
         str | None,
         typer.Option(
-            help="What the arm carries there: mass,x,y,z of its centre in the frame of the tool "
-            "and, about the centre, ,xx,xy,xz,yy,yz,zz; kg, m and kg m².",
+            help="What the arm carries there: mass,x,y,z with the centre in the frame of the tool, "
+            "or mass,x,y,z,xx,xy,xz,yy,yz,zz with the inertia about the centre; kg, m and kg m².",
             rich_help_panel=LOADED,
         ),
     ] = None,
@@ -77,14 +80,18 @@ def identify(
     ] = False,
     centres: Annotated[
         float | None,
-        typer.Option(help="Centres of mass stay so close, in m, to the box of their joints."),
+        typer.Option(
+            help="How far, in m, centres of mass may be outside the box around the joints and "
+            "frames of their body."
+        ),
     ] = None,
     consistent: Annotated[
         bool | None,
         typer.Option(help="Find bodies that are physical; by default if cvxpy is installed."),
     ] = None,
     validation: Annotated[
-        float, typer.Option(help="The last share of the time of every run is held out.")
+        float,
+        typer.Option(help="The share of the time at the end of every run that is held out."),
     ] = 0.3,
     scheduler: Annotated[
         str | None, typer.Option(help="The address of a Dask scheduler, for many logs.")

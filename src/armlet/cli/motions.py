@@ -12,7 +12,9 @@ from armlet.models.file import check_writable
 from armlet.plotting import Figure, save
 
 ENDINGS = (".npz", ".csv", ".parquet")
-Out = Annotated[Path | None, typer.Option(help=f"Write the motion as {', '.join(ENDINGS)}.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help=f"Write the motion as {', '.join(ENDINGS)}.")
+]
 
 Rotors = Annotated[bool, typer.Option(help="Whether rotor inertias are identified.")]
 WithFriction = Annotated[bool, typer.Option(help="Whether friction is identified.")]

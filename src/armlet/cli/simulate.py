@@ -19,9 +19,9 @@ from armlet.motion import METHODS, Trajectory, simulate
 from armlet.motion.run import ADAPTIVE
 from armlet.motion.simulation import LIMITS
 
-Numbers = Annotated[
-    str | None, typer.Option(help="Where it starts, numbers with commas between; zeros by default.")
-]
+
+def _at_start(what: str) -> Any:
+    return typer.Option(help=f"{what} at the start, numbers with commas between; zeros by default.")
 
 
 @takes_robot()
@@ -30,8 +30,8 @@ def simulation(
     duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
     dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
     method: Annotated[str, name_among("How it is integrated", (*ADAPTIVE, *METHODS))] = "dop853",
-    q0: Numbers = None,
-    qd0: Numbers = None,
+    q0: Annotated[str | None, _at_start("Positions")] = None,
+    qd0: Annotated[str | None, _at_start("Velocities")] = None,
     torque: Annotated[
         str,
         typer.Option(

@@ -26,16 +26,13 @@ def view(
     ghost: Annotated[
         str | None,
         typer.Option(
-            help="Another robot of the same joints, drawn translucent.", autocompletion=robots
+            help="Another robot with the same joints, drawn in translucent light blue.",
+            autocompletion=robots,
         ),
     ] = None,
     q: Annotated[
         str | None,
         typer.Option(help="The posture to start from, numbers with commas between."),
-    ] = None,
-    folder: Annotated[
-        list[Path] | None,
-        typer.Option(help="Where meshes are, besides the folder of the robot's file. Repeatable."),
     ] = None,
     html: Annotated[
         Path | None,
@@ -56,11 +53,12 @@ def view(
     other = None if ghost is None else load(ghost)
     start = None if q is None else numbers("--q", q, arm.nq)
     console = Terminal()
+    folders = choice.folders or ()
     if html is not None:
-        show(arm, motion, ghost=other, q=start, folders=folder or (), html=html)
+        show(arm, motion, ghost=other, q=start, folders=folders, html=html)
         console.print(f"wrote {shown_path(html)}", soft_wrap=True)
         return
-    viewer = show(arm, motion, ghost=other, q=start, folders=folder or (), host=host, port=port)
+    viewer = show(arm, motion, ghost=other, q=start, folders=folders, host=host, port=port)
     console.print(f"{arm.name}: {viewer.url} (Ctrl-C ends it)")
     if browser:
         webbrowser.open(viewer.url)

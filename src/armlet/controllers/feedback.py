@@ -1,5 +1,7 @@
 """Feedback of positions and velocities: PD control, computed torques, impedance of a frame."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

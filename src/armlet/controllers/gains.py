@@ -1,5 +1,7 @@
 """Gains and weights as they are given: checked, and brought to one shape."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """Regulators: the feedback of least quadratic cost about a posture or along a motion."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """Sampling-based control: plans that are tried out in roll-outs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

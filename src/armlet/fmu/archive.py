@@ -1,5 +1,7 @@
 """Functional mock-up units as files: sources, a description and, with a compiler, a library."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import os

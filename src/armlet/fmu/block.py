@@ -1,5 +1,7 @@
 """What is put into a functional mock-up unit: functions of a robot, or the arm that moves."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

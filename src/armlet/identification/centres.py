@@ -1,5 +1,7 @@
 """Where centres of mass can be: boxes in frames of an arm, given or by its geometry."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """An exciting motion: what `armlet.excite` returns."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

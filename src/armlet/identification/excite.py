@@ -1,5 +1,7 @@
 """`excite`: a motion from which parameters can be identified well, within all limits."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """`identify`: the parameters of an arm from measured motion."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

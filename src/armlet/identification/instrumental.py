@@ -7,6 +7,8 @@ is free of the bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). With a triangu
 square the condition number.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """Limits of a motion: what is limited, how far a motion is from there, and derivatives of that."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property

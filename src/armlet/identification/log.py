@@ -1,5 +1,7 @@
 """`Log`: what was measured while an arm moved."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -94,7 +96,7 @@ class Log:
         offsets: PerJoint = 0.0,
         topic: str | None = None,
         name: str | None = None,
-    ) -> "Log":
+    ) -> Log:
         """A log of a robot, from a file, several files, arrays or a simulated motion.
 
         Parameters
@@ -187,7 +189,7 @@ class Log:
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, rows: slice) -> "Log":
+    def __getitem__(self, rows: slice) -> Log:
         """Some of the rows, as a slice says."""
         if not isinstance(rows, slice):
             raise TypeError(f"a log is cut by a slice, such as log[10:20], not by {rows!r}")
@@ -201,14 +203,14 @@ class Log:
         com: ArrayLike,
         inertia: ArrayLike | None = None,
         frame: str | None = None,
-    ) -> "Log":
+    ) -> Log:
         """The log of a run in which the arm carried a known payload, as in `robot.with_payload`.
 
         Its torques are taken off in an identification, and tell what currents are worth.
         """
         return replace(self, payload=Load(mass, com, inertia, frame))
 
-    def between(self, start: float, end: float) -> "Log":
+    def between(self, start: float, end: float) -> Log:
         """The rows from one time to before another, in s."""
         first, last = np.searchsorted(self.t, (start, end))
         return self[int(first) : int(last)]

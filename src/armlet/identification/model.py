@@ -1,5 +1,7 @@
 """What torques are made of: columns that are linear in the parameters to be found."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

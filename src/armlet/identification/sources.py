@@ -1,5 +1,7 @@
 """Where a log comes from: one file, several files, arrays or a simulated motion."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path

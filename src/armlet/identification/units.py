@@ -1,5 +1,7 @@
 """Units of a log, its time stamps, and the way from motors to joints."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from math import pi
 from typing import Any

@@ -1,5 +1,7 @@
 """A set of minimal parameters: linear combinations of the standard ones, with names."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property

@@ -1,5 +1,7 @@
 """Events: moments of a motion at which something passes through zero."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

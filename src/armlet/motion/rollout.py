@@ -1,5 +1,7 @@
 """Roll-outs: many motions of an arm at the same time, in loops of machine code."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

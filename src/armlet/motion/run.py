@@ -1,5 +1,7 @@
 """One motion: by SciPy's adaptive methods, or by steps of fixed length."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

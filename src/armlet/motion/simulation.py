@@ -1,5 +1,7 @@
 """`simulate`: one motion of an arm, by adaptive methods or by steps of fixed length."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

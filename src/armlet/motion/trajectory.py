@@ -1,5 +1,7 @@
 """A motion of an arm over time: what `armlet.simulate` returns."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,7 +75,7 @@ class Trajectory(Plotted):
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, rows: slice) -> "Trajectory":
+    def __getitem__(self, rows: slice) -> Trajectory:
         """Some of the rows, as a slice says."""
         if not isinstance(rows, slice):
             raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
@@ -82,7 +84,7 @@ class Trajectory(Plotted):
     def _arrays(self) -> dict[str, Array]:
         return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
 
-    def _of(self, arrays: Mapping[str, Array]) -> "Trajectory":
+    def _of(self, arrays: Mapping[str, Array]) -> Trajectory:
         """The same with other rows."""
         own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
@@ -92,7 +94,7 @@ class Trajectory(Plotted):
         """Kinetic and potential energy together, (k,)."""
         return self.kinetic + self.potential
 
-    def at(self, times: ArrayLike) -> "Trajectory":
+    def at(self, times: ArrayLike) -> Trajectory:
         """The motion at other times within its own.
 
         Positions and velocities are cubics between rows, through both and with the slopes of both,
@@ -134,7 +136,7 @@ class Trajectory(Plotted):
         return {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
 
     @classmethod
-    def read(cls, path: str | Path) -> "Trajectory":
+    def read(cls, path: str | Path) -> Trajectory:
         """A trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
         arrays, told = files.read(Path(path), JOINTWISE)
         missing = [name for name in ARRAYS if name not in arrays]

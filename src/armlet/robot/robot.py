@@ -1,5 +1,7 @@
 """The robot: a tree of rigid bodies, each on one joint, in canonical frames."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property

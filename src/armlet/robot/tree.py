@@ -1,5 +1,7 @@
 """The tree of joints and bodies of a robot: its sizes, its twists, and traversals."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any

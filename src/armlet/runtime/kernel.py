@@ -1,5 +1,7 @@
 """A kernel: a program compiled for this machine."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -72,12 +74,12 @@ class Kernel:
         self._by_rates: dict[frozenset[str], Compiled] = {}
 
     @made_once
-    def jvp(self) -> "Kernel":
+    def jvp(self) -> Kernel:
         """The kernel of the derivatives along directions of the inputs; see `Program.jvp`."""
         return Kernel(self.program.jvp(), *self._made_of[1:])
 
     @made_once
-    def vjp(self) -> "Kernel":
+    def vjp(self) -> Kernel:
         """The kernel of the derivatives of a weighted sum of results; see `Program.vjp`."""
         return Kernel(self.program.vjp(), *self._made_of[1:])
 

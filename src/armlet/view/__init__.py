@@ -1,5 +1,7 @@
 """Robots in the browser."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import overload

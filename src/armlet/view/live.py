@@ -1,5 +1,7 @@
 """Torques and energy of a robot that carries a payload, to be shown while it moves."""
 
+from __future__ import annotations
+
 import math
 from typing import NamedTuple
 

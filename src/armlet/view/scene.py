@@ -1,5 +1,7 @@
 """What is drawn of a robot, as data: surfaces fixed on bodies, and where the bodies are."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

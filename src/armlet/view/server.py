@@ -1,5 +1,7 @@
 """The viewer: a robot in the browser, with sliders, torques and a run that plays."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import threading

@@ -1,5 +1,7 @@
 """Surfaces of solids as triangles: boxes, balls, cylinders and capsules."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ class Surface(NamedTuple):
     vertices: Array
     faces: NDArray[np.int64]
 
-    def moved(self, at: Pose, scale: ArrayLike = 1.0) -> "Surface":
+    def moved(self, at: Pose, scale: ArrayLike = 1.0) -> Surface:
         """The surface scaled along its axes, then moved; a mirrored one is turned inside out."""
         factors = np.broadcast_to(np.asarray(scale, float), 3)
         faces = self.faces[:, ::-1] if np.prod(factors) < 0 else self.faces
