@@ -69,6 +69,10 @@ def test_count_prints_what_trace_counts():
         (("info", "missing.urdf"), "error: missing.urdf: no such file"),
         (("count",), "error: name a robot or give --general RRRRRR, one of the two"),
         (("count", "panda", "--quantity", "power"), "error: no quantity is called 'power'"),
+        (
+            ("count", "--published", "--quantity", "energy"),
+            "error: no published total is of energy",
+        ),
         (("count", "--general", "RX"), "error: joints is 'RX'"),
     ],
 )
@@ -197,6 +201,7 @@ def test_a_name_is_spelled_in_ascii_or_escaped():
         ("simulate planar2r --out /nowhere/x.csv", "/nowhere/x.csv: cannot be written: /nowhere"),
         ("identify planar2r x.csv -o /nowhere/x.urdf", "/nowhere/x.urdf: cannot be written: /now"),
         ("identify planar2r x.csv --report /nowhere/x", "/nowhere/x: cannot be written: /nowhere"),
+        ("identify planar2r x.csv --report x.json", "--report x.json ends in '.json'"),
         (
             "generate planar2r -f bias -o /dev/null/x",
             "/dev/null/x: cannot be written: /dev/null is",

@@ -343,6 +343,13 @@ def test_a_weld_to_a_mocap_body_is_left_out_with_a_warning(folder):
             assert armlet.load(path).joint_names == ("turn",)
 
 
+def test_joints_of_an_arm_on_a_mocap_body_stay_tied(folder):
+    inner = f'<body><joint name="a"/>{BOX}<body pos="0 0 1"><joint name="b"/>{BOX}</body></body>'
+    tie = '<equality><joint joint1="b" joint2="a" polycoef="0 2 0 0 0"/></equality>'
+    for base in ('<body name="target">', '<body name="target" mocap="true">'):
+        assert armlet.load(folder(model(f"{base}{BOX}{inner}</body>", tie))).nq == 1
+
+
 def test_several_roots_stand_on_one_base(folder):
     robot = agrees(
         folder(model(f'{ARM}<body><joint name="b"/>{BOX}</body><body pos="1 0 0">{BOX}</body>'))

@@ -323,6 +323,25 @@ def test_a_stop_that_is_too_stiff_for_the_steps_is_named_with_a_step_that_works(
     np.testing.assert_allclose(whole.q[-1], close.q[-1], atol=0.05)
 
 
+def test_a_stop_is_not_blamed_where_the_steps_are_short_enough(panda):
+    @armlet.program(panda)
+    def unstable(q, qd):
+        return panda.gravity_torque(q) + 30 * qd + 1
+
+    run = armlet.simulate(
+        panda, np.zeros(7), torque=unstable, method="rk4", dt=1e-5, duration=1.0, limits="stop"
+    )
+    assert "diverges" in run.ended
+    assert "stop" not in run.ended
+
+
+def test_a_motion_keeps_its_start_however_fast_that_is(arm):
+    qd = np.full(6, 1e6)
+    run = armlet.simulate(arm, np.zeros(6), qd, method="rk4", dt=1e-3, duration=0.01)
+    assert (run.qd == qd).all()
+    assert len(run) == 1
+
+
 def test_what_is_not_finite_ends_the_run_and_is_named(arm):
     def breaks(t, q, qd):
         tau = np.zeros(6)

@@ -408,6 +408,16 @@ def test_a_joint_may_have_the_name_of_a_link_before_version_1_7(load, refusal):
         assert "two elements of a model are called 'b'" in refusal(model(*parts), version="1.7")
 
 
+def test_a_joint_that_gets_another_name_takes_that_of_no_other(load, refusal):
+    others = [joint("a_joint", "base", "b"), joint("a", "b", "a")]
+    told = refusal(model(*others, link("base"), link("b"), link("a")), version="1.6")
+    assert "two elements of a model are called 'a'" in told
+    for tag in ("frame", "model"):
+        same = f'<{tag} name="b"/>'
+        told = refusal(model(link("a"), link("b"), joint("j", "a", "b"), same), version="1.6")
+        assert "two elements of a model are called 'b'" in told
+
+
 def test_a_link_called_world_is_not_the_world(load):
     arm = model(link("world"), link("b"), joint("j", "world", "b"))
     assert load(arm).joint_names == ("j",)

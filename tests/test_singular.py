@@ -59,6 +59,29 @@ TAKES_LONG = pytest.mark.skipif(
 )
 
 
+SMALL_AND_COAXIAL = """
+<robot name="small"><link name="base"/>
+<joint name="turn" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+<link name="a"/>
+<joint name="slide" type="prismatic"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<link name="b"><inertial><origin xyz="1e-7 0 1e-6"/><mass value="1"/>
+<inertia ixx="1e-14" ixy="0" ixz="0" iyy="1e-14" iyz="0" izz="1e-14"/></inertial></link></robot>
+"""
+
+
+def test_a_small_body_that_slides_has_inertia(tmp_path):
+    """A metre away, its inertia about the axis is lost in the rounding of the rest."""
+    path = tmp_path / "small.urdf"
+    path.write_text(SMALL_AND_COAXIAL)
+    robot = armlet.load(path)
+    assert joint_without_inertia(robot) is None
+    np.testing.assert_allclose(
+        robot.forward_dynamics(np.zeros(2), np.zeros(2), [2e-14, 0.0]), [1, -9.81], rtol=1e-9
+    )
+
+
 @pytest.mark.parametrize(
     "quantity", ["cartesian_model", pytest.param("cartesian_linearization", marks=TAKES_LONG)]
 )

@@ -232,6 +232,46 @@ def test_another_call_does_not_wait_for_all_of_it(three):
     assert order.index("other") < 100
 
 
+def test_a_thread_of_llvm_may_share_out_work(three):
+    """It does all of it: a job of its own would wait for the one that asks."""
+    work = llvm_threads.THREADS[0].call(lambda: list(by_all(lambda k: k, 5)))
+    assert work == [(k, k) for k in range(5)]
+
+
+def test_an_interrupt_while_work_is_shared_out_lets_no_more_begin(three, monkeypatch):
+    seen, begin = [], LlvmThread.begin
+
+    def interrupted(thread, *args):
+        if thread is llvm_threads.THREADS[2] and not seen:
+            raise KeyboardInterrupt
+        return begin(thread, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LlvmThread, "begin", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(by_all(lambda k: (time.sleep(0.01), seen.append(k)), 1000))
+    time.sleep(0.2)
+    assert len(seen) < 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_does_not_wait_for_all_of_it(three):
+    seen = []
+    work = threading.Thread(
+        target=lambda: list(by_all(lambda k: (time.sleep(0.02), seen.append(k)), 300))
+    )
+    work.start()
+    for _ in range(5):
+        before = len(seen)
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert len(seen) < before + 50
+        os.waitpid(child, 0)
+    work.join()
+    assert len(seen) == 300
+
+
 def test_where_no_thread_of_llvm_can_be_had_the_caller_does_it_all(three, monkeypatch):
     monkeypatch.setattr(threads, "start_new_thread", refuse)
     found = list(by_all(lambda k: threading.get_ident(), 4))

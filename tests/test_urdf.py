@@ -195,6 +195,13 @@ def test_many_open_comments_take_no_time(tmp_path):
     assert time.process_time() - start < 10
 
 
+def test_a_declaration_in_another_encoding_after_a_line_is_refused_clearly(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_bytes('\n<?xml version="1.0"?><robot name="a"/>'.encode("utf-16"))
+    with pytest.raises(ModelError, match=r"arm\.urdf"):
+        armlet.load(path)
+
+
 def test_a_second_declaration_is_not_xml(tmp_path):
     text = urdf(head='\n<?xml version="1.0"?>' * 2)
     assert "line 3: not valid XML" in refused(tmp_path, text)

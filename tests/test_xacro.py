@@ -125,6 +125,17 @@ def test_a_file_may_expand_to_sdf(tmp_path):
 
 
 @needs_xacro
+def test_a_file_that_expands_to_mjcf_says_so(tmp_path):
+    path = tmp_path / "arm.xml"
+    path.write_text(
+        '<mujoco xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="m" value="1"/>'
+        "<worldbody/></mujoco>"
+    )
+    with pytest.raises(ModelError, match=r"arm.xml: it is MJCF made with xacro"):
+        armlet.load(path)
+
+
+@needs_xacro
 def test_an_environment_variable_is_its_default_and_a_hard_pattern_takes_no_time(load):
     weld = '<joint name="w" type="fixed"><parent link="base"/><child link="none"/></joint>'
     assert "none" in load(f'<link name="$(optenv HOME none)"/>{weld}').frames

@@ -16,7 +16,8 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
     """The function, during which no garbage is collected.
 
     The collector would look at each new node several times. That is for functions which make one
-    program and leave no cycles behind on the way.
+    program and leave no cycles behind on the way. The collector is on again afterwards, even if
+    another thread turned it off meanwhile.
     """
 
     @wraps(function)

@@ -106,15 +106,15 @@ def count(
             continue
         rows.append({"quantity": name, "formulation": entry, "all": every, "minimal": fewest})
     title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
+    for name in quantity or ():
+        if name not in found:
+            raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
     if plot is not None:
         save(_chart(title, rows, found), plot)
     if as_json:
         listed = [{**row, **_counts(row)} for row in rows]
         print(json.dumps(listed + [_plain(name, best) for name, best in found.items()], indent=2))
         return
-    for name in quantity or ():
-        if name not in found:
-            raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
     console = Terminal()
     console.print(_table(title, rows, found))
     for name in quantity or ():

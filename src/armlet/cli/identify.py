@@ -119,8 +119,10 @@ def identify(
             raise DataError(
                 f"--out {path.name} ends in {quoted(path.suffix)}: expected {', '.join(OUT)}"
             )
-    for path in (*(out or ()), *([report] if report else ())):
+    for path in (*(out or ()), *((report, report.with_suffix(".json")) if report else ())):
         check_writable(path)
+    if report is not None and report.suffix == ".json":
+        raise DataError(f"--report {report.name} ends in '.json', as its data do: expected .html")
     arm = choice.load().without_drives()
     parts = {"t": times, "q": positions, "qd": velocities, "tau": torques}
     sources: list[Any] = [*(logs or ())]

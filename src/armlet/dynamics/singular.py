@@ -18,9 +18,15 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
     """The outermost joint that can move without moving any inertia, if there is one.
 
     Its pivot of H, eliminated from the tips inwards at a random posture, is zero: those after it
-    may have to follow. Of coupled joints it is the one that leads.
+    may have to follow. Prismatic joints are moved by as much as links are long, since far away the
+    inertia of a small body is lost in rounding. Of coupled joints it is the one that leads.
     """
-    q = np.random.default_rng(0).uniform(-1, 1, robot.nq)
+    lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
+    lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]
+    length = max(lengths)
+    slides = [x.slides for i in robot.leaders for x in robot.twists[i]]
+    way = np.random.default_rng(0).uniform(-1, 1, robot.nv) * np.where(slides, length or 1.0, 1.0)
+    q = robot.integrate(np.zeros(robot.nq), way)
     H = composite_bodies(robot, q).astype(float)
     m_hat = composite_masses(robot)
     _, J_hat = composites(robot, robot.joint_positions(q), m_hat, robot.c, robot.J)

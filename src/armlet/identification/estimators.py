@@ -70,7 +70,8 @@ def weighted(factors: Factors) -> Estimate:
     n = len(factors.R)
     found = _weighted(factors, np.ones(n))
     for _ in range(ROUNDS):
-        last, found = found, _weighted(factors, 1 / found.noise)
+        noise = np.where(found.noise > 0, found.noise, found.noise.max())
+        last, found = found, _weighted(factors, 1 / noise)
         if np.allclose(found.noise, last.noise, rtol=1e-10):
             break
     return found

@@ -137,7 +137,7 @@ def identify(
     if not isinstance(validation, int | float):
         for found in parts(model, settings, 0.0, validation, client):
             data.hold(found)
-    _check_rows(model, data.used)
+    _check_rows(model, data.used, gains)
     estimate, R, instrumented, worth = _estimated(estimator, model, data, instrument)
     _warn_of_rank(model, data.used)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
@@ -171,8 +171,8 @@ def identify(
     )
 
 
-def _check_rows(model: TorqueModel, factors: Factors) -> None:
-    """Raise where there are too few rows."""
+def _check_rows(model: TorqueModel, factors: Factors, gains: bool) -> None:
+    """Raise where there are too few rows, or nothing in them; with gains, zero is a torque."""
     if not factors.count:
         raise DataError("there are no logs: expected one or more that can be read")
     if factors.count <= len(model.names):
@@ -180,6 +180,8 @@ def _check_rows(model: TorqueModel, factors: Factors) -> None:
             f"there are {factors.count} rows for {len(model.names)} parameters: expected more "
             "samples"
         )
+    if not gains and not factors.R[..., -1].any():
+        raise DataError("all torques are zero throughout: expected logs with measured torques")
 
 
 def _warn_of_rank(model: TorqueModel, factors: Factors) -> None:

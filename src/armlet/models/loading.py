@@ -161,8 +161,12 @@ def _read(
         return read_toml(path)
     if is_xacro:
         root = parsed_xml(*expanded_xacro(path, xacro, folders))
+        if root.tag == "mujoco":
+            raise ModelError(
+                f"{shown(path.name)}: it is MJCF made with xacro: load what xacro makes of it"
+            )
     match suffix, root.tag:
-        case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):
+        case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf" | "gazebo"):
             return read_sdf(root, path, gravity, folders, problems)
         case (".urdf" | ".xacro", _) | (".xml" | ".mjcf", "robot"):
             return read_urdf(root, path, gravity, problems)

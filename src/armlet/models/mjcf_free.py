@@ -1,6 +1,7 @@
 """Bodies of an MJCF world that are no part of the robot: on free joints, or moved from outside."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from armlet.errors import listed, quoted
@@ -63,7 +64,7 @@ def _refuse_equalities(model: Model, gone: Sequence[Name], problems: Problems) -
 def leave_out_mocap(model: Model, problems: Problems) -> None:
     """Remove the constraints to mocap bodies, which a program moves: inputs, as motors are."""
     moved = [x for x in below(model.world) if x.tag == "body" and flag(x, "mocap")]
-    held = names(moved)
+    held = names(own for body in moved for own in _without_bodies(body))
     for key, (section, element, scope) in model.outside.naming(held).items():
         if section == "equality" and flag(scope.defaults.fill(element, section), "active", "true"):
             del model.outside.entries[key]
@@ -71,6 +72,16 @@ def leave_out_mocap(model: Model, problems: Problems) -> None:
                 f"{called_constraint(element)} is left out: it holds the robot to a mocap body, "
                 "which is moved from outside"
             )
+
+
+def _without_bodies(element: Element) -> Iterator[Element]:
+    """A body, or a frame in it, with all that is not in another body."""
+    yield replace(element, children=[])
+    for child in element.children:
+        if child.tag == "frame":
+            yield from _without_bodies(child)
+        elif child.tag != "body":
+            yield child
 
 
 def _free_bodies(element: Element, scope: Scope, outer: str) -> Iterator[_Free]:

@@ -329,7 +329,8 @@ def _name(element: Element, scope: Scope) -> str:
     other = scope.named.get(name)
     if scope.version >= (1, 7) or other is None or element.tag == other.tag:
         return name
-    if element.tag != "joint":
+    if element.tag == "joint":
+        return f"{name}_joint"
+    if other.tag == "joint" and f"{name}_joint" not in scope.named:
         scope.named[f"{name}_joint"] = scope.named.pop(name)
-        return name
-    return f"{name}_joint"
+    return name

@@ -116,7 +116,8 @@ class _Run:
             raise ModelError(
                 f"{self._where()}: xacro cannot expand it: {shown(f'{kind}{error}'.strip(), 300)}"
             ) from None
-        if self.macros and not document.getElementsByTagName("link"):
+        has = document.getElementsByTagName
+        if self.macros and not (has("link") or has("include")):
             raise ModelError(
                 f"{shown(self.path.name)}: it has no links, only macros "
                 f"({listed([*self.macros])}): expected a file that includes this one and calls them"

@@ -208,7 +208,9 @@ def _repaired(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
         return _without_comments(data)
     if root is None:
-        start = data.index(b"<?xml", at)
+        start = data.find(b"<?xml", at)
+        if start < 0:
+            return data
         declaration = DECLARATION.match(data, start)
         return _blanked(data, start, declaration.end() if declaration else start + len(b"<?xml"))
     return data

@@ -61,7 +61,9 @@ class Run:
             good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
             if not good.all():
                 k = int(np.argmin(good))
-                return t[:k], q[:k], qd[:k], self._diverges(t[: k + 1], q[: k + 1], qd[k])
+                ended = self._diverges(t[: k + 1], q[: k + 1], qd[k])
+                rows = max(k, 1)  # the start is kept, however fast it is
+                return t[:rows], q[:rows], qd[:rows], ended
         whole = t[-1] > (self.steps - 0.5) * self.dt
         return t, q, qd, "" if whole else self._interrupted(t[-1], begun)
 
@@ -150,6 +152,8 @@ class Run:
         k, i = map(int, np.argwhere(beyond)[0])
         longest = stops.longest_step(np.asarray(self.robot.inertia_matrix(q[max(k - 1, 0)])))
         share = MULTISTEP if METHODS[self.plan.method].memory else 1.0
+        if self.dt <= share * longest:
+            return ""
         return (
             f"; joint {self.robot.coordinates[i].name!r} reaches its stop at {t[k]:g} s, which is "
             f"too stiff for steps of {self.dt:g} s: choose dt={_below(share * longest):g}, or an "

@@ -7,10 +7,12 @@ llvmlite's finalizers, and it reaches the caller at once.
 import atexit
 import os
 import signal
-from _thread import RLock, interrupt_main, start_new_thread
+from _thread import RLock, get_ident, interrupt_main, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from queue import SimpleQueue
+from time import sleep
 from typing import Any, TypeVar
 
 from armlet.runtime.threads import Workers, next_in
@@ -43,8 +45,14 @@ class LlvmThread:
         """Have a function called that answers for itself; False where that cannot be."""
         if self.closed or not self.worker.started(1):
             return False
-        self.worker.jobs.put(lambda: self._undivided(function, *args))
+        self.worker.jobs.put(partial(self._after_forks, function, *args))
         return True
+
+    def _after_forks(self, function: Callable[..., Any], *args: Any) -> None:
+        """Do a job of many, of which the next would else be taken before a fork can begin."""
+        while FORKS:
+            sleep(0.001)
+        self._undivided(function, *args)
 
     def _undivided(self, function: Callable[..., T], *args: Any) -> T:
         with self.working:
@@ -64,8 +72,14 @@ class LlvmThread:
             start_new_thread(interrupt_main, ())
 
 
+FORKS: list[None] = []
+"""Has an entry while a process waits for the threads to be forked."""
 THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
 """The first does everything but what `by_all` shares out."""
+if hasattr(os, "register_at_fork"):  # last, so that it is called before the others
+    os.register_at_fork(
+        before=partial(FORKS.append, None), after_in_parent=FORKS.pop, after_in_child=FORKS.clear
+    )
 
 
 def by_all(function: Callable[[int], T], count: int) -> Iterator[tuple[int, T]]:
@@ -85,10 +99,13 @@ def by_all(function: Callable[[int], T], count: int) -> Iterator[tuple[int, T]]:
             thread.begin(next_of, thread)
             return
 
-    if not any([thread.begin(next_of, thread) for thread in THREADS[:count]]):
-        yield from ((k, THREADS[0].call(function, k)) for k in left)
+    if any(get_ident() in thread.worker.idents for thread in THREADS):
+        yield from ((k, function(k)) for k in left)
         return
     try:
+        if not any([thread.begin(next_of, thread) for thread in THREADS[:count]]):
+            yield from ((k, THREADS[0].call(function, k)) for k in left)
+            return
         for _ in range(count):
             k, value, error = next_in(answers)
             if error is not None:
