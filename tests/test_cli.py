@@ -70,7 +70,7 @@ def test_count_prints_what_trace_counts():
         (("count",), "error: name a robot or give --general RRRRRR, one of the two"),
         (("count", "panda", "--quantity", "power"), "error: no quantity is called 'power'"),
         (
-            ("count", "--published", "--quantity", "energy"),
+            ("count", "--published", "--quantity", "energy", "--plot", "x.html"),
             "error: no published total is of energy",
         ),
         (("count", "--general", "RX"), "error: joints is 'RX'"),

@@ -26,7 +26,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
                 f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
             )
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
-    if not chosen:
+    if plot is not None and not chosen:
         raise ArmletError(f"no published total is of {' or '.join(quantities or ())}")
     shown = progress(chosen, "counting")
     rows = [(total, n, total.counted(n)) for total in shown for n in total.n]

@@ -166,7 +166,7 @@ def _read(
                 f"{shown(path.name)}: it is MJCF made with xacro: load what xacro makes of it"
             )
     match suffix, root.tag:
-        case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf" | "gazebo"):
+        case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):
             return read_sdf(root, path, gravity, folders, problems)
         case (".urdf" | ".xacro", _) | (".xml" | ".mjcf", "robot"):
             return read_urdf(root, path, gravity, problems)
