@@ -18,12 +18,11 @@ from armlet.codegen import llvm as llvm_text
 from armlet.codegen.llvm import (
     PACK,
     TRIGONOMETRY,
-    UNFUSED,
     Target,
     many_states,
     one_state,
 )
-from armlet.codegen.llvm_table import LIBRARY, TABLE
+from armlet.codegen.llvm_table import LIBRARY, TABLE, UNFUSED
 from armlet.codegen.lower import lowered
 from armlet.codegen.sincos import near
 from armlet.graph import OPERATIONS, traced

@@ -14,20 +14,18 @@ def fused(program: Program) -> list[Node]:
 
     `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once.
     """
-    operands = (a for _, _, args in program.nodes for a in args)
+    nodes: list[Node] = list(program.nodes)
+    operands = (a for _, _, args in nodes for a in args)
     results = (y for output in program.outputs for y in output.flat)
-    uses = Counter(x.index for x in chain(operands, results) if isinstance(x, Traced))
-    product = {i: args for i, op, args in program.nodes if op == "mul" and uses[i] == 1}
+    uses = Counter([x.index for x in chain(operands, results) if type(x) is Traced])
+    product = {i: args for i, op, args in nodes if op == "mul" and uses[i] == 1}
     taken: set[int] = set()
-    nodes: list[Node] = []
-    for i, op, args in program.nodes:
-        fusion = _fusion(op, args, product)
-        if fusion is None:
-            nodes.append((i, op, args))
-        else:
-            used, op, args = fusion
-            taken.add(used)
-            nodes.append((i, op, args))
+    for k, (i, op, args) in enumerate(nodes):
+        fusion = _fusion(op, args, product) if op in ("add", "sub") else None
+        if fusion is not None:
+            used_up, op, args = fusion
+            taken.add(used_up)
+            nodes[k] = i, op, args
     return [node for node in nodes if node[0] not in taken]
 
 
@@ -35,8 +33,6 @@ def _fusion(
     op: str, args: tuple[Any, ...], product: dict[int, tuple[Any, ...]]
 ) -> tuple[int, str, tuple[Any, ...]] | None:
     """The product used up, the fused operation and its operands, if a sum can take one in."""
-    if op not in ("add", "sub"):
-        return None
     x, y = args
     if isinstance(y, Traced) and y.index in product:
         return y.index, "fma" if op == "add" else "fnma", (*product[y.index], x)

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf, isfinite
+from math import isfinite
 
 import numpy as np
 
 from armlet.codegen.expand import TRIGONOMETRY
-from armlet.codegen.llvm_table import LIBRARY, TABLE, UNFUSED, library_call
+from armlet.codegen.llvm_table import LIBRARY, filled, library_call
 from armlet.codegen.lower import Lowered, Operand
 from armlet.codegen.sincos import CONSTANTS, bits, sines, splat
 from armlet.codegen.transpose import load_columns, store_columns
@@ -66,7 +66,7 @@ class Body:
         element, lanes = self.target.element, self.lanes
         scalar = {"double": "f64", "float": "f32"}[element]
         self.T = element if lanes == 1 else f"<{lanes} x {element}>"
-        self.words = {
+        words = {
             "T": self.T,
             "S": scalar if lanes == 1 else f"v{lanes}{scalar}",
             "B": "i1" if lanes == 1 else f"<{lanes} x i1>",
@@ -74,7 +74,8 @@ class Body:
             "minus": self.number(-1.0),
             "zero": self.number(0.0),
         }
-        """What the lines of the table are filled with beside operands."""
+        self.table = filled(words, self.target.fuses)
+        """How each operation is written for these lanes."""
 
     def number(self, x: float) -> str:
         value = bits(_finite(x, self.target.dtype))
@@ -109,8 +110,7 @@ class Body:
         if op in LIBRARY:
             self.lines += library_call(op, operands, out, self.target.element, self.lanes)
             return
-        template = TABLE[op] if self.target.fuses else UNFUSED.get(op, TABLE[op])
-        self.lines += template.format(*operands, out=out, **self.words).split("\n")
+        self.lines += self.table[op].format(*operands, out=out).split("\n")
 
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
         """Add the lines of operations, given the names of the inputs' entries."""
@@ -199,11 +199,10 @@ class Body:
 
 def _finite(x: float, dtype: str) -> float:
     """A constant as the nearest number of a type; one that is beyond its range is refused."""
-    try:
+    value = x
+    if dtype != "float64":
         with np.errstate(over="ignore"):
             value = float(np.dtype(dtype).type(x))
-    except OverflowError:
-        value = inf
     if not isfinite(value):
         raise CompileError(f"a constant is {x}: expected a finite {dtype}")
     return value

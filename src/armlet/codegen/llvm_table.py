@@ -1,6 +1,6 @@
 """How LLVM writes each operation, for one state or for a vector of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 TABLE = {
     "add": "{out} = fadd {T} {0}, {1}",
@@ -32,6 +32,14 @@ UNFUSED = {
 """The same where the machine has no fused multiply-add."""
 LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2}
 """Functions of the C library and how many operands they take: called for each lane by itself."""
+
+
+def filled(words: Mapping[str, str], fuses: bool) -> dict[str, str]:
+    """The table with words in it, so that operands and {out} alone are left to be filled in."""
+    table = TABLE if fuses else TABLE | UNFUSED
+    for word, text in words.items():
+        table = {op: line.replace("{" + word + "}", text) for op, line in table.items()}
+    return table
 
 
 def library_call(op: str, operands: Sequence[str], out: str, element: str, lanes: int) -> list[str]:

@@ -1,6 +1,7 @@
 """Lowering: the list of operations of a program that every target prints."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
@@ -85,6 +86,8 @@ class Lowered:
 
         Results that are outputs are among them.
         """
+        if not self.start:
+            return {}
         needed = [a for op, args in self.operations[self.start :] if op != "input" for a in args]
         needed += [y for output in self.outputs for y in output.values]
         early = sorted({a for a in needed if isinstance(a, int) and a < self.start})
@@ -112,13 +115,11 @@ def lowered(program: Program, once: Collection[str] = ()) -> Lowered:
     nodes = _staged(nodes, early)
     place = {i: k for k, (i, _, _) in enumerate(nodes)}
 
-    def operand(x: Any) -> Operand:
-        return place[x.index] if isinstance(x, Traced) else _number(x)
+    def operands(given: Iterable[Any]) -> tuple[Operand, ...]:
+        return tuple([place[x.index] if type(x) is Traced else _number(x) for x in given])
 
-    operations = (
-        Operation(op, args if op == "input" else tuple(map(operand, args))) for _, op, args in nodes
-    )
-    outputs = (Output(y.shape, tuple(map(operand, y.flat))) for y in program.outputs)
+    operations = [Operation(op, args if op == "input" else operands(args)) for _, op, args in nodes]
+    outputs = [Output(y.shape, operands(y.flat)) for y in program.outputs]
     inputs = {
         name: x._replace(rate="once" if name in once else "state")
         for name, x in program.inputs.items()
@@ -145,6 +146,8 @@ def _number(x: Any) -> float:
 def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
     """The operations that depend on inputs given once alone."""
     early: set[int] = set()
+    if not once:
+        return early
     for i, op, args in nodes:
         operands = (a.index for a in args if isinstance(a, Traced))
         if args[0] in once if op == "input" else early.issuperset(operands):
@@ -155,19 +158,28 @@ def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
 def _staged(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
     """The early operations and then the others, both in stages.
 
-    A stage is all that can be done, and then all sines and cosines of that.
+    A stage is all that can be done, and then all sines and cosines of that, by their angles.
     """
     stage: dict[int, int] = {}
-    first: dict[int, int] = {}
-    keys = {}
-    for k, (i, op, args) in enumerate(nodes):
-        operands = [a.index for a in args if isinstance(a, Traced)]
-        late = i not in early
-        before = max((stage[a] for a in operands if (a not in early) == late), default=0)
-        if op in TRIGONOMETRY:
-            keys[i] = late, before, 1, first.setdefault(operands[0], k), TRIGONOMETRY.index(op)
-            stage[i] = before + 1
-        else:
-            keys[i] = late, before, 0, k, 0
-            stage[i] = before
-    return sorted(nodes, key=lambda node: keys[node[0]])
+    angles: dict[int, int] = {}
+    stages: defaultdict[tuple[bool, int, bool], list[Node]] = defaultdict(list)
+    for node in nodes:
+        i, op, args = node
+        late, now = i not in early, 0
+        for a in args:
+            if isinstance(a, Traced) and stage[a.index] > now and (a.index not in early) == late:
+                now = stage[a.index]
+        turns = op in TRIGONOMETRY
+        stages[late, now, turns].append(node)
+        stage[i] = now + turns
+        if turns:
+            angles.setdefault(args[0].index, len(angles))
+
+    def by_angle(node: Node) -> tuple[int, int]:
+        _, op, args = node
+        return angles[args[0].index], TRIGONOMETRY.index(op)
+
+    staged: list[Node] = []
+    for key in sorted(stages):
+        staged += sorted(stages[key], key=by_angle) if key[2] else stages[key]
+    return staged

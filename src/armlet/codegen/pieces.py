@@ -315,7 +315,7 @@ class _ManyStates:
 
     def _known_as(self, value: Operand) -> Operand | str:
         """What tells an entry from others, 0.0 from -0.0 too."""
-        return self.body.number(value) if isinstance(value, float) else value
+        return bits(value) if isinstance(value, float) else value
 
     def _early(self) -> _Stretch:
         """What depends on inputs given once, and is computed before the loop."""

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from armlet.graph.graph import Traced
-
 if TYPE_CHECKING:
     from armlet.graph.program import Program
 
@@ -46,20 +44,13 @@ class Count:
 
 def counted(program: "Program") -> Count:
     """The count of a program's live operations that depend on an input."""
-    return tallied(
-        op
-        for i, op, args in program.nodes
-        if not program.graph.constant[i] and any(isinstance(a, Traced) for a in args)
-    )
+    nodes, constant = program.graph.nodes, program.graph.constant
+    return tallied(nodes[i][0] for i in program.live if not constant[i])
 
 
 def tallied(operations: Iterable[str]) -> Count:
     """The count of operations, each of which is done."""
-    on_line: Counter[str] = Counter()
-    functions: Counter[str] = Counter()
-    for op in operations:
-        if op in COST:
-            on_line[COST[op]] += 1
-        elif op not in FREE:
-            functions[op] += 1
-    return Count(on_line["M"], on_line["A"], tuple(sorted(functions.items())))
+    times = Counter(operations)
+    M, A = (sum(times[op] for op in COST if COST[op] == kind) for kind in "MA")
+    others = ((op, count) for op, count in times.items() if op not in COST and op not in FREE)
+    return Count(M, A, tuple(sorted(others)))

@@ -16,7 +16,8 @@ def negated(x: Any) -> Any:
     """What x is the negation of, or None."""
     if isinstance(x, NUMBERS):
         return -x if x < 0 else None
-    return x.args[0] if x.op == "neg" else None
+    op, args = x.graph.nodes[x.index]
+    return args[0] if op == "neg" else None
 
 
 def fold(op: str, args: tuple[Any, ...]) -> Any:
@@ -26,6 +27,7 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
     """
     # fmt: off
     match op:  # and then the operands, which takes half the time of both at once
+        case "neg":                                 return negated(args[0])
         case "add":
             match args:
                 case (x, 0) | (0, x):               return x
@@ -74,9 +76,10 @@ def _signed(op: str, args: tuple[Any, ...]) -> Any:
     x, y = args if len(args) == 2 else (args[0], None)
     minus_x = negated(x)
     minus_y = negated(y) if y is not None else None
+    if minus_x is None and minus_y is None:
+        return None
     # fmt: off
     match op:
-        case "neg" if minus_x is not None:   return minus_x
         case "sin" if minus_x is not None:   return -minus_x.sin()
         case "cos" if minus_x is not None:   return minus_x.cos()
         case "sign" if minus_x is not None:  return -minus_x.sign()

@@ -64,9 +64,11 @@ class Graph:
         """The result of an operation: a traced scalar, or a number where nothing is left to do."""
         for a in args:
             if isinstance(a, Traced):
-                break
-        else:
-            return OPERATIONS[op](*args)
+                return self.folded(op, args)
+        return OPERATIONS[op](*args)
+
+    def folded(self, op: str, args: tuple[Any, ...]) -> Any:
+        """The result of an operation with a traced operand, not recorded if it need not be done."""
         folded = fold(op, args)
         if folded is not None:
             return folded
@@ -138,12 +140,12 @@ class Traced:
 
     def _with(self, op: str, other: Any) -> Any:
         if isinstance(other, SCALARS):
-            return self.graph.record(op, self, other)
+            return self.graph.folded(op, (self, other))
         return NotImplemented
 
     def _after(self, op: str, other: Any) -> Any:
         if isinstance(other, SCALARS):
-            return self.graph.record(op, other, self)
+            return self.graph.folded(op, (other, self))
         return NotImplemented
 
     def __add__(self, other: Any) -> Any:
@@ -182,7 +184,7 @@ class Traced:
         return power if exponent >= 0 else 1 / power
 
     def __neg__(self) -> Any:
-        return self.graph.record("neg", self)
+        return self.graph.folded("neg", (self,))
 
     def __pos__(self) -> Any:
         return self

@@ -363,7 +363,10 @@ def compact(old: Program) -> Program:
     graph = Graph()
     value: dict[int, Any] = {}
     for i, op, args in old.nodes:
-        plain = [a.item() if isinstance(a, np.generic) else renewed(value, a) for a in args]
+        plain = [
+            value[a.index] if type(a) is Traced else a.item() if isinstance(a, np.generic) else a
+            for a in args
+        ]
         value[i] = graph.node(op, tuple(plain))
     return rebuilt(old, value)
 
