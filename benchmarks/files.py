@@ -37,6 +37,7 @@ REASONS = {
     "deformable bodies": "expected rigid bodies",
     "a mesh that is needed is missing": "ha(s|ve) the mesh|<mesh>",
     "a file that is needed is missing": "names .*, which does not exist|outside the folder",
+    "a joint without one of its links": "has the (child|parent) .*, which does not exist",
     "format not read": "the ending is",
     "not valid XML": "not valid XML|document type or entity",
 }

@@ -24,6 +24,22 @@ def same_bits(found, expected):
     np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
 
 
+def results(found):
+    """What a call returned, as a tuple."""
+    return found if isinstance(found, tuple) else (found,)
+
+
+def same(found, expected):
+    """What a call returned is a tuple of arrays, bit by bit."""
+    found = results(found)
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert type(ours) is np.ndarray
+        assert ours.dtype == theirs.dtype
+        assert ours.shape == theirs.shape
+        assert ours.tobytes() == theirs.tobytes()
+
+
 def ways(robot, kernel):
     """The ways into one and the same kernel."""
     return {

@@ -4,7 +4,6 @@ import copy
 import ctypes
 import gc
 import inspect
-import pickle
 import sys
 import threading
 import weakref
@@ -12,13 +11,14 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from kernels import results, same
 
 import armlet
 from armlet.codegen.entry import COPIED, FEW
 from armlet.errors import ArmletError, DataError
 from armlet.graph import traced
 from armlet.runtime import Kernel
-from armlet.runtime.calls import Callee, fast_call, vectorcalled
+from armlet.runtime.calls import Callee, fast_call
 
 # fmt: off
 QUANTITIES = {
@@ -74,20 +74,6 @@ class Case:
 
     def expected(self, arrays):
         return results(self.kernel.evaluate(*arrays))
-
-
-def results(found):
-    return found if isinstance(found, tuple) else (found,)
-
-
-def same(found, expected):
-    found = results(found)
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert type(ours) is np.ndarray
-        assert ours.dtype == theirs.dtype
-        assert ours.shape == theirs.shape
-        assert ours.tobytes() == theirs.tobytes()
 
 
 @pytest.fixture(params=QUANTITIES.values(), ids=list(QUANTITIES), scope="module")
@@ -557,106 +543,3 @@ def test_constants_given_once_or_for_every_state(robot):
         same(kernel(q, qd, every), (expected,))
         same(kernel(q[2], qd[2], phi), (expected[2],))
         same(kernel(q[2], qd[2], inertia=phi.tolist()), (expected[2],))
-
-
-# ------------------------------------------------------------------ kernels as they are called
-
-
-@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy])
-def test_what_is_called_can_be_pickled(robot, copied):
-    robot = copy.copy(robot)
-    q = np.ones(robot.n)
-    kernel = armlet.compile(robot, "jacobian")
-    expected = kernel(q)
-    robot.jacobian(q)
-    link = robot.links[2]
-    first = robot.jacobian(q, link)
-    for function in (kernel, kernel.call, robot.jacobian):
-        same(copied(function)(q), (expected,))
-    same(copied(robot.jacobian)(q, link), (first,))
-    assert isinstance(copied(kernel), Kernel)
-
-
-def test_the_module_of_a_compiled_function_is_a_name(robot):
-    """Whoever looks at functions expects one, PyTorch's compiler among them."""
-    robot.gravity_torque(np.zeros(robot.n))
-    for function in (robot.gravity_torque, armlet.compile(robot, "bias").call):
-        assert function.__module__ == "armlet"
-
-
-def test_a_kernel_is_a_plain_object(robot):
-    kernel = armlet.compile(robot, "jacobian")
-    q = np.ones(robot.n)
-    for _ in range(2):
-        assert type(kernel) is Kernel
-        assert Kernel.__name__ == "Kernel"
-        assert Kernel.__module__ == "armlet.runtime.kernel"
-        assert "machine code" in Kernel.__doc__
-        assert list(inspect.signature(kernel).parameters) == ["arrays", "out", "threads", "named"]
-        assert "jacobian(q)" in repr(kernel)
-        assert weakref.ref(kernel)() is kernel
-        kernel.note = 1
-        kernel(q)
-
-
-def test_a_subclass_of_kernel_may_say_what_calling_does(robot):
-    class Doubled(Kernel):
-        def __call__(self, *arrays, **named):
-            return 2 * super().__call__(*arrays, **named)
-
-    class Same(Kernel):
-        pass
-
-    program = armlet.trace(robot, "bias")
-    q = np.ones(robot.n)
-    expected = Kernel(program)(q, q)
-    for _ in range(3):
-        same(Doubled(program)(q, q), (2 * expected,))
-        same(Same(program)(q, q), (expected,))
-    doubled, other = Doubled(program), Same(program)
-    for _ in range(3):
-        same(doubled(q, q), (2 * expected,))
-        same(other(q, q), (expected,))
-
-
-def test_kernels_in_cycles_are_freed(robot):
-    program = armlet.trace(robot, "bias")
-    q = np.ones(robot.n)
-    gone = []
-    for _ in range(3):
-        kernel = Kernel(program)
-        kernel(q, q)
-        kernel.itself = kernel
-        gone.append(weakref.ref(kernel))
-    del kernel
-    gc.collect()
-    assert [x() for x in gone] == [None] * 3
-
-
-def test_a_kernel_that_the_collector_has_cleared_is_refused(robot):
-    kernel = armlet.compile(robot, "bias")
-    q = np.ones(robot.n)
-    kernel(q, q)
-    del kernel.callee
-    with pytest.raises(ReferenceError):
-        kernel(q, q)
-
-
-def test_instances_without_a_function_are_called_as_python_says():
-    @vectorcalled
-    class Called:
-        __slots__ = ("callee",)
-
-        def __call__(self, *args, **named):
-            return args, named
-
-    assert Called()(1, b=2) == ((1,), {"b": 2})
-
-
-def test_methods_called_by_a_robots_name_or_held_before_agree(robot):
-    robot = copy.copy(robot)
-    held, q = robot.jacobian, np.ones(robot.n)
-    expected = held(q)
-    same(robot.jacobian(q), (expected,))
-    same(held(q), (expected,))
-    same(held(q, robot.links[2]), (robot.jacobian(q, robot.links[2]),))

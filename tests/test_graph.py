@@ -1,18 +1,28 @@
-"""The expression graph: what is folded, shared, counted, differentiated and replayed.
+"""The expression graph: what is folded, shared, counted and replayed.
 
 The tests run on random expressions, since the dynamics may never use a rule. All rules are exact
 in rounded arithmetic too, so a traced expression must give the very numbers it gives untraced.
 """
 
 import itertools
-import math
 
 import mpmath
 import numpy as np
 import pytest
 import sympy
+from expressions import (
+    INPUTS,
+    VARIABLES,
+    close,
+    expressions,
+    fifty,
+    operands_of,
+    program_of,
+    replayed,
+    states,
+    value,
+)
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from armlet.errors import CompileError, DataError
 from armlet.graph import OPERATIONS, Count, Graph, Traced, traced
@@ -29,97 +39,6 @@ from armlet.scalar import (
     tanh,
     where,
 )
-
-# ------------------------------------------------------------------ random expressions
-
-INPUTS = {"x": (3,), "y": (2,)}
-MODES = ["forward", "reverse"]
-
-VARIABLES = [("input", name, k) for name, (size,) in INPUTS.items() for k in range(size)]
-NUMBERS = [0, 1, -1, 2, -3, 0.5, -1.25, 0.1, -0.7]
-CHOICES = ("abs", "min", "max", "less", "where")
-"""What has no derivative where two operands are equal; elsewhere test_functions.py tries it."""
-CONTINUED = [op for op in OPERATIONS if op not in CHOICES]
-SMOOTH = [op for op in CONTINUED if op != "sign"]
-LEAVES = [*VARIABLES, *(("neg", x) for x in VARIABLES), *NUMBERS]
-
-
-def operands_of(any_, positive, nonzero):
-    """What each operation is defined on."""
-    return {
-        **dict.fromkeys(("add", "sub", "mul"), (any_, any_)),
-        **dict.fromkeys(("neg", "sin", "cos"), (any_,)),
-        "div": (any_, nonzero),
-        "sqrt": (positive,),
-        "sign": (nonzero,),
-        **dict.fromkeys(("abs", "tanh"), (any_,)),
-        **dict.fromkeys(("min", "max"), (any_, any_)),
-        "less": (nonzero, nonzero),
-        "where": (nonzero, any_, any_),
-        **dict.fromkeys(("exp", "log"), (positive,)),
-        "atan2": (nonzero, nonzero),  # of 0 and a negative number it jumps with the sign of the 0
-    }
-
-
-def expressions(depth, operations=tuple(OPERATIONS)):
-    """Trees (op, operand, ...) of inputs and numbers, defined where the inputs are positive."""
-    tree = leaves = st.sampled_from(LEAVES)
-    for level in range(depth):
-        positive = st.sampled_from(VARIABLES) | tree.map(lambda b: ("add", 2, ("sin", b)))
-        nonzero = positive | positive.map(lambda a: ("neg", a)) | st.sampled_from(NUMBERS[1:])
-        operands = operands_of(tree, positive, nonzero)
-        operation = st.one_of(st.tuples(st.just(op), *operands[op]) for op in operations)
-        tree = operation if level == depth - 1 else leaves | operation
-    return tree
-
-
-def states(*batch):
-    """Positive numbers for every input, or arrays of them."""
-
-    def array(shape):
-        size = math.prod(shape)
-        numbers = st.lists(st.floats(0.25, 2), min_size=size, max_size=size)
-        return numbers.map(lambda x: np.reshape(x, shape))
-
-    arrays = st.tuples(*(array((*batch, *shape)) for shape in INPUTS.values()))
-    return arrays.map(lambda values: dict(zip(INPUTS, values, strict=True)))
-
-
-def value(tree, state):
-    """What an expression is, straight from its operations."""
-    if not isinstance(tree, tuple):
-        return tree
-    op, *operands = tree
-    if op == "input":
-        return state[operands[0]][operands[1]]
-    return OPERATIONS[op](*(value(operand, state) for operand in operands))
-
-
-def program_of(*trees):
-    def run(graph, x, y):
-        return np.array([value(tree, {"x": x, "y": y}) for tree in trees], dtype=object)
-
-    return traced("expression", run, INPUTS)
-
-
-def replayed(program, state):
-    def meaning(op, *operands):
-        return state[operands[0]][operands[1]] if op == "input" else OPERATIONS[op](*operands)
-
-    return program.replay(meaning)
-
-
-def fifty(state):
-    """The same numbers, to compute with in fifty digits."""
-    return {name: [mpmath.mpf(x) for x in entries] for name, entries in state.items()}
-
-
-def close(left, right, error):
-    return all(
-        abs(a - b) <= error * (1 + abs(b))
-        for a, b in zip(np.ravel(left), np.ravel(right), strict=True)
-    )
-
 
 # ------------------------------------------------------------------ folding
 
@@ -327,125 +246,6 @@ def test_what_is_made_of_symbols_alone_is_free(tree):
 
 def test_counts_are_compared_by_their_total():
     assert Count(3, 4, (("sin", 2),)).total == 7
-
-
-# ------------------------------------------------------------------ derivatives
-
-
-def partial(tree, state, *orders):
-    """The derivative of an expression from its definition, to all digits."""
-    entries = [(name, k) for name, (size,) in INPUTS.items() for k in range(size)]
-    order = [orders.count(entry) for entry in entries]
-
-    def f(*numbers):
-        given = {name: {} for name in INPUTS}
-        for (name, k), number in zip(entries, numbers, strict=True):
-            given[name][k] = number
-        return value(tree, given)
-
-    return mpmath.diff(f, [state[name][k] for name, k in entries], order)
-
-
-def entries(name):
-    return [(name, k) for k in range(*INPUTS[name])]
-
-
-@settings(max_examples=150, deadline=None)
-@given(expressions(4, CONTINUED), states(), st.sampled_from(list(INPUTS)))
-def test_derivatives_are_the_limits_they_are_defined_as(tree, state, wrt):
-    with mpmath.workdps(50):
-        state = fifty(state)
-        expected = [partial(tree, state, entry) for entry in entries(wrt)]
-        for mode in MODES:
-            derivative = program_of(tree).derivative(wrt, mode)
-            assert derivative.outputs[0].shape == (1, *INPUTS[wrt])
-            assert close(replayed(derivative, state), expected, 1e-13)
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    expressions(3, CONTINUED),
-    states(),
-    *[st.tuples(st.sampled_from(["x", "y"]), st.sampled_from(MODES))] * 2,
-)
-def test_derivatives_of_derivatives_are_too(tree, state, first, second):
-    curvature = program_of(tree).derivative(*first).derivative(*second)
-    assert curvature.outputs[0].shape == (1, *INPUTS[first[0]], *INPUTS[second[0]])
-    with mpmath.workdps(50):
-        state = fifty(state)
-        expected = [
-            partial(tree, state, a, b) for a in entries(first[0]) for b in entries(second[0])
-        ]
-        assert close(replayed(curvature, state), expected, 1e-13)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(expressions(3), min_size=1, max_size=3), states(), states(), st.data())
-def test_products_with_derivatives_are_those_of_all_derivatives(trees, state, directions, data):
-    """Along directions and for weights, also of what is chosen among others."""
-    program = program_of(*trees)
-    slopes = {
-        name: np.reshape(replayed(program.derivative(name), state), (len(trees), size))
-        for name, (size,) in INPUTS.items()
-    }
-    along = replayed(program.jvp(), {**state, **{f"direction_{k}": directions[k] for k in INPUTS}})
-    assert close(along, sum(slopes[name] @ directions[name] for name in INPUTS), 1e-9)
-    weights = np.array([data.draw(st.floats(-2, 2)) for _ in trees])
-    found = replayed(program.vjp(), {**state, "weight_expression": weights})
-    assert close(found, np.concatenate([weights @ slopes[name] for name in INPUTS]), 1e-9)
-
-
-@settings(max_examples=60, deadline=None)
-@given(expressions(3, SMOOTH), states(), st.sampled_from(MODES))
-def test_derivatives_are_those_of_sympy(tree, state, mode):
-    symbols = {name: sympy.symbols(f"{name}:{size}") for name, (size,) in INPUTS.items()}
-    formula = sympy.sympify(value(tree, symbols))
-    numbers = {
-        symbol: sympy.Float(x, 30)
-        for name in INPUTS
-        for symbol, x in zip(symbols[name], state[name], strict=True)
-    }
-    for name in INPUTS:
-        expected = [float(formula.diff(x).subs(numbers)) for x in symbols[name]]
-        derivative = program_of(tree).derivative(name, mode)
-        assert close(replayed(derivative, state), expected, 1e-9)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(expressions(3), max_size=3), states(), st.sampled_from(MODES))
-def test_slopes_are_recorded_beside_what_they_are_slopes_of(trees, state, mode):
-    def run(graph, x, y):
-        outputs = [value(tree, {"x": x, "y": y}) for tree in trees]
-        return derivatives(outputs, [*x, *y], mode)
-
-    matrix = replayed(traced("derivatives", run, INPUTS), state)
-    by_input = [replayed(program_of(*trees).derivative(name, mode), state) for name in INPUTS]
-    rows = [
-        np.reshape(by, (len(trees), *INPUTS[name]))
-        for name, by in zip(INPUTS, by_input, strict=True)
-    ]
-    assert close(matrix, np.concatenate(rows, axis=1), 1e-12)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_slopes_are_by_inputs_and_symbols_alone(mode):
-    graph = Graph()
-    x, m = graph.input("x", 0), graph.symbol("m")
-    assert derivatives([m * x, 3], [x, m], mode).tolist() == [[m, x], [0, 0]]
-    with pytest.raises(ValueError, match="by inputs and symbols"):
-        derivatives([-x * m], [-x], mode)
-
-
-def test_a_derivative_has_the_shape_of_the_output_then_of_the_input():
-    def run(graph, x, y):
-        return x * y[0], np.array(y[0] + 1), np.zeros((2, 0)), np.array([[7, x[1, 1]]])
-
-    program = traced("f", run, {"x": (2, 2), "y": (3,)})
-    for mode in MODES:
-        shapes = [output.shape for output in program.derivative("x", mode).outputs]
-        assert shapes == [(2, 2, 2, 2), (2, 2), (2, 0, 2, 2), (1, 2, 2, 2)]
-        constant = program.derivative("x", mode).outputs[3]
-        assert constant.tolist() == [[[[0, 0], [0, 0]], [[0, 0], [0, 1]]]]
 
 
 # ------------------------------------------------------------------ replaying

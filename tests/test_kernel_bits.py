@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from expressions import expressions, program_of, replayed, states
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import ROUNDING, TARGETS, every_target, same_bits
 from robots import deviation
-from test_graph import expressions, program_of, replayed, states
 
 import armlet
 from armlet.codegen import llvm as llvm_text

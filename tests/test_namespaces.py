@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from expressions import expressions, program_of, states
 from hypothesis import HealthCheck, given, settings
 from robots import deviation
-from test_graph import expressions, program_of, states
 
 import armlet
 from armlet.errors import CompileError, DataError

@@ -3,8 +3,8 @@
 import json
 
 import mpmath
+from expressions import LEAVES, NUMBERS, VARIABLES, fifty, operands_of, program_of, replayed, value
 from kernels import ROUNDING
-from test_graph import LEAVES, NUMBERS, VARIABLES, fifty, operands_of, program_of, replayed, value
 from test_kernel_bits import bounded
 
 from armlet.codegen.expand import expanded
