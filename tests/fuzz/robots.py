@@ -97,8 +97,9 @@ def expected(tree, tool, q, qd, qdd):
     kinetic, potential = map(numeric, tree.energy(q, qd))
     size = extent(tree, q)
     mass = sum(float(body.m) for body in tree.bodies.values())
-    slides = any(joint.kind == "prismatic" for joint in tree.movers.values())
-    weight = LEAST * 9.81 * mass * (1 if slides else size)
+    # Forces of joints that slide and torques of those that turn are one vector.
+    arms = {1.0 if joint.kind == "prismatic" else size for joint in tree.movers.values()}
+    weight = LEAST * 9.81 * mass * max(arms)
     speeds = LEAST * np.linalg.norm(H) * np.abs(qd).max()
     high = 9.81 * mass * (size + np.linalg.norm(T[:3, 3]))
     # Torques that are subtracted from each other leave what the inertia is divided into.
