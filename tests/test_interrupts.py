@@ -20,4 +20,4 @@ def test_an_interrupt_at_a_random_moment_is_heard(mode):
 
 @pytest.mark.parametrize("mode", ["long", "pieces", "slow", "slow_threads"])
 def test_what_takes_long_is_interrupted_within_a_second(mode):
-    assert interrupted_run(mode, delay=0.03) == GOOD[0]
+    assert interrupted_run(mode, delay=0.05) == GOOD[0]
