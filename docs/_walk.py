@@ -2,9 +2,9 @@
 
 python docs/_walk.py [--python python3.13] [--keep FOLDER]
 
-In an empty folder it does the first commands of install.md, with this checkout in place of the
-package, and then, in the environment that these make, every command and every block of Python of
-the pages below, in their order. It prints the seconds of each section, and stops at an error.
+In an empty folder it makes an environment as install.md says, with the path of this checkout in
+place of ".", and then, in that environment, every command and every block of Python of the pages
+below, in their order. It prints the seconds of each section, and stops at an error.
 """
 
 import argparse
@@ -75,8 +75,9 @@ def follow(pages: list[str]) -> None:
 
 def walk(folder: Path, python: str) -> None:
     """Install in a folder as install.md says, and follow the pages there."""
-    install = next(steps("install")).text.replace("python3 ", f"{python} ")
-    install = install.replace('pip install "armlet[', f'pip install --quiet "{DOCS.parent}[')
+    install = next(step.text for step in steps("install") if "venv" in step.text)
+    install = install.replace("python3 ", f"{python} ")
+    install = install.replace('pip install ".[', f'pip install --quiet "{DOCS.parent}[')
     enter = next(line for line in install.splitlines() if "activate" in line)
     pages = f"python {Path(__file__).resolve()} --follow {' '.join(PAGES)}"
     environment = {key: x for key, x in os.environ.items() if key != "PYTHONPATH"}

@@ -1,6 +1,7 @@
 """The package as it is built: what is in it, and that it runs where nothing else of armlet is."""
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -80,3 +81,16 @@ def test_python_versions_agree():
     assert project["requires-python"] == f">=3.{min(minors)}"
     assert minors == list(range(min(minors), max(minors) + 1))
     assert f"on Python 3.{minors[0]}" in (ROOT / "docs" / "install.md").read_text()
+
+
+def test_the_first_commands_work_in_a_checkout():
+    """armlet is on no registry: nothing that has to be installed first comes from there."""
+    readme, install = ROOT / "README.md", ROOT / "docs" / "install.md"
+    for page in (readme, install):
+        first = re.search(r"(?:^    .+\n)+", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert first[0].split("\n    ") == ["    make demo", "make test\n"], page
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {"demo", "test"} <= set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    for page in (readme, *(ROOT / "docs").rglob("*.md")):
+        commands = re.findall(r"^(?: {4})?pip install.*", page.read_text(encoding="utf-8"), re.M)
+        assert not any("armlet" in command for command in commands), page

@@ -46,7 +46,7 @@ def test_the_walk_goes_from_the_installation_to_a_report(walk):
     done = [step.text for page in ("install", *walk.PAGES) for step in walk.steps(page)]
     text = "\n".join(done)
     for step in (
-        'pip install "armlet[', "robot.inverse_dynamics(", 'armlet.load("arm.urdf")', "gcc ",
+        'pip install ".[', "robot.inverse_dynamics(", 'armlet.load("arm.urdf")', "gcc ",
         "armlet simulate", "--plot run.html", "armlet.identify(", "report.html",
     ):  # fmt: skip
         text = text.partition(step)[2]
