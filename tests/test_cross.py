@@ -1,5 +1,6 @@
 """Code for other machines than this one: compiled here, and its assembly read."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 
 import armlet
@@ -86,6 +88,50 @@ def test_a_processor_whose_features_llvm_does_not_know_has_none(monkeypatch):
 
     monkeypatch.setattr(llvm, "get_host_cpu_features", unknown)
     assert engine._cpu()[2] == ""
+
+
+NARROW = """
+import numpy as np
+import armlet
+from armlet.runtime.engine import host
+robot = armlet.load("panda")
+rng = np.random.default_rng(0)
+q, qd, qdd = rng.uniform(-1, 1, (3, 20, 7))
+np.save("narrow.npy", robot.inverse_dynamics(q, qd, qdd))
+one = robot.inverse_dynamics(q[0], qd[0], qdd[0])
+np.testing.assert_allclose(one, np.load("narrow.npy")[0], rtol=1e-12, atol=1e-12)
+print(host("float64").lanes, host("float64").fuses)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("x86-64-v2", "2 False"), ("sandybridge", "2 False"), ("x86-64-v3", "4 True")],
+)
+def test_code_for_an_older_processor_computes_the_same(name, target, tmp_path):
+    """Without AVX, AVX2 and AVX-512, to rounding: a product and a sum are fused or are not."""
+    has = set(in_llvm(engine._cpu)[2].split(","))
+    if not has.issuperset(engine.ARCHITECTURES[name].split(",")):
+        pytest.skip(f"this processor does not run code for {name}")
+    done = subprocess.run(
+        [sys.executable, "-c", NARROW],
+        cwd=tmp_path, env=os.environ | {"ARMLET_CPU": name}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == target, done.stderr
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, 7))
+    here = armlet.load("panda").inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(np.load(tmp_path / "narrow.npy"), here, rtol=1e-11, atol=1e-11)
+
+
+def test_a_processor_that_this_one_cannot_stand_for_is_refused(monkeypatch):
+    triple = "x86_64-unknown-linux-gnu"
+    monkeypatch.setattr(engine, "_cpu", lambda: (triple, "nehalem", "+sse4.2,+popcnt,-avx"))
+    for name in ("x86-64-v3", "pentium"):
+        monkeypatch.setenv("ARMLET_CPU", name)
+        with pytest.raises(armlet.CompileError, match=rf"ARMLET_CPU is '{name}'.*\(x86-64-v2\)"):
+            engine.cpu.__wrapped__()
+    monkeypatch.setenv("ARMLET_CPU", "x86-64-v2")
+    assert engine.cpu.__wrapped__() == Cpu(triple, "x86-64-v2", "+sse4.2,+popcnt")
 
 
 @pytest.mark.parametrize(

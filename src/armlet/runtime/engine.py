@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ from llvmlite.binding import ffi
 
 from armlet import version
 from armlet.codegen.llvm import Target
-from armlet.errors import CompileError
+from armlet.errors import CompileError, listed, quoted
 from armlet.progress import advancing, status
 from armlet.runtime import cache
 from armlet.runtime.llvm_threads import THREADS, by_all
@@ -72,8 +73,16 @@ RELEASED: deque[ref[Code]] = deque()
 """Codes that are not alive any more; the thread that loads code frees their engines."""
 
 
+ARCHITECTURES = {
+    "x86-64-v2": "+sse4.2,+popcnt",
+    "sandybridge": "+sse4.2,+popcnt,+avx",
+    "x86-64-v3": "+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe",
+}
+"""Older processors that $ARMLET_CPU may name, and the features that code for them uses."""
+
+
 class Cpu(NamedTuple):
-    """What LLVM knows of this machine."""
+    """What LLVM knows of a machine."""
 
     triple: str
     name: str
@@ -82,8 +91,20 @@ class Cpu(NamedTuple):
 
 @functools.cache
 def cpu() -> Cpu:
-    """The processor that runs this."""
-    return Cpu(*in_llvm(_cpu))
+    """The processor to compile for: this one, or the older one that $ARMLET_CPU names."""
+    here, name = Cpu(*in_llvm(_cpu)), os.environ.get("ARMLET_CPU")
+    if not name:
+        return here
+    has = set(here.features.split(","))
+    runs = {
+        x: features for x, features in ARCHITECTURES.items() if has.issuperset(features.split(","))
+    }
+    if name not in runs:
+        raise CompileError(
+            f"ARMLET_CPU is {quoted(name)}: expected a processor whose code runs on this one "
+            f"({listed(list(runs)) or 'there is none'}); without it code is for this processor"
+        )
+    return Cpu(here.triple, name, runs[name])
 
 
 def _cpu() -> tuple[str, str, str]:
@@ -112,7 +133,7 @@ def _add_symbols(addresses: Mapping[str, int]) -> None:
 
 
 def machine(effort: int = 3) -> Any:
-    """A target for one engine, which owns it: this CPU, with all it has."""
+    """A target for one engine, which owns it: `cpu`, with all it has."""
     start()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=cpu().name, features=cpu().features, opt=effort, jit=True
@@ -120,7 +141,7 @@ def machine(effort: int = 3) -> Any:
 
 
 def host(dtype: str) -> Target:
-    """The widest code this machine runs."""
+    """The widest code that `cpu` runs."""
     has = set(cpu().features.split(","))
     lanes = 8 if "+avx512f" in has else 4 if "+avx2" in has else 2
     fuses = "+fma" in has or not cpu().triple.startswith(("x86", "amd64", "i"))
