@@ -467,6 +467,7 @@ def test_a_sampler_that_makes_no_sense_is_refused(cost):
         ({"noise": np.ones(3)}, r"noise has shape \(3,\): expected one number, or 2"),
         ({"torque": two}, r"has no argument plan of shape \(m,\)"),
         ({"steps": 0}, "steps is 0: expected a whole number, 1 or more"),
+        ({"threads": -1}, "threads is -1: expected a whole number, 1 or more"),
     ):
         with pytest.raises(DataError, match=message):
             sampler(cost, **options)

@@ -243,6 +243,9 @@ WRONG = {
     "inertia": ({"inertia": np.zeros((6, 9))}, r"inertia has shape \(6, 9\): expected one of"),
     "arguments": ({"arguments": {"x": 1.0}}, "no function has an argument 'x'"),
     "friction": ({"friction": 3}, "friction is 3: expected a bool or Friction"),
+    "no thread": ({"threads": 0}, "threads is 0: expected a whole number, 1 or more"),
+    "less than none": ({"threads": -1}, "threads is -1: expected a whole number, 1 or more"),
+    "half a thread": ({"threads": 1.5}, r"threads is 1\.5: expected a whole number, 1 or more"),
 }
 # fmt: on
 
@@ -252,6 +255,48 @@ def test_a_roll_out_that_makes_no_sense_is_refused(arm, options, message):
     options = {"q0": np.zeros((2, 6)), "dt": 1e-3, "steps": 10, **options}
     with pytest.raises(DataError, match=message):
         armlet.rollout(arm, **options)
+
+
+def test_derivatives_of_no_threads_are_refused(arm):
+    @armlet.program(arm)
+    def cost(q):
+        return q @ q
+
+    options = {"dt": 1e-3, "steps": 3, "threads": -1}
+    with pytest.raises(DataError, match="threads is -1"):
+        armlet.rollout(arm, np.zeros((2, 6)), reduce=cost, gradient=["q0"], **options)
+    with pytest.raises(DataError, match="threads is -1"):
+        armlet.rollout(arm, np.zeros((2, 6)), along={"q0": np.ones((2, 6))}, **options)
+
+
+def test_stribeck_friction_acts_where_the_drives_have_none():
+    robot = armlet.load("planar2r").without_drives()
+    tiny = robot.with_drives(viscous=(1e-12, 1e-12))
+    for stribeck in (2.0, (2.0, 0.0), [0.0, 1.0]):
+        model = Friction(stribeck=stribeck, stribeck_velocity=10.0)
+        alone, beside, free = (
+            armlet.simulate(arm, [0, 0], duration=0.3, dt=1e-4, method="rk4", friction=friction)
+            for arm, friction in ((robot, model), (tiny, model), (robot, False))
+        )
+        assert np.abs(alone.q - beside.q).max() < 1e-9
+        assert np.abs(alone.q - free.q).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"velocity": 0.0}, {"velocity": np.nan}, {"velocity": "fast"}, {"stribeck": -1.0},
+        {"stribeck": [[1.0]]}, {"stribeck": np.inf}, {"stribeck_velocity": 0},
+    ],
+)  # fmt: skip
+def test_friction_that_makes_no_sense_is_refused(options):
+    with pytest.raises(DataError, match=f"the friction's {next(iter(options))} is .*: expected"):
+        Friction(**options)
+
+
+def test_stribeck_friction_of_another_number_of_joints_is_refused(arm):
+    with pytest.raises(DataError, match="expected one number or 6, one for each joint"):
+        armlet.simulate(arm, np.zeros(6), duration=0.1, friction=Friction(stribeck=(1.0, 2.0)))
 
 
 def test_arguments_that_are_missing_or_unclear_are_named(arm):

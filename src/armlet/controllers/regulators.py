@@ -12,7 +12,7 @@ from armlet.api.functions import Function, program
 from armlet.api.quantities import Quantities
 from armlet.controllers.gains import Array, weights
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.motion.rollout import check_steps
+from armlet.motion.arguments import check_steps
 
 BALANCE = 1e-6
 """The gravity torque of a joint without a drive that still counts as zero, as a fraction of the

@@ -11,8 +11,10 @@ from armlet.api.functions import Function, program
 from armlet.api.quantities import Quantities
 from armlet.controllers.gains import Array, gains
 from armlet.errors import DataError, quoted
-from armlet.motion.rollout import check_steps, rollout
+from armlet.motion.arguments import check_steps
+from armlet.motion.rollout import rollout
 from armlet.motion.system import Friction, Stops
+from armlet.runtime.threads import check_threads
 
 
 class Sampler:
@@ -94,6 +96,7 @@ class Sampler:
         seed: int | np.random.Generator | None = None,
     ) -> None:
         check_steps(dt, steps, 1)
+        check_threads(threads)
         if not isinstance(samples, int | np.integer) or samples < 2:
             raise DataError(f"samples is {quoted(samples)}: expected a whole number, 2 or more")
         if not np.isfinite(temperature) or temperature <= 0:

@@ -12,11 +12,13 @@ from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
 from armlet.graph import Input
 from armlet.graph.inputs import Shape
+from armlet.motion.arguments import check_steps
 from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import STATE, Plan, Rollouts
 from armlet.motion.system import Friction, Stops
 from armlet.robot import RobotModel
+from armlet.runtime.threads import check_threads
 from armlet.tracing import one_of
 
 Array = NDArray[np.float64]
@@ -100,6 +102,7 @@ def rollout(
     if len(q0) != len(qd0):
         raise DataError(f"q0 has {len(q0)} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
+    check_threads(threads)
     given = Given(robot, len(q0), steps, dict(arguments or {}), torque, reduce, inertia)
     plan = Plan(
         one_of(method, METHODS, "method"),
@@ -182,14 +185,6 @@ def _starts(name: str, x: ArrayLike, n: int) -> Array:
     if array.ndim != 2 or array.shape[1] != n:
         raise DataError(f"{name} has shape {array.shape}: expected (N, {n})")
     return array
-
-
-def check_steps(dt: float, steps: int, every: int) -> None:
-    if not np.isfinite(dt) or dt <= 0:
-        raise DataError(f"dt is {quoted(dt)}: expected a length of time in s, more than 0")
-    for name, count in (("steps", steps), ("every", every)):
-        if not isinstance(count, int | np.integer) or count < 1:
-            raise DataError(f"{name} is {quoted(count)}: expected a whole number, 1 or more")
 
 
 def option(x: Any, kind: type[Any]) -> Any:

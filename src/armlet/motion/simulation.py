@@ -14,10 +14,11 @@ from armlet.api.functions import Function
 from armlet.api.quantities import Quantities
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
+from armlet.motion.arguments import check_steps
 from armlet.motion.events import Called, Event, at_rows
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
-from armlet.motion.rollout import Given, check_steps, option
+from armlet.motion.rollout import Given, option
 from armlet.motion.run import ADAPTIVE, Run, Torque
 from armlet.motion.system import Friction, Stops
 from armlet.motion.trajectory import Trajectory

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from armlet import math
 from armlet.api.functions import Function, part_of_another
 from armlet.compose import recorded
+from armlet.errors import DataError, quoted
 from armlet.graph import Input
 from armlet.graph.arrays import as_traced, graph_of
+from armlet.motion.arguments import numbers, positive
 from armlet.robot import RobotModel
 from armlet.tracing import request
 
@@ -40,10 +42,32 @@ class Friction:
     stribeck: float | tuple[float, ...] = 0.0
     stribeck_velocity: float = 5e-2
 
+    def __post_init__(self) -> None:
+        positive("the friction's velocity", self.velocity, "one in rad/s or m/s")
+        positive("the friction's stribeck_velocity", self.stribeck_velocity, "one in rad/s or m/s")
+        stribeck = numbers("the friction's stribeck", self.stribeck)
+        if stribeck.ndim > 1 or not np.isfinite(stribeck).all() or (stribeck < 0).any():
+            raise DataError(
+                f"the friction's stribeck is {quoted(self.stribeck)}: expected a torque, or one "
+                "for each joint, none negative"
+            )
+        flat = stribeck.tolist()
+        object.__setattr__(self, "stribeck", tuple(flat) if stribeck.ndim else flat)
+
+    def acts_on(self, robot: RobotModel) -> bool:
+        """Whether a robot has any friction under this law."""
+        return bool(np.any(self.stribeck)) or any(any(drive[1:]) for drive in robot.drives)
+
 
 def friction_torque(model: Friction, robot: RobotModel, qd: Array) -> Array:
     """The torques that friction takes from the drives'."""
-    extra = np.broadcast_to(model.stribeck, len(robot.drives)).tolist()
+    count = len(robot.drives)
+    if np.size(model.stribeck) not in (1, count):
+        raise DataError(
+            f"the friction's stribeck is {quoted(model.stribeck)}: expected one number or {count}, "
+            "one for each joint"
+        )
+    extra = np.broadcast_to(model.stribeck, count).tolist()
     found = []
     for drive, more, v in zip(robot.drives, extra, robot.joint_velocities(qd), strict=True):
         dry = drive.coulomb
@@ -127,7 +151,7 @@ class Arm:
         if self.torque is not None:
             state = {**self.given, "t": t, "q": q, "qd": qd}
             tau = part_of_another(self.torque, [state[x] for x in self.torque.inputs])
-        if self.friction is not None and any(any(drive[1:]) for drive in self.robot.drives):
+        if self.friction is not None and self.friction.acts_on(self.robot):
             tau = tau - friction_torque(self.friction, self.robot, qd)
         if self.robot.has_springs or self.robot.compensates:
             smooth = replace(self, robot=self.robot.without_friction(), given={})

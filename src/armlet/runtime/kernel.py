@@ -20,6 +20,7 @@ from armlet.runtime.backends import BACKENDS, Compiled
 from armlet.runtime.calls import vectorcalled
 from armlet.runtime.libraries import library_of, refuse_out
 from armlet.runtime.once import made_once
+from armlet.runtime.threads import check_threads
 
 Array = np.ndarray[Any, Any]
 """An array of the backend's library: NumPy's, of the only one there is."""
@@ -196,8 +197,7 @@ class Kernel:
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
         """Fallback for long batches, other array types and invalid input."""
-        if not isinstance(threads, int | np.integer) or threads < 1:
-            raise DataError(f"threads is {threads!r}: expected a whole number, 1 or more")
+        check_threads(threads)
         given, leading, once = self._inputs(arrays)
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
         results = self._results(shapes, out, given)

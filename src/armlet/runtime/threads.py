@@ -15,6 +15,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+import numpy as np
+
+from armlet.errors import DataError, quoted
+
 T = TypeVar("T")
 Job = Callable[[], None]
 HEARING = 0.2
@@ -95,6 +99,12 @@ def _answer(answer: SimpleQueue[Any], function: Callable[..., Any], args: tuple[
 
 HELPERS = Workers((os.cpu_count() or 1) - 1)
 """The threads that help with rows: with the caller's, one per core."""
+
+
+def check_threads(threads: int) -> None:
+    """Refuse a number of threads that is none."""
+    if not isinstance(threads, int | np.integer) or threads < 1:
+        raise DataError(f"threads is {quoted(threads)}: expected a whole number, 1 or more")
 
 
 def parallel_for(
