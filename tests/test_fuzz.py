@@ -19,6 +19,7 @@ from armlet.codegen.languages import TABLE
 from armlet.graph.rules import PASSES
 from armlet.models import loading
 from armlet.models.urdf_writing import urdf_text
+from armlet.view.access import Access
 
 HURT = Path(__file__).parent / "hurt"
 SLICES = {
@@ -33,6 +34,7 @@ SLICES = {
     "nearly_parallel": 4,
     "simplifier": 40,
     "c_code": 2,
+    "viewer": 20,
 }
 
 
@@ -100,6 +102,7 @@ BREAKS = {
     "nearly_parallel":  lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "simplifier": lambda p: p.setitem(PASSES, "cancel", (WRONG["(x + y) - y = y"],)),
     "c_code":     lambda p: p.setitem(TABLE, "sub", TABLE["add"]),
+    "viewer":     lambda p: p.setattr(Access, "is_own_page", lambda *_: True),
 }
 # fmt: on
 

@@ -2,6 +2,8 @@
 
 import io
 import json
+import socket
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +69,16 @@ def steady(browser):
     before = scene(browser)
     coloured = np.ptp(before, axis=2) > 60
     return coloured.mean() > 0.003 and changed(before, scene(browser)) < 1e-4
+
+
+def stopped(browser, clock):
+    """Whether the run stands still; if not, press the key that stops it (a busy page misses it)."""
+    before = browser.run(clock)
+    time.sleep(0.3)
+    if browser.run(clock) == before:
+        return True
+    browser.run("window.dispatchEvent(new KeyboardEvent('keydown', {code: 'Space'}))")
+    return False
 
 
 def torques(browser):
@@ -166,6 +178,119 @@ def test_the_command_writes_a_page(tmp_path, run):
     assert "<title>panda</title>" in (tmp_path / "page.html").read_text()
 
 
+# ---------------------------------------------------------------------------------- access
+
+
+def connection(viewer, origin, host=None):
+    """A websocket to a viewer, with headers as a browser sends them for a page of that origin."""
+    import viser
+    from websockets.sync.client import connect
+
+    port = viewer.server.get_port()
+    return connect(
+        f"ws://{host or f'127.0.0.1:{port}'}", origin=origin, compression=None,
+        sock=socket.create_connection(("127.0.0.1", port)),
+        subprotocols=[f"viser-v{viser.__version__}"],
+    )  # fmt: skip
+
+
+def message(kind, **fields):
+    import msgspec
+
+    return msgspec.msgpack.encode({"type": kind, **fields})
+
+
+CAMERA = {
+    "wxyz": [1, 0, 0, 0], "position": [1.5, 1, 1], "fov": 1, "near": 0.1, "far": 100,
+    "image_height": 500, "image_width": 700, "look_at": [0, 0, 0], "up_direction": [0, 0, 1],
+}  # fmt: skip
+
+
+def identifier(viewer, control):
+    table = viewer.server.gui._gui_input_handle_from_uuid
+    return next(uuid for uuid, handle in table.items() if handle is control)
+
+
+def state(viewer):
+    """All that a page can change."""
+    controls = viewer.server.gui._gui_input_handle_from_uuid.values()
+    return [viewer.q.tolist(), viewer.time, [control.value for control in controls]]
+
+
+@pytest.mark.parametrize("headers", [
+    {"origin": "http://other.example"},
+    {"origin": "http://other.example", "host": "other.example:8765"},
+    {"origin": "http://other.example:8765", "host": "other.example:8765"},  # DNS rebinding
+    {"origin": "http://localhost:3000"},
+    {"origin": "http://127.0.0.1"},
+    {"origin": "null"},
+    {"origin": "file://"},
+    {"origin": None},
+], ids=str)  # fmt: skip
+def test_a_page_of_another_origin_is_refused(viewer, headers):
+    from websockets.exceptions import InvalidStatus
+
+    with pytest.raises(InvalidStatus, match="403"), connection(viewer, **headers):
+        pass
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{}", "localhost:{}", "[::1]:{}", "localhost:9000"])
+def test_the_page_of_the_viewer_is_answered_by_every_name_of_this_machine(viewer, host):
+    """Also through a tunnel, where the page has another port."""
+    host = host.format(viewer.server.get_port())
+    with connection(viewer, f"http://{host}", host) as page:
+        assert len(page.recv(timeout=60)) > 100
+
+
+def test_a_page_may_move_sliders_and_nothing_else(viewer, monkeypatch, capfd):
+    import viser
+
+    asked = []
+    monkeypatch.setattr(viser.ViserServer, "request_share_url", lambda *_, **__: asked.append(1))
+    viewer.show(START)
+    uuid = identifier(viewer, viewer.sliders[1])
+    before = state(viewer)
+    with connection(viewer, viewer.url) as page:
+        page.send(message("ViewerCameraMessage", **CAMERA))
+        for bad in (
+            b"", b"\xff", "text", b"\x91" * 100_000, message("GuiUpdateMessage"),
+            message("ViewerCameraMessage", **CAMERA | {"wxyz": [1]}),
+            message("ViewerCameraMessage", **CAMERA | {"image_height": np.nan}),
+            *(message("GuiUpdateMessage", uuid=uuid, updates=x) for x in (
+                {"value": np.nan}, {"value": 99.0}, {"value": "x"}, {"value": [1]}, {"min": -9},
+                {"value": 0.5, "sync_cb": 1}, {"removed": True}, [], {},
+            )),
+            message("GuiUpdateMessage", uuid="another", updates={"value": 0.5}),
+            message("ShareUrlRequest"),
+        ):  # fmt: skip
+            page.send(bad)
+        time.sleep(0.3)
+        assert state(viewer) == before
+        page.send(message("GuiUpdateMessage", uuid=uuid, updates={"value": 0.5}))
+        deadline = time.monotonic() + 60
+        while viewer.q[1] != 0.5 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert viewer.q[1] == 0.5
+    assert not asked
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_address_that_is_none_of_this_machine_is_refused_at_once(panda):
+    for host in ("999.1.1.1", "192.0.2.1", "no such host", "x" * 300):
+        with pytest.raises(armlet.DataError, match=r"cannot listen on .*expected an address"):
+            armlet.view(panda, host=host)
+    for port in (99999, -1, "8080", 80.5):
+        with pytest.raises(armlet.DataError, match=r"port is .*expected a whole number"):
+            armlet.view(panda, port=port)
+
+
+def test_a_port_that_is_taken_is_passed_over(viewer, panda):
+    taken = viewer.server.get_port()
+    other = armlet.view(panda, port=taken)
+    assert int(other.url.rpartition(":")[2]) > taken
+    other.close()
+
+
 # ---------------------------------------------------------------------------------- in the page
 
 
@@ -218,7 +343,7 @@ def test_a_written_page_plays_a_run_without_a_network(tmp_path, panda, run):
         early = scene(browser)
         browser.until(f"{time} > 0.5")
         browser.until(lambda: changed(early, scene(browser)) > 0.01)
-        browser.run("window.dispatchEvent(new KeyboardEvent('keydown', {code: 'Space'}))")
+        browser.until(lambda: stopped(browser, time))
         browser.until(lambda: steady(browser))
         at = run.at([np.floor(browser.run(time) * 30 + 1e-6) / 30])
         assert is_shown(browser, panda.inverse_dynamics(at.q[0], at.qd[0], at.qdd[0]))

@@ -13,6 +13,7 @@ from fuzz import (
     loader_structure,
     robots,
     simplifier,
+    viewer,
 )
 from fuzz.worker import Class
 
@@ -43,4 +44,7 @@ CLASSES = {
     ),
     "simplifier": Class(simplifier.trial, "random programs through every pass"),
     "c_code": Class(c_code.trial, "generated C under sanitizers", missing=c_code.missing),
+    "viewer": Class(
+        viewer.trial, "websocket messages to the viewer", limit=60, missing=viewer.missing
+    ),
 }

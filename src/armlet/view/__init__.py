@@ -79,7 +79,8 @@ def view(
         Write one page to this file instead, which plays the run without a server or a network.
     host, port : str, int
         Where the server listens; by default this machine alone can reach it. If the port is
-        taken, the next one that is free is used.
+        taken, the next one that is free is used. Only the viewer's own page is answered, not
+        other pages in the same browser.
 
     Returns
     -------

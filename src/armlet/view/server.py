@@ -18,6 +18,7 @@ from armlet.api import Robot
 from armlet.errors import ArmletError
 from armlet.motion import Trajectory
 from armlet.robot import BASE
+from armlet.view.access import Access, listening_socket
 from armlet.view.drawing import Drawing, stage
 from armlet.view.files import file_parts
 from armlet.view.live import LiveDynamics
@@ -41,8 +42,10 @@ def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
             f"the viewer needs viser, which cannot be imported ({error}): "
             'pip install "armlet[view]"'
         ) from None
-    with quiet():
+    access = Access(host, listening_socket(host, port))
+    with access.applied(), quiet():
         server = viser.ViserServer(host=host, port=port, verbose=False)
+    access.controls = server.gui._gui_input_handle_from_uuid
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(0, 114, 178))
     return server
 
@@ -108,7 +111,8 @@ class Viewer:
     ) -> None:  # fmt: skip
         self.robot, self.trajectory, self.start = robot, trajectory, q
         self.server = viser_server(host, port)
-        self.url = f"http://{host}:{self.server.get_port()}"
+        name = f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{self.server.get_port()}"
         self.stage = Stage(self.server, robot, ghost, q, folders)
         self.q, self.qd, self.qdd = q, np.zeros_like(q), np.zeros_like(q)
         self.time = float(trajectory.t[0]) if trajectory is not None else 0.0

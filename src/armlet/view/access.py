@@ -1,0 +1,189 @@
+"""Access to the viewer: from its own page only, which may move its camera and its controls.
+
+A browser lets every page open a websocket to every address, so the server has to ask where the
+page is from. Viser does not, and it acts on any message, the request for a public tunnel among
+them; here each connection and each message passes a check before viser gets it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import http
+import ipaddress
+import logging
+import math
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from armlet.errors import ArmletError, DataError, quoted
+
+PORTS = 1000
+"""How many ports are tried if the first is taken."""
+CAMERA_VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
+CAMERA_NUMBERS = ("fov", "near", "far", "image_height", "image_width")
+LOG = logging.getLogger("armlet.view")
+LOG.addHandler(logging.NullHandler())  # malformed requests are nothing to print
+PATCH = threading.Lock()
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens on the first free port from `port` on; 0 is any free port."""
+    if not isinstance(port, int) or not 0 <= port <= 65535:
+        raise DataError(f"port is {quoted(port)}: expected a whole number from 0 to 65535")
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise _not_an_address(host, error) from None
+    last = min(port + PORTS, 65536) if port else 1
+    for candidate in range(port, last):
+        try:
+            return socket.create_server((address[0], candidate), family=family)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise _not_an_address(f"{host}:{candidate}", error) from None
+    raise DataError(
+        f"the ports {port} to {last - 1} of {host} are all taken: expected a free one; "
+        "port=0 takes any"
+    )
+
+
+def _not_an_address(text: str, error: Exception) -> DataError:
+    return DataError(
+        f"the viewer cannot listen on {quoted(text)} ({error}): expected an address of this "
+        'machine, such as host="127.0.0.1", or host="0.0.0.0" for all of them'
+    )
+
+
+class Access:
+    """What a server of viser's answers, once it was started within `applied`.
+
+    Parameters
+    ----------
+    host : str
+        As the user has written it; the page may use it in its address.
+    listening : socket
+    """
+
+    def __init__(self, host: str, listening: socket.socket) -> None:
+        self.host, self.socket = host, listening
+        self.local = ipaddress.ip_address(listening.getsockname()[0]).is_loopback
+        self.controls: dict[str, Any] = {}
+        """The controls of the page by their identifiers."""
+
+    def is_own_page(self, host: list[str], origin: list[str]) -> bool:
+        """Whether the headers Host and Origin are those of a page that this server has sent.
+
+        They name the same address. On a server for this machine alone it is no name that others
+        can have point here (DNS rebinding).
+        """
+        if len(host) != 1 or origin not in ([f"http://{host[0]}"], [f"https://{host[0]}"]):
+            return False
+        if not self.local:
+            return True
+        name = host[0].rpartition(":")[0] if host[0].rpartition(":")[2].isdigit() else host[0]
+        with contextlib.suppress(ValueError):
+            return bool(ipaddress.ip_address(name.strip("[]")))
+        return name.lower() in ("localhost", self.host.lower())
+
+    def accepts(self, raw: Any) -> bool:
+        """Whether a message is one of the page's: of its camera, or a value of a control."""
+        msgspec = import_module("msgspec")
+        try:
+            message = msgspec.msgpack.decode(raw, type=dict[str, Any])
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            return False
+        match message:
+            case {"type": "ViewerCameraMessage"}:
+                return _is_camera(message)
+            case {"type": "GuiUpdateMessage", "uuid": str(uuid), "updates": {"value": value}}:
+                control = self.controls.get(uuid)
+                only = len(message["updates"]) == 1
+                return only and control is not None and _fits(control, value)
+        return False
+
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """Have a server of viser's that is started in this context use this socket and checks."""
+        module: Any = import_module("websockets.asyncio.server")
+        with PATCH:
+            serve, served = module.serve, []
+
+            def checked(handler: Any, *address: Any, **options: Any) -> Any:
+                if not str(getattr(handler, "__module__", "")).startswith("viser."):
+                    return serve(handler, *address, **options)
+                served.append(handler)
+                options["process_request"] = self._checked_request(options["process_request"])
+                return serve(
+                    self._checked_messages(handler), sock=self.socket, logger=LOG, **options
+                )
+
+            module.serve = checked
+            try:
+                yield
+            finally:
+                module.serve = serve
+        if not served:
+            raise ArmletError(
+                "this version of viser cannot be kept from answering foreign pages: "
+                'pip install "viser==1.1.1"'
+            )
+
+    def _checked_request(self, process: Callable[..., Any]) -> Callable[..., Any]:
+        def process_request(connection: Any, request: Any) -> Any:
+            headers = request.headers
+            if headers.get_all("Upgrade") and not self.is_own_page(
+                headers.get_all("Host"), headers.get_all("Origin")
+            ):
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "not a page of this viewer\n")
+            return process(connection, request)
+
+        return process_request
+
+    def _checked_messages(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        async def handle(connection: Any) -> None:
+            await handler(_CheckedConnection(connection, self.accepts))
+
+        return handle
+
+
+class _CheckedConnection:
+    """A connection whose other messages than those accepted are not received."""
+
+    def __init__(self, connection: Any, accepts: Callable[[Any], bool]) -> None:
+        self._connection, self._accepts = connection, accepts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def recv(self) -> Any:
+        while True:
+            raw = await self._connection.recv()
+            if self._accepts(raw):
+                return raw
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _is_camera(message: dict[str, Any]) -> bool:
+    vectors = [(message.get(name), size) for name, size in CAMERA_VECTORS.items()]
+    return (
+        message.keys() >= {*CAMERA_VECTORS, *CAMERA_NUMBERS}
+        and all(isinstance(x, list) and len(x) == size for x, size in vectors)
+        and all(_is_number(x) for vector, _ in vectors for x in vector or ())
+        and all(_is_number(message[name]) for name in CAMERA_NUMBERS)
+    )
+
+
+def _fits(control: Any, value: Any) -> bool:
+    """Whether a control can have a value: a slider, a list of texts, a box or a button."""
+    if isinstance(control.value, float):
+        return _is_number(value) and control.min <= value <= control.max
+    if isinstance(control.value, str):
+        return value in control.options
+    return isinstance(value, bool)
