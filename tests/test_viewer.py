@@ -4,6 +4,7 @@ import io
 import json
 import socket
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import app
-from armlet.view import start_posture
+from armlet.view import access, start_posture
 
 pytest.importorskip("viser", reason='the viewer needs viser: pip install "armlet[view]"')
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium to look at the page with")
@@ -273,6 +274,12 @@ def test_a_page_may_move_sliders_and_nothing_else(viewer, monkeypatch, capfd):
     assert viewer.q[1] == 0.5
     assert not asked
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_viser_that_answers_every_page_is_refused(panda, monkeypatch):
+    monkeypatch.setattr(access.Access, "applied", lambda self: nullcontext())
+    with pytest.raises(armlet.ArmletError, match="cannot be kept from answering foreign pages"):
+        armlet.view(panda, port=0)
 
 
 def test_an_address_that_is_none_of_this_machine_is_refused_at_once(panda):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from armlet.errors import ArmletError, DataError, quoted
+from armlet.errors import DataError, quoted
 
 PORTS = 1000
 """How many ports are tried if the first is taken."""
@@ -71,6 +71,7 @@ class Access:
     def __init__(self, host: str, listening: socket.socket) -> None:
         self.host, self.socket = host, listening
         self.local = ipaddress.ip_address(listening.getsockname()[0]).is_loopback
+        self.in_use = False
         self.controls: dict[str, Any] = {}
         """The controls of the page by their identifiers."""
 
@@ -85,9 +86,11 @@ class Access:
         if not self.local:
             return True
         name = host[0].rpartition(":")[0] if host[0].rpartition(":")[2].isdigit() else host[0]
-        with contextlib.suppress(ValueError):
-            return bool(ipaddress.ip_address(name.strip("[]")))
-        return name.lower() in ("localhost", self.host.lower())
+        try:
+            ipaddress.ip_address(name.strip("[]"))
+        except ValueError:
+            return name.lower() in ("localhost", self.host.lower())
+        return True
 
     def accepts(self, raw: Any) -> bool:
         """Whether a message is one of the page's: of its camera, or a value of a control."""
@@ -110,12 +113,12 @@ class Access:
         """Have a server of viser's that is started in this context use this socket and checks."""
         module: Any = import_module("websockets.asyncio.server")
         with PATCH:
-            serve, served = module.serve, []
+            serve = module.serve
 
             def checked(handler: Any, *address: Any, **options: Any) -> Any:
                 if not str(getattr(handler, "__module__", "")).startswith("viser."):
                     return serve(handler, *address, **options)
-                served.append(handler)
+                self.in_use = True
                 options["process_request"] = self._checked_request(options["process_request"])
                 return serve(
                     self._checked_messages(handler), sock=self.socket, logger=LOG, **options
@@ -126,11 +129,6 @@ class Access:
                 yield
             finally:
                 module.serve = serve
-        if not served:
-            raise ArmletError(
-                "this version of viser cannot be kept from answering foreign pages: "
-                'pip install "viser==1.1.1"'
-            )
 
     def _checked_request(self, process: Callable[..., Any]) -> Callable[..., Any]:
         def process_request(connection: Any, request: Any) -> Any:

@@ -45,6 +45,13 @@ def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
     access = Access(host, listening_socket(host, port))
     with access.applied(), quiet():
         server = viser.ViserServer(host=host, port=port, verbose=False)
+    if not access.in_use:
+        access.socket.close()
+        server.stop()
+        raise ArmletError(
+            f"viser {viser.__version__} cannot be kept from answering foreign pages: "
+            'pip install "viser==1.1.1"'
+        )
     access.controls = server.gui._gui_input_handle_from_uuid
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(0, 114, 178))
     return server
