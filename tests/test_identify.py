@@ -1,5 +1,6 @@
 """Identification: simulated arms are found again, and recorded ones as well as was published."""
 
+import errno
 import os
 import re
 import shutil
@@ -488,6 +489,27 @@ def test_the_report_has_everything_and_needs_no_network(found, tmp_path):
     for name in found.names:
         assert f">{name}<" in text
     assert (tmp_path / "report.json").exists()
+
+
+@pytest.mark.parametrize("name", ["report", "to_json"])
+def test_a_report_stays_whole_when_the_disk_is_full(found, tmp_path, monkeypatch, name):
+    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
+
+    def no_space(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "found.html"
+    path.write_text("mine")
+    monkeypatch.setattr("os.fsync", no_space)
+    with pytest.raises(armlet.ArmletError, match=r"found\.html: cannot be written: No space left"):
+        getattr(found, name)(path)
+    assert path.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_report_is_no_json_file(found, tmp_path):
+    with pytest.raises(DataError, match=r"report found\.json ends in '\.json', as its data do"):
+        found.report(tmp_path / "found.json")
 
 
 def test_the_verdict_says_what_is_wrong(found):

@@ -1,9 +1,12 @@
 """Simulation and roll-outs: the physics, the orders of the methods, and what may go wrong."""
 
+import errno
 import os
 import re
 import signal
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -534,6 +537,94 @@ def test_a_file_that_is_no_trajectory_is_refused(tmp_path):
         (tmp_path / name).write_text(text)
         with pytest.raises(DataError, match=message):
             Trajectory.read(tmp_path / name)
+
+
+def written(run, folder, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    path = folder / f"run.{ending}"
+    getattr(run, f"to_{ending}")(path)
+    return path
+
+
+ENDINGS = ("npz", "csv", "parquet")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_missing_or_damaged_trajectory_is_named(run, tmp_path, ending):
+    with pytest.raises(DataError, match=f"there is no file .*none.{ending}"):
+        Trajectory.read(tmp_path / f"none.{ending}")
+    (tmp_path / f"folder.{ending}").mkdir()
+    with pytest.raises(DataError, match=f"folder.{ending} cannot be read: Is a directory"):
+        Trajectory.read(tmp_path / f"folder.{ending}")
+    path = written(run, tmp_path, ending)
+    whole = path.read_bytes()
+    for size in (0, 10, len(whole) // 2) if ending != "csv" else (0, 10):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DataError, match=f"run.{ending} "):
+            Trajectory.read(path)
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_a_flipped_bit_of_a_trajectory_never_changes_a_number(run, tmp_path, ending):
+    path = written(run[:5], tmp_path, ending)
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for at in rng.integers(len(whole), size=60):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with suppress(DataError):
+            found = Trajectory.read(path)
+            same_bits(found.q, run.q[:5])
+            same_bits(found.tau, run.tau[:5])
+
+
+def test_a_table_that_ends_within_a_line_loses_that_line_with_a_warning(run, tmp_path):
+    path = written(run, tmp_path, "csv")
+    lines = path.read_bytes().splitlines(keepends=True)
+    for last in (lines[-1][:-30], lines[-1][:-3], lines[-1][:9] + b"\n"):
+        path.write_bytes(b"".join(lines[:-1]) + last)
+        with pytest.warns(DataWarning, match="run.csv ends in the middle of a line"):
+            found = Trajectory.read(path)
+        same_bits(found.q, run.q[:-1])
+    path.write_bytes(b"".join([*lines[:3], lines[3][:20] + b"\n", *lines[4:]]))
+    with pytest.raises(DataError, match=r"run\.csv, line 4: expected 27 numbers"):
+        Trajectory.read(path)
+    first, second = (f"q.{joint}".encode() for joint in run.joints[:2])
+    path.write_bytes(lines[0].replace(second, first) + b"".join(lines[1:]))
+    with pytest.raises(
+        DataError, match=rf"run\.csv has the column '{first.decode()}' more than once"
+    ):
+        Trajectory.read(path)
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_trajectory_stays_whole_when_the_disk_is_full(run, tmp_path, monkeypatch, ending):
+    path = written(run, tmp_path, ending)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", no_space)
+    with pytest.raises(armlet.ArmletError, match=rf"run\.{ending}: cannot be written: No space"):
+        getattr(run[:5], f"to_{ending}")(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_trajectory_is_written_to_a_pipe(run, tmp_path, ending):
+    whole = written(run, tmp_path, ending).read_bytes()
+    pipe = tmp_path / f"pipe.{ending}"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(pipe.read_bytes)
+        getattr(run, f"to_{ending}")(pipe)
+    again = tmp_path / f"again.{ending}"
+    again.write_bytes(found.result())
+    same_bits(Trajectory.read(again).q, run.q)
+    assert ending == "npz" or again.read_bytes() == whole  # archives tell the time
 
 
 def test_between_rows_a_trajectory_is_close_to_the_motion(arm, run):

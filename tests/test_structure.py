@@ -1,6 +1,7 @@
 """The layers of the library: each folder imports only from those above it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from armlet.search import READ_BY_SEARCH
 
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
-    "version", "errors", "extras", "progress", "scalar", "algebra", "robot", "models", "minimal",
-    "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search", "compose",
+    "version", "errors", "writing", "extras", "progress", "scalar", "algebra", "robot", "models",
+    "minimal", "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search", "compose",
     "api", "plotting", "motion", "fmu", "controllers", "identification", "view",
     "report", "testing", "literature", "cli", "__main__",
 ]  # fmt: skip
@@ -120,6 +121,19 @@ def test_a_cycle_of_modules_is_seen():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_file_says_one_thing(path):
     assert len(path.read_text().splitlines()) <= 400
+
+
+WRITES = re.compile(
+    r"""open\([^)]*["'][wax]|\.open\(["'][wax]|\.write_(?:text|bytes)\(|\bsavez?\w*\(path"""
+    r"""|write_(?:table|html|image)\((?:path|str)|mkstemp|NamedTemporaryFile|os\.replace"""
+)
+"""Calls that write a file in place."""
+
+
+def test_one_module_writes_files():
+    """The cache has entries of its own; libraries of units are built in a temporary folder."""
+    found = {module(path) for path in EVERY if path.is_file() and WRITES.search(path.read_text())}
+    assert found == {"writing", "runtime.cache", "fmu.archive"}
 
 
 def test_every_public_name_exists_and_has_a_docstring():

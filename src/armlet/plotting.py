@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from armlet.errors import ArmletError, DataError, quoted, visible
 from armlet.extras import needed
-from armlet.models.file import check_writable, expanded, unwritable, write, write_bytes
+from armlet.writing import check_writable, expanded, unwritable, write, write_bytes
 
 Theme = Literal["light", "dark"]
 PAGE, *PICTURES = ENDINGS = (".html", ".png", ".svg")

@@ -15,7 +15,7 @@ from armlet.cli.tour_page import LIBRARIES, symoro, tour_page
 from armlet.errors import ArmletError
 from armlet.graph import Count
 from armlet.identification.report import verdict
-from armlet.models.file import check_writable, expanded, write
+from armlet.writing import check_writable, expanded, write
 
 
 @takes_robot("puma560")

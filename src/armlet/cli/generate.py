@@ -22,9 +22,9 @@ from armlet.codegen.project import MARK, Function, project
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.fmu import check_replaceable
-from armlet.models.file import check_folder, shown_path, write
 from armlet.robot.robot import GROUPS
 from armlet.tracing import one_of as checked
+from armlet.writing import check_folder, shown_path, write
 
 TARGETS = (*LANGUAGES, UNIT)
 

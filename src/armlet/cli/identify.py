@@ -24,8 +24,8 @@ from armlet.identification.identify import ESTIMATORS
 from armlet.identification.log import Load
 from armlet.identification.parts import Reader
 from armlet.identification.report import verdict
-from armlet.models.file import check_writable
 from armlet.plotting import save
+from armlet.writing import check_writable
 
 OUT = {".urdf": Identified.to_urdf, ".toml": Identified.to_toml, ".json": Identified.to_json}
 PANEL = "A log in several files"

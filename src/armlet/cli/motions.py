@@ -8,8 +8,8 @@ import typer
 
 from armlet.cli.completion import one_of
 from armlet.errors import DataError, quoted
-from armlet.models.file import check_writable
 from armlet.plotting import Figure, save
+from armlet.writing import check_writable
 
 ENDINGS = (".npz", ".csv", ".parquet")
 Out = Annotated[

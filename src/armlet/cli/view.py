@@ -11,9 +11,9 @@ from armlet.cli.arm import Choice, takes_robot
 from armlet.cli.completion import robots
 from armlet.cli.motions import numbers
 from armlet.cli.terminal import Terminal
-from armlet.models.file import check_writable, shown_path
 from armlet.motion import Trajectory
 from armlet.view import view as show
+from armlet.writing import check_writable, shown_path
 
 
 @takes_robot()

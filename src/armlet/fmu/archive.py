@@ -29,9 +29,9 @@ from armlet.fmu.block import Block, function_block, functions_of, plant_block
 from armlet.fmu.description import build_description, model_description
 from armlet.fmu.variables import Variable
 from armlet.graph import Program
-from armlet.models.file import check_writable, unwritable, write_bytes
 from armlet.motion.system import Friction, Stops
 from armlet.robot import RobotModel
+from armlet.writing import check_writable, unwritable, write_bytes
 
 VERSIONS = (2, 3)
 COMPILERS = ("cc", "gcc", "clang")

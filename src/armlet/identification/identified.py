@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from armlet.api import Robot
+from armlet.errors import DataError
 from armlet.identification.findings import Findings
 from armlet.identification.report import page, torques
 from armlet.plotting import Figure, Plotted, Theme, themed
+from armlet.writing import write
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,9 +35,11 @@ class Identified(Findings, Plotted):
     def report(self, path: str | Path) -> None:
         """Write a page with everything, to be opened in a browser, and a JSON file beside it."""
         path = Path(path)
-        path.write_text(page(self), encoding="utf-8")
+        if path.suffix == ".json":
+            raise DataError(f"report {path.name} ends in '.json', as its data do: expected .html")
+        write(path, page(self))
         self.to_json(path.with_suffix(".json"))
 
     def to_json(self, path: str | Path) -> None:
         """Write all figures as JSON."""
-        Path(path).write_text(json.dumps(self.figures(), indent=2) + "\n", "utf-8")
+        write(path, json.dumps(self.figures(), indent=2) + "\n")

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from armlet.models.catalogue import about, catalogue
-from armlet.models.file import expanded, write
 from armlet.models.from_models import read_mujoco, read_pinocchio
 from armlet.models.general import general_arm
 from armlet.models.loading import EARTH, ENDINGS, Choices, checked_lock, from_model, load
@@ -15,6 +14,7 @@ from armlet.models.toml_writing import toml_text
 from armlet.models.urdf_writing import urdf_text
 from armlet.robot import RobotModel, assembled, described
 from armlet.robot.coupling import ties
+from armlet.writing import write
 
 
 def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
@@ -40,12 +40,12 @@ def to_urdf(robot: RobotModel, path: str | Path) -> None:
     springs and no gravity compensation: they are left out with a warning.
     """
     warn_of_passive(robot)
-    write(expanded(path), urdf_text(robot))
+    write(path, urdf_text(robot))
 
 
 def to_toml(robot: RobotModel, path: str | Path) -> None:
     """Write the robot in armlet's own format, in the frames of the file it came from."""
-    write(expanded(path), toml_text(robot))
+    write(path, toml_text(robot))
 
 
 __all__ = [

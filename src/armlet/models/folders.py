@@ -9,7 +9,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from armlet.errors import ModelError, listed, quoted, shown
-from armlet.models.file import MAX_BYTES, MAX_PATH, contents, expanded, shown_path
+from armlet.models.file import MAX_BYTES, contents
+from armlet.writing import MAX_PATH, expanded, shown_path
 
 SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
 """A scheme such as package:// and what follows it."""

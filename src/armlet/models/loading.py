@@ -13,7 +13,6 @@ import numpy as np
 from armlet.errors import ModelError, quoted, shown
 from armlet.models.catalogue import catalogue
 from armlet.models.dh import array
-from armlet.models.file import expanded, shown_path
 from armlet.models.folders import Folders
 from armlet.models.mesh_paths import with_mesh_paths
 from armlet.models.mjcf import read_mjcf
@@ -33,6 +32,7 @@ from armlet.robot.description import without_freedoms
 from armlet.robot.parts import MAX_SIZE
 from armlet.robot.problems import Problems
 from armlet.scalar import Vector
+from armlet.writing import expanded, shown_path
 
 EARTH = (0.0, 0.0, -9.81)
 MAX_TOLERANCE = 0.1

@@ -25,6 +25,7 @@ from armlet.plotting import (
     plain,
     themed,
 )
+from armlet.writing import expanded
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
@@ -114,15 +115,15 @@ class Trajectory(Plotted):
 
     def to_npz(self, path: str | Path) -> None:
         """Write it as a file of NumPy's."""
-        files.to_npz(Path(path), self._arrays(), self._told())
+        files.to_npz(path, self._arrays(), self._told())
 
     def to_csv(self, path: str | Path) -> None:
         """Write it as a table with a line of names; events and notes are left out."""
-        files.to_csv(Path(path), self.columns())
+        files.to_csv(path, self.columns())
 
     def to_parquet(self, path: str | Path) -> None:
         """Write it as a Parquet file; needs pyarrow."""
-        files.to_parquet(Path(path), self.columns(), self._told())
+        files.to_parquet(path, self.columns(), self._told())
 
     def columns(self) -> dict[str, Array]:
         """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`.
@@ -138,19 +139,28 @@ class Trajectory(Plotted):
     @classmethod
     def read(cls, path: str | Path) -> Trajectory:
         """A trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
-        arrays, told = files.read(Path(path), JOINTWISE)
+        file = expanded(path)
+        arrays, told = files.read(file, JOINTWISE)
         missing = [name for name in ARRAYS if name not in arrays]
         if missing:
-            raise DataError(f"{Path(path).name} is no trajectory: it has no {', '.join(missing)}")
-        recorded = {name: x for name, x in arrays.items() if name not in ARRAYS}
-        events = tuple(
-            Happened(name, t, np.array(q), np.array(qd))
-            for name, t, q, qd in told.get("events", ())
-        )
+            raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
+        with files.readable(file, files.DAMAGED):
+            joints = tuple(map(str, told["joints"]))
+            events = tuple(
+                Happened(str(name), float(t), np.array(q, dtype=float), np.array(qd, dtype=float))
+                for name, t, q, qd in told.get("events", ())
+            )
+            ended, notes = str(told.get("ended", "")), tuple(map(str, told.get("notes", ())))
+        for name, array in arrays.items():
+            expected = (len(arrays["t"]), *((len(joints),) if name in JOINTWISE else ()))
+            if array.shape != expected and (name in ARRAYS or array.shape[:1] != expected[:1]):
+                raise DataError(
+                    f"{file.name}: {name} has shape {array.shape}: expected {expected}, one row "
+                    "per time"
+                )
         return cls(
-            **{name: arrays[name] for name in ARRAYS}, joints=tuple(told["joints"]),
-            ended=told.get("ended", ""), notes=tuple(told.get("notes", ())), events=events,
-            recorded=recorded,
+            **{name: arrays[name] for name in ARRAYS}, joints=joints, ended=ended, notes=notes,
+            events=events, recorded={name: x for name, x in arrays.items() if name not in ARRAYS},
         )  # fmt: skip
 
     # ---------------------------------------------------------------- to look at

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.models.file import check_writable, write
 from armlet.motion import Trajectory
 from armlet.robot.arrays import checked
 from armlet.view.page import page
 from armlet.view.scene import joint_range
 from armlet.view.server import Viewer
+from armlet.writing import check_writable, write
 
 __all__ = ["Viewer", "view"]
 
@@ -98,8 +98,8 @@ def view(
     start = _checked(robot, trajectory, ghost, q)
     if html is None:
         return Viewer(robot, trajectory, ghost, start, folders, host, port)
-    check_writable(Path(html))
-    write(Path(html), page(robot, trajectory, ghost, start, folders))
+    check_writable(html)
+    write(html, page(robot, trajectory, ghost, start, folders))
     return None
 
 

@@ -1,0 +1,117 @@
+"""Files written atomically: the old content stays until the new content is on the disk."""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from armlet.errors import ArmletError, quoted, shown
+
+MAX_PATH = 4096
+"""The longest path that can name a file."""
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path, with ~ at its start replaced by the user's home folder."""
+    try:
+        return Path(path).expanduser()
+    except (RuntimeError, ValueError):  # no such user
+        return Path(path)
+
+
+def shown_path(path: Path) -> str:
+    """The whole path for a message."""
+    return shown(str(path), MAX_PATH)
+
+
+def unwritable(path: Path, reason: object) -> ArmletError:
+    """The error that a file cannot be written."""
+    return ArmletError(f"{shown_path(path)}: cannot be written: {reason}")
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that no file can be written to, before computing its content."""
+    path = expanded(path)
+    folder = path.absolute().parent
+    if "\0" in str(path):
+        raise unwritable(path, "a path has no null character")
+    if path.is_dir():
+        raise unwritable(path, "this is a folder")
+    if not folder.is_dir():
+        raise unwritable(path, f"{shown_path(folder)} is no folder")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise unwritable(path, "permission denied")
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a path that cannot be a folder to write files in, before computing their content."""
+    there = next(x for x in (path.absolute(), *path.absolute().parents) if os.path.lexists(x))
+    if not there.is_dir():
+        raise unwritable(path, f"{shown_path(there)} is no folder")
+    if not os.access(there, os.W_OK):
+        raise unwritable(path, "permission denied")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file that takes the place of `path` when the block ends without an error.
+
+    Until then an existing file stays as it is; a link stays a link, to the new content, and
+    permissions are kept. Special files (/dev/stdout, a pipe) and files in a folder that is not
+    writable are written in place.
+    """
+    path = expanded(path)
+    check_writable(path)
+    target = Path(os.path.realpath(path))
+    try:
+        if not _is_replaceable(path, target):
+            with path.open("wb") as file:
+                yield file
+            return
+        beside = target.with_name(f".armlet-{secrets.token_hex(8)}")
+        try:
+            with beside.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            beside.replace(target)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise unwritable(path, error.strerror or error) from None
+
+
+def _is_replaceable(path: Path, target: Path) -> bool:
+    """Whether a path names a regular file, or none yet, in a folder that takes another one.
+
+    /dev/stdout and /proc/self/fd/1 name what the process has open, even where that is a file.
+    """
+    own = path.absolute()
+    if own.is_relative_to("/proc") or (own.is_relative_to("/dev") and own.parent != SHARED):
+        return False
+    return (target.is_file() or not target.exists()) and os.access(target.parent, os.W_OK)
+
+
+SHARED = Path("/dev/shm")
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file atomically, as `replacing` does."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+def write(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file atomically, as `replacing` does."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        character = text[error.start]
+        raise unwritable(Path(path), f"UTF-8 has no character {quoted(character)}") from None
+    write_bytes(path, data)
