@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 import armlet
 from armlet.cli import app
 from armlet.dynamics.regressor import regressor
-from armlet.minimal import closed_form, lumped, rank
+from armlet.minimal import closed_form, lumped, observability, rank
 
 LONG = bool(os.environ.get("ARMLET_LONG"))
 
@@ -301,6 +302,41 @@ def test_a_robot_of_minimal_parameters_has_their_torques(tmp_path, seed, options
     again = armlet.minimal_parameters(found.robot(x), **options)
     if again.names == found.names:
         np.testing.assert_allclose(again.values, x, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("half_turns", [0, 1])
+def test_torques_are_those_of_the_set_on_slides_nearly_along_an_axis(half_turns):
+    """A SCARA whose prismatic joint is (anti)parallel to its axes but for some digits."""
+    bodies = [(2.0, (0.1, 0.05, 0.02), np.eye(3)), (1.5, (0.2, -0.1, 0.3), np.eye(3))]
+    for exponent in range(1, 15):
+        alpha = half_turns * np.pi - 10.0**-exponent
+        rows = [(0, 0, 0, 0), (alpha, 0.3, 0.1, 0.2)]
+        robot = armlet.Robot.from_dh(rows, convention="modified", joints="RP", inertia=bodies)
+        parameters = armlet.minimal_parameters(robot)
+        q, qd, qdd = states(robot, 20)
+        Y = armlet.trace(robot, "regressor", "unit_bodies").function(np)(q, qd, qdd)
+        assert len(parameters) == 4 or exponent >= 12
+        assert (
+            deviation(Y @ parameters.values, value(robot, "inverse_dynamics", q, qd, qdd)) < 1e-12
+        )
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e3])
+def test_a_set_does_not_depend_on_the_size_of_the_arm(scale):
+    """The factors of Λ are lengths and their squares: 1e-14 m² is much in an arm of 1e-8 m."""
+    rows = [(0, 0, 0, 0), (1.0, 0.3, 0.2, 0.1), (-0.7, 0.4, 0.1, 0.3), (0.5, 0.2, 0.3, 0.2)]
+    small = [(alpha, scale * a, scale * d, theta) for alpha, a, d, theta in rows]
+    sets = [
+        armlet.minimal_parameters(armlet.Robot.from_dh(x, convention="modified", joints="RRPR"))
+        for x in (rows, small)
+    ]
+    assert sets[0].names == sets[1].names
+    assert np.array_equal(sets[0].Lam != 0, sets[1].Lam != 0)
+
+
+def test_the_guide_says_what_counts_as_zero():
+    page = (Path(__file__).parent.parent / "docs" / "minimal.md").read_text(encoding="utf-8")
+    assert f"Numbers below {observability.TOLERANCE:g} count as zero" in page
 
 
 def test_drives_that_are_not_in_a_set_stay():

@@ -18,7 +18,7 @@ from fuzz import (
 from fuzz.worker import Class
 
 GIB = 2**30
-NEARLY_PARALLEL = ("nearly parallel", "calibrated", "calibrated arm")
+NEARLY_PARALLEL = ("nearly parallel", "nearly scara", "calibrated", "calibrated arm")
 
 CLASSES = {
     "loader_bytes": Class(

@@ -11,7 +11,9 @@ from armlet.models.urdf_writing import urdf_text
 
 ARMS = ("ur5e", "puma560", "panda", "scara")
 """Arms of the catalogue to calibrate."""
-KINDS = ("plain", "special", "nearly parallel", "calibrated", "calibrated arm")
+KINDS = ("plain", "special", "nearly parallel", "nearly scara", "calibrated", "calibrated arm")
+NEARLY = ("nearly parallel", "nearly scara")
+"""Kinds whose angles are near quarter turns; of a SCARA, all axes are up or down."""
 
 
 class Geometry(NamedTuple):
@@ -49,6 +51,8 @@ def calibrated(rng, text: str) -> str:
 def tree(rng, kind: str, scale: float, far: float) -> str:
     """A chain or a tree with fixed links in between and a frame called tool."""
     branching, sliding = rng.choice([0, 0, 0.3]), rng.choice([0, 0, 0.3, 1], p=[0.3, 0.3, 0.3, 0.1])
+    if kind == "nearly scara":
+        sliding = 0.5
     movers = ["base"]
     lines = ['<robot name="random">', '<link name="base"/>', '<link name="ground"/>']
     lines += fixed("ground", "base", numbers(far * direction(rng)), "0 0 0")
@@ -84,7 +88,9 @@ def place(rng, kind: str, scale: float) -> tuple[str, str]:
     if kind == "plain":
         return numbers(xyz), numbers(rng.uniform(-3, 3, 3))
     rpy = rng.choice(QUARTERS, 3) * rng.integers(0, 2)
-    if kind == "nearly parallel" and rng.random() < 0.8:
+    if kind == "nearly scara":
+        rpy = np.pi * rng.integers(0, 2, 3)
+    if kind in NEARLY and rng.random() < 0.8:
         rpy = rpy + rng.integers(0, 2, 3) * tilt(rng)
     return numbers(xyz * rng.integers(0, 2, 3)), numbers(rpy)
 
@@ -92,8 +98,9 @@ def place(rng, kind: str, scale: float) -> tuple[str, str]:
 def axis(rng, kind: str) -> str:
     if kind == "plain":
         return numbers(rng.normal(size=3))
-    along = np.eye(3)[rng.choice([0, 2, 2, 2])] * rng.choice([-1, 1])
-    if kind == "nearly parallel" and rng.random() < 0.3:
+    along = np.eye(3)[2 if kind == "nearly scara" else rng.choice([0, 2, 2, 2])]
+    along = along * rng.choice([-1, 1])
+    if kind in NEARLY and rng.random() < 0.3:
         along = along + tilt(rng)
     return numbers(along)
 

@@ -21,7 +21,9 @@ from armlet.robot.displacement import Body
 from armlet.scalar import Matrix, Scalar
 
 NOISE = 1e-14
-"""Below this a factor is what rounding left of zero."""
+"""Below this, in units of the arm's size and gravity, a factor is what rounding left of zero."""
+LENGTHS = {"J": 2, "c": 1, "k": 1, "m": 0}
+"""How many lengths, beside a mass, an inertial parameter is a product of, by its first letter."""
 
 Terms = Mapping[str, Scalar]
 Shows = Callable[[str, JointContext], Iterator["Shown"]]
@@ -154,11 +156,15 @@ def _derived(
 
     bodies = constant_parts(robot, context, over, rotors)
     standard = standard_names(robot.n, rotors, friction)
+    reach = context[0].reach if context else 1.0
+    units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.n]]
+    units += [1.0 if slides else reach**2 for slides in robot.slides] * rotors
     names, rows, columns = [], [], []
     for i, p in robot.base_to_tips():
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
         for name, reads, alone in shows(robot.joint_letters[i], context[i]):
-            row = cleaned(sum((k * entries[x] for x, k in reads.items()), Combination({})))
+            total = sum((k * entries[x] for x, k in reads.items()), Combination({}))
+            row = cleaned(total, units, reach ** LENGTHS[name[0]])
             unit = [alone.get(x, 0) for x in PHI]
             goes = [-x for x in entries_of(over(i, body_of(unit)))] if p != BASE else []
             rows.append(row)
@@ -225,8 +231,9 @@ def drive_rows(
         yield from (Combination({start + k: 1}) for k in range(2 * n))
         for i in range(n):
             weighs = rotors and context[i].stands_in and robot.joints[i].letter == "P"
-            weight = {10 * n + i: context[i].g[2]} if weighs else {}
-            yield cleaned(Combination({start + 2 * n + i: 1} | weight))
+            g = context[i].g[2]
+            weight = {} if not weighs or vanishes([g], context[i].weight) else {10 * n + i: g}
+            yield Combination({start + 2 * n + i: 1} | weight)
 
 
 def placed(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
@@ -242,7 +249,7 @@ def shown(letter: str, context: JointContext) -> Iterator[Shown]:
             yield from map(one, ("cx", "cy", "cz"))
         elif context.u is not None and not along_z(context.u):
             x, y, z = context.u
-            across = 1 - z * z
+            across = x * x + y * y  # 1 - z² would cancel where z is nearly ±1
             k1, k2 = (-y, x, 0), (-z * x, -z * y, across)
             for name, k in (("kappa1_", k1), ("kappa2_", k2)):
                 reads = dict(zip(("cx", "cy", "cz"), k, strict=True))
@@ -285,12 +292,14 @@ def entries_of(body: Body) -> list[Any]:
     return [*upper_triangle(J), *c, m]
 
 
-def cleaned(x: Combination) -> Combination:
-    return Combination({k: factor for k, factor in x.terms.items() if not noise(factor)})
+def cleaned(x: Combination, units: Sequence[float], unit: float) -> Combination:
+    """A combination without the terms that rounding left; units are those of the parameters."""
 
+    def noise(k: int, factor: Scalar) -> bool:
+        small = NOISE * unit / units[k]
+        return bool(abs(factor) < small if is_number(factor) else factor == 0)
 
-def noise(x: Scalar) -> bool:
-    return bool(abs(x) < NOISE if is_number(x) else x == 0)
+    return Combination({k: factor for k, factor in x.terms.items() if not noise(k, factor)})
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
