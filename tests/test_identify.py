@@ -18,6 +18,7 @@ from armlet import Friction, Log
 from armlet.errors import ArmletError, DataError, DataWarning
 from armlet.identification import estimators
 from armlet.identification.centres import boxes
+from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.consistent import is_consistent, likely_bodies, pseudo_inertia
 from armlet.identification.factors import Factors, merged
 from armlet.identification.report import page, verdict
@@ -302,6 +303,75 @@ def test_physical_bodies_of_a_noisy_log_are_physical_and_fit(cvxpy, prior):
     tau = again.inverse_dynamics(q, qd, qdd) + again.friction_torque(qd)
     true = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
     assert np.abs(tau - true).max() < 0.05 * np.abs(true).max()
+
+
+def rows_of(robot, noise, seed, sign=1.0):
+    """A factor of random rows of an arm in units of the noise, and their parameters."""
+    rng = np.random.default_rng(seed)
+    parameters = armlet.minimal_parameters(robot, friction=True)
+    W = robot.regressor(*rng.uniform(-2, 2, (3, 200, robot.n)), parameters=parameters)
+    tau = sign * W @ parameters.values
+    rounding = 1e-12 * np.abs(tau).max()
+    R = Factors.of(W, tau + noise * rng.normal(size=tau.shape)).together()
+    return R / max(noise, rounding), parameters
+
+
+def distance_between(bodies, prior, kind):
+    """How far bodies are from others, as the objective counts it."""
+    found = 0.0
+    for body, likely in zip(bodies, prior, strict=True):
+        root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(likely))))
+        P = root @ np.array(pseudo_inertia(body)) @ root.T
+        entropic = np.trace(P) - np.linalg.slogdet(P)[1]
+        found += entropic if kind == "entropic" else ((P - np.eye(4)) ** 2).sum()
+    return found
+
+
+@pytest.mark.parametrize("kind", ["entropic", "euclidean"])
+@pytest.mark.parametrize("name", ["panda", "ur5e", "random"])
+def test_bodies_are_those_of_a_true_prior_however_small_the_noise(cvxpy, arms, name, kind):
+    robot = random_arm(3, n=4) if name == "random" else arms[name]
+    prior = robot.phi.astype(float)
+    truth = np.concatenate([prior.ravel(), np.array([x[1:] for x in robot.drives]).T.ravel()])
+    for seed, noise in enumerate((10.0, 1.0, 1e-2, 1e-4, 1e-6, 1e-12, 0.0)):
+        R, parameters = rows_of(robot, noise, seed)
+        s = consistent_parameters(R, parameters.Lam, parameters.standard, prior, 1.0, kind)
+        bodies = s[: prior.size].reshape(prior.shape)
+        assert is_consistent(bodies)
+        left, of_truth = (np.linalg.norm(R @ np.append(parameters.Lam @ x, -1)) for x in (s, truth))
+        away, at_prior = (distance_between(x, prior, kind) for x in (bodies, prior))
+        if noise >= 1e-4:  # the truth is no better
+            assert left**2 + away < of_truth**2 + at_prior + 1e-2
+        assert left < of_truth + 1e-5 * np.linalg.norm(R[:, -1])
+        if noise <= 1e-2:
+            off = np.abs(bodies[:, 9] / prior[:, 9] - 1).max()
+            assert off < (0.3 if noise == 1e-2 else 0.02)
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+def test_bodies_of_a_clean_log_are_those_of_a_true_prior(cvxpy, arms, name):
+    robot = arms[name]
+    clean = recorded(robot, 0, size=0.5, noise=0.0)
+    for noise in (1e-2, 0.0):
+        extra = noise * np.random.default_rng(0).normal(size=clean.tau.shape)
+        log = replace(clean, tau=clean.tau + extra)
+        found = armlet.identify(robot, log, consistent=True)
+        assert found.is_consistent
+        assert np.abs(found.bodies[:, 9] / robot.phi[:, 9].astype(float) - 1).max() < 0.1
+        assert found.fits["consistent"].whole < 1.1 * found.fits["least squares"].whole
+
+
+def test_torques_that_no_bodies_have_still_give_bodies(cvxpy):
+    """Torques of the wrong sign, which physical bodies miss by up to 1e12 times the noise."""
+    robot = random_arm(0)
+    for noise in (1.0, 1e-3, 0.0):
+        R, parameters = rows_of(robot, noise, 0, sign=-1.0)
+        s = consistent_parameters(
+            R, parameters.Lam, parameters.standard, robot.phi.astype(float), 1.0, "entropic"
+        )
+        assert is_consistent(s[: 10 * robot.nb].reshape(-1, 10))
+        left = np.linalg.norm(R @ np.append(parameters.Lam @ s, -1.0))
+        assert left < 1.01 * np.linalg.norm(R[:, -1])  # no worse than no bodies
 
 
 def test_with_poor_excitation_physical_bodies_predict_better(cvxpy):

@@ -6,10 +6,18 @@ A body with positive density everywhere has a positive definite pseudo-inertia
 
 with the inertia J about the frame's origin, the first moment c and the mass m, and every positive
 definite P belongs to such a body (Wensing, Kim, Slotine 2018).
+
+Of a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ: zero at the
+prior, of order 1 for another body of its size. With the singular values A = U S Vᵀ of the rows in
+these unknowns, those directions of Vᵀ y that the rows determine better than the prior does (S > 1)
+are replaced by their residuals S Vᵀ y - Uᵀ b, and the others stay. All numbers that the solver sees
+are then of order 1, whether the noise is large or almost zero: the rows decide what they determine,
+and the prior alone decides the rest.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +30,13 @@ LEAST = 1e-4
 """Pseudo-inertias are at least this share of the prior's."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
 """What a drive has at least none of."""
+LARGEST = 1e6
+"""How much more accurately than the prior the rows can determine an unknown, for the solver."""
+FAINT = 1e-6
+"""How much the squares of parameters of drives count, to be zero where nothing determines them."""
+ENTRIES = np.triu_indices(4)
+ROOTS = np.where(ENTRIES[0] == ENTRIES[1], 1.0, np.sqrt(2.0))
+"""The ten entries of a symmetric matrix, and what makes squares of them add up to those of all."""
 
 
 def pseudo_inertia(phi: Any) -> Any:
@@ -54,6 +69,31 @@ def likely_bodies(phi: Array) -> Array:
     J = 0.4 * mass * RADIUS**2
     ball = np.array([J, 0, 0, J, 0, J, 0, 0, 0, mass])
     return np.where(known[:, None], phi, ball)
+
+
+class Unknowns(NamedTuple):
+    """Standard parameters as `prior + T y`, with unknowns y of order 1."""
+
+    prior: Array
+    T: Array
+
+    @classmethod
+    def of(cls, prior: Array, A: Array) -> "Unknowns":
+        """Those of bodies near a prior, and of drives whose torques are as large.
+
+        The columns of A are torques of standard parameters that are 1.
+        """
+        count = prior.size
+        T = np.zeros((A.shape[1], A.shape[1]))
+        for i, body in enumerate(prior):
+            own = slice(10 * i, 10 * i + 10)
+            root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(body))))
+            entries = [root @ np.array(pseudo_inertia(x)) @ root.T for x in np.eye(10)]
+            T[own, own] = np.linalg.inv(np.array([ROOTS * P[ENTRIES] for P in entries]).T)
+        size = np.linalg.norm(A[:, count:], axis=0)
+        whole = np.linalg.norm(A[:, :count] @ T[:count, :count], 2)
+        T[count:, count:] = np.diag(np.where(size > 0, whole / np.where(size > 0, size, 1), 1.0))
+        return cls(np.concatenate([prior.ravel(), np.zeros(len(T) - count)]), T)
 
 
 def consistent(
@@ -89,44 +129,80 @@ def consistent(
         Where centres of mass are.
     """
     cp = needed("cvxpy")
-    bodies = len(prior)
-    scale = np.abs(prior).max(axis=1, keepdims=True) * np.ones((bodies, 10))
-    others = len(names) - 10 * bodies
-    unit = np.concatenate([scale.ravel(), np.ones(others)])
-    s = cp.Variable(len(names))  # in units of the prior
-    A = R[:, :-1] @ Lam * unit
-    size = np.linalg.norm(R[:, -1])
-    fit = cp.sum_squares((A @ s - R[:, -1]) / size)
-    distance: Any = 0
+    A = R[:, :-1] @ Lam / np.sqrt(strength)
+    unknowns = Unknowns.of(prior, A)
+    b = R[:, -1] / np.sqrt(strength) - A @ unknowns.prior
+    U, S, Vt = np.linalg.svd(A @ unknowns.T)
+    c = np.zeros(len(Vt))
+    c[: len(S)] = U.T[: len(S)] @ b
+    S = np.pad(S, (0, len(Vt) - len(S)))
+    status = ""
+    # Where no bodies meet the torques to within so little noise, the noise is larger than that.
+    for factor in 10.0 ** np.arange(7):
+        scale = max(1.0, S[0] / LARGEST) * factor
+        w = cp.Variable(len(Vt))
+        determined = S > scale
+        y = (Vt.T / np.where(determined, S / scale, 1.0)) @ (w + np.where(determined, c / scale, 0))
+        residuals = cp.multiply(np.where(determined, 1.0, S / scale), w)
+        residuals -= np.where(determined, 0.0, c / scale)
+        limits = _limits(cp, unknowns.prior + unknowns.T @ y, names, prior, most or {}, boxes)
+        distance = FAINT * cp.sum_squares(y[prior.size :])
+        for i in range(len(prior)):
+            P = np.eye(4) + _matrix(cp, y[10 * i : 10 * i + 10])
+            limits.append(P >> LEAST * np.eye(4))
+            if kind == "entropic":
+                distance += cp.trace(P) - cp.log_det(P)
+            else:
+                distance += cp.sum_squares(P - np.eye(4))
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
+        status = _solve(cp, problem)
+        if status == cp.OPTIMAL:
+            found: Array = unknowns.prior + unknowns.T @ y.value
+            return found
+        if status in (cp.INFEASIBLE, cp.UNBOUNDED):
+            break
+    if status == cp.INFEASIBLE:
+        raise DataError("no physical bodies are within these bounds: expected wider ones")
+    raise ArmletError(
+        f"no physical bodies were found: the solver ends with {status!r}. Expected logs that are "
+        "more like the robot, or consistent=False"
+    )
+
+
+def _matrix(cp: Any, entries: Any) -> Any:
+    """The symmetric matrix of ten entries, those off the diagonal times √2."""
+    E = np.zeros((4, 4, 10))
+    E[(*ENTRIES, np.arange(10))] = 1 / ROOTS
+    E[(*ENTRIES[::-1], np.arange(10))] = 1 / ROOTS
+    return cp.reshape(E.reshape(16, 10) @ entries, (4, 4), order="C")
+
+
+def _limits(
+    cp: Any,
+    s: Any,
+    names: Sequence[str],
+    prior: Array,
+    most: Mapping[str, float],
+    boxes: Sequence[Box],
+) -> list[Any]:
+    """What standard parameters must be besides physical."""
     limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
-    most = most or {}
-    limits += [s[k] * unit[k] <= most[name] for k, name in enumerate(names) if name in most]
+    limits += [s[k] <= most[name] for k, name in enumerate(names) if name in most]
     for i, R_box, origin, lower, upper in boxes:
-        c, m = s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
-        moment = R_box.T @ (cp.multiply(unit[10 * i + 6 : 10 * i + 9], c))
-        mass = unit[10 * i + 9] * m
+        moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
         limits += [
-            moment >= (lower + R_box.T @ origin) * mass,
-            moment <= (upper + R_box.T @ origin) * mass,
+            (moment - (lower + R_box.T @ origin) * mass) / prior[i, 9] >= 0,
+            (moment - (upper + R_box.T @ origin) * mass) / prior[i, 9] <= 0,
         ]
-    for i, likely in enumerate(prior):
-        root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(likely))))
-        body = [s[10 * i + k] * unit[10 * i + k] for k in range(10)]
-        P = root @ cp.bmat(pseudo_inertia(body)) @ root.T  # the unit matrix at the prior
-        P = (P + P.T) / 2
-        limits.append(P >> LEAST * np.eye(4))
-        if kind == "entropic":
-            distance += cp.trace(P) - cp.log_det(P)
-        else:
-            distance += cp.sum_squares(P - np.eye(4))
-    problem = cp.Problem(cp.Minimize(fit + strength / size**2 * distance), limits)
-    try:
-        problem.solve(solver=cp.CLARABEL)
-    except cp.error.SolverError as error:
-        raise ArmletError(f"no consistent parameters were found: {error}") from None
-    if s.value is None:
-        raise DataError(
-            f"no consistent parameters fit these bounds ({problem.status}): expected wider ones"
-        )
-    found: Array = np.asarray(s.value) * unit
-    return found
+    return limits
+
+
+def _solve(cp: Any, problem: Any) -> str:
+    """Solve a problem, and return the status of its solution."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of solutions that are inaccurate
+        try:
+            problem.solve(solver=cp.CLARABEL)
+        except cp.error.SolverError as error:
+            return str(error)
+    return str(problem.status)
