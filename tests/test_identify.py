@@ -397,6 +397,8 @@ def test_masses_have_bounds(cvxpy):
     found = armlet.identify(robot, log, consistent=True, most={"m1": 0.1, "m3": 1.0})
     assert found.bodies[0, 9] <= 0.1 + 1e-6
     assert found.bodies[2, 9] <= 1.0 + 1e-6
+    with pytest.raises(DataError, match="no physical bodies are within these bounds: expected"):
+        armlet.identify(robot, log, consistent=True, most={"m1": -0.1})
 
 
 def centres_in(found, frame):

@@ -136,15 +136,13 @@ def consistent(
     c = np.zeros(len(Vt))
     c[: len(S)] = U.T[: len(S)] @ b
     S = np.pad(S, (0, len(Vt) - len(S)))
-    status = ""
     # Where no bodies meet the torques to within so little noise, the noise is larger than that.
-    for factor in 10.0 ** np.arange(7):
-        scale = max(1.0, S[0] / LARGEST) * factor
+    for scale in max(1.0, S[0] / LARGEST) * 10.0 ** np.arange(7):
+        size, target = S / scale, c / scale
+        determined = size > 1
         w = cp.Variable(len(Vt))
-        determined = S > scale
-        y = (Vt.T / np.where(determined, S / scale, 1.0)) @ (w + np.where(determined, c / scale, 0))
-        residuals = cp.multiply(np.where(determined, 1.0, S / scale), w)
-        residuals -= np.where(determined, 0.0, c / scale)
+        y = (Vt.T / np.where(determined, size, 1)) @ (w + np.where(determined, target, 0))
+        residuals = cp.multiply(np.where(determined, 1, size), w) - np.where(determined, 0, target)
         limits = _limits(cp, unknowns.prior + unknowns.T @ y, names, prior, most or {}, boxes)
         distance = FAINT * cp.sum_squares(y[prior.size :])
         for i in range(len(prior)):
@@ -159,8 +157,6 @@ def consistent(
         if status == cp.OPTIMAL:
             found: Array = unknowns.prior + unknowns.T @ y.value
             return found
-        if status in (cp.INFEASIBLE, cp.UNBOUNDED):
-            break
     if status == cp.INFEASIBLE:
         raise DataError("no physical bodies are within these bounds: expected wider ones")
     raise ArmletError(
