@@ -157,7 +157,7 @@ def consistent(
         if status == cp.OPTIMAL:
             found: Array = unknowns.prior + unknowns.T @ y.value
             return found
-    if status == cp.INFEASIBLE:
+    if cp.INFEASIBLE in status:  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
     raise ArmletError(
         f"no physical bodies were found: the solver ends with {status!r}. Expected logs that are "
