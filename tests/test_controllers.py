@@ -360,6 +360,21 @@ def test_plans_of_which_none_is_finite_are_refused():
         sampler(infinite)([0.1, 0.2], [0, 0])
 
 
+def test_plans_that_diverge_have_no_weight_and_are_no_news():
+    @armlet.program(planar, plan=2)
+    def wild(qd, plan):
+        return plan * qd**3
+
+    @armlet.program(planar)
+    def cost(q):
+        return q @ q
+
+    found = sampler(cost, torque=wild, noise=1e3)
+    assert np.isfinite(found([0.1, 0.2], [3, 3])).all()
+    assert np.isinf(found.costs).any()
+    assert np.isfinite(found.plan).all()
+
+
 # ------------------------------------------------------------------ examples
 
 

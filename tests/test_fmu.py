@@ -18,6 +18,7 @@ import armlet
 from armlet.cli import app
 from armlet.fmu import compiler, function_block, plant_block, unit_files
 from armlet.fmu.block import functions_of
+from armlet.fmu.variables import variable
 from armlet.robot import Limits
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
@@ -473,6 +474,16 @@ def test_inertias_are_parameters_that_start_as_the_robots_own(planar, tmp_path):
     assert instance.set("inertia", heavy.phi) == OK
     expected = heavy.inverse_dynamics(*state.values())
     np.testing.assert_allclose(instance.get("inverse_dynamics"), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["inertia", "gravity", "drive", "geometry"])
+def test_an_argument_called_as_constants_of_the_robot_is_an_input(planar, name):
+    functions = {}
+    exec(f"def law(q, {name}): return q * {name}[0]", functions)
+    law = armlet.program(planar, **{name: 3})(functions["law"])
+    block = block_of(planar, law)
+    (found,) = (x for x in block.variables if x.name == name)
+    assert found == variable(planar, name, "input", (3,))
 
 
 @needs_compiler

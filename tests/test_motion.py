@@ -242,7 +242,7 @@ WRONG = {
     "time": ({"dt": 0.0}, "dt is 0.0: expected a length of time"),
     "steps": ({"steps": 0}, "steps is 0: expected a whole number, 1 or more"),
     "rows": ({"every": 1.5}, "every is 1.5: expected a whole number, 1 or more"),
-    "torque": ({"torque": np.zeros((4, 6))}, r"tau has shape \(4, 6\): expected one of"),
+    "torque": ({"torque": np.zeros((4, 6))}, r"torque has shape \(4, 6\): expected one of"),
     "inertia": ({"inertia": np.zeros((6, 9))}, r"inertia has shape \(6, 9\): expected one of"),
     "arguments": ({"arguments": {"x": 1.0}}, "no function has an argument 'x'"),
     "friction": ({"friction": 3}, "friction is 3: expected a bool or Friction"),
@@ -316,6 +316,176 @@ def test_arguments_that_are_missing_or_unclear_are_named(arm):
         armlet.rollout(arm, np.zeros((2, 6)), dt=1e-3, steps=3, method="rk5")
 
 
+def test_motions_that_diverge_are_marked_and_counted():
+    robot = armlet.load("planar2r")
+
+    @armlet.program(robot, gain=())
+    def push(q, qd, gain):
+        return gain * qd**3
+
+    @armlet.program(robot)
+    def cost(q):
+        return q @ q
+
+    gains = np.array([0.0, 1e9, 0.0, -1e9, 0.0])
+    options = {"torque": push, "arguments": {"gain": gains}, "dt": 0.01, "steps": 100}
+    start = np.full((5, 2), 0.1)
+    for more in ({}, {"reduce": cost}, {"reduce": cost, "gradient": ["gain"]}, {"every": 7}):
+        with pytest.warns(DataWarning, match="2 of 5 roll-outs are not finite .* number 1: `fin"):
+            runs = armlet.rollout(robot, start, np.ones((5, 2)), **options, **more)
+        assert runs.finite.tolist() == [True, False, True, False, True]
+        assert np.isfinite(runs.q[:, runs.finite]).all()
+    options["arguments"] = {"gain": 0 * gains}
+    assert armlet.rollout(robot, start, np.ones((5, 2)), **options).finite.all()
+
+
+def test_a_gradient_that_is_not_finite_is_told():
+    robot = armlet.load("planar2r")
+
+    @armlet.program(robot)
+    def distance(q):
+        return np.sqrt(q @ q)
+
+    with pytest.warns(DataWarning, match="the gradient by 'q0' is not finite"):
+        armlet.rollout(robot, [[0, 0]], dt=0.1, steps=1, reduce=distance, gradient=["q0"])
+
+
+HOSTILE = (
+    "inertia", "tau", "dt", "memory", "row", "kept", "cost", "torque", "qdd", "given", "graph",
+    "direction_q", "weight_q", "sum_dt", "steps", "h", "x", "self", "arguments",
+)  # fmt: skip
+
+
+def weak_pull(robot, names):
+    """A torque function, and a cost, of arguments of these names."""
+    listed, total = ", ".join(names), " + ".join(f"{k + 1} * {x}" for k, x in enumerate(names))
+    text = f"def law(q, qd, {listed}): return -0.1 * q - 0.01 * qd + 1e-4 * ({total})\n"
+    text += f"def price(q, t, {listed}): return (q**2).sum() + (1e-2 + t) * ({total}) ** 2"
+    functions = {}
+    exec(text, functions)
+    shapes = dict.fromkeys(names, ())
+    return (armlet.program(robot, **shapes)(functions[x]) for x in ("law", "price"))
+
+
+@pytest.fixture(scope="module")
+def named():
+    """A robot, functions of hostile names and the same of other names, and their values."""
+    robot, plain = armlet.load("planar2r"), [f"a{k}" for k in range(len(HOSTILE))]
+    values = np.random.default_rng(0).uniform(-1, 1, len(HOSTILE))
+    return robot, [
+        (*weak_pull(robot, names), dict(zip(names, values, strict=True)))
+        for names in (HOSTILE, plain)
+    ]
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau", "semi_implicit_euler", "rk4",
+                                    "adams_bashforth4"])  # fmt: skip
+def test_arguments_may_have_any_name_in_a_simulation(named, method):
+    robot, both = named
+    found = [
+        armlet.simulate(
+            robot, [0.1, 0.2], torque=law, arguments=values, duration=0.1, dt=0.01, method=method,
+            events=[armlet.Event(price, ends=False)],
+        )
+        for law, price, values in both
+    ]  # fmt: skip
+    same_bits(found[0].q, found[1].q)
+    same_bits(found[0].tau, found[1].tau)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "adams_bashforth4"])
+def test_arguments_may_have_any_name_in_a_roll_out(named, method):
+    robot, both = named
+    options = {"dt": 0.01, "steps": 10, "method": method, "inertia": 2 * robot.phi}
+    found = [
+        armlet.rollout(robot, [[0.1, 0.2]], torque=law, reduce=price, arguments=values, **options)
+        for law, price, values in both
+    ]
+    same_bits(found[0].q, found[1].q)
+    same_bits(found[0].cost, found[1].cost)
+
+
+def test_derivatives_may_be_by_arguments_of_any_name(named):
+    robot, both = named
+    options = {"dt": 0.01, "steps": 10, "method": "rk4"}
+    gradients, along = [], []
+    for law, price, values in both:
+        options |= {"torque": law, "reduce": price, "arguments": values}
+        names = [*values]
+        found = armlet.rollout(robot, [[0.1, 0.2]], gradient=names, **options)
+        gradients.append([found.gradient[name] for name in names])
+        directions = {name: 1.0 + k for k, name in enumerate(names)}
+        along.append(armlet.rollout(robot, [[0.1, 0.2]], along=directions, **options).along.cost)
+    same_bits(np.array(gradients[0]), np.array(gradients[1]))
+    same_bits(along[0], along[1])
+    forward = np.array(gradients[0]).ravel() @ np.arange(1, len(names) + 1)
+    np.testing.assert_allclose(along[0], forward, rtol=1e-9)
+
+
+def test_a_name_that_may_mean_two_things_in_a_derivative_is_refused():
+    robot = armlet.load("planar2r")
+
+    @armlet.program(robot, q0=2, inertia=())
+    def law(q, q0, inertia):
+        return inertia * (q0 - q)
+
+    @armlet.program(robot)
+    def cost(q):
+        return q @ q
+
+    options = {"torque": law, "reduce": cost, "dt": 0.01, "steps": 3,
+               "arguments": {"q0": [0.1, 0.1], "inertia": 1.0}}  # fmt: skip
+    armlet.rollout(robot, [[0, 0]], gradient=["qd0", "inertia"], **options)
+    for name, more in (("q0", {}), ("inertia", {"inertia": robot.phi})):
+        with pytest.raises(DataError, match=f"has '{name}', which is also an argument"):
+            armlet.rollout(robot, [[0, 0]], gradient=[name], **options, **more)
+
+
+def test_a_cost_may_be_of_the_torques_that_are_held(arm):
+    @armlet.program(arm)
+    def effort(tau):
+        return tau @ tau
+
+    torque = np.random.default_rng(0).normal(size=(4, 2, 6))
+    found = armlet.rollout(arm, np.zeros((2, 6)), torque=torque, reduce=effort, dt=1e-4, steps=4)
+    np.testing.assert_allclose(found.cost, (torque**2).sum((0, 2)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_torques_that_do_not_change_are_given_once(arm, method):
+    tau, q = np.arange(6.0) * 1e-2, starts(arm, 3)
+    options = {"dt": 1e-3, "method": method}
+    once, held = (
+        armlet.rollout(arm, q, torque=x, steps=7, **options) for x in (tau, np.tile(tau, (7, 3, 1)))
+    )
+    np.testing.assert_allclose(once.q, held.q, rtol=0, atol=1e-12)
+    each = armlet.rollout(arm, q, torque=np.outer([0, 1, 2], tau), steps=7, **options)
+    np.testing.assert_allclose(each.q[:, 1], once.q[:, 1], rtol=0, atol=1e-12)
+    run = armlet.simulate(arm, q[0], torque=tau, duration=7e-3, **options)
+    np.testing.assert_allclose(run.q[1:], once.q[:, 0], rtol=0, atol=1e-12)
+    assert (run.tau == tau).all()
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_a_method_of_several_steps_may_do_few(arm, steps):
+    def cost(q, qd):
+        return q @ q + qd @ qd
+
+    price = armlet.program(arm)(cost)
+    q, options = starts(arm, 2), {"dt": 1e-3, "steps": steps}
+    few, rk4 = (
+        armlet.rollout(arm, q, method=method, **options) for method in ("adams_bashforth4", "rk4")
+    )
+    np.testing.assert_allclose(few.q, rk4.q, rtol=0, atol=1e-7)
+    few, rk4 = (
+        armlet.rollout(arm, q, method=method, reduce=price, **options)
+        for method in ("adams_bashforth4", "rk4")
+    )
+    np.testing.assert_allclose(few.cost, rk4.cost, rtol=0, atol=1e-7)
+    run = armlet.simulate(arm, q[0], duration=steps * 1e-3, dt=1e-3, method="adams_bashforth4")
+    assert len(run) == steps + 1
+
+
 # ------------------------------------------------------------------ one motion
 
 
@@ -376,16 +546,17 @@ def test_a_stop_is_not_blamed_where_the_steps_are_short_enough(panda):
     def unstable(q, qd):
         return panda.gravity_torque(q) + 300 * qd + 1
 
-    run = armlet.simulate(
-        panda, np.zeros(7), torque=unstable, method="rk4", dt=2e-6, duration=0.1, limits="stop"
-    )
+    options = {"method": "rk4", "dt": 2e-6, "duration": 0.1, "limits": "stop"}
+    with pytest.warns(DataWarning, match="the motion diverges"):
+        run = armlet.simulate(panda, np.zeros(7), torque=unstable, **options)
     assert "diverges" in run.ended
     assert "stop" not in run.ended
 
 
 def test_a_motion_keeps_its_start_however_fast_that_is(arm):
     qd = np.full(6, 1e6)
-    run = armlet.simulate(arm, np.zeros(6), qd, method="rk4", dt=1e-3, duration=0.01)
+    with pytest.warns(DataWarning, match="1 of 11 rows"):
+        run = armlet.simulate(arm, np.zeros(6), qd, method="rk4", dt=1e-3, duration=0.01)
     assert (run.qd == qd).all()
     assert len(run) == 1
 
@@ -401,10 +572,11 @@ def test_what_is_not_finite_ends_the_run_and_is_named(arm):
     for method in ("dop853", "rk4"):
         for torque in (breaks, rows) if method == "rk4" else (breaks,):
             options = {"torque": torque, "duration": 0.1, "dt": 1e-3, "method": method}
-            run = armlet.simulate(arm, np.zeros(6), **options)
+            with pytest.warns(DataWarning, match="torque of joint 'elbow_joint' is not finite at"):
+                run = armlet.simulate(arm, np.zeros(6), **options)
             assert "the torque of joint 'elbow_joint' is not finite at 0.05" in run.ended
             assert 40 < len(run) <= 52
-            assert np.isfinite(run.q).all()
+            assert all(np.isfinite(x).all() for x in (run.q, run.qd, run.qdd, run.tau, run.energy))
 
 
 def test_a_motion_that_diverges_ends():
@@ -414,18 +586,113 @@ def test_a_motion_that_diverges_ends():
     def wrong(q, qd):
         return 100 * q + 20 * qd
 
-    run = armlet.simulate(arm, [0.1, 0.0], torque=wrong, duration=15.0, dt=0.01)
+    with pytest.warns(DataWarning, match=r"the motion diverges: joint 'joint.* of 1,501 rows"):
+        run = armlet.simulate(arm, [0.1, 0.0], torque=wrong, duration=15.0, dt=0.01)
     assert run.ended.startswith("the motion diverges: joint 'joint")
     assert 0 < run.t[-1] < 5
     assert np.isfinite(run.q).all()
 
 
 def test_steps_that_are_too_long_are_told(arm):
+    with pytest.warns(DataWarning, match=r"diverges.*; a smaller dt or another method may help"):
+        armlet.simulate(arm, starts(arm, 1)[0], duration=20.0, dt=0.2, method="rk4")
+    robot, hanging = armlet.load("planar2r").without_drives(), np.array([-np.pi / 2, 0.0])
+    A, _ = robot.state_space(hanging, np.zeros(2), np.zeros(2))
+    dt = 3.2 / np.abs(np.linalg.eigvals(A)).max()  # rk4 is stable for 2.8
     with pytest.warns(DataWarning, match="a motion without torques gains"):
+        armlet.simulate(robot, hanging + 1e-3, duration=5 * dt, dt=dt, method="rk4")
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4", "semi_implicit_euler"])
+def test_functions_may_write_to_their_arrays_and_return_one_array_again_and_again(arm, method):
+    buffer, options = np.zeros(6), {"duration": 0.02, "dt": 1e-3, "method": method}
+
+    def clean(t, q, qd):
+        return -0.1 * q - 0.01 * qd + 0.01 * np.sin(100 * t)
+
+    def dirty(t, q, qd):
+        buffer[:] = clean(t, q, qd)
+        q *= np.nan
+        qd[:] = 7
+        return buffer
+
+    def event(t, q, qd):
+        q[:], qd[:] = 9, 9
+        return t - 0.0105
+
+    first, second = (
+        armlet.simulate(arm, starts(arm, 1)[0], torque=torque, events=events, **options)
+        for torque, events in ((clean, ()), (dirty, [armlet.Event(event, ends=False)]))
+    )
+    for name in ("q", "qd", "qdd", "tau"):
+        same_bits(getattr(first, name), getattr(second, name))
+    assert len(second.events) == 1
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau", "rk4", "semi_implicit_euler"])
+def test_torques_that_are_not_finite_at_the_start_are_refused(arm, method):
+    @armlet.program(arm)
+    def root(q):
+        return np.sqrt(q - 10)
+
+    rows = np.full((10, 6), np.nan)
+    for torque in (root, rows, rows[0], lambda t, q, qd: rows[0]):
+        with pytest.raises(DataError, match="'shoulder_pan_joint' is not finite at 0 s: expected"):
+            armlet.simulate(arm, np.zeros(6), torque=torque, duration=0.1, dt=0.01, method=method)
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_the_duration_is_a_whole_number_of_steps(method):
+    robot = armlet.load("planar2r")
+
+    def ends(duration, dt, method=method):
+        return armlet.simulate(robot, [-1.5, 0], duration=duration, dt=dt, method=method).t[-1]
+
+    for duration, dt in ((1.0, 0.6), (1.0, 0.3), (0.1, 0.2), (1.0, 1e-320)):
+        with pytest.raises(DataError, match=f"{duration:g} s.*: expected a") as caught:
+            ends(duration, dt)
+        if told := re.search(r"duration=(\S+) or dt=(\S+)", str(caught.value)):
+            assert ends(float(told[1]), dt, "dop853") == pytest.approx(float(told[1]))
+            assert ends(duration, float(told[2]), "dop853") == pytest.approx(duration)
+    for duration, dt in ((0.1 + 0.2, 0.1), (0.1, 1 / 30), (0.7, 0.1), (0.35, 0.007)):
+        assert ends(duration, dt) == pytest.approx(duration, rel=1e-12)
+
+
+def test_arguments_with_a_value_for_every_step_reach_events_and_records(arm):
+    @armlet.program(arm, level=())
+    def above(t, level):
+        return t - level
+
+    @armlet.program(arm, level=())
+    def twice(t, level):
+        return 2 * level
+
+    level = np.where(np.arange(20) < 10, 1.0, 0.0)
+    for every in (1, 3):
         run = armlet.simulate(
-            arm, starts(arm, 1)[0], duration=20.0, dt=0.2, method="rk4", friction=False
+            arm, np.zeros(6), duration=0.02, dt=1e-3, arguments={"level": level}, record=[twice],
+            events=[armlet.Event(above, ends=False)], every=every,
+        )  # fmt: skip
+        assert len(run.events) == 1
+        expected = 2 * level[np.minimum(np.rint(run.t / 1e-3).astype(int), 19)]
+        assert run.recorded["twice"].tolist() == expected.tolist()
+    with pytest.raises(DataError, match=r"level has shape \(7,\): expected one of \(\), \(20,\)"):
+        armlet.simulate(
+            arm, np.zeros(6), duration=0.02, dt=1e-3, arguments={"level": level[:7]}, record=[twice]
         )
-    assert len(run) > 0
+
+
+def test_a_name_is_recorded_once(arm):
+    def function(name):
+        def f(q):
+            return q
+
+        f.__name__ = name
+        return armlet.program(arm)(f)
+
+    for record in (["bias", "bias"], [function("tau")], [function("x"), function("x")]):
+        with pytest.raises(DataError, match="is recorded twice: expected functions with other"):
+            armlet.simulate(arm, np.zeros(6), duration=0.1, record=record)
 
 
 def test_ctrl_c_returns_what_came_so_far(arm):
@@ -494,14 +761,14 @@ def test_other_quantities_are_recorded(arm, tmp_path):
 
 def test_a_simulation_that_makes_no_sense_is_refused(arm):
     for options, message in (
-        ({"duration": 1.0, "dt": 2.0}, "dt is 2 s and duration 1 s: expected a dt no longer"),
+        ({"duration": 1.0, "dt": 2.0}, r"1 s, 0.5 times dt of 2 s: .* dt=1"),
         ({"duration": 1.0, "dt": -1.0}, "dt is -1.0: expected a length of time"),
         ({"duration": 1.0, "arguments": {"x": 1.0}}, "no function has an argument 'x'"),
         ({"duration": -1.0}, "duration is -1.0: expected a time in s"),
         ({"duration": 1.0, "method": "euler"}, "method is 'euler': expected one of dop853"),
         ({"duration": 1.0, "limits": "bounce"}, "limits is 'bounce': expected 'ignore'"),
         ({"duration": 1.0, "qd0": np.zeros(5)}, "qd0 is .*: expected 6 finite numbers"),
-        ({"duration": 1.0, "torque": np.zeros((5, 6))}, r"tau has shape \(5, 6\): expected one of"),
+        ({"duration": 1.0, "torque": np.zeros((5, 6))}, r"torque has shape \(5, 6\): expected"),
         ({"duration": 1.0, "torque": lambda t, q, qd: [0.0]}, r"returns shape \(1,\): expected"),
     ):
         with pytest.raises(DataError, match=message):

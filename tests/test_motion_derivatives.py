@@ -151,7 +151,7 @@ def test_derivatives_of_a_loop_are_those_of_its_steps():
 
 
 WRONG = {
-    "name": ({"gradient": ["q"]}, "gradient has 'q': expected names of q0, qd0, goal, torque, in"),
+    "name": ({"gradient": ["q"]}, "gradient has 'q': expected names of q0, qd0, torque, in"),
     "both": ({"gradient": ["q0"], "along": {"q0": 1}}, "gradient and along are both given"),
     "shape": (
         {"along": {"torque": [0, 0]}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from armlet.api.functions import Function, program
 from armlet.api.quantities import Quantities
 from armlet.controllers.gains import Array, gains
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, DataWarning, quoted
 from armlet.motion.arguments import check_steps
 from armlet.motion.rollout import rollout
 from armlet.motion.system import Friction, Stops
@@ -126,12 +127,14 @@ class Sampler:
         """Replace the plan by the weighted mean of random ones, tried out from a state."""
         changes = self._changes()
         plans = self.plan[:, None] + changes
-        found = rollout(
-            self.robot, np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1)), self.torque,
-            dt=self.dt, steps=self.steps, method=self.method, reduce=self.cost,
-            arguments={**arguments, "plan": plans}, friction=self.friction, stops=self.stops,
-            threads=self.threads,
-        )  # fmt: skip
+        starts = np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # a plan that diverges has no weight
+            found = rollout(
+                self.robot, *starts, self.torque, dt=self.dt, steps=self.steps, method=self.method,
+                reduce=self.cost, arguments={**arguments, "plan": plans}, friction=self.friction,
+                stops=self.stops, threads=self.threads,
+            )  # fmt: skip
         assert found.cost is not None
         self.costs = np.where(np.isfinite(found.cost), found.cost, np.inf)
         least = self.costs.min()

@@ -133,7 +133,7 @@ def _input(robot: RobotModel, x: Input) -> Variable:
             f"an argument is called {TIME!r}, as FMI's own variable is: call it t if it is the "
             "time, or otherwise"
         )
-    if x.name in GROUPS:
+    if x.name in GROUPS and x.rate == "once":
         about = f"Constants of the robot: {x.name}."
         if x.name == "inertia":
             about += f" A row for each body: {' '.join(PHI)}."

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import DataError
+from armlet.errors import DataError, quoted
 from armlet.graph import Input
+from armlet.motion.arguments import PREFIX
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan, Rollouts, times
 from armlet.progress import advancing
@@ -23,19 +24,29 @@ STARTS = {"q0": "q", "qd0": "qd"}
 """What is carried, by the names of its starts."""
 
 
-def inputs_named(plan: Plan, names: Collection[str], what: str) -> list[str]:
-    """The names of the inputs among what a derivative is asked by, without the starts'."""
+def inputs_named(plan: Plan, names: Collection[str], what: str) -> dict[str, str]:
+    """The starts and inputs that a derivative is asked by, by the names that a user gives them."""
     method = METHODS[plan.method]
     if method.memory:
         raise DataError(
             f"{plan.method} has no derivatives: expected a method that remembers no past steps"
         )
-    given = [x.name for x in plan.inputs]
-    known = [*STARTS, *("torque" if name == "tau" else name for name in given)]
+    if isinstance(names, str):
+        raise DataError(f"{what} is {quoted(names)}: expected a list of names")
+    inputs = [x.name for x in plan.inputs]
+    own = {"q0": "q0", "qd0": "qd0"}
+    own |= {name: x for name, x in (("torque", "tau"), ("inertia", "inertia")) if x in inputs}
+    arguments = {x.removeprefix(PREFIX): x for x in inputs if x.startswith(PREFIX)}
     for name in names:
-        if name not in known:
-            raise DataError(f"{what} has {name!r}: expected names of {', '.join(known)}")
-    return ["tau" if name == "torque" else name for name in names if name not in STARTS]
+        if name in own and name in arguments:
+            raise DataError(
+                f"{what} has {name!r}, which is also an argument of a function: expected an "
+                "argument with another name"
+            )
+        if name not in own and name not in arguments:
+            known = ", ".join({**own, **arguments})
+            raise DataError(f"{what} has {quoted(name)}: expected names of {known}")
+    return {name: own.get(name) or arguments[name] for name in names}
 
 
 def forward(
@@ -50,8 +61,9 @@ def forward(
     threads: int,
 ) -> Rollouts:
     """The motions, and their derivatives along directions of what is given."""
-    names = inputs_named(plan, along, "along")
-    directions = _directions(plan, starts, values, along)
+    asked = inputs_named(plan, along, "along")
+    names = [x for x in asked.values() if x not in STARTS]
+    directions = _directions(plan, starts, values, along, asked)
 
     def made() -> LoopKernel:
         return LoopKernel(plan.loop(robot).jvp(names))
@@ -76,20 +88,24 @@ def forward(
 
 
 def _directions(
-    plan: Plan, starts: Sequence[Array], values: Sequence[Array], along: Mapping[str, Array]
+    plan: Plan,
+    starts: Sequence[Array],
+    values: Sequence[Array],
+    along: Mapping[str, Array],
+    asked: Mapping[str, str],
 ) -> dict[str, Array]:
     """The direction of each start and input, zero where none is given."""
     given = {**dict(zip(STARTS, starts, strict=True)),
              **{x.name: value for x, value in zip(plan.inputs, values, strict=True)}}  # fmt: skip
     found = {name: np.zeros_like(x) for name, x in given.items()}
     for name, direction in along.items():
-        inner = "tau" if name == "torque" else name
-        found[inner] = np.asarray(direction, dtype=float)
-        if found[inner].shape != given[inner].shape:
+        expected = given[asked[name]].shape
+        if direction.shape != expected:
             raise DataError(
-                f"the direction of {name} has shape {found[inner].shape}: expected that of {name}, "
-                f"{given[inner].shape}"
+                f"the direction of {name} has shape {direction.shape}: expected that of {name}, "
+                f"{expected}"
             )
+        found[asked[name]] = direction
     return found
 
 
@@ -108,7 +124,8 @@ def reverse(
     States are kept for as many steps as fit into MEMORY, and else at the starts of pieces of the
     run, each of which is then computed again on the way back.
     """
-    names = inputs_named(plan, dict.fromkeys(by), "gradient")
+    asked = inputs_named(plan, by, "gradient")
+    names = [x for x in asked.values() if x not in STARTS]
     if plan.reduce is None:
         raise DataError("a gradient is that of a cost: expected reduce=, a function of your own")
     way = _Way(plan, robot, values, names, dt, len(starts[0]), threads)
@@ -124,8 +141,8 @@ def reverse(
             advance(1 - end / steps)
             way.back(state, begin, end)
     gradient = way.gradient()
-    asked = {name: gradient["tau" if name == "torque" else name] for name in by}
-    return Rollouts(times(dt, steps, steps), q[None], qd[None], cost, asked)
+    by_name = {name: gradient[x] for name, x in asked.items()}
+    return Rollouts(times(dt, steps, steps), q[None], qd[None], cost, by_name)
 
 
 class _Way:

@@ -11,9 +11,48 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
+from armlet.motion.arguments import numbers
 
 Array = NDArray[np.float64]
 Called = Callable[[float, Array, Array], ArrayLike]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Arguments of events and of recorded functions: one value, or one held during each step."""
+
+    arguments: Mapping[str, ArrayLike]
+    dt: float
+    steps: int
+
+    def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
+        """The arguments of a function at the rows of a state, one of which is the time."""
+        t = state["t"]
+        found = []
+        for name, x in function.inputs.items():
+            if name in state:
+                found.append(state[name])
+                continue
+            if name not in self.arguments:
+                raise DataError(
+                    f"{function!r} has an argument {name!r} that is not given: expected "
+                    f"arguments={{{name!r}: ...}}"
+                )
+            value, by_step = numbers(name, self.arguments[name]), (self.steps, *x.shape)
+            if value.shape not in (x.shape, by_step):
+                raise DataError(
+                    f"{name} has shape {value.shape}: expected one of {x.shape}, {by_step}"
+                )
+            if value.shape == x.shape:
+                found.append(np.broadcast_to(value, (len(t), *x.shape)))
+            else:
+                found.append(value[np.minimum(step_at(t, self.dt), self.steps - 1)])
+        return found
+
+
+def step_at(t: Array, dt: float) -> NDArray[np.int64]:
+    """The number of the step that begins at a time, or last began before it."""
+    return (t / dt + 1e-6).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -60,15 +99,14 @@ class Event:
         """Its name."""
         return self.name or getattr(self.function, "__name__", "event")
 
-    def values(self, t: Array, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> Array:
+    def values(self, t: Array, q: Array, qd: Array, held: Held) -> Array:
         """The numbers at rows of a motion."""
         function = self.function
         if isinstance(function, Function):
-            state = {"t": t, "q": q, "qd": qd}
-            values = np.asarray(function(*at_rows(function, state, arguments)))
-        else:
-            rows = zip(t.tolist(), q, qd, strict=True)
-            values = np.array([function(*row) for row in rows], dtype=float)
+            values = np.asarray(function(*held.at(function, {"t": t, "q": q, "qd": qd})))
+        else:  # which may write to its arrays
+            rows = zip(t.tolist(), q.copy(), qd.copy(), strict=True)
+            values = numbers(f"event {self.called!r}", [function(*row) for row in rows])
         if values.shape != t.shape:
             raise DataError(
                 f"event {self.called!r} has shape {values.shape[1:]}: expected one number"
@@ -85,24 +123,6 @@ class Happened(NamedTuple):
     qd: Array
 
 
-def at_rows(
-    function: Function, state: Mapping[str, Array], arguments: Mapping[str, ArrayLike]
-) -> list[Array]:
-    """What a function is given at rows of a motion, arguments that have no rows repeated."""
-    rows, found = len(state["t"]), []
-    for name, x in function.inputs.items():
-        if name not in state and name not in arguments:
-            raise DataError(
-                f"{function!r} has an argument {name!r} that is not given: expected "
-                f"arguments={{{name!r}: ...}}"
-            )
-        value = np.asarray(state[name] if name in state else arguments[name], dtype=float)
-        if value.shape == x.shape and name not in state:
-            value = np.broadcast_to(value, (rows, *x.shape))
-        found.append(value)
-    return found
-
-
 Motion = Callable[[float], tuple[Array, Array]]
 """Positions and velocities at a time between rows."""
 
@@ -111,13 +131,13 @@ def happened(
     events: Sequence[Event],
     rows: tuple[Array, Array, Array],
     between: Motion,
-    arguments: Mapping[str, ArrayLike],
+    held: Held,
 ) -> list[tuple[Event, Happened]]:
     """All that happens in a motion in the order of time, up to the first event that ends it."""
     found = [
         (event, Happened(event.called, t, *between(t)))
         for event in events
-        for t in _moments(event, rows, between, arguments)
+        for t in _moments(event, rows, between, held)
     ]
     found.sort(key=lambda x: x[1].t)
     last = next((k for k, (event, _) in enumerate(found) if event.ends), len(found))
@@ -128,12 +148,12 @@ def _moments(
     event: Event,
     rows: tuple[Array, Array, Array],
     between: Motion,
-    arguments: Mapping[str, ArrayLike],
+    held: Held,
 ) -> Iterator[float]:
     """The times at which an event happens: it is seen from one row to the next."""
     from scipy.optimize import brentq  # which takes as long to load as all of armlet
 
-    t, values = rows[0], event.values(*rows, arguments)
+    t, values = rows[0], event.values(*rows, held)
     rises, falls = (
         (sign * values[:-1] < 0) & (sign * values[1:] >= 0) & (event.direction in (0, sign))
         for sign in (1, -1)
@@ -141,7 +161,7 @@ def _moments(
 
     def value(time: float) -> float:
         q, qd = between(time)
-        return float(event.values(np.array([time]), q[None], qd[None], arguments)[0])
+        return float(event.values(np.array([time]), q[None], qd[None], held)[0])
 
     for k in np.flatnonzero(rises | falls).tolist():
         yield t[k + 1] if values[k + 1] == 0 else brentq(value, t[k], t[k + 1], xtol=1e-12)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from armlet.api.functions import Function, part_of_another
 from armlet.graph import Input, Loop, traced
 from armlet.graph.arrays import as_traced
+from armlet.motion.arguments import called_with
 from armlet.motion.methods import METHODS, Stages
 from armlet.motion.system import Arm, Friction, Shared, Stops
 from armlet.progress import advancing, status
@@ -19,7 +20,6 @@ from armlet.runtime.loops import LoopKernel
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-STATE = ("t", "q", "qd")
 REMEMBERED = 3
 """How many past states a method of several steps remembers."""
 
@@ -39,6 +39,15 @@ class Rollouts(NamedTuple):
     """The derivatives of the sum of all costs, by name, each of the shape of what was given."""
     along: "Rollouts | None" = None
     """The derivatives of q, qd and cost along the directions that were given."""
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        """Which of the motions stay finite, and their costs, (N,): `runs.q[:, runs.finite]`.
+
+        What is not finite once stays so, and the last row tells.
+        """
+        found: NDArray[np.bool_] = np.isfinite(self.q[-1]).all(1) & np.isfinite(self.qd[-1]).all(1)
+        return found if self.cost is None else found & np.isfinite(self.cost)
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,10 @@ class Plan:
             every = steps
         first, started = 0, []
         if METHODS[self.method].memory:
-            first = min(REMEMBERED, steps)
+            if steps <= REMEMBERED:
+                plan = replace(self, method="rk4")
+                return plan.run(robot, q0, qd0, values, dt, steps, every, threads, keep)
+            first = REMEMBERED
             started = self._first_steps(robot, state, values, dt, first)
             state = [*started[-1], self._memory(robot, [state, *started[:-1]], values, runs)]
         kernel = self.kernel(robot)
@@ -91,13 +103,13 @@ class Plan:
                 raise
         q, qd, *ends = kernel.ordered(found)
         for step, (q_start, qd_start, *_) in enumerate(started):
-            if (step + 1) % every == 0 or step + 1 == steps:
+            if (step + 1) % every == 0:
                 q[step // every], qd[step // every] = q_start, qd_start
-        rows = -(-steps // every) if done == steps else done // every
+        rows = -(-steps // every) if done == steps or not runs else done // every
         t = times(dt, steps, every)[:rows]
         if self.reduce is None:
             return Rollouts(t, q[:rows], qd[:rows])
-        return Rollouts(t, q, qd, ends[1] if first < steps else started[-1][3])
+        return Rollouts(t, q, qd, ends[1])
 
     def start(self, q0: Array, qd0: Array) -> list[Array]:
         """What is carried at time 0, without what the method remembers."""
@@ -201,8 +213,10 @@ class Plan:
             q_new, qd_new, *memory = method.step(replace(arm, given=given), h, t, q, qd, *past)
             new = [q_new, qd_new, np.array(t + h)]
             if self.reduce is not None:
-                values = {**given, "q": q, "qd": qd, "t": t}
-                more = part_of_another(self.reduce, [values[x] for x in self.reduce.inputs])
+                known = {"t": t, "q": q, "qd": qd}
+                if "tau" in given:
+                    known["tau"] = given["tau"]
+                more = part_of_another(self.reduce, called_with(self.reduce, known, given))
                 new.append(np.array(old["cost"] + more))
             return (*new, *(np.array(x, dtype=object) for x in memory))
 

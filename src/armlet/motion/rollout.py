@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,13 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.functions import Function
-from armlet.errors import DataError, quoted
-from armlet.graph import Input
-from armlet.graph.inputs import Shape
-from armlet.motion.arguments import check_steps
+from armlet.errors import DataError, DataWarning, quoted
+from armlet.motion.arguments import Arguments, check_steps, numbers
 from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
-from armlet.motion.plan import STATE, Plan, Rollouts
+from armlet.motion.plan import Plan, Rollouts
 from armlet.motion.system import Friction, Stops
 from armlet.robot import RobotModel
 from armlet.runtime.threads import check_threads
@@ -51,9 +50,9 @@ def rollout(
     q0, qd0 : array_like of shape (N, n)
         Where the motions start; at rest by default.
     torque : array_like or function of your own, optional
-        Torques of shape (steps, n) or (steps, N, n), held during each step, or an
-        `armlet.program` of q, qd, t and further arguments, taken at every instant that the method
-        asks for; none by default.
+        Torques that do not change, of shape (n,), or (N, n) for each motion; torques of shape
+        (steps, n) or (steps, N, n), held during each step; or an `armlet.program` of q, qd, t and
+        further arguments, taken at every instant that the method asks for. None by default.
     dt : float
         The length of a step in s.
     steps : int
@@ -64,7 +63,8 @@ def rollout(
         After how many steps a row is kept; the last row is the end.
     reduce : function of your own, optional
         Accumulate this function of q, qd, t and further arguments over the starts of all steps,
-        and keep only the end. The sum is `cost`.
+        and keep only the end. The sum is `cost`. Where `torque` is an array, an argument tau is
+        the torque of the step.
     inertia : array_like of shape (nb, 10) or (N, nb, 10), optional
         Inertial parameters as in `robot.phi`, for all motions or for each.
     arguments : mapping of str to array_like, optional
@@ -87,7 +87,8 @@ def rollout(
     Returns
     -------
     Rollouts
-        A named tuple t, q, qd, cost, gradient, along.
+        A named tuple t, q, qd, cost, gradient, along. Its property `finite`, of shape (N,), says
+        which motions and costs stay finite; a `DataWarning` says how many do not.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def rollout(
         raise DataError(f"q0 has {len(q0)} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
     check_threads(threads)
-    given = Given(robot, len(q0), steps, dict(arguments or {}), torque, reduce, inertia)
+    given = Arguments(robot, len(q0), steps, arguments or {}, torque, reduce, inertia)
     plan = Plan(
         one_of(method, METHODS, "method"),
         given.torque,
@@ -114,74 +115,39 @@ def rollout(
     )
     if gradient and along:
         raise DataError("gradient and along are both given: expected one of them in a call")
+    starts, values = (q0, qd0), given.values
     if gradient:
-        return reverse(plan, robot, (q0, qd0), given.values, gradient, dt, steps, threads)
-    if along:
-        directions = {name: np.asarray(x, dtype=float) for name, x in along.items()}
-        return forward(plan, robot, (q0, qd0), given.values, directions, dt, steps, every, threads)
-    return plan.run(robot, q0, qd0, given.values, dt, steps, every, threads)
+        found = reverse(plan, robot, starts, values, gradient, dt, steps, threads)
+    elif along:
+        directions = {name: numbers(f"the direction of {name}", x) for name, x in along.items()}
+        found = forward(plan, robot, starts, values, directions, dt, steps, every, threads)
+    else:
+        found = plan.run(robot, q0, qd0, values, dt, steps, every, threads)
+    _warn_of_nan(found)
+    return found
 
 
-class Given:
-    """What is given beside the starts: torques, inertias and arguments, with their rates."""
-
-    def __init__(
-        self,
-        robot: RobotModel,
-        runs: int,
-        steps: int,
-        arguments: dict[str, ArrayLike],
-        torque: Any,
-        reduce: Function | None,
-        inertia: ArrayLike | None,
-    ) -> None:
-        self.runs, self.steps = runs, steps
-        self.torque = torque if isinstance(torque, Function) else None
-        inputs: list[Input] = []
-        self.values: list[Array] = []
-        if torque is not None and self.torque is None:
-            arguments["tau"] = torque
-        if inertia is not None:
-            arguments["inertia"] = inertia
-        wanted: dict[str, Shape] = {"tau": (robot.nv,), "inertia": (robot.nb, 10)}
-        functions = [f for f in (self.torque, reduce) if f is not None]
-        for function in functions:
-            wanted |= {x.name: x.shape for x in function.inputs.values() if x.name not in STATE}
-            for name in function.inputs:
-                if name not in STATE and name not in arguments:
-                    raise DataError(
-                        f"{function!r} has an argument {name!r} that is not given: expected "
-                        f"arguments={{{name!r}: ...}}"
-                    )
-        for name, value in arguments.items():
-            if name not in wanted:
-                raise DataError(f"no function has an argument {name!r}: expected one that has")
-            array = np.asarray(value, dtype=float)
-            inputs.append(Input(name, wanted[name], self._rate(name, array, wanted[name])))
-            self.values.append(array)
-        self.inputs = tuple(inputs)
-
-    def _rate(self, name: str, array: Array, shape: Shape) -> str:
-        runs, steps = self.runs, self.steps
-        rates = {"once": (), "run": (runs,), "step": (steps,), "state": (steps, runs)}
-        fits = [rate for rate, axes in rates.items() if array.shape == (*axes, *shape)]
-        if runs == 1 and len(fits) > 1:  # one motion: nothing is given for each of many
-            fits = [rate for rate in fits if rate in ("once", "step")]
-        if name == "tau" and "once" in fits:
-            fits = []
-        if not fits:
-            expected = ", ".join(str((*axes, *shape)) for axes in rates.values())
-            raise DataError(f"{name} has shape {array.shape}: expected one of {expected}")
-        if len(fits) > 1:
-            raise DataError(
-                f"{name} has shape {array.shape}, and there are as many motions as steps: expected "
-                f"a value for both, of shape {(self.steps, self.runs, *shape)}"
-            )
-        return fits[0]
+def _warn_of_nan(found: Rollouts) -> None:
+    """Warn of motions, costs and derivatives that are not finite."""
+    is_finite = found.finite
+    if not is_finite.all():
+        lost, count = np.flatnonzero(~is_finite), len(is_finite)
+        said = (
+            f"{len(lost):,} of {count:,} roll-outs are not finite at the end, the first of them "
+            f"number {lost[0]}: `finite` says which are; choose a smaller dt or another method"
+        )
+    elif bad := [name for name, x in (found.gradient or {}).items() if not np.isfinite(x).all()]:
+        said = f"the gradient by {bad[0]!r} is not finite, while all costs are"
+    elif found.along is not None and not found.along.finite.all():
+        lost = np.flatnonzero(~found.along.finite)
+        said = f"the derivatives of {len(lost):,} of {len(is_finite):,} roll-outs are not finite"
+    else:
+        return
+    warnings.warn(said, DataWarning, stacklevel=3)
 
 
 def _starts(name: str, x: ArrayLike, n: int) -> Array:
-    array = np.asarray(x, dtype=float)
+    array = numbers(name, x)
     if array.ndim != 2 or array.shape[1] != n:
         raise DataError(f"{name} has shape {array.shape}: expected (N, {n})")
     return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.quantities import Quantities
 from armlet.errors import DataError
-from armlet.motion.events import Event, happened
+from armlet.motion.arguments import called_with, numbers
+from armlet.motion.events import Event, Held, happened, step_at
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
 from armlet.motion.trajectory import Trajectory
@@ -29,6 +30,8 @@ FASTEST = 1e5
 """A velocity, rad/s or m/s, that no arm has: a motion ends there."""
 MULTISTEP = 0.2
 """How long the steps of methods that remember earlier ones may be, relative to those of others."""
+INTERRUPTED = "interrupted"
+"""How the sentence begins that says where Ctrl-C was pressed."""
 SLOW = "the torque is a Python function, called at every step: an armlet.program is faster"
 
 
@@ -110,13 +113,17 @@ class Run:
         end = self.steps * self.dt
         from scipy import integrate  # which takes as long to load as all of armlet
 
+        if not np.isfinite(a := self._derivative(0.0, x)).all():  # which no shorter step would cure
+            raise FloatingPointError(self._not_finite(0.0, *np.split(a, 2)))
         start = getattr(integrate, ADAPTIVE[self.plan.method])
         solver = start(self._derivative, 0.0, x, end, **options)
         k = 1
         while k <= self.steps:
             message = solver.step()
             if solver.status == "failed":
-                raise FloatingPointError(f"{self.plan.method} stops at {solver.t:g} s: {message}")
+                raise FloatingPointError(
+                    f"{self.plan.method} stops at {solver.t:g} s: {message}".rstrip(".")
+                )
             self._check_speed(solver.t, solver.y[len(x) // 2 :])
             between = solver.dense_output()
             last = solver.status == "finished"
@@ -138,7 +145,7 @@ class Run:
         """Why a motion by steps of fixed length ends at the last of these rows."""
         is_finite = np.isfinite(q[-1]).all() and np.isfinite(qd).all()
         said = self._too_fast(t[-1], qd) if is_finite else self._not_finite(t[-1], q[-1], qd)
-        return said + self._stiff_stop(t, q)
+        return said + (self._stiff_stop(t, q) or "; a smaller dt or another method may help")
 
     def _stiff_stop(self, t: Array, q: Array) -> str:
         """What to do about a stop that is too stiff for the steps, if a joint has reached one."""
@@ -156,9 +163,15 @@ class Run:
             return ""
         return (
             f"; joint {self.robot.coordinates[i].name!r} reaches its stop at {t[k]:g} s, which is "
-            f"too stiff for steps of {self.dt:g} s: choose dt={_below(share * longest):g}, or an "
-            "adaptive method"
+            f"too stiff for steps of {self.dt:g} s: choose dt={self._below(share * longest):.12g}, "
+            "or an adaptive method"
         )
+
+    def _below(self, dt: float) -> float:
+        """A part of the duration that is not above dt, by a number such as 100, 200 or 500."""
+        count = self.steps * self.dt / dt
+        unit: float = 10.0 ** np.floor(np.log10(count))
+        return self.steps * self.dt / (unit * next(k for k in (1, 2, 5, 10) if k * unit >= count))
 
     def _called_steps(self, x: Array) -> Iterator[Array]:
         """Steps of fixed length under torques that a Python function holds during each of them."""
@@ -171,11 +184,15 @@ class Run:
 
     def _torque(self, t: float, q: Array, qd: Array) -> Array:
         assert self.called is not None
-        tau = np.asarray(self.called(t, q, qd), dtype=float)
+        returned = self.called(float(t), q.copy(), qd.copy())  # it may write to them, or keep them
+        tau = numbers("what the torque function returns", returned)
         if tau.shape != qd.shape:
             raise DataError(f"the torque function returns shape {tau.shape}: expected {qd.shape}")
         if not np.isfinite(tau).all():
-            raise FloatingPointError(self._no_torque(tau, t))
+            ended = self._no_torque(tau, t)
+            if not self.applied:
+                raise DataError(f"{ended}: expected finite torques at the start")
+            raise FloatingPointError(ended)
         return tau
 
     def _no_torque(self, tau: Array, t: float) -> str:
@@ -214,50 +231,56 @@ class Run:
         A[:n, n:] = np.eye(n)
         now = self._now(t, q, qd)
         A[n:] = np.hstack([slope(q, qd, np.array(t), *now) for slope in self._slopes])
+        if not np.isfinite(A).all():
+            raise FloatingPointError(
+                f"{self.plan.method} stops at {t:g} s: the derivatives of the accelerations are "
+                "not finite"
+            )
         return A
 
     def _interrupted(self, t: float, begun: float) -> str:
-        return f"interrupted at {t:g} s, after {time.monotonic() - begun:.1f} s of work"
+        return f"{INTERRUPTED} at {t:g} s, after {time.monotonic() - begun:.1f} s of work"
 
     def _not_finite(self, t: float, q: Array, qd: Array) -> str:
         bad = ~(np.isfinite(q) & np.isfinite(qd))
         joint = self.robot.coordinates[int(np.argmax(bad))].name
-        return f"the state of joint {joint!r} is not finite at {t:g} s"
+        return f"the motion of joint {joint!r} is not finite at {t:g} s"
 
     def trajectory(self, t: Array, q: Array, qd: Array, ended: str) -> Trajectory:
         """The motion with its torques, accelerations and energies."""
         if self.called is not None:
-            row = self._row(t)
+            row = step_at(t, self.dt)
             given = {"tau": np.array(self.applied)[np.minimum(row, len(self.applied) - 1)]}
             if self.plan.method in ADAPTIVE:  # an event may lie between rows
                 given["tau"][-1] = self._torque(t[-1], q[-1], qd[-1])
         else:
             given = {
-                x.name: value[np.minimum(self._row(t), self.steps - 1)]
+                x.name: value[np.minimum(step_at(t, self.dt), self.steps - 1)]
                 if x.rate == "step"
                 else np.broadcast_to(value, (len(q), *x.shape))
                 for x, value in zip(self.plan.inputs, self.values, strict=True)
             }
-        state = {**given, "t": t, "q": q, "qd": qd}
+        state = {"t": t, "q": q, "qd": qd}
         tau = given.get("tau", np.zeros_like(qd))
         if self.plan.torque is not None:
-            tau = np.asarray(self.plan.torque(*(state[name] for name in self.plan.torque.inputs)))
-        if ended and not np.isfinite(tau).all():
-            ended = self._no_torque(tau[-1], t[-1])
-        kernel = self._acceleration
-        qdd = np.asarray(kernel.evaluate(*(state[name] for name in kernel.program.inputs)))
+            tau = np.asarray(self.plan.torque(*called_with(self.plan.torque, state, given)))
+        good = np.isfinite(tau).all(1)
+        if not good.all():
+            k = int(np.argmin(good))
+            ended = self._no_torque(tau[k], t[k])
+            if not k:
+                raise DataError(f"{ended}: expected finite torques at the start")
+            t, q, qd, tau = t[:k], q[:k], qd[:k], tau[:k]
+            state = {"t": t, "q": q, "qd": qd}
+            given = {name: x[:k] for name, x in given.items()}
+        kernel, inputs = self._acceleration, {**given, **state}
+        qdd = np.asarray(kernel.evaluate(*(inputs[name] for name in kernel.program.inputs)))
         kinetic, potential = self.robot.energy(q, qd)
         names = tuple(joint.name for joint in self.robot.coordinates)
         notes = () if self.called is None else (SLOW,)
         return Trajectory(t, q, qd, qdd, tau, kinetic, potential, names, ended, notes)
 
-    def _row(self, t: Array) -> NDArray[np.int64]:
-        """The number of the step that begins at a time, or last began before it."""
-        return (t / self.dt + 1e-6).astype(np.int64)
-
-    def with_events(
-        self, run: Trajectory, events: Sequence[Event], arguments: Mapping[str, ArrayLike]
-    ) -> Trajectory:
+    def with_events(self, run: Trajectory, events: Sequence[Event], held: Held) -> Trajectory:
         """The motion with what happened, up to an event that ends it."""
         if not events or len(run) < 2:
             return run
@@ -266,7 +289,7 @@ class Run:
             now = run.at([t])
             return now.q[0], now.qd[0]
 
-        found = happened(events, (run.t, run.q, run.qd), between, arguments)
+        found = happened(events, (run.t, run.q, run.qd), between, held)
         happenings = tuple(x for _, x in found)
         if found and found[-1][0].ends:
             name, t, q, qd = happenings[-1]
@@ -275,9 +298,3 @@ class Run:
                     np.vstack([run.qd[:k], qd]))  # fmt: skip
             run = self.trajectory(*rows, f"{name!r} at {t:g} s")
         return replace(run, events=happenings)
-
-
-def _below(x: float) -> float:
-    """A number of one digit that is not above x."""
-    unit: float = 10.0 ** np.floor(np.log10(x))
-    return float(np.floor(x / unit)) * unit

@@ -14,19 +14,21 @@ from armlet.api.functions import Function
 from armlet.api.quantities import Quantities
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
-from armlet.motion.arguments import check_steps
-from armlet.motion.events import Called, Event, at_rows
+from armlet.motion.arguments import STATE, Arguments, check_steps, positive
+from armlet.motion.events import Called, Event, Held
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
-from armlet.motion.rollout import Given, option
-from armlet.motion.run import ADAPTIVE, Run, Torque
+from armlet.motion.rollout import option
+from armlet.motion.run import ADAPTIVE, INTERRUPTED, Run, Torque
 from armlet.motion.system import Friction, Stops
-from armlet.motion.trajectory import Trajectory
+from armlet.motion.trajectory import ARRAYS, Trajectory
 from armlet.tracing import one_of
 
 Array = NDArray[np.float64]
 ROWS = 1000
 """How many rows a trajectory has if no interval is given."""
+UNEVEN = 1e-3
+"""How far the duration may be from a whole number of dt, in dt: rounding."""
 GROWTH = 0.1
 """By how much of the energy exchanged a free motion may gain before that is said."""
 
@@ -40,6 +42,8 @@ class MotionError(ArmletError):
 
 
 AtLimits = Literal["ignore", "stop", "error"]
+RECORDED = (*STATE, "qdd", "tau")
+"""What a recorded function may be of, beside arguments."""
 LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
 
 
@@ -69,11 +73,12 @@ def simulate(
     q0, qd0 : array_like of shape (n,)
         Where it starts; at rest by default.
     torque : optional
-        None (free motion); an array of shape (steps, n), rows dt apart, each held until the next;
-        an `armlet.program` of q, qd, t and further arguments, compiled into the simulation; or any
-        Python function of t, q and qd, which is slower.
+        None (free motion); an array of shape (n,), torques that do not change, or (steps, n), rows
+        dt apart, each held until the next; an `armlet.program` of q, qd, t and further arguments,
+        compiled into the simulation; or any Python function of t, q and qd, which is slower: with
+        steps of fixed length it is called at the start of each, and its torques are held.
     duration : float
-        How long, in s.
+        How long, in s: a whole number of dt.
     dt : float, optional
         The time between rows; of a method of fixed steps also the length of a step. By default a
         thousandth of the duration.
@@ -88,7 +93,8 @@ def simulate(
     limits : {"ignore", "stop", "error"}
         What happens at the limits of joints: nothing, damped stops, or a `MotionError`.
     arguments : mapping of str to array_like, optional
-        Further arguments of the torque function, of events and of what is recorded.
+        Further arguments of the torque function, of events and of what is recorded: one value, or
+        one for every dt (steps, ...), each held until the next. Any name but t, q and qd will do.
     events : sequence of Event
         What to look for; a function alone is an event that ends the simulation. An event is seen
         if the sign of its function differs from one row to the next.
@@ -101,8 +107,9 @@ def simulate(
     Returns
     -------
     Trajectory
-        With a row at time 0. If the state becomes infinite, it has what came before, and `ended`
-        says why; so too where Ctrl-C is pressed.
+        With a row at time 0. If the motion diverges or a torque is not finite, it has what came
+        before, `ended` says why, and so does a `DataWarning`; so too, without a warning, where
+        Ctrl-C is pressed.
 
     Examples
     --------
@@ -114,25 +121,30 @@ def simulate(
     >>> float(np.ptp(run.energy)) < 1e-6
     True
     """
-    if not np.isfinite(duration) or duration <= 0:
-        raise DataError(f"duration is {quoted(duration)}: expected a time in s, more than 0")
+    duration = positive("duration", duration, "a time in s")
+    dt = duration / ROWS if dt is None else positive("dt", dt, "a length of time in s")
     if limits not in LIMITS:
         raise DataError(f"limits is {quoted(limits)}: expected 'ignore', 'stop' or 'error'")
-    if method not in ADAPTIVE and method not in METHODS:
+    if method not in (*ADAPTIVE, *METHODS):
         raise DataError(
             f"method is {quoted(method)}: expected one of {', '.join((*ADAPTIVE, *METHODS))}"
         )
-    dt = duration / ROWS if dt is None else dt
-    if np.isfinite(dt) and dt > duration:
-        raise DataError(f"dt is {dt:g} s and duration {duration:g} s: expected a dt no longer")
-    steps = round(duration / dt) if np.isfinite(dt) and dt > 0 else 1
+    steps = _steps(duration, dt)
     check_steps(dt, steps, every)
+    rtol, atol = (positive(name, x, "a number") for name, x in (("rtol", rtol), ("atol", atol)))
+    for name, items in (("events", events), ("record", record)):
+        if isinstance(items, str) or not isinstance(items, Sequence):
+            raise DataError(f"{name} is {quoted(items)}: expected a list")
     known = [x if isinstance(x, Event) else Event(x) for x in events]
-    watched = [f for f in (*(x.function for x in known), *record) if isinstance(f, Function)]
     called: Torque | None = None
     if callable(torque) and not isinstance(torque, Function):
         called, torque = torque, np.zeros((steps, robot.nv))
-    given = Given(robot, 1, steps, _own(arguments, torque, watched), torque, None, None)
+        if method in METHODS and METHODS[method].memory:
+            raise DataError(
+                f"{method} remembers past steps, during which a Python function's torques are held "
+                "and jump in between: expected another method, or an armlet.program"
+            )
+    given = Arguments(robot, None, steps, _own(arguments or {}, torque, known, record), torque)
     plan = Plan(
         method, given.torque, None, option(friction, Friction),
         option(limits == "stop", Stops), given.inputs,
@@ -143,38 +155,67 @@ def simulate(
         found = run.trajectory(*run.by_steps(q, qd))
     else:
         found = run.trajectory(*run.by_pieces(q, qd, rtol, atol))
-    found = run.with_events(found, known, arguments or {})
+    held, early = Held(arguments or {}, dt, steps), found.ended
+    found = run.with_events(found, known, held)
     if record:
-        found = replace(found, recorded=_recorded(robot, found, record, arguments or {}))
+        found = replace(found, recorded=_recorded(robot, found, record, held))
     _look_at_limits(robot, found, limits)
-    if "too stiff" in found.ended:
-        warnings.warn(found.ended, DataWarning, stacklevel=2)
+    if early and found.ended == early and not early.startswith(INTERRUPTED):
+        warnings.warn(
+            f"{early}; the trajectory has {len(found):,} of {-(-steps // every) + 1:,} rows",
+            DataWarning,
+            stacklevel=2,
+        )
     else:
         _look_at_energy(robot, found, torque is None, plan.friction is not None)
     return found
 
 
+def _steps(duration: float, dt: float) -> int:
+    """How many dt a duration has."""
+    count = duration / dt
+    if not np.isfinite(count):
+        raise DataError(f"dt is {dt:g} s and duration {duration:g} s: expected a longer dt")
+    steps = max(round(count), 1)
+    if abs(count - steps) > UNEVEN:
+        raise DataError(
+            f"duration is {duration:g} s, {count:.6g} times dt of {dt:g} s: expected a whole "
+            f"number of dt, such as duration={steps * dt:g} or dt={duration / steps:.12g}"
+        )
+    return steps
+
+
 def _own(
-    arguments: Mapping[str, ArrayLike] | None, torque: Any, watched: Sequence[Function]
+    arguments: Mapping[str, ArrayLike],
+    torque: Any,
+    events: Sequence[Event],
+    record: Sequence[str | Function],
 ) -> dict[str, ArrayLike]:
     """The arguments of the torque function, and any that nothing has, which are then refused."""
     own = torque.inputs if isinstance(torque, Function) else {}
-    others = {name for function in watched for name in function.inputs} - set(own)
-    return {name: x for name, x in (arguments or {}).items() if name not in others}
+    watched = [(x.function, STATE) for x in events] + [(f, RECORDED) for f in record]
+    others = {
+        name
+        for function, state in watched
+        if isinstance(function, Function)
+        for name in function.inputs
+        if name not in state
+    }
+    return {name: x for name, x in arguments.items() if name in own or name not in others}
 
 
 def _recorded(
-    robot: Quantities,
-    run: Trajectory,
-    record: Sequence[str | Function],
-    arguments: Mapping[str, ArrayLike],
+    robot: Quantities, run: Trajectory, record: Sequence[str | Function], held: Held
 ) -> dict[str, Array]:
     """What is recorded beside the motion, by name."""
-    state = {name: getattr(run, name) for name in ("t", "q", "qd", "qdd", "tau")}
-    found = {}
+    state = {name: getattr(run, name) for name in RECORDED}
+    found: dict[str, Array] = {}
     for what in record:
+        name = what.__name__ if isinstance(what, Function) else what
+        if name in found or name in ARRAYS:
+            raise DataError(f"{name!r} is recorded twice: expected functions with other names")
         if isinstance(what, Function):
-            found[what.__name__] = np.asarray(what(*at_rows(what, state, arguments)))
+            found[name] = np.asarray(what(*held.at(what, state)))
             continue
         quantity = QUANTITIES[one_of(what, QUANTITIES, "quantity")]
         if not set(quantity.arguments) <= set(state):
@@ -225,11 +266,10 @@ def _look_at_energy(robot: Quantities, run: Trajectory, free: bool, friction: bo
         return
     potential = run.potential + _stored(robot, run)
     gained = run.kinetic[-1] + potential[-1] - run.kinetic[0] - potential[0]
-    broken = "not finite" in run.ended or "diverges" in run.ended
-    if gained <= 0 and not broken:
+    if gained <= 0:
         return
     exchanged = np.ptp(potential)
-    if gained > GROWTH * max(exchanged, 1e-12) or broken:
+    if gained > GROWTH * max(exchanged, 1e-12):
         warnings.warn(
             f"a motion without torques gains {gained:.3g} J while {exchanged:.3g} J are exchanged: "
             "the steps are too long, choose a smaller dt or another method",

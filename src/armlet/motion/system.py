@@ -13,7 +13,7 @@ from armlet.compose import recorded
 from armlet.errors import DataError, quoted
 from armlet.graph import Input
 from armlet.graph.arrays import as_traced, graph_of
-from armlet.motion.arguments import numbers, positive
+from armlet.motion.arguments import called_with, numbers, positive
 from armlet.robot import RobotModel
 from armlet.tracing import request
 
@@ -127,7 +127,7 @@ class Arm:
     """A robot that moves, as the methods of `METHODS` see it, with all that is given beside q, qd.
 
     `given` has the traced values of further inputs by name: `tau` (torques), `inertia`, and the
-    arguments of the torque function.
+    arguments of the torque function, called as `argument` says.
     """
 
     robot: RobotModel
@@ -149,8 +149,8 @@ class Arm:
         """Torques less friction and other passive torques, with those of the stops."""
         tau = self.given.get("tau", 0 * qd)
         if self.torque is not None:
-            state = {**self.given, "t": t, "q": q, "qd": qd}
-            tau = part_of_another(self.torque, [state[x] for x in self.torque.inputs])
+            state = {"t": t, "q": q, "qd": qd}
+            tau = part_of_another(self.torque, called_with(self.torque, state, self.given))
         if self.friction is not None and self.friction.acts_on(self.robot):
             tau = tau - friction_torque(self.friction, self.robot, qd)
         if self.robot.has_springs or self.robot.compensates:
