@@ -90,7 +90,7 @@ def test_a_joint_that_does_not_feel_the_payload_is_named():
         s, c, size = np.sin(np.outer(t, w[k])), np.cos(np.outer(t, w[k])), np.array([0.05, 1.5])
         q, qd, qdd = size * s, size * w[k] * c, -size * w[k] ** 2 * s
         tau = arm.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
-        logs.append(armlet.Log(t, q, tau / GAINS, joints=("base", "elbow")))
+        logs.append(armlet.Log(t, q, tau / GAINS))
     logs[1] = logs[1].with_payload(*load)
     with pytest.raises(DataError, match=r"the gain of joint 'joint1' is not determined to 20 %"):
         armlet.identify(upright, logs, gains=True, consistent=False)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from recorded_arms import wrist
 import armlet
 from armlet import Friction, Log
 from armlet.errors import ArmletError, DataError, DataWarning
-from armlet.identification import estimators
+from armlet.identification import cross_validate, estimators, identify_payload
 from armlet.identification.centres import boxes
 from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.consistent import is_consistent, likely_bodies, pseudo_inertia
@@ -479,7 +480,26 @@ def test_what_makes_no_sense_is_refused():
         ({"extra": {"x": lambda q, qd, qdd: q[0]}}, r"column 'x' has shape \(3,\): expected"),
         (
             {"parameters": armlet.minimal_parameters(armlet.load("planar2r"))},
-            "parameters are those of 'planar2r', which has 2 joints: expected a set of 'arm0'",
+            "parameters are those of 'planar2r' in other frames .* of this robot, 'arm0'",
+        ),
+        (
+            {"parameters": armlet.minimal_parameters(random_arm(1))},
+            "parameters are those of 'arm1' in other frames .* of this robot, 'arm0'",
+        ),
+        (
+            {"parameters": armlet.minimal_parameters(robot, of="gravity")},
+            "parameters are those of gravity alone: expected those of all torques",
+        ),
+        (
+            {
+                "parameters": armlet.minimal_parameters(robot, friction=True),
+                "friction": ["viscous", "coulomb_forward"],
+            },
+            "friction has viscous, which parameters= has, too: expected one of them",
+        ),
+        *(
+            ({"extra": {name: lambda q, qd, qdd: q}}, f"extra has a column called '{name}', as a")
+            for name in ("viscous1", "Jzz3", "m2", "coulomb_forward2", "rotor_inertia1")
         ),
     ):
         with pytest.raises(DataError, match=message):
@@ -490,6 +510,63 @@ def test_what_makes_no_sense_is_refused():
         armlet.identify(robot, [])
     with pytest.raises(DataError, match=r"logs has 'run\.csv': expected armlet\.Log\.read of it"):
         armlet.identify(robot, ["run.csv"])
+
+
+def test_a_set_made_before_masses_were_known_is_one_of_the_robot():
+    robot = random_arm(0)
+    bare = robot.with_inertia(0 * robot.phi)
+    parameters = armlet.minimal_parameters(bare, friction=True)
+    found = armlet.identify(robot, recorded(robot, 0), consistent=False, parameters=parameters)
+    assert found.model.parameters.model is robot
+
+
+@pytest.fixture
+def two_arms(tmp_path):
+    """Two planar arms on one base, with their joints in one order and in the other."""
+    bodies = {"left1": ("base", 0.0, 3.0), "left2": ("of_left1", 0.4, 2.0)}
+    bodies |= {"right1": ("base", 1.0, 1.0), "right2": ("of_right1", 0.3, 0.5)}
+    text = 'name = "two"\nangles = "radians"\ngravity = [0, -9.81, 0]\n'
+    for joint, (parent, x, mass) in bodies.items():
+        text += (
+            f'[[body]]\nname = "of_{joint}"\njoint = "{joint}"\nparent = "{parent}"\n'
+            f"xyz = [{x}, 0, 0]\nrpy = [0, 0, 0]\naxis = [0, 0, 1]\nmass = {mass}\n"
+            "com = [0.2, 0, 0]\ninertia = [0.01, 0, 0, 0.01, 0, 0.01]\n"
+        )
+    (tmp_path / "two.toml").write_text(text)
+    order = ["right1", "right2", "left1", "left2"]
+    return [armlet.load(tmp_path / "two.toml", **x) for x in ({}, {"order": order})]
+
+
+def test_a_log_of_joints_in_another_order_is_put_in_that_of_the_robot(two_arms):
+    one, other = two_arms
+    log = recorded(one, 0, duration=8.0)
+    wanted = replace(
+        log, q=log.q[:, [2, 3, 0, 1]], tau=log.tau[:, [2, 3, 0, 1]], joints=other.joint_names
+    )
+    found, expected = (armlet.identify(other, x, consistent=False) for x in (log, wanted))
+    assert np.array_equal(found.values, expected.values)
+    assert "order of the robot's joints: right1, right2, left1, left2" in found.notes[0]
+    assert expected.notes == found.notes[1:]
+    held = armlet.identify(other, wanted, consistent=False, validation=[log])
+    assert held.fits["validation, least squares"].whole == held.fits["least squares"].whole
+    for a, b in zip(*(cross_validate(other, x, blocks=2) for x in (log, wanted)), strict=True):
+        assert np.array_equal(a.joints, b.joints)
+    light = other.with_inertia(0.5 * other.phi)
+    loads = [identify_payload(light, x, frame="of_right2", consistent=False) for x in (log, wanted)]
+    assert loads[0].mass == loads[1].mass
+
+
+def test_a_log_of_other_joints_is_refused(two_arms):
+    log = recorded(two_arms[0], 0, duration=3.0)
+    odd = replace(log, joints=("left1", "left2", "right1", "wrist"))
+    payload = partial(identify_payload, frame="of_left2")
+    for function in (armlet.identify, cross_validate, payload):
+        with pytest.raises(DataError, match="'wrist': expected those of robot 'two', 'left1'"):
+            function(two_arms[0], odd)
+    with pytest.raises(DataError, match="log has 3 joints: expected the 4 of robot 'two'"):
+        armlet.identify(two_arms[0], Log(log.t, log.q[:, :3], log.tau[:, :3]))
+    plain = armlet.identify(two_arms[0], replace(odd, joints=()), consistent=False)
+    assert np.array_equal(plain.values, armlet.identify(two_arms[0], log, consistent=False).values)
 
 
 def test_a_motion_that_determines_too_little_is_told():

@@ -9,7 +9,7 @@ from test_identify import random_arm, recorded
 
 import armlet
 from armlet.errors import DataError, DataWarning
-from armlet.identification import closed_loop, instrumental
+from armlet.identification import closed_loop, conditioned, instrumental
 
 
 def with_noise(log, size):
@@ -67,6 +67,24 @@ def test_physical_bodies_are_those_of_the_instrumental_variables(log):
 
     assert found.is_consistent
     assert missed(found) < 0.5 * missed(plain)
+
+
+def test_the_command_of_a_closed_loop_is_put_in_the_order_of_the_robot():
+    t = np.arange(0, 1, 1e-2)
+    q = np.stack([np.sin(t), 0.5 * np.cos(t)], axis=1)
+    names, zero = ("joint1", "joint2"), 0 * t
+    held = armlet.controllers.pd_with_gravity(robot, 60, 6)
+    commands = [
+        armlet.Trajectory(t, x, 0 * q, 0 * q, 0 * q, zero, zero, joints)
+        for x, joints in ((q, names), (q[:, ::-1], names[::-1]))
+    ]
+    samples = conditioned(armlet.Log(t, q, 0 * q), armlet.Conditioning(trim=0, rest=True))
+    motions = [closed_loop(robot, held, x)(robot, samples) for x in commands]
+    assert np.array_equal(*motions)
+    with pytest.raises(DataError, match="the reference has joints 'a', 'b': expected those of"):
+        closed_loop(robot, held, replace(commands[0], joints=("a", "b")))
+    with pytest.raises(DataError, match="expected closed_loop of the robot that is identified"):
+        closed_loop(robot, held, commands[0])(random_arm(5, n=2), samples)
 
 
 def test_the_closed_loop_is_simulated_with_the_parameters_found_so_far():

@@ -187,10 +187,7 @@ def with_columns(
     found = options.get("parameters")
     if not isinstance(found, MinimalParameters):
         return dict(options)
-    given, own = (
-        (x.joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (found.model, robot)
-    )
-    if given != own:
+    if not found.fits(robot):
         raise ArmletError(
             f"the parameters are those of robot {found.model.name!r} in other frames or under "
             f"another gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"

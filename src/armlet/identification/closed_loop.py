@@ -9,6 +9,7 @@ from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
 from armlet.identification.filters import resampled
 from armlet.identification.instrumental import Instrument
+from armlet.identification.log import joint_order
 from armlet.identification.samples import Samples
 from armlet.motion import Trajectory, rollout
 from armlet.motion.system import Friction
@@ -38,7 +39,8 @@ def closed_loop(
         The controller that the arm had, as in `armlet.controllers`: of q, qd and of "target",
         "target_velocity" and "target_acceleration", as many as it needs.
     reference : Trajectory
-        The motion that was commanded, from time 0 at the first row of the log.
+        The motion that was commanded, from time 0 at the first row of the log; its joints are put
+        in the order of the robot's by their names.
     dt : float
         The length of a step of the simulation, in s.
     friction : Friction, optional
@@ -55,6 +57,8 @@ def closed_loop(
             f"the controller has an argument {quoted(unknown[0])}: expected q, qd, "
             f"{', '.join(TARGETS)}"
         )
+    order = joint_order(reference.joints, robot, "the reference")
+    columns = [*range(robot.n)] if order is None else order
     shape, n = friction or Friction(), robot.n
     bare = robot.without_drives()
 
@@ -73,6 +77,11 @@ def closed_loop(
         )
 
     def simulated(arm: Robot, run: Samples) -> Array:
+        if (arm.joint_names, arm.dh) != (bare.joint_names, bare.dh):
+            raise DataError(
+                f"the instrument simulates {quoted(bare.name)} with other joints or frames than "
+                f"{quoted(arm.name)} has: expected closed_loop of the robot that is identified"
+            )
         if any(drive.rotor_inertia for drive in arm.drives):
             raise DataError(
                 "rotor inertias are not among what this simulation is given: expected "
@@ -81,17 +90,18 @@ def closed_loop(
         t = run.t - run.t[0]
         steps = int(np.ceil(t[-1] / dt - 1e-9))
         start = reference.at(reference.t[0])
+        first, speed = start.q[:, columns], start.qd[:, columns]
         ends: Array = dt * np.arange(steps + 1.0)
         wanted = reference.at(np.minimum(ends[:-1] + dt / 2, reference.t[-1]))  # within each step
-        arguments = {name: getattr(wanted, key) for name, key in TARGETS.items()}
+        arguments = {name: getattr(wanted, key)[:, columns] for name, key in TARGETS.items()}
         arguments |= {
             name: np.array([getattr(drive, name) for drive in arm.drives])
             for name in ("viscous", "coulomb", "offset")
         }
         motion = rollout(
-            bare, start.q, start.qd, driven, dt=dt, steps=steps, method="rk4",
+            bare, first, speed, driven, dt=dt, steps=steps, method="rk4",
             inertia=arm.phi.astype(float), arguments=arguments,
         )  # fmt: skip
-        return resampled(t, ends, np.concatenate([start.q, motion.q[:, 0]]))
+        return resampled(t, ends, np.concatenate([first, motion.q[:, 0]]))
 
     return simulated

@@ -187,7 +187,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     }  # fmt: skip
     return Samples(
         t, q, qd, qdd, tau, rate / step, kept, bandwidth if s.decimate else None, s.order,
-        log.joints, log.name, choices, tuple(notes), log.payload,
+        log.labels, log.name, choices, tuple(notes), log.payload,
     )  # fmt: skip
 
 
@@ -256,7 +256,7 @@ def _uses_velocity(
     if differs[worst] < AGREES:
         return True
     notes.append(
-        f"measured velocities are not used: that of joint {log.joints[moving[worst]]!r} differs by "
+        f"measured velocities are not used: that of joint {log.labels[moving[worst]]!r} differs by "
         f"{differs[worst]:.0%} from the derivative of its position"
     )
     return False

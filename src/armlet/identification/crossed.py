@@ -50,7 +50,7 @@ def cross_validate(
     model = torque_model(robot, parameters, rotors, friction, extra or {})
     parts = []
     for log in [logs] if isinstance(logs, Log) else logs:
-        samples = conditioned(log, conditioning)
+        samples = conditioned(log.in_order_of(robot), conditioning)
         for kept in np.array_split(samples.kept, blocks):
             parts.append(factors(model, replace(samples, kept=kept)))
     if len(parts) < 2:

@@ -50,7 +50,8 @@ class Log:
     qd, qdd : arrays of shape (k, n), optional
         Velocities and accelerations, if they were measured.
     joints : tuple of str
-        The names of the joints.
+        The names of the joints, by which columns are put in the order of a robot; empty where the
+        order is the robot's.
     name : str
         What the log is called in messages and reports.
     notes : tuple of str
@@ -70,9 +71,7 @@ class Log:
     payload: Load | None = None
 
     def __post_init__(self) -> None:
-        n = np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 0
-        joints = self.joints or tuple(f"joint{k}" for k in range(1, n + 1))
-        object.__setattr__(self, "joints", joints)
+        joints = self.labels
         object.__setattr__(self, "t", _checked_times(self.t, self.name))
         for name in MEASURED:
             array = getattr(self, name)
@@ -215,6 +214,29 @@ class Log:
         first, last = np.searchsorted(self.t, (start, end))
         return self[int(first) : int(last)]
 
+    def in_order_of(self, robot: Quantities) -> Log:
+        """The log with its columns in the order of a robot's joints, found by their names."""
+        names = tuple(joint.name for joint in robot.coordinates)
+        if not self.joints and self.q.shape[1] != len(names):
+            raise DataError(
+                f"{self.name} has {self.q.shape[1]} joints: expected the {len(names)} of robot "
+                f"{quoted(robot.name)}"
+            )
+        order = joint_order(self.joints, robot, self.name)
+        if order is None:
+            return replace(self, joints=names)
+        arrays: dict[str, Any] = {
+            key: x[:, order] for key in MEASURED if (x := getattr(self, key)) is not None
+        }
+        note = f"columns are put in the order of the robot's joints: {', '.join(names)}"
+        return replace(self, **arrays, joints=names, notes=(*self.notes, note))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the joints, or joint1, joint2, … where they have none."""
+        n = np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 0
+        return self.joints or tuple(f"joint{k}" for k in range(1, n + 1))
+
     @property
     def duration(self) -> float:
         """The time from the first row to the last, in s."""
@@ -227,9 +249,23 @@ class Log:
 
     def __repr__(self) -> str:
         return (
-            f"<Log {self.name!r} of {len(self.joints)} joints, {len(self)} rows, "
+            f"<Log {self.name!r} of {self.q.shape[1]} joints, {len(self)} rows, "
             f"{self.t[0]:g} to {self.t[-1]:g} s>"
         )
+
+
+def joint_order(joints: Sequence[str], robot: Quantities, where: str) -> list[int] | None:
+    """Which column is that of each joint of a robot; None where they are in its order."""
+    names = [joint.name for joint in robot.coordinates]
+    if not joints or [*joints] == names:
+        return None
+    if sorted(joints) != sorted(names):
+        raise DataError(
+            f"{where} has joints {', '.join(map(quoted, joints))}: expected those of robot "
+            f"{quoted(robot.name)}, {', '.join(map(quoted, names))}; read it for this robot, or, "
+            "if columns are in the robot's order, take dataclasses.replace(log, joints=())"
+        )
+    return [joints.index(name) for name in names]
 
 
 def _time(

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from armlet.api import Robot, minimal_parameters
 from armlet.api.functions import Function
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, listed, quoted
 from armlet.identification.factors import Array
 from armlet.identification.log import Load
-from armlet.minimal import MinimalParameters
+from armlet.minimal import MinimalParameters, standard_names
 from armlet.motion.system import Friction
 
 Column = Callable[[Array, Array, Array], ArrayLike]
@@ -195,12 +195,45 @@ def torque_model(
     kinds = _kinds(robot, friction)
     if parameters is None:
         parameters = minimal_parameters(robot, rotors=rotors, friction=friction is True)
-    elif parameters.model.n != robot.n:
+    else:
+        parameters = _set_of(robot, parameters)
+    model = TorqueModel(parameters, kinds, shape, dict(extra), gains)
+    _check_names(model)
+    return model
+
+
+def _set_of(robot: Robot, parameters: MinimalParameters[Robot]) -> MinimalParameters[Robot]:
+    """A set that was given, as one of this robot, if it is."""
+    if not parameters.fits(robot):
         raise DataError(
-            f"parameters are those of {parameters.model.name!r}, which has {parameters.model.n} "
-            f"joints: expected a set of {robot.name!r}"
+            f"parameters are those of {parameters.model.name!r} in other frames or under another "
+            f"gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"
         )
-    return TorqueModel(parameters, kinds, shape, dict(extra), gains)
+    if parameters.of != "torques":
+        raise DataError(
+            f"parameters are those of {parameters.of} alone: expected those of all torques, "
+            'armlet.minimal_parameters(robot, of="torques")'
+        )
+    return replace(parameters, model=robot)
+
+
+def _check_names(model: TorqueModel) -> None:
+    """Raise if two parameters have one name, or a further column has that of a parameter."""
+    p = model.parameters
+    twice = [kind for kind in model.friction if f"{kind}1" in p.standard]
+    if twice:
+        raise DataError(
+            f"friction has {listed(twice)}, which parameters= has, too: expected one of them"
+        )
+    kinds = (*FRICTION, "stribeck", "sigmoid")
+    own = {*standard_names(p.model.nb, rotors=True), *p.names}
+    own |= {f"{kind}{i + 1}" for kind in kinds for i in range(p.model.nb)}
+    for name in model.extra:
+        if name in own:
+            raise DataError(
+                f"extra has a column called {quoted(name)}, as a parameter of {p.model.name!r} is: "
+                "expected another name"
+            )
 
 
 def _kinds(robot: Robot, friction: FrictionModel) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class Unreadable:
 
 def part(model: TorqueModel, settings: Conditioning, share: float, log: Log) -> Part:
     """A run, of which the last share of the time is held out."""
-    samples = conditioned(log, settings)
+    samples = conditioned(log.in_order_of(model.parameters.model), settings)
     cut = round((1 - share) * len(samples.kept))
     used, rest = (replace(samples, kept=kept) for kept in np.split(samples.kept, [cut]))
     return Part(

@@ -73,7 +73,7 @@ def identify_payload(
     if body == BASE:
         raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
     runs = [logs] if isinstance(logs, Log) else logs
-    samples = (conditioned(log, conditioning) for log in runs)
+    samples = (conditioned(log.in_order_of(robot), conditioning) for log in runs)
     parts = [Factors.of(W, tau) for run in samples for W, tau in _rows(arm, robot, body, run)]
     if not parts:
         raise DataError("there are no logs: expected one or more")

@@ -16,6 +16,7 @@ from armlet.identification.factors import Array, merged
 from armlet.identification.log import Log
 from armlet.identification.model import USUAL, Column, Sigmoid, torque_model
 from armlet.identification.parts import factors, whole
+from armlet.identification.samples import Samples
 from armlet.motion.system import Friction
 from armlet.progress import status
 
@@ -60,7 +61,7 @@ def friction_shape(
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
-    runs = [conditioned(log, conditioning) for log in ([logs] if isinstance(logs, Log) else logs)]
+    runs = _runs(robot, logs, conditioning)
 
     def shape(x: Any) -> Friction:
         v, *w = np.exp(np.clip(x, np.log(SLOWEST), np.log(FASTEST))).tolist()
@@ -79,6 +80,13 @@ def friction_shape(
                      np.vstack([start, start + np.eye(len(start))])},
         )  # fmt: skip
     return shape(found.x)
+
+
+def _runs(
+    robot: Robot, logs: Log | Iterable[Log], conditioning: Conditioning | None
+) -> list[Samples]:
+    every = [logs] if isinstance(logs, Log) else logs
+    return [conditioned(log.in_order_of(robot), conditioning) for log in every]
 
 
 def sigmoid_friction(
@@ -109,7 +117,7 @@ def sigmoid_friction(
     """
     from scipy.optimize import least_squares  # which takes as long to load as all of armlet
 
-    runs = [conditioned(log, conditioning) for log in ([logs] if isinstance(logs, Log) else logs)]
+    runs = _runs(robot, logs, conditioning)
     if not runs:
         raise DataError("there are no logs: expected one or more")
     model, n = torque_model(robot, None, rotors, (), extra or {}), robot.n

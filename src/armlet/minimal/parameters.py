@@ -84,6 +84,13 @@ class MinimalParameters(Generic[Model]):
     def __len__(self) -> int:
         return len(self.names)
 
+    def fits(self, robot: RobotModel) -> bool:
+        """Whether a robot has the frames and the gravity that the set was made for."""
+        own, other = (
+            (x.joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
+        )
+        return own == other
+
     @cached_property
     def phi(self) -> NDArray[Any]:
         """The robot's own standard parameters, in a row."""
