@@ -149,7 +149,8 @@ STORY = """# The literature in numbers
 Each line is a total printed in one of the works armlet is built on, the most expensive first
 (at the largest n printed), with the count of armlet's formulation of that name in the same scope
 (the cheapest one where the method is only cited). Totals are compared by M + A;
-`armlet count --published` prints the same for every n.
+`armlet count --published` prints the same for every n. Where a work contradicts itself or
+miscounts, the corrected total is beside the printed one, and armlet is compared with the smaller.
 
 The tables follow the progress of the field. Recursion took inverse dynamics from the fourth
 power of n to the first. Moments about joint origins instead of centres of mass, and the angular
@@ -165,7 +166,9 @@ def _literature():
         chosen = [total for total in totals() if total.quantity == quantity]
         chosen.sort(key=lambda total: -total.printed(max(total.n)).total)
         rows = "\n".join(_printed(total) for total in chosen)
-        head = "| method | work | n | printed | armlet | |\n|---|---|---|---|---|---|"
+        head = (
+            "| method | work | n | printed | corrected | armlet | |\n|---|---|---|---|---|---|---|"
+        )
         sections.append(f"## {quantity}\n\n{head}\n{rows}\n")
     return "\n".join(sections)
 
@@ -173,6 +176,8 @@ def _literature():
 def _printed(total):
     n = max(total.n)
     printed, counted = total.printed(n), total.counted(n)
+    corrected = total.corrected(n)
+    cell = "" if corrected == printed else f"{_sum(corrected)}: {total.note}"
     scope = ", ".join(
         word
         for word in (
@@ -185,6 +190,6 @@ def _printed(total):
     )
     method = f"{total.method} ({scope})" if scope else total.method
     return (
-        f"| {method} | {total.work} | {n} | {_sum(printed)} | {_sum(counted)} | "
+        f"| {method} | {total.work} | {n} | {_sum(printed)} | {cell} | {_sum(counted)} | "
         f"{total.verdict(n)} |"
     )

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import armlet
+from armlet.cli import app
 from armlet.literature import totals
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +17,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import counts  # noqa: E402
 
 GOLDEN = json.loads(counts.GOLDEN.read_text())
+PUBLISHED = ("count", "--published", "--quantity")
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -76,6 +79,52 @@ def test_published_totals_are_met_in_their_own_scope():
     above = [(t.work, t.method, n) for t in totals() for n in t.n if t.verdict(n) == "above"]
     assert above == []
     assert counts.published() == json.loads(counts.PUBLISHED.read_text())
+
+
+def test_printed_totals_are_those_of_the_works_and_corrections_stand_beside_them():
+    """M and A as printed, and as corrected, of the eight totals misprinted or miscounted."""
+    found = {}
+    for t in totals():
+        for n in t.n:
+            printed, corrected = t.printed(n), t.corrected(n)
+            if printed != corrected:
+                key = (t.work, t.method.partition(" (")[0], t.twists, n)
+                found[key] = (printed.M, printed.A, corrected.M, corrected.A)
+    book, lin_fang, saha = "Balafoutis and Patel 1991", "Lin and Fang 1999", "Saha 1999"
+    vukobratovic = "Vukobratovic-Li-Kircanski closed form"
+    assert found == {
+        (f"{lin_fang}, Table VI", "Formulation 5", "general", 11): (1016, 662, 1026, 662),
+        (f"{lin_fang}, Table VIII", "Kawasaki et al. Algorithm I", "general", 4): (
+            194,
+            174,
+            195,
+            174,
+        ),
+        (f"{saha}, Table 1", "Luh-Walker-Paul 1980", "general", 6): (852, 834, 852, 738),
+        (f"{saha}, Table 2", "Walker-Orin 1982", "general", 6): (633, 480, 633, 475),
+        (f"{book}, Table 6.1", "Algorithm 6.2", "general", 6): (420, 339, 420, 370),
+        (f"{book}, Table 6.1", "Algorithm 6.2", "quarter", 6): (271, 250, 271, 295),
+        (f"{book}, Table 5.2", "Algorithm 5.7 trimmed", "quarter", 6): (354, 351, 354, 340),
+        (f"{book}, text", vukobratovic, "general", 6): (992, 776, 972, 830),
+    }
+    assert all(t.note for t in totals() if t.misprints)
+
+
+def test_armlet_is_below_every_total_as_printed_and_as_corrected():
+    rows = [(t, n) for t in totals() for n in t.n]
+    assert len(rows) == 150
+    assert all(t.counted(n).total < t.printed(n).total for t, n in rows)
+    assert all(t.counted(n).total < t.corrected(n).total for t, n in rows)
+
+
+def test_the_command_shows_printed_and_corrected_totals():
+    shown = CliRunner().invoke(app, [*PUBLISHED, "inertia_matrix"])
+    assert "420M 339A" in shown.output
+    assert "420M 370A" in shown.output
+    assert "printed A leaves out the sum of the moments" in " ".join(shown.output.split())
+    rows = json.loads(CliRunner().invoke(app, [*PUBLISHED, "inertia_matrix", "--json"]).output)
+    (row,) = (x for x in rows if x["method"] == "Kawasaki et al. Algorithm I" and x["n"] == 4)
+    assert (row["printed"]["M"], row["corrected"]["M"]) == (194, 195)
 
 
 def test_every_published_method_is_a_formulation_or_is_only_cited():

@@ -85,15 +85,16 @@ def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
     """A figure of armlet's counts in % of the totals printed: total, scope, n and count of each."""
     groups: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for total, scope, n, count in rows:
-        printed = total.printed(n)
+        printed, corrected = total.printed(n), total.corrected(n)
+        also = "" if corrected == printed else f" (corrected {corrected.M} + {corrected.A})"
         label = f"{total.method}{scope}".replace(") (", ", ")
         head = f"{total.quantity}, {total.work.partition(',')[0]}"
         about = (
-            f"{total.work}, n = {n}<br>printed {printed.M} + {printed.A}, "
+            f"{total.work}, n = {n}<br>printed {printed.M} + {printed.A}{also}, "
             f"armlet {count.M} + {count.A}"
         )
         place = groups.setdefault(head, {}).setdefault(label, [])
-        place.append((100 * count.total / printed.total, about))
+        place.append((100 * count.total / min(printed.total, corrected.total), about))
     found = [share for group in groups.values() for place in group.values() for share, _ in place]
     below = sum(share < 100 for share in found)
     figure = _stacked(

@@ -37,18 +37,19 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
         return
     table = Table()
     table.text("method")
-    table.numbers("n", "printed", "armlet", "")
+    table.numbers("n", "printed", "corrected", "armlet", "")
     section, method = Text(), Text()
     for total, n, count in rows:
         if section != (section := styled((total.quantity, "bold"), f": {total.work}")):
             table.add_row(section)
         here = styled(f"  {total.method}", (_scope(total), "dim"), " ", (total.formulation, "cyan"))
-        printed = total.printed(n)
+        printed, corrected = total.printed(n), total.corrected(n)
         verdict = total.verdict(n)
         table.add_row(
             "" if method == here else here,
             str(n),
             f"{printed.M}M {printed.A}A",
+            "" if corrected == printed else f"{corrected.M}M {corrected.A}A",
             f"{count.M}M {count.A}A",
             styled((verdict, MARKS[verdict])),
         )
@@ -58,9 +59,17 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
     verdicts = [total.verdict(n) for total, n, _ in rows]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in MARKS)
     console.print()
-    console.print(f"{len(rows)} totals: {counts} (by M + A)")
+    console.print(f"{len(rows)} totals: {counts} (by M + A; the smaller of printed and corrected)")
+    for note in _notes(rows):
+        console.print(note, style="dim")
     if plot is not None:
         console.print(f"written: {plot}")
+
+
+def _notes(rows: Sequence[tuple[Total, int, Any]]) -> list[str]:
+    """Why totals are corrected, one line for each."""
+    corrected = [(x, n) for x, n, _ in rows if x.printed(n) != x.corrected(n)]
+    return [f"corrected: {x.work}, {x.method}{_scope(x)}, n = {n}: {x.note}" for x, n in corrected]
 
 
 def _scope(total: Total) -> str:
@@ -77,7 +86,7 @@ def _scope(total: Total) -> str:
 
 
 def _data(total: Total, n: int, count: Any) -> dict[str, Any]:
-    printed = total.printed(n)
+    printed, corrected = total.printed(n), total.corrected(n)
     return {
         "quantity": total.quantity,
         "method": total.method,
@@ -87,6 +96,7 @@ def _data(total: Total, n: int, count: Any) -> dict[str, Any]:
         "beyond": total.beyond,
         "n": n,
         "printed": {"M": printed.M, "A": printed.A},
+        "corrected": {"M": corrected.M, "A": corrected.A},
         "armlet": {"M": count.M, "A": count.A},
         "verdict": total.verdict(n),
         "note": total.note,

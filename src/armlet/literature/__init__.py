@@ -30,6 +30,8 @@ class Total:
     A: tuple[Fraction, ...]
     n: tuple[int, ...]
     """Where it is printed."""
+    misprints: tuple[tuple[int, int, int], ...] = ()
+    """n, M and A as printed, where the polynomials are a correction; `note` says why."""
     formulation: str = ""
     """armlet's formulation; empty for a method that is only cited, compared with the cheapest."""
     given: str = ""
@@ -47,17 +49,25 @@ class Total:
     note: str = ""
 
     def printed(self, n: int) -> Count:
+        """What the work prints for n joints, misprints as they are."""
+        for joints, M, A in self.misprints:
+            if joints == n:
+                return Count(M, A)
+        return self.corrected(n)
+
+    def corrected(self, n: int) -> Count:
+        """The total without misprints."""
         M, A = (sum(c * n**k for k, c in enumerate(polynomial)) for polynomial in (self.M, self.A))
         return Count(round(M), round(A))
 
     def counted(self, n: int) -> Count:
         """What armlet takes in the same scope, for n joints."""
-        scope = replace(self, method="", work="", M=(), A=(), n=(), note="")
+        scope = replace(self, method="", work="", M=(), A=(), n=(), misprints=(), note="")
         return _counted(scope, n)
 
     def verdict(self, n: int) -> str:
-        """Whether armlet's count is below, equal to or above the printed one."""
-        difference = self.counted(n).total - self.printed(n).total
+        """Whether armlet's count is below, equal to or above printed and corrected total."""
+        difference = self.counted(n).total - min(self.printed(n).total, self.corrected(n).total)
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
 
     def arm(self, n: int) -> RobotModel:
@@ -134,4 +144,6 @@ def totals() -> tuple[Total, ...]:
 
 def _total(quantity: str, row: Mapping[str, Any]) -> Total:
     polynomials = {key: tuple(Fraction(c) for c in row[key]) for key in ("M", "A")}
-    return Total(**{**row, **polynomials, "quantity": quantity, "n": tuple(row["n"])})
+    misprints = tuple(map(tuple, row.get("misprints", ())))
+    lists = {"n": tuple(row["n"]), "misprints": misprints}
+    return Total(**{**row, **polynomials, **lists, "quantity": quantity})
