@@ -11,7 +11,7 @@ from armlet.api import compile, trace
 from armlet.cli.arm import Choice, FrameName, takes_robot
 from armlet.cli.charts import CUT, Bar, operations
 from armlet.cli.completion import quantities
-from armlet.cli.deviation import deviation, random_states
+from armlet.cli.deviation import defined, difference, random_states
 from armlet.cli.plots import Plot
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
@@ -24,7 +24,9 @@ from armlet.robot import RobotModel
 
 ROWS = 4096
 REPEATS = 5
-CHECKED = 10
+CHECKED = 100
+WRONG = 1e-6
+"""Deviations above this are no rounding errors."""
 WIDTH = 24
 
 
@@ -62,9 +64,11 @@ def compare(
         )
     arm = choice.load(frame)
     runs, refused = [], []
+    states = random_states(arm, quantity, ROWS)
+    exact = defined(arm, quantity, [x[:CHECKED] for x in states])
     for name in progress([*FORMULATIONS[quantity], None], "running"):
         try:
-            runs.append(_run(arm, quantity, name))
+            runs.append(_run(arm, quantity, name, states, exact))
         except ModelError as error:
             refused.append(str(error))
     if not runs:
@@ -79,24 +83,30 @@ def compare(
     console.print(_table(arm, quantity, runs))
     for line in refused:
         console.print(line, style="dim")
+    for run in filter(_is_wrong, runs):
+        console.print(
+            f"{run.name} is off by {_short(run.deviation)} of the largest entry in one of "
+            f"{CHECKED} states: take another formulation",
+            style="red",
+        )
     if plot is not None:
         console.print(f"written: {plot}")
 
 
-def _run(arm: RobotModel, quantity: str, name: str | None) -> Run:
+def _run(
+    arm: RobotModel, quantity: str, name: str | None, states: list[Any], exact: list[Any] | None
+) -> Run:
     """A formulation as it is written, or the cheapest program found."""
     rigid = arm if quantity in PASSIVE else arm.without_drives()
     counted = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
-    states = random_states(arm, quantity, ROWS)
     kernel(*states)
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()
         kernel(*states)
         times.append(time.perf_counter() - start)
-    few = [x[:CHECKED] for x in states]
-    off = deviation(arm, quantity, few, kernel(*few))
+    off = None if exact is None else difference(exact, kernel(*states))
     source = "the search over formulations, frames, units and rules"
     if name is not None:
         source = FORMULATIONS[quantity][name].source
@@ -126,7 +136,7 @@ def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
             str(run.count.total),
             styled((bar, "cyan")),
             f"{run.time:.1f}",
-            _short(run.deviation),
+            styled((_short(run.deviation), "red" if _is_wrong(run) else "")),
         )
     return table
 
@@ -136,6 +146,10 @@ def _chart(arm: RobotModel, quantity: str, runs: list[Run]) -> Figure:
     bars = [Bar(x.name, x.count, f"{x.time:.1f} ns", x.source) for x in runs]
     title = f"Operations on {arm.name}, and the compiled time per state of a batch"
     return operations(title, {quantity: bars})
+
+
+def _is_wrong(run: Run) -> bool:
+    return run.deviation is not None and run.deviation > WRONG
 
 
 def _short(deviation: float | None) -> str:

@@ -31,8 +31,13 @@ def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> lis
         q̈ += κ p,  r -= κ H p,  κ = r · r / (p · H p)
         p = r + (r · r now / r · r before) p
 
-    Without rounding, n steps end at the solution; in double precision up to six joints keep eight
-    digits, and ten may keep two. Walker and Orin 1982, fourth method, on trees.
+    Without rounding, n steps end at the solution. In double precision they do so up to about four
+    joints; on longer arms, whose inertia matrices are badly scaled, they end early, and nothing
+    says so. The largest error in 2,000 random states (q, q̇, q̈ normal) of an arm of the catalogue,
+    without drives and relative to the largest acceleration, is below 1e-9 with two to four joints;
+    with six or seven it goes from 6e-7 (tx40) over 2e-3 (ur3e, panda) to 0.5 and more (stanford,
+    rx90, ur10e, gen3, iiwa14, puma560). It is here for its count: compute with another.
+    Walker and Orin 1982, fourth method, on trees.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)
