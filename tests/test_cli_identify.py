@@ -72,3 +72,38 @@ def test_options_that_make_no_sense_are_refused(files):
         code, text = run(log, *options)
         assert code != 0
         assert message in " ".join(text.split())
+
+
+def test_currents_of_coupled_joints_are_reported(tmp_path):
+    """An arm of two joints that one coordinate moves, and a third one."""
+    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
+    links = "".join(
+        f'<link name="l{k}"><inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" '
+        f'iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j{k}" '
+        f'type="continuous"><parent link="l{k - 1}"/><child link="l{k}"/><origin xyz="0.4 0 0" '
+        f'rpy="{1.57 * (k == 1)} 0 0"/><axis xyz="0 0 1"/>'
+        f"{'<mimic joint=' + chr(34) + 'j1' + chr(34) + '/>' if k == 2 else ''}</joint>"
+        for k in (1, 2, 3)
+    )
+    path = tmp_path / "arm.urdf"
+    path.write_text(f'<robot name="arm"><link name="l0"/>{links}</robot>')
+    robot = armlet.load(path, tool="l3")
+    t, w = np.arange(0, 10, 2e-3), np.array([1.0, 2.3])
+    s, rng = np.outer(t, w), np.random.default_rng(0)
+    q, qd = np.sin(s) + np.cos(2 * s), w * (np.cos(s) - 2 * np.sin(2 * s))
+    qdd = -(w**2) * (np.sin(s) + 4 * np.cos(2 * s))
+    for name, arm in (("plain", robot), ("loaded", robot.with_payload(*LOAD))):
+        tau = arm.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+        np.savez(tmp_path / f"{name}.npz", t=t, q=q, current=tau / GAINS)
+    done = CliRunner().invoke(
+        app,
+        [
+            "identify", str(path), str(tmp_path / "plain.npz"), "--tool", "l3", "--loaded",
+            str(tmp_path / "loaded.npz"), "--payload", "2,0.3,0.1,0", "--gains", "--centres", "0.1",
+            "--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.html"),
+        ],
+    )  # fmt: skip
+    assert done.exit_code == 0, f"{done.output}{done.exception}"
+    assert "j1" in done.output
+    assert "j3" in done.output
+    assert (tmp_path / "report.html").exists()

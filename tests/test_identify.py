@@ -126,7 +126,7 @@ def recorded(robot, seed, duration=20.0, size=1.0, noise=0.02):
     tau = tau + robot.friction_torque(qd)
     tau = tau + noise * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
     step = 2 * np.pi / 2**17
-    return Log(t, step * np.round(q / step), tau, joints=tuple(x.name for x in robot.joints))
+    return Log(t, step * np.round(q / step), tau, joints=tuple(x.name for x in robot.coordinates))
 
 
 def test_true_parameters_are_within_their_deviations():
@@ -462,6 +462,71 @@ def test_what_was_found_is_written(cvxpy, tmp_path):
     plain = armlet.identify(robot, recorded(robot, 3), consistent=False)
     with pytest.raises(DataError, match="physically consistent bodies were not asked for"):
         plain.to_urdf(tmp_path / "arm.urdf")
+
+
+# ------------------------------------------------------------------ coupled joints
+
+COUPLED = (
+    """
+name = "coupled"
+angles = "radians"
+gravity = [0, -9.81, 0]
+tool = "tip"
+"""
+    + "".join(
+        f"""
+[[body]]
+name = "link{k}"
+joint = "joint{k}"
+xyz = [{0.4 * (k > 1)}, 0, 0]
+rpy = [0, 0, 0]
+axis = [0, 0, 1]
+mass = 1.0
+com = [0.2, 0, 0]
+inertia = [0.01, 0, 0, 0.01, 0, 0.01]
+{'mimic = {joint = "joint1"}' if k == 2 else ""}
+"""
+        for k in (1, 2, 3)
+    )
+    + """
+[[frame]]
+name = "tip"
+parent = "link3"
+xyz = [0.3, 0, 0]
+rpy = [0, 0, 0]
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def coupled(tmp_path_factory):
+    """An arm of three bodies and two coordinates."""
+    path = tmp_path_factory.mktemp("coupled") / "coupled.toml"
+    path.write_text(COUPLED)
+    return armlet.load(path)
+
+
+def test_an_arm_with_coupled_joints_is_identified_with_every_option(cvxpy, coupled, tmp_path):
+    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
+    load = 2.0, (0.3, 0.1, 0.0)
+    plain = recorded(coupled, 0, duration=8.0)
+    carried = recorded(coupled.with_payload(*load), 1, duration=8.0).with_payload(*load)
+    found = armlet.identify(coupled, [plain, carried], gains=True, centres=0.2)
+    assert len(found.gains.values) == coupled.n == 2
+    assert found.is_consistent
+    for box in boxes(coupled, 0.2):
+        at = found.bodies[box.body, 6:9] / found.bodies[box.body, 9]
+        assert (box.lower - 1e-6 < at).all()
+        assert (at < box.upper + 1e-6).all()
+    found.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    start = text.index("<h2>Bodies</h2>")
+    table = text[start : text.index("<h2>", start + 1)]
+    assert re.findall(r"<tr><td>(\w+)</td>", table) == ["joint1", "joint2", "joint3"]
+    titles = [note.text for note in found.plot().layout.annotations]
+    assert titles == ["joint1 (Nm)", "joint3 (Nm)"]
+    loaded = replace(carried, payload=None)
+    assert armlet.identification.identify_payload(coupled, loaded).mass == pytest.approx(2, rel=0.1)
 
 
 # ------------------------------------------------------------------ what makes no sense

@@ -216,7 +216,7 @@ def _print(arm: Robot, found: Identified, written: list[str]) -> None:
         worth = Table()
         worth.words("joint")
         worth.numbers("gain", "deviation")
-        for joint, x, s in zip(arm.joints, *found.gains, strict=True):
+        for joint, x, s in zip(arm.coordinates, *found.gains, strict=True):
             worth.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
         console.print(worth)
         console.print()

@@ -52,8 +52,7 @@ def _by_geometry(robot: Robot, margin: float) -> list[Box]:
     if not 0 <= margin < np.inf:
         raise DataError(f"centres is {margin}: expected a margin in m, or boxes by frame")
     points: list[list[Array]] = [[np.zeros(3)] for _ in range(robot.nb)]
-    mounts = robot.displacements(np.zeros(robot.nq))
-    for parent, mount in zip(robot.parent, mounts, strict=True):
+    for parent, mount in zip(robot.parent, robot.at_zero, strict=True):
         if parent != BASE:
             points[parent].append(np.asarray(mount.origin(), dtype=float))
     for body, pose in robot.frames.values():

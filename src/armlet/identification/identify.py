@@ -215,7 +215,7 @@ def _estimated(
     """The estimate that is asked for; with unknown gains, all data are torques from then on."""
     gains = None
     if model.gains:
-        joints = [joint.name for joint in model.parameters.model.joints]
+        joints = [joint.name for joint in model.parameters.model.coordinates]
         estimate, gains = calibrated(data.used, joints, data.repeats)
         data.calibrate(gains.values)
     elif estimator == "instrumental":

@@ -165,15 +165,15 @@ def _gains(found: Findings) -> str:
 def _bodies(found: Findings) -> str:
     if found.standard is None:
         return "<p>Physical bodies were not asked for, or cvxpy is not installed.</p>"
-    head = ("body", "mass (kg)", "centre (m)", "principal inertias (kg m²)")
+    head = ("body of joint", "mass (kg)", "centre (m)", "principal inertias (kg m²)")
     rows = []
-    for name, body in zip(_joints(found), found.bodies, strict=False):
+    for joint, body in zip(found.model.parameters.model.joints, found.bodies, strict=True):
         m, c = body[9], body[6:9] / body[9]
         xx, xy, xz, yy, yz, zz = body[:6]
         J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         I = J - m * (c @ c * np.eye(3) - np.outer(c, c))
         principal = ", ".join(f"{x:.3g}" for x in np.linalg.eigvalsh(I))
-        rows.append((name, f"{m:.3f}", ", ".join(f"{x:.3f}" for x in c), principal))
+        rows.append((joint.name, f"{m:.3f}", ", ".join(f"{x:.3f}" for x in c), principal))
     word = "is" if found.is_consistent else "is not"
     text = (
         f"<p>Each body {word} one that matter can form: its pseudo-inertia is positive definite. "
@@ -218,7 +218,7 @@ def torques(found: Findings, height: int = 170) -> Any:
 
     A joint takes so many pixels of its height.
     """
-    graphs, joints = graph_objects(), found.model.parameters.model.joints
+    graphs, joints = graph_objects(), found.model.parameters.model.coordinates
     units = {"R": "Nm", "P": "N"}
     titles = [f"{plain(x.name)} ({units.get(x.letter, 'Nm, N')})" for x in joints]
     figure = _figure(len(joints), titles, height=height)
