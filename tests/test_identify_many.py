@@ -64,6 +64,25 @@ def test_logs_that_cannot_be_read_are_named_and_left_out(whole):
         armlet.identify(robot, logs[12:], consistent=False)
 
 
+def test_whatever_a_function_raises_leaves_out_its_log_alone():
+    def raising(error):
+        raise error
+
+    good = [partial(read, seed) for seed in range(3)]
+    expected = armlet.identify(robot, good, consistent=False)
+    bad = [partial(raising, KeyError("tau")), partial(raising, ValueError("odd")), lambda: None]
+    with pytest.warns(DataWarning) as told:
+        found = armlet.identify(robot, [good[0], *bad, *good[1:]], consistent=False)
+    first, second, third = (str(x.message) for x in told)
+    assert first == "a log is left out: number 2 raised KeyError: 'tau'"
+    assert second == "a log is left out: number 3 raised ValueError: odd"
+    assert "returned None: expected a Log" in third
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+    for passed in (KeyboardInterrupt(), MemoryError(), SystemExit(1)):
+        with pytest.raises(type(passed)):
+            armlet.identify(robot, [good[0], partial(raising, passed)], consistent=False)
+
+
 def test_a_robust_estimate_of_too_many_runs_is_refused():
     with pytest.raises(DataError, match="there are 9 runs: expected at most 8 for a robust"):
         armlet.identify(

@@ -163,10 +163,22 @@ def _read(
         raise DataError(f"logs has {quoted(log)}: expected armlet.Log.read of it, or a function")
     else:
         try:
-            found = part(model, settings, share, log())
-        except (ArmletError, OSError) as error:
+            found = part(model, settings, share, _called(log))
+        except ArmletError as error:
             return Unreadable(str(error))
+        except MemoryError:
+            raise
+        except Exception as error:  # a user's function may raise anything
+            return Unreadable(f"number {k + 1} raised {type(error).__name__}: {error}")
     return found if k < KEPT else replace(found, samples=None, rest=None)
+
+
+def _called(reader: Reader) -> Log:
+    """The log that a function returns."""
+    log = reader()
+    if not isinstance(log, Log):
+        raise DataError(f"{quoted(reader)} returned {quoted(log)}: expected a Log")
+    return log
 
 
 def _by_workers(
