@@ -1,6 +1,7 @@
 """Logs of arms: every kind of file, columns by name, units, motors, and what is wrong with them."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from datasets import panda_log, recorded, tx40_log
 
 import armlet
 from armlet import DataError, DataWarning, Log
-from armlet.identification.columns import column
+from armlet.identification.columns import column, matched, unit_of
 from armlet.identification.readers import read_table
 
 JOINTS = ("joint1", "joint2")
@@ -199,7 +200,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path, robot):
     for name, text in {
         "run.xyz": r"ends in '\.xyz': expected \.csv",
         "run.csv": "has no numbers",
-        "run.npz": r"run\.npz cannot be read: ValueError",
+        "run.npz": r"run\.npz cannot be read: BadZipFile",
         "run.npy": r"run\.npy cannot be read: ValueError",
         "run.parquet": r"run\.parquet cannot be read: ArrowInvalid",
         "run.mat": r"run\.mat cannot be read: MatReadError",
@@ -209,6 +210,26 @@ def test_files_that_cannot_be_read_are_named(tmp_path, robot):
         (tmp_path / name).write_text("nothing, really\n")
         with pytest.raises(DataError, match=text):
             Log.read(tmp_path / name, robot)
+
+
+def test_a_last_line_that_is_cut_off_is_left_out_with_a_warning(tmp_path, robot, run):
+    path = write_csv(tmp_path / "run.csv", columns(run))
+    lines = path.read_bytes().splitlines(keepends=True)
+    for last in (lines[-1][:30], lines[-1][:30] + b"\n", lines[-1][: lines[-1].rindex(b",") + 1]):
+        path.write_bytes(b"".join(lines[:-1]) + last)
+        with pytest.warns(
+            DataWarning, match=r"run\.csv: line 401, the last one, is cut off and left"
+        ):
+            log = Log.read(path, robot)
+        same(log, {name: x[:-1] for name, x in run.items()})
+    path.write_bytes(b"".join(lines)[:-4])
+    assert (
+        "run.csv has no line break at its end: its last number may be cut"
+        in Log.read(path, robot).notes
+    )
+    path.write_bytes(b"".join([*lines[:6], lines[6][:30] + b"\n", *lines[7:]]))
+    with pytest.raises(DataError, match=r"run\.csv, line 7 has \d cells: expected 7"):
+        Log.read(path, robot)
 
 
 # ------------------------------------------------------------------ bags
@@ -342,6 +363,33 @@ def test_sources_that_do_not_fit_say_what_was_expected(robot, run):
             Log.read(source, robot)
 
 
+def doubled(path, found, again):
+    """A table with a further column of the name of another."""
+    write_csv(path, {**found, "AGAIN": again})
+    path.write_text(path.read_text().replace("AGAIN", "q_1"))
+    return path
+
+
+def test_of_a_column_that_is_there_twice_the_first_is_taken_and_the_other_can_be_named(
+    tmp_path, robot, run
+):
+    found = columns(run)
+    path = doubled(tmp_path / "run.csv", found, run["q"][:, 0] ** 2)
+    with pytest.warns(DataWarning, match=r"column 'q_1' is there twice: the first one is taken"):
+        same(Log.read(path, robot), run)
+    log = Log.read(path, robot, columns={"q": ["q_1 (column 8)", "q_2"]})
+    np.testing.assert_allclose(log.q[:, 0], run["q"][:, 0] ** 2, atol=1e-12)
+    log = Log.read(doubled(path, found, run["q"][:, 0]), robot)
+    same(log, run)
+    assert "column 'q_1' is there twice, with the same numbers" in log.notes
+    same(Log.read(doubled(path, {**found, "x": run["t"]}, run["q"][:, 0]), robot), run)
+
+
+def test_joints_that_a_file_does_not_tell_apart_are_refused():
+    with pytest.raises(DataError, match="which do not tell those of the robot apart"):
+        matched(("arm", "hand"), ("arm_1", "arm_2"), "run.npz")
+
+
 # ------------------------------------------------------------------ time and units
 
 
@@ -354,8 +402,57 @@ def test_the_unit_of_time_is_guessed_by_its_size(robot, run, start, unit):
         stamps = np.round(run["t"] * size).astype(np.int64) + start * size
     log = Log.read({**run, "t": stamps}, robot)
     np.testing.assert_allclose(log.t, run["t"], atol=1e-6 if unit == "s" and start else 1e-12)
-    guessed = [note for note in log.notes if "by its size" in note]
-    assert guessed == ([] if unit == "s" else [f"time is taken to be in {unit}, by its size"])
+    guessed = [note for note in log.notes if "time is taken" in note]
+    why = "its size" if start else "the measured velocities"
+    assert guessed == ([] if unit == "s" else [f"time is taken to be in {unit}, by {why}"])
+
+
+SINES = np.sin(np.arange(200)[:, None] * [0.02, 0.03])
+"""Positions of 200 rows, at most 0.03 rad apart."""
+
+
+@pytest.mark.parametrize(
+    ("step", "unit"),
+    [
+        (1e-4, "s"), (1e-3, "s"), (0.14, "s"),  # nothing else is possible
+        (0.2, "s"), (0.4, "s"),  # 150 rad/s in ms
+        (1.0, None), (5.0, None), (1e3, None), (1e6, None),
+    ],
+)  # fmt: skip
+def test_time_without_a_unit_is_in_seconds_or_nothing_else_is_possible(robot, step, unit):
+    q = SINES if step != 0.4 else 2 * SINES
+    run = {"t": step * np.arange(200), "q": q, "tau": robot.gravity_torque(q)}
+    if unit is None:
+        with pytest.raises(
+            DataError, match=r"may be in \w+ or \w+: give units={'t': \.\.\.} or rate="
+        ):
+            Log.read(run, robot)
+        unit = "ms"
+        run["t"] = run["t"].astype(int)
+        assert Log.read(run, robot, units={"t": "ms"}).duration == pytest.approx(0.199 * step)
+    else:
+        assert Log.read(run, robot).duration == pytest.approx(199 * step)
+
+
+def test_stamps_since_a_start_are_not_taken_for_dates(robot, run):
+    """Nanoseconds of a computer that runs for two days are microseconds of a date by their size."""
+    stamps = np.round(run["t"] * 1e9).astype(np.int64) + 172_800 * 10**9
+    np.testing.assert_allclose(Log.read({**run, "t": stamps}, robot).t % 1e5, 72800 + run["t"])
+    seconds = 1_700_000_000 + 0.2 * np.arange(200)
+    log = Log.read({"t": seconds, "q": SINES / 9, "tau": robot.gravity_torque(SINES / 9)}, robot)
+    assert log.duration == pytest.approx(199 * 0.2)
+    assert "time is taken to be in s, by its date" in log.notes
+
+
+def test_a_slow_trajectory_is_in_seconds(tmp_path, robot):
+    still = armlet.simulate(robot, [-np.pi / 2, 0], duration=20.0, dt=1.0)
+    for ending in ("csv", "npz"):
+        path = tmp_path / f"run.{ending}"
+        getattr(still, f"to_{ending}")(path)
+        with pytest.warns(DataWarning, match="never moves"):
+            assert Log.read(path, robot).duration == 20.0
+    with pytest.warns(DataWarning, match="never moves"):
+        assert Log.read(still, robot).duration == 20.0
 
 
 def test_stamps_may_be_in_two_columns(tmp_path, robot, run):
@@ -380,6 +477,56 @@ def test_units_are_those_of_names_or_given(tmp_path, robot, run):
         Log.read(run, robot, units={"q": "furlong"})
     with pytest.raises(DataError, match="units= has 'h' for t: expected s, ms"):
         Log.read(run, robot, units={"t": "h"})
+
+
+def test_every_column_has_its_own_unit(tmp_path, arms):
+    """Revolute and prismatic joints, in any order of the columns."""
+    robot = arms["stanford"].with_inertia(np.zeros((6, 10)))
+    rng = np.random.default_rng(0)
+    q, tau = rng.uniform(-0.5, 0.5, (100, 6)), rng.uniform(-5, 5, (100, 6))
+    units = {"q1_rad": 1, "q2 [°]": np.pi / 180, "q3_mm": 1e-3, "q4 (deg)": np.pi / 180,
+             "q5_rev": 2 * np.pi, "q6_mrad": 1e-3, "tau1": 1, "tau2_Nm": 1, "tau3_kN": 1e3,
+             "tau4 (mN·m)": 1e-3, "tau5Ncm": 1e-2, "tau6_mNm": 1e-3}  # fmt: skip
+    units |= {"t": 1.0}
+    truth = dict(zip(units, [*q.T, *tau.T, np.arange(100) / 50], strict=True))
+    del units["tau1"], truth["tau1"]
+    units["tau1_Nm"], truth["tau1_Nm"] = 1, tau[:, 0]
+    names = rng.permutation(list(units))
+    path = write_csv(tmp_path / "run.csv", {name: truth[name] / units[name] for name in names})
+    for encoding in ("utf-8", "latin-1"):
+        (tmp_path / "again.csv").write_text(path.read_text(), encoding=encoding)
+        log = Log.read(tmp_path / "again.csv", robot)
+        np.testing.assert_allclose(log.q, q, rtol=1e-12)
+        np.testing.assert_allclose(log.tau, tau, rtol=1e-12)
+    one, *_, six = robot.joint_names
+    joined = " ".join(log.notes)
+    assert f"mrad ({six})" in joined
+    assert f"positions are in rad ({one})" in joined
+
+
+def test_units_that_do_not_fit_their_joint_are_refused(tmp_path, robot, run):
+    found = columns(run, "t q_{} qd_{} tau_{}")
+
+    def renamed(**names):
+        named = {names.get(name, name): x for name, x in found.items()}
+        return write_csv(tmp_path / "run.csv", named)
+
+    with pytest.raises(DataError, match="positions of joint 'joint2' are in mm by the name of th"):
+        Log.read(renamed(q_1="q_1_rad", q_2="q_2_mm"), robot)
+    with pytest.raises(DataError, match="positions of joint 'joint2' have no unit in the name"):
+        Log.read(renamed(q_1="q_1_deg"), robot)
+    with pytest.raises(DataError, match="q is said to be in mm, which no joint of the robot can"):
+        Log.read(renamed(), robot, units={"q": "mm"})
+    same(Log.read(renamed(q_1="q_1_rad"), robot), run)
+
+
+def test_a_joint_called_like_a_unit_is_none():
+    assert unit_of("q.rev1", "q", ("rev1", "rev2")) is None
+    assert unit_of("rev1_pos", "q", ()) is None
+    assert unit_of("pos_1_rev", "q", ()) == "rev"
+    assert unit_of("current_2_mA", "current", ()) == "mA"
+    assert column("qdd1 (rad/s^2)", ()) == ("qdd", 1)
+    assert column("qdd_1_rad_s2", ()) == ("qdd", 1)
 
 
 def test_degrees_are_of_revolute_joints_only(arms):
@@ -476,6 +623,44 @@ def test_a_joint_that_never_moves_is_named(robot, run):
         log = Log.read(still, robot)
     assert len(caught) == 1
     assert log.notes[-1].startswith("joint 'joint2' never moves")
+
+
+@pytest.mark.parametrize("half", [0.0, np.pi])
+def test_turns_of_an_encoder_that_counts_one_are_added_up_with_a_warning(robot, half):
+    t = np.arange(400) / 100
+    q = np.stack([4 * t, 2 + np.sin(3 * t)], axis=1)
+    wrapped = (q + half) % (2 * np.pi) - half
+    run = {"t": t, "tau": robot.gravity_torque(q)}
+    text = r"joint 'joint1' jumps by a turn at \d\.\d+ s \(row \d+\), \d times in all.* added up"
+    with pytest.warns(DataWarning, match=text):
+        log = Log.read({**run, "q": wrapped}, robot)
+    off = (log.q - q) / (2 * np.pi)
+    np.testing.assert_allclose(off, np.round(off[:1]) + 0 * off, atol=1e-9)
+    wrapped[200, 0] += 2.5
+    with pytest.warns(DataWarning, match="jumps by a turn .* use numpy.unwrap on this column"):
+        log = Log.read({**run, "q": wrapped}, robot)
+    np.testing.assert_array_equal(log.q, wrapped)
+
+
+def test_postures_far_apart_are_no_turns(robot):
+    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (300, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        log = Log.read({"q": q, "tau": robot.gravity_torque(q)}, robot, rate=1.0)
+    np.testing.assert_array_equal(log.q, q)
+
+
+def test_arrays_that_are_no_numbers_are_refused(robot, run):
+    for q, text in (
+        (run["q"] + 1j, "the log's q has entries of type complex128: expected real numbers"),
+        ([["a", "b"]], "the log's q has entries of type <U1"),
+        ([[1.0, 2.0], [3.0]], "the log's q is no array: expected rows of equal length"),
+        (np.ma.masked_array(run["q"], run["q"] > 0.5), "q of joint 'joint1' is nan in rows"),
+    ):
+        with pytest.raises(DataError, match=text):
+            Log.read({**run, "q": q}, robot)
+    with pytest.raises(DataError, match="the log is 3: expected a file"):
+        Log.read(3, robot)
 
 
 def test_saturated_torques_are_named(robot, run):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from armlet.errors import DataError, listed, quoted
 from armlet.identification.readers import UNNAMED, Table
+from armlet.identification.units import NAMES, Named
 
 WORDS = {
     "t": "t time times timestamp timestamps stamp sec secs seconds",
@@ -26,10 +27,6 @@ WORDS = {
 }
 """The quantities of a log, and the words for each."""
 QUANTITY = {word: quantity for quantity, words in WORDS.items() for word in words.split()}
-NAMES = {
-    "t": "time", "q": "positions", "qd": "velocities", "qdd": "accelerations", "tau": "torques",
-    "current": "currents",
-}  # fmt: skip
 DERIVED = {("q", "dot"): "qd", ("q", "ddot"): "qdd", ("qd", "dot"): "qdd"}
 NOT_TAKEN = {
     "target", "desired", "des", "d", "command", "commanded", "cmd", "ref", "reference", "setpoint",
@@ -37,15 +34,31 @@ NOT_TAKEN = {
     "tcp", "tool", "ee", "cartesian", "flange", "frame",
 }  # fmt: skip
 UNIT_WORDS = {
-    "t": {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "us": "us",
-          "usec": "us", "ns": "ns", "nsec": "ns"},
-    "q": {"deg": "deg", "degrees": "deg", "rad": "rad", "rev": "rev", "mm": "mm"},
-    "qd": {"deg": "deg/s", "degrees": "deg/s", "dps": "deg/s", "rad": "rad/s", "rpm": "rpm",
-           "rev": "rev/s", "mm": "mm/s"},
-    "qdd": {"deg": "deg/s²", "degrees": "deg/s²", "rad": "rad/s²"},
-    "tau": {"nm": "Nm", "mnm": "mNm", "ncm": "Ncm"},
+    "t": {"s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
+          "ms": "ms", "msec": "ms", "msecs": "ms", "millis": "ms", "milliseconds": "ms",
+          "us": "us", "usec": "us", "usecs": "us", "micros": "us", "microseconds": "us",
+          "ns": "ns", "nsec": "ns", "nsecs": "ns", "nanos": "ns", "nanosec": "ns",
+          "nanoseconds": "ns"},
+    "q": {"deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "mrad": "mrad",
+          "rev": "rev", "turns": "rev", "mm": "mm", "cm": "cm"},
+    "qd": {"deg": "deg/s", "degree": "deg/s", "degrees": "deg/s", "dps": "deg/s", "rad": "rad/s",
+           "mrad": "mrad/s", "rpm": "rpm", "rev": "rev/s", "mm": "mm/s", "cm": "cm/s"},
+    "qdd": {"deg": "deg/s²", "degree": "deg/s²", "degrees": "deg/s²", "rad": "rad/s²",
+            "mrad": "mrad/s²", "rev": "rev/s²", "mm": "mm/s²", "cm": "cm/s²"},
+    "tau": {"nm": "Nm", "mnm": "mNm", "ncm": "Ncm", "knm": "kNm", "n": "N", "mn": "mN",
+            "kn": "kN"},
     "current": {"a": "A", "ma": "mA"},
 }  # fmt: skip
+"""The words for units of each quantity."""
+MIXED_CASE = {"mnm", "knm", "mn", "kn", "ma", "nm", "ncm"}
+"""Units with a capital letter within, which begins no word."""
+SIGNS = (
+    (re.compile("[µμ]"), "u"),
+    (re.compile("[°º]"), " deg "),
+    (re.compile(r"N[·⋅*.\- ]m\b"), "Nm"),
+    (re.compile(r"(?<![A-Za-z])(deg|degrees|rad|rev|mm|cm|m)[/ _·]*s(?:\^|\*\*)?2(?!\d)"), r"\1 s"),
+)
+"""Signs within units, and the letters for them; the 2 of rad/s2 is no joint."""
 
 
 class Column(NamedTuple):
@@ -56,44 +69,54 @@ class Column(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Arrays by quantity, the unit of each if its names say it, and what was guessed."""
+    """Arrays by quantity, the units that their names say, what was guessed, and what is odd."""
 
     arrays: dict[str, NDArray[Any]]
-    units: dict[str, str]
+    units: dict[str, Named]
     notes: list[str]
+    doubts: list[str]
 
 
 def words_of(name: str) -> list[str]:
     """The words and numbers of a name, in lower case."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.replace("µ", "u"))
-    return re.findall(r"[^\W\d_]+|\d+", spaced.lower())
+    for sign, letters in SIGNS:
+        name = sign.sub(letters, name)
+    found = []
+    for word in re.findall(r"[^\W\d_]+|\d+", name):
+        whole = word.lower() in MIXED_CASE
+        found += [word] if whole else re.split(r"(?<=[a-z])(?=[A-Z])", word)
+    return [word.lower() for word in found]
 
 
 def column(name: str, joints: Sequence[str]) -> Column:
     """What the name of a column says."""
-    words = words_of(name)
-    joint: str | int | None = None
-    rest = words
-    for candidate in sorted(joints, key=lambda x: -len(words_of(x))):
-        at = _place(words_of(candidate), words)
-        if at is not None:
-            joint = candidate
-            rest = words[:at] + words[at + len(words_of(candidate)) :]
-            break
-    if not any(word in QUANTITY for word in rest):  # a joint may be called q1
-        rest = words
+    joint, rest = _joint(name, joints)
     numbers = [int(word) for word in rest if word.isdigit()]
     if joint is None and numbers:
         joint = numbers[-1]
     return Column(_quantity(rest), joint)
 
 
-def _add_unit(found: Found, quantity: str, name: str) -> None:
-    """Add the unit of a quantity, if the name of its column says it."""
+def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str]]:
+    """The joint that a name has in it, if any, and the other words."""
+    words = words_of(name)
+    for candidate in sorted(joints, key=lambda x: -len(words_of(x))):
+        at = _place(words_of(candidate), words)
+        if at is not None:
+            rest = words[:at] + words[at + len(words_of(candidate)) :]
+            if not any(word in QUANTITY for word in rest):  # a joint may be called q1
+                rest = words
+            return candidate, rest
+    return None, words
+
+
+def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
+    """The unit that the name of a column says, after its quantity: `rev1_pos` is of joint rev1."""
+    _, words = _joint(name, joints)
+    at = next((k for k, word in enumerate(words) if word in QUANTITY), 0)
     units = UNIT_WORDS[quantity]
-    said = [units[word] for word in words_of(name) if word in units]
-    if said:
-        found.units[quantity] = said[-1]
+    said = [units[word] for word in words[at:] if word in units]
+    return said[-1] if said else None
 
 
 def _place(part: list[str], words: list[str]) -> int | None:
@@ -131,6 +154,11 @@ def matched(names: Sequence[str], joints: Sequence[str], where: str) -> list[int
                 "robot is not found: name its columns with columns="
             )
         places.append((same or within)[0])
+    if len(set(places)) < len(places):
+        raise DataError(
+            f"{where} has the joints {listed(names)}, which do not tell those of the robot apart, "
+            f"{listed(joints)}: name their columns with columns="
+        )
     return places
 
 
@@ -146,12 +174,12 @@ def assigned(
     `chosen` names columns by quantity. With `only` the table is known to hold that quantity: its
     columns need not say so.
     """
-    found = Found({}, {}, list(table.notes))
+    found = Found({}, {}, list(table.notes), list(table.doubts))
     for quantity in chosen:
         if quantity not in WORDS:
             raise DataError(f"columns= has {quoted(quantity)}: expected {', '.join(WORDS)}")
         _choose(found, table, where, joints, quantity, chosen[quantity])
-    said = {name: column(name, joints) for name in table.arrays}
+    said = {name: column(name, joints) for name in table.arrays if name not in table.repeats}
     if only is not None and only not in found.arrays:
         said = _all_of_one(said, only)
     _stamps(found, table, said)
@@ -198,7 +226,30 @@ def _choose(
     else:
         stacked = np.stack([table.arrays[name] for name in names], axis=1)
         found.arrays[quantity] = stacked[:, 0] if quantity == "t" else stacked
-    _add_unit(found, quantity, names[0])
+    _finish(found, table, where, joints, quantity, names)
+
+
+def _finish(
+    found: Found, table: Table, where: str, joints: Sequence[str], quantity: str,
+    names: Sequence[str],
+) -> None:  # fmt: skip
+    """Add the units that the names of columns say, and which of them are there twice."""
+    units = [table.units.get(name) or unit_of(name, quantity, joints) for name in names]
+    if quantity == "t" or table.arrays[names[0]].ndim == 2:
+        if units[0] is not None:
+            found.units[quantity] = units[0]
+    elif any(units):
+        found.units[quantity] = tuple(units)
+    for other, name in table.repeats.items():
+        if name not in names:
+            continue
+        if np.array_equal(table.arrays[other], table.arrays[name], equal_nan=True):
+            found.notes.append(f"column {quoted(name)} is there twice, with the same numbers")
+        else:
+            found.doubts.append(
+                f"column {quoted(name)} is there twice: the first one is taken; name the other "
+                f"with columns=, as {quoted(other)}, or rename it"
+            )
 
 
 def _stamps(found: Found, table: Table, said: dict[str, Column]) -> None:
@@ -209,8 +260,10 @@ def _stamps(found: Found, table: Table, said: dict[str, Column]) -> None:
     seconds = next((ends[x] for x in ("sec", "secs") if x in ends), None)
     rest = next((ends[x] for x in ("nanosec", "nsec", "nsecs") if x in ends), None)
     if seconds and rest:
-        whole, part = (table.arrays[name].astype(np.int64) for name in (seconds, rest))
-        found.arrays["t"] = whole * 10**9 + part
+        whole, part = (table.arrays[name] for name in (seconds, rest))
+        if not all(np.array_equal(x, np.floor(x)) for x in (whole, part)):  # 0.25 s and a delay
+            return
+        found.arrays["t"] = whole.astype(np.int64) * 10**9 + part.astype(np.int64)
         found.units["t"] = "ns"
         found.notes.append(f"time is {seconds} and {rest}")
 
@@ -240,7 +293,7 @@ def _guess(
         if not taken:
             return
         found.arrays[quantity] = np.stack([table.arrays[name] for name in taken], axis=1)
-    _add_unit(found, quantity, taken[0])
+    _finish(found, table, where, joints, quantity, taken)
     if taken != [quantity] and taken != [f"{quantity}.{joint}" for joint in joints]:
         names = [name if name != UNNAMED else "numbers without names" for name in taken]
         found.notes.append(f"{NAMES[quantity]} are {listed(names)}".replace("time are", "time is"))

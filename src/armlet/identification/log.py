@@ -12,16 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.quantities import Quantities
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.identification.columns import NAMES, Found
+from armlet.identification.columns import Found
 from armlet.identification.sources import Columns, Source, gathered, label
-from armlet.identification.suspicions import suspicions
+from armlet.identification.suspicions import about_turns, suspicions, without_turns, wrapped
 from armlet.identification.units import (
+    NAMES,
     PerJoint,
-    factors,
+    in_si,
     per_joint,
     times,
     transmission,
-    with_rates,
+    unit_of_time,
 )
 
 Array = NDArray[np.float64]
@@ -115,7 +116,9 @@ class Log:
             Samples per second, of a log without time; time in the log is then ignored.
         units : mapping of str to str, optional
             Units by quantity, other than s, rad, m, Nm, N and A: "ms", "us", "ns"; "deg", "rev",
-            "mm"; "deg/s", "rpm"; "mNm"; "mA". Velocities follow the unit of the positions.
+            "mm"; "deg/s", "rpm"; "mNm"; "mA". They are of the joints that can have them, of motors
+            those of all, and come before units in the names of columns. Velocities follow the unit
+            of the positions.
         ratios : optional
             Gear ratios of a log of the motors, motor over joint: a number, one per joint, or a
             mapping by the names of joints; negative where a motor turns the other way.
@@ -154,33 +157,35 @@ class Log:
             )
         joints = tuple(joint.name for joint in robot.coordinates)
         found = gathered(source, joints, columns or {}, topic)
-        given = with_rates({**found.units, **(units or {})})
-        notes = found.notes
+        notes, doubts = found.notes, found.doubts
         where = name or label(source)
-        t, kept = _time(found, rate, given.get("t"), where)
-        measured = {k: np.asarray(x, dtype=float) for k, x in found.arrays.items() if k != "t"}
-        if kept is not None:
-            measured = {k: x[kept] for k, x in measured.items()}
-        for quantity, array in measured.items():
-            unit = given.get(quantity)
-            _checked(array, quantity, where, len(t), joints)
-            if unit is not None:
-                letters = [joint.letter for joint in robot.coordinates]
-                measured[quantity] = array * factors(quantity, unit, letters)
-                notes.append(f"{NAMES[quantity]} are in {unit}")
-        _torques(measured, gains, joints, where, notes)
         sides = transmission(joints, ratios, coupling, torque_coupling)
+        letters = [joint.letter for joint in robot.coordinates]
+        rows = len(found.arrays["q"])
+        checked = {
+            quantity: _checked(found.arrays[quantity], quantity, where, rows, joints)
+            for quantity in sorted(found.arrays.keys() - {"t"}, key=[*NAMES].index)
+        }
+        measured = in_si(
+            checked, units or {}, found.units, letters, joints, where, sides is not None, notes
+        )
+        turns = wrapped(measured["q"], [x == "R" or sides is not None for x in letters])
+        measured["q"] = without_turns(measured["q"], turns)
+        _torques(measured, gains, joints, where, notes)
         if sides is not None:
             N, T = sides
             for quantity in ("q", "qd", "qdd"):
                 if quantity in measured:
-                    measured[quantity] = np.linalg.solve(N, measured[quantity].T).T
+                    measured[quantity] = np.linalg.solve(N, measured[quantity].T).T.astype(float)
             measured["tau"] = measured["tau"] @ T.T
             notes.append("the log is of the motors: gears take it to the joints")
+        t = _time(found, measured, rate, (units or {}).get("t"), where)
+        doubts += [about_turns(t, turn, joints, sides is not None) for turn in turns]
+        t, measured = _without_repeats(t, measured, notes)
         measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
         arrays: dict[str, Any] = {**measured}
         log = cls(t, **arrays, joints=joints, name=where, notes=tuple(notes))
-        doubts = suspicions(log.t, log.q, log.qd, log.tau, robot)
+        doubts += suspicions(log.t, log.q, log.qd, log.tau, robot)
         for doubt in doubts:
             warnings.warn(f"{where}: {doubt}", DataWarning, stacklevel=2)
         return replace(log, notes=(*log.notes, *doubts))
@@ -269,31 +274,45 @@ def joint_order(joints: Sequence[str], robot: Quantities, where: str) -> list[in
 
 
 def _time(
-    found: Found, rate: float | None, unit: str | None, where: str
-) -> tuple[Array, NDArray[np.intp] | None]:
-    """The times of rows, and which rows are kept if not all are."""
-    rows = len(found.arrays["q"])
+    found: Found, measured: Mapping[str, Array], rate: float | None, asked: str | None, where: str
+) -> Array:
+    """The times of rows."""
+    rows = len(measured["q"])
     if rate is not None:
         if not np.isfinite(rate) or rate <= 0:
             raise DataError(f"rate is {quoted(rate)}: expected samples per second, more than 0")
         if "t" in found.arrays:
             found.notes.append(f"time in the log is ignored: rate= has {rate:g} samples per second")
-        return np.arange(rows) / rate, None
+        return np.arange(rows) / rate
     if "t" not in found.arrays:
         raise DataError(f"{where} has no time: give rate=, in samples per second")
     stamps = found.arrays["t"]
     if len(stamps) != rows:
         raise DataError(f"{where} has {len(stamps)} times and {rows} rows of positions")
-    t = times(stamps, unit, found.notes)
+    if stamps.dtype.kind == "u":
+        stamps = stamps.astype(np.int64)
+    if stamps.dtype.kind not in "if":
+        raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
+    named = found.units.get("t")
+    unit = asked or (named if isinstance(named, str) else None)
+    if unit is None:
+        unit = unit_of_time(stamps, measured["q"], measured.get("qd"), where, found.notes)
+    return times(stamps, unit, found.notes)
+
+
+def _without_repeats(
+    t: Array, measured: dict[str, Array], notes: list[str]
+) -> tuple[Array, dict[str, Array]]:
+    """The rows without those that have the time of the row before."""
     repeated = np.flatnonzero(np.diff(t) == 0) + 1
     if not len(repeated) or not np.isfinite(t).all():
-        return t, None
-    found.notes.append(
+        return t, measured
+    notes.append(
         f"{len(repeated):,} rows have the time of the row before and are left out, the first is "
         f"row {repeated[0]}"
     )
-    kept = np.delete(np.arange(rows), repeated)
-    return t[kept], kept
+    kept = np.delete(np.arange(len(t)), repeated)
+    return t[kept], {name: array[kept] for name, array in measured.items()}
 
 
 def _torques(

@@ -1,10 +1,12 @@
 """Files of logs as tables: text, Parquet, NumPy's, MATLAB's, and bags of ROS 2."""
 
+from __future__ import annotations
+
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import ArmletError, DataError, listed, quoted
+from armlet.errors import DataError, listed, quoted
 from armlet.extras import needed
+from armlet.motion.files import npz_arrays, parquet_table, readable
 
 UNNAMED = ""
 """The name of numbers that have none."""
@@ -22,11 +25,31 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 
 @dataclass(frozen=True)
 class Table:
-    """What a file has: arrays by name, (k,) or (k, m), and the joints of the m columns if told."""
+    """What a file has: arrays by name, (k,) or (k, m), and the joints of the m columns if told.
+
+    `units` are those of arrays whose type or file says it, `repeats` has the columns whose name
+    another has, too, by a name of their own, and `doubts` is what the user is warned of.
+    """
 
     arrays: dict[str, NDArray[Any]]
     joints: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    units: dict[str, str] = field(default_factory=dict)
+    repeats: dict[str, str] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_columns(cls, names: Sequence[str], columns: Iterable[NDArray[Any]]) -> Table:
+        """A table of columns, of which several may have the same name."""
+        arrays: dict[str, NDArray[Any]] = {}
+        repeats = {}
+        for k, (name, array) in enumerate(zip(names, columns, strict=True), 1):
+            own = name
+            if name in arrays:
+                own = f"{name} (column {k})"
+                repeats[own] = name
+            arrays[own] = array
+        return cls(arrays, repeats=repeats)
 
 
 def read_table(path: Path, topic: str | None = None) -> Table:
@@ -39,12 +62,11 @@ def read_table(path: Path, topic: str | None = None) -> Table:
         )
     if not path.exists():
         raise DataError(f"there is no file {path}")
-    try:
-        return reader(path, topic)
-    except ArmletError:
-        raise
-    except Exception as error:  # decoders raise errors of all kinds on damaged files
-        raise DataError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+    with readable(path, "cannot be read"):
+        table = reader(path, topic)
+    if table.arrays.keys() >= {"t", "kinetic", "potential"}:  # what a Trajectory has written
+        table.units.setdefault("t", "s")
+    return table
 
 
 # ------------------------------------------------------------------ text
@@ -52,19 +74,42 @@ def read_table(path: Path, topic: str | None = None) -> Table:
 
 def from_text(path: Path, _: str | None = None) -> Table:
     """The columns of a text file, with or without a line of names."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    encoding = _encoding(path)
+    with path.open(encoding=encoding) as file:
         names, separator, skipped = _head(path, file)
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with path.open(encoding=encoding) as file:
             lines = file if separator == "," else map(_with_points, file)
             rows = np.loadtxt(lines, delimiter=separator, skiprows=skipped, ndmin=2, comments=None)
     except ValueError:
-        return _by_cells(path, names, separator, skipped)
+        return _by_cells(path, encoding, names, separator, skipped)
     if not names:
-        return Table({UNNAMED: rows})
-    if len(names) != rows.shape[1]:
-        return _by_cells(path, names, separator, skipped)
-    return Table(dict(zip(names, rows.T, strict=True)))
+        table = Table({UNNAMED: rows})
+    elif len(names) != rows.shape[1]:
+        return _by_cells(path, encoding, names, separator, skipped)
+    else:
+        table = Table.of_columns(names, rows.T)
+    if not _is_ended(path):
+        table.notes.append(f"{path.name} has no line break at its end: its last number may be cut")
+    return table
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8, or the code of Western Europe where it is not that: units may be ° and µ."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            while file.read(2**20):
+                pass
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _is_ended(path: Path) -> bool:
+    """Whether the last line of a file has an end."""
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read() in b"\r\n"
 
 
 def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]:
@@ -97,25 +142,40 @@ def _is_number(text: str) -> bool:
         float(_with_points(text))
     except ValueError:
         return False
-    return True
+    return "_" not in text and text.isascii()  # Python reads 1_0 as ten
 
 
-def _by_cells(path: Path, names: list[str], separator: str | None, skipped: int) -> Table:
-    """The columns cell by cell, for files with text or nothing in some of them."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+def _by_cells(
+    path: Path, encoding: str, names: list[str], separator: str | None, skipped: int
+) -> Table:
+    """The columns cell by cell, for files with text or nothing in some of them.
+
+    A last line that is cut off is left out.
+    """
+    with path.open(encoding=encoding) as file:
         rows = {k: _cells(x, separator) for k, x in enumerate(file, 1) if k > skipped and x.strip()}
     width = len(names) or len(next(iter(rows.values())))
+    last = max(rows)
+    doubts = []
+    if len(rows) > 1 and (
+        len(rows[last]) < width or (not _is_ended(path) and _is_cut(*[*rows.values()][-2:]))
+    ):
+        doubts.append(f"line {last}, the last one, is cut off and left out")
+        del rows[last]
     for k, cells in rows.items():
         if len(cells) != width:
             raise DataError(f"{path.name}, line {k} has {len(cells)} cells: expected {width}")
-    arrays, text = {}, []
     headings = names or [str(k) for k in range(1, width + 1)]
+    kept, arrays, dates, text = [], [], {}, []
     for name, *cells in zip(headings, *rows.values(), strict=True):
         numbers = [cell == "" or _is_number(cell) for cell in cells]
         if all(numbers):
-            arrays[name] = np.array([float(_with_points(x)) if x else np.nan for x in cells])
+            kept.append(name)
+            arrays.append(np.array([float(_with_points(x)) if x else np.nan for x in cells]))
         elif (stamps := _dates(cells)) is not None:
-            arrays[name] = stamps
+            kept.append(name)
+            arrays.append(stamps)
+            dates[name] = "ns"
         elif sum(numbers) > len(numbers) / 2:
             at = numbers.index(False)
             raise DataError(
@@ -126,8 +186,13 @@ def _by_cells(path: Path, names: list[str], separator: str | None, skipped: int)
             text.append(name)
     notes = [f"columns of text are left out: {listed(text)}"] if text else []
     if not names:
-        return Table({UNNAMED: np.stack([*arrays.values()], axis=1)}, notes=notes)
-    return Table(arrays, notes=notes)
+        return Table({UNNAMED: np.stack(arrays, axis=1)}, notes=notes, doubts=doubts)
+    return replace(Table.of_columns(kept, arrays), notes=notes, units=dates, doubts=doubts)
+
+
+def _is_cut(before: list[str], last: list[str]) -> bool:
+    """Whether the last cell of a line is no number, though that of the line before is."""
+    return _is_number(before[-1]) and not _is_number(last[-1])
 
 
 def _dates(cells: list[str]) -> NDArray[Any] | None:
@@ -152,21 +217,21 @@ def from_npy(path: Path, _: str | None = None) -> Table:
 
 
 def from_npz(path: Path, _: str | None = None) -> Table:
-    """The arrays of a file of NumPy's; `Trajectory.to_npz` also tells the joints."""
-    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-        joints = json.loads(str(file["told"]))["joints"] if "told" in file else ()
-        arrays = {name: file[name] for name in file if name != "told"}
-    return Table(_numeric(arrays), tuple(joints))
+    """The arrays of a NumPy archive; `Trajectory.to_npz` also tells the joints."""
+    arrays = npz_arrays(path)
+    told = arrays.pop("told", None)
+    joints = () if told is None else json.loads(str(told))["joints"]
+    return replace(_numeric([*arrays], arrays.values()), joints=tuple(joints))
 
 
 def from_parquet(path: Path, _: str | None = None) -> Table:
     """The columns of a Parquet file; a column of lists of equal length is an array."""
-    table = needed("pyarrow.parquet").read_table(str(path))
-    arrays = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    table = parquet_table(path)
+    arrays = []
+    for column in table.columns:
         values = column.to_numpy()
-        arrays[name] = np.stack([*values]) if len(values) and np.ndim(values[0]) else values
-    return Table(_numeric(arrays))
+        arrays.append(np.stack([*values]) if len(values) and np.ndim(values[0]) else values)
+    return _numeric(table.column_names, arrays)
 
 
 def from_mat(path: Path, _: str | None = None) -> Table:
@@ -177,7 +242,8 @@ def from_mat(path: Path, _: str | None = None) -> Table:
         raise DataError(
             f"{path.name} is a MATLAB file of version 7.3: save it with '-v7', or as CSV"
         ) from None
-    return Table(_numeric(_flat(found)))
+    arrays = _flat(found)
+    return _numeric([*arrays], arrays.values())
 
 
 def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -190,13 +256,18 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return arrays
 
 
-def _numeric(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays of numbers with one or two axes, dates as nanoseconds."""
-    arrays = {
-        k: x.astype("datetime64[ns]").astype(np.int64) if x.dtype.kind == "M" else x
-        for k, x in arrays.items()
-    }
-    return {k: x for k, x in arrays.items() if x.dtype.kind in "iufb" and x.ndim in (1, 2)}
+def _numeric(names: Sequence[str], arrays: Iterable[NDArray[Any]]) -> Table:
+    """The arrays of numbers with one or two axes, dates and durations as nanoseconds."""
+    table = Table.of_columns(names, arrays)
+    numbers = {}
+    for name, array in table.arrays.items():
+        if array.dtype.kind in "mM":
+            array = array.astype(f"{array.dtype.kind}8[ns]").astype(np.int64)
+            table.units[name] = "ns"
+        if array.dtype.kind in "iufb" and array.ndim in (1, 2):
+            numbers[name] = array
+    repeats = {own: name for own, name in table.repeats.items() if own in numbers}
+    return replace(table, arrays=numbers, repeats=repeats)
 
 
 # ------------------------------------------------------------------ bags
@@ -248,7 +319,7 @@ def _of_states(path: Path, states: list[tuple[int, Any]], notes: list[str]) -> T
     for name in ("position", "velocity", "effort"):
         if all(len(getattr(state, name)) == len(state.name) for _, state in whole):
             arrays[name] = np.array([_in_order(state, name, joints) for _, state in whole])
-    return Table(arrays, joints, notes)
+    return Table(arrays, joints, notes, {"stamp_ns": "ns"})
 
 
 def _in_order(state: Any, name: str, joints: tuple[str, ...]) -> NDArray[Any]:

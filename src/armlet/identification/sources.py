@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from armlet.errors import DataError, listed, quoted
-from armlet.identification.columns import NAMES, WORDS, Found, assigned
+from armlet.identification.columns import WORDS, Found, assigned
 from armlet.identification.readers import UNNAMED, Table, read_table
+from armlet.identification.units import NAMES
 from armlet.motion.trajectory import Trajectory
+from armlet.writing import expanded
 
 Source = str | PathLike[str] | Trajectory | Mapping[str, str | PathLike[str] | ArrayLike]
 Columns = Mapping[str, str | Sequence[str]]
@@ -23,21 +26,28 @@ def gathered(source: Source, joints: Sequence[str], columns: Columns, topic: str
     """The quantities of a log, columns in the order of the robot's joints."""
     if isinstance(source, Trajectory):
         arrays = {name: getattr(source, name) for name in ("t", "q", "qd", "qdd", "tau")}
-        return assigned(Table(arrays, source.joints), label(source), joints, columns)
+        table = Table(arrays, source.joints, units={"t": "s"})
+        return assigned(table, label(source), joints, columns)
     if isinstance(source, str | PathLike):
-        table = read_table(Path(source), topic)
+        table = read_table(expanded(source), topic)
         if [*table.arrays] == [UNNAMED]:
             table = _without_names(table, label(source), len(joints))
         return _complete(assigned(table, label(source), joints, columns), label(source), table)
-    found = Found({}, {}, [])
+    if not isinstance(source, Mapping):
+        raise DataError(
+            f"the log is {quoted(source)}: expected a file, a Trajectory, or a mapping such as "
+            "{'t': ..., 'q': ..., 'tau': ...}"
+        )
+    found = Found({}, {}, [], [])
     for quantity, part in source.items():
         if quantity not in WORDS:
             raise DataError(f"the log has {quoted(quantity)}: expected {', '.join(WORDS)}")
         own = {key: names for key, names in columns.items() if key == quantity}
-        arrays, units, notes = _part(quantity, part, joints, own, topic)
-        found.arrays.update(arrays)
-        found.units.update(units)
-        found.notes.extend(notes)
+        more = _part(quantity, part, joints, own, topic)
+        found.arrays.update(more.arrays)
+        found.units.update(more.units)
+        found.notes.extend(more.notes)
+        found.doubts.extend(more.doubts)
     return _complete(found, "the log", Table({name: np.empty(0) for name in source}))
 
 
@@ -53,14 +63,15 @@ def _part(
 ) -> Found:
     """One quantity from a file or an array."""
     if isinstance(part, str | PathLike):
-        where, table = label(part), read_table(Path(part), topic)
+        where, table = label(part), read_table(expanded(part), topic)
     else:
-        where, table = f"the log's {quantity}", Table({UNNAMED: np.asarray(part)})
+        where = f"the log's {quantity}"
+        table = Table({UNNAMED: _array(part, where)})
     array = table.arrays.get(UNNAMED)
     if quantity == "t" and array is not None:
-        return Found({"t": array.reshape(-1)}, {}, [])
+        return Found({"t": array.reshape(-1)}, {}, list(table.notes), list(table.doubts))
     if array is not None and array.ndim == 1:  # one number per line
-        table = Table({UNNAMED: array[:, None]}, table.joints, table.notes)
+        table = replace(table, arrays={UNNAMED: array[:, None]})
     found = assigned(table, where, joints, columns, only=quantity)
     if quantity not in found.arrays:
         raise DataError(
@@ -68,6 +79,21 @@ def _part(
             f"{listed([*table.arrays])}"
         )
     return found
+
+
+def _array(values: Any, where: str) -> NDArray[Any]:
+    """Numbers as an array; those that are masked are nan, dates are nanoseconds."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(float), np.nan)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{where} is no array: expected rows of equal length") from None
+    if array.dtype.kind == "M":
+        array = array.astype("datetime64[ns]").astype(np.int64)
+    if array.dtype.kind not in "iufb":
+        raise DataError(f"{where} has entries of type {array.dtype}: expected real numbers")
+    return array
 
 
 def _without_names(table: Table, where: str, n: int) -> Table:
@@ -90,7 +116,7 @@ def _without_names(table: Table, where: str, n: int) -> Table:
         arrays[name] = rows[:, at : at + width]
         at += width
     note = f"columns have no names: taken as {', '.join(order)}"
-    return Table(arrays, (), [*table.notes, note])
+    return replace(table, arrays=arrays, notes=[*table.notes, note])
 
 
 def _complete(found: Found, where: str, table: Table) -> Found:

@@ -4,6 +4,9 @@ None of it is an error: a log of gravity torques has joints at rest, and torques
 need not resemble those of gravity.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +30,56 @@ OPPOSED, UNLIKE, LIKE = -0.5, 0.3, 0.8
 """Correlations with gravity: of a torque with the wrong sign, of another joint's, of its own."""
 SPEED_RATIO = 1.5
 """Measured velocities whose size is this far from that of the positions' derivative are odd."""
+TURN = 2 * np.pi
+SMALL = np.pi / 2
+"""Steps of a position between rows are smaller than this, but for turns that are not counted."""
+MOSTLY = 0.99
+"""The share of steps that are small or turns, where turns are not counted."""
+
+
+class Turns(NamedTuple):
+    """Where a position jumps by a turn, as that of an encoder does that counts only one."""
+
+    column: int
+    row: int
+    times: int
+    is_safe: bool
+    """Whether every other step is small, so that turns can be added up."""
+
+
+def wrapped(q: Array, rotary: Sequence[bool]) -> list[Turns]:
+    """The columns of angles that jump by a turn."""
+    found = []
+    for i in np.flatnonzero(rotary):
+        steps = np.abs(np.diff(q[:, i]))
+        small, turn = steps < SMALL, np.abs(steps - TURN) < SMALL
+        if turn.any() and (small | turn).mean() > MOSTLY:
+            first, safe = int(np.argmax(turn)) + 1, bool((small | turn).all())
+            found.append(Turns(int(i), first, int(turn.sum()), safe))
+    return found
+
+
+def without_turns(q: Array, turns: Sequence[Turns]) -> Array:
+    """The positions with turns added up, where that is safe."""
+    columns = [x.column for x in turns if x.is_safe]
+    if columns:
+        q = q.copy()
+        q[:, columns] = np.unwrap(q[:, columns], axis=0)
+    return q
+
+
+def about_turns(t: Array, turns: Turns, joints: Sequence[str], of_motors: bool) -> str:
+    """What is said of a position that jumps by a turn."""
+    subject = f"{'the motor of ' if of_motors else ''}joint {joints[turns.column]!r}"
+    cure = "turns are added up from the first row on"
+    if not turns.is_safe:
+        cure = "other steps are large, too: use numpy.unwrap on this column before reading it"
+    elif of_motors:
+        cure += "; the turn at the first row is not known: correct it with offsets="
+    return (
+        f"the position of {subject} jumps by a turn at {t[turns.row]:.4g} s (row {turns.row}), "
+        f"{turns.times} times in all, as that of an encoder that counts one turn: {cure}"
+    )
 
 
 def suspicions(t: Array, q: Array, qd: Array | None, tau: Array, robot: Quantities) -> list[str]:

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, listed, quoted
 
 Array = NDArray[np.float64]
 PerJoint = float | Sequence[float] | Mapping[str, float] | Array
 
-ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi}
+NAMES = {
+    "t": "time", "q": "positions", "qd": "velocities", "qdd": "accelerations", "tau": "torques",
+    "current": "currents",
+}  # fmt: skip
+"""The quantities of a log; velocities follow the unit of the positions."""
+ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "mrad": 1e-3}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 OF_REVOLUTE: dict[str, dict[str, float]] = {
@@ -32,59 +37,177 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
     "tau": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "current": OF_REVOLUTE["current"],
 }
-STAMPS = {"ns": 1e17, "us": 1e14, "ms": 1e11, "s": 1e8}
-"""Time stamps that count from 1970 are larger than this, by their unit."""
-SHORTEST = 1.5e-4
-"""The shortest time between samples, in s, that is believed where the unit is guessed."""
+SINCE_1970 = 1e8
+"""Time stamps larger than this, in s, count from 1970 or from when a computer was started."""
+YEARS = 9.4e8, 4.2e9
+"""Stamps since 1970, in s, of logs of this century; later ones are not believed."""
+SHORTEST, LONGEST = 1.5e-4, 60.0
+"""The times between rows, in s, that are believed where the unit is guessed."""
+FASTEST = 60.0
+"""The speed of a joint, in rad/s or m/s, that is not believed where the unit is guessed."""
+ALIKE = 3.0
+"""How far measured velocities may be from those of the positions to tell the unit of time."""
+Named = str | tuple[str | None, ...]
+"""The unit that the name of an array says, or those that the names of columns say."""
 
 
-def with_rates(units: Mapping[str, str]) -> dict[str, str]:
-    """Units, with those of velocities and accelerations by that of the positions."""
-    rates = {"qd": "/s", "qdd": "/s²"}
-    own = units.get("q")
-    return {**{name: f"{own}{per}" for name, per in rates.items() if own}, **units}
+def in_si(
+    arrays: Mapping[str, Array], asked: Mapping[str, str], named: Mapping[str, Named],
+    letters: Sequence[str], joints: Sequence[str], where: str, of_motors: bool, notes: list[str],
+) -> dict[str, Array]:  # fmt: skip
+    """Quantities in SI units, column by column, positions before velocities."""
+    measured: dict[str, Array] = {}
+    positions: list[str] = []
+    for quantity, array in arrays.items():
+        said = _column_units(
+            quantity, asked.get(quantity), named.get(quantity), letters, positions, of_motors
+        )
+        taken = []
+        for joint, letter, unit in zip(joints, letters, said, strict=True):
+            si = _si_unit(quantity, letter)
+            if unit is not None and not of_motors and not _is_of(quantity, unit, letter):
+                raise DataError(
+                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint)} are in {unit} by the "
+                    f"name of their column: expected a unit such as {si}"
+                )
+            alike = {x for x, kind in zip(said, letters, strict=True) if x and kind == letter}
+            odd = [x for x in alike if _size_of(quantity, x) != 1.0]
+            if unit is None and odd:
+                raise DataError(
+                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint)} have no unit in the "
+                    f"name of their column, while those of others are in {', '.join(odd)}: give "
+                    f"units={{{quantity!r}: ...}}, or say the unit in every name"
+                )
+            taken.append(si if unit is None or _size_of(quantity, unit) == 1.0 else unit)
+        measured[quantity] = array * [_size_of(quantity, unit) for unit in taken]
+        if any(said):
+            notes.append(f"{NAMES[quantity]} are in {_by_unit(taken, joints)}")
+        if quantity == "q" and any(said):
+            positions = taken
+    return measured
 
 
-def factors(quantity: str, unit: str, letters: Sequence[str]) -> Array:
-    """What to multiply the columns of a quantity by; joints of the other kind are in SI units."""
+def _by_unit(units: Sequence[str], joints: Sequence[str]) -> str:
+    """The units of columns for a note, with the joints of each where there are several."""
+    if len(set(units)) == 1:
+        return units[0]
+    groups: dict[str, list[str]] = {}
+    for unit, joint in zip(units, joints, strict=True):
+        groups.setdefault(unit, []).append(joint)
+    return ", ".join(f"{unit} ({listed(names)})" for unit, names in groups.items())
+
+
+def _column_units(
+    quantity: str, asked: str | None, named: Named | None, letters: Sequence[str],
+    positions: Sequence[str] = (), of_motors: bool = False,
+) -> list[str | None]:  # fmt: skip
+    """The unit of each column, None where nothing says it.
+
+    What is asked for, or an array's name says, is for the joints that can have that unit, and for
+    all motors; names of columns are for their own. Velocities and accelerations follow the
+    positions.
+    """
     tables = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
     known = {**tables["R"], **tables["P"]}
-    unit = unit.replace("^2", "²")
-    if unit not in known:
-        raise DataError(f"units= has {quoted(unit)} for {quantity}: expected {', '.join(known)}")
-    return np.array([tables[letter].get(unit, 1.0) for letter in letters])
+    if asked is not None and (asked := asked.replace("^2", "²")) not in known:
+        raise DataError(f"units= has {quoted(asked)} for {quantity}: expected {', '.join(known)}")
+    if of_motors:
+        tables = dict.fromkeys("RP", known)
+    shared = [x for x in (asked, named if isinstance(named, str) else None) if x]
+    for unit in shared:
+        if known[unit] != 1.0 and not any(unit in tables[letter] for letter in letters):
+            raise DataError(
+                f"{quantity} is said to be in {unit}, which no joint of the robot can have: "
+                f"expected {', '.join(tables[letters[0]])}"
+            )
+    own = named if isinstance(named, tuple) else (None,) * len(letters)
+    per = {"qd": "/s", "qdd": "/s²"}.get(quantity)
+    found: list[str | None] = []
+    for j, letter in enumerate(letters):
+        said = next((x for x in shared if x in tables[letter]), own[j])
+        if said is None and per and positions:
+            said = positions[j] + per
+        found.append(said)
+    return found
 
 
-def times(stamps: NDArray[Any], unit: str | None, notes: list[str]) -> Array:
-    """Time stamps in s; without a unit it is guessed by their size."""
-    if stamps.dtype.kind not in "iuf":
-        raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
-    if len(stamps) < 2:
-        return np.asarray(stamps, dtype=float)
-    if unit is None:
-        unit = _guessed_unit(stamps)
-        if unit != "s":
-            notes.append(f"time is taken to be in {unit}, by its size")
+def _si_unit(quantity: str, letter: str) -> str:
+    """The unit without a prefix of what a joint has."""
+    return next(iter((OF_REVOLUTE if letter == "R" else OF_PRISMATIC)[quantity]))
+
+
+def _size_of(quantity: str, unit: str) -> float:
+    """A unit in SI units."""
+    return {**OF_REVOLUTE[quantity], **OF_PRISMATIC[quantity]}[unit]
+
+
+def _is_of(quantity: str, unit: str, letter: str) -> bool:
+    """Whether joints of a kind can have a unit; one of SI is taken for the other kind's, too."""
+    own = (OF_REVOLUTE if letter == "R" else OF_PRISMATIC)[quantity]
+    return unit in own or _size_of(quantity, unit) == 1.0
+
+
+def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
+    """Time stamps in s."""
     if unit not in TIMES:
         raise DataError(f"units= has {quoted(unit)} for t: expected {', '.join(TIMES)}")
-    start = stamps[0]
-    if abs(float(start)) * TIMES[unit] > STAMPS["s"]:
+    if len(stamps) and abs(float(stamps[0])) * TIMES[unit] > SINCE_1970:
         notes.append("time counts from the first sample")
-        stamps = stamps - start  # before rounding: stamps in ns need all their digits
+        stamps = stamps - stamps[0]  # before rounding: stamps in ns need all their digits
     return np.asarray(stamps, dtype=float) * TIMES[unit]
 
 
-def _guessed_unit(stamps: NDArray[Any]) -> str:
-    first = float(stamps[0])
-    for unit, least in STAMPS.items():
-        if first > least:
-            return unit
-    between = float(np.median(np.diff(stamps)))
-    found = "s"
-    for unit, size in TIMES.items():
-        if between * size >= SHORTEST:
-            found = unit
-    return found
+def unit_of_time(
+    stamps: NDArray[Any], q: Array, qd: Array | None, where: str, notes: list[str]
+) -> str:
+    """The unit of time stamps that nothing says: s, unless that is impossible.
+
+    Between rows there are 0.15 ms to 60 s, and no stamp is of a later century. Where several units
+    remain, that of this century's dates, then that with which measured velocities are those of
+    the positions; and no joint is faster than 60 rad/s. What is still not decided is an error.
+    """
+    if len(stamps) < 2 or not np.isfinite(stamps).all():
+        return "s"  # an error elsewhere
+    first, step = float(stamps[0]), float(np.median(np.diff(np.asarray(stamps, dtype=float))))
+    possible = [
+        unit
+        for unit, size in TIMES.items()
+        if SHORTEST <= step * size <= LONGEST and abs(first) * size < YEARS[1]
+    ]
+    if step < SHORTEST or possible == ["s"]:
+        return "s"
+    why, left = "its size", possible
+    if len(left) != 1:
+        dated = [unit for unit in left if first * TIMES[unit] > YEARS[0]]
+        why, left = "its date", dated if len(dated) == 1 else left
+    if len(left) != 1 and (size := _size_by_velocity(stamps, q, qd)):
+        near = [unit for unit in left if 1 / ALIKE < TIMES[unit] / size < ALIKE]
+        why, left = "the measured velocities", near or left
+    if len(left) != 1:
+        rows = np.abs(np.diff(q, axis=0)) / step
+        speed = float(np.percentile(rows, 90, axis=0).max()) if len(rows) else 0.0
+        left = [unit for unit in left if speed / TIMES[unit] < FASTEST]
+        why = "how fast the joints move"
+    if len(left) != 1:
+        raise DataError(
+            f"{where}: rows are {step:g} apart in time, which may be in "
+            f"{' or '.join(possible or TIMES)}: give units={{'t': ...}} or rate=, or say the unit "
+            "in the column's name, such as time_ms"
+        )
+    notes.append(f"time is taken to be in {left[0]}, by {why}")
+    return left[0]
+
+
+def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float | None:
+    """The unit of time, in s, in which measured velocities add up to the ways of the joints."""
+    if qd is None or len(q) < 3:
+        return None
+    between = np.diff(np.asarray(stamps - stamps[0], dtype=float))[:, None]
+    way = np.cumsum((qd[1:] + qd[:-1]) / 2 * between, axis=0)
+    way, own = way - way.mean(0), q[1:] - q[1:].mean(0)
+    product, square = (own * way).sum(0), (way * way).sum(0)
+    sizes = product[(product > 0) & (square > 0)] / square[(product > 0) & (square > 0)]
+    return float(np.median(sizes)) if len(sizes) else None
 
 
 # ------------------------------------------------------------------ joints and motors

@@ -186,7 +186,7 @@ def readable(path: Path, otherwise: str) -> Iterator[None]:
     """Turn what decoders raise on missing and damaged files into an error that names the file."""
     try:
         yield
-    except (ArmletError, MemoryError):
+    except ArmletError:
         raise
     except FileNotFoundError:
         raise DataError(f"there is no file {shown_path(path)}") from None
