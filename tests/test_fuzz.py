@@ -33,6 +33,7 @@ SLICES = {
     "robots": 4,
     "nearly_parallel": 4,
     "simplifier": 40,
+    "simulation": 30,
     "c_code": 2,
     "viewer": 20,
 }
@@ -101,6 +102,7 @@ BREAKS = {
     "robots":     lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "nearly_parallel":  lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "simplifier": lambda p: p.setitem(PASSES, "cancel", (WRONG["(x + y) - y = y"],)),
+    "simulation": lambda p: p.setattr("armlet.motion.arguments.PREFIX", ""),
     "c_code":     lambda p: p.setitem(TABLE, "sub", TABLE["add"]),
     "viewer":     lambda p: p.setattr(Access, "is_own_page", lambda *_: True),
 }

@@ -13,6 +13,7 @@ from fuzz import (
     loader_structure,
     robots,
     simplifier,
+    simulation,
     viewer,
 )
 from fuzz.worker import Class
@@ -43,6 +44,7 @@ CLASSES = {
         partial(robots.trial, kinds=NEARLY_PARALLEL), "the same of nearly parallel axes alone"
     ),
     "simplifier": Class(simplifier.trial, "random programs through every pass"),
+    "simulation": Class(simulation.trial, "simulations and roll-outs of random options"),
     "c_code": Class(c_code.trial, "generated C under sanitizers", missing=c_code.missing),
     "viewer": Class(
         viewer.trial, "websocket messages to the viewer", limit=60, missing=viewer.missing

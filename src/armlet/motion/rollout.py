@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.motion.arguments import Arguments, check_steps, numbers
+from armlet.motion.arguments import Arguments, check_steps, named, numbers
 from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan, Rollouts
@@ -104,7 +104,7 @@ def rollout(
         raise DataError(f"q0 has {len(q0)} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
     check_threads(threads)
-    given = Arguments(robot, len(q0), steps, arguments or {}, torque, reduce, inertia)
+    given = Arguments(robot, len(q0), steps, named(arguments), torque, reduce, inertia)
     plan = Plan(
         one_of(method, METHODS, "method"),
         given.torque,
