@@ -11,6 +11,7 @@ from fuzz import (
     loader_files,
     loader_includes,
     loader_structure,
+    logs,
     robots,
     simplifier,
     simulation,
@@ -48,5 +49,8 @@ CLASSES = {
     "c_code": Class(c_code.trial, "generated C under sanitizers", missing=c_code.missing),
     "viewer": Class(
         viewer.trial, "websocket messages to the viewer", limit=60, missing=viewer.missing
+    ),
+    "logs": Class(
+        logs.trial, "logs of every form, whole and damaged", limit=20, missing=logs.without_parquet
     ),
 }
