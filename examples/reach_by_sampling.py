@@ -62,7 +62,7 @@ def simulate(samples: int = 512, seed: int = 0, duration: float = DURATION) -> R
         return np.clip(tau, -efforts, efforts)
 
     run = armlet.simulate(
-        robot, START, torque=torque, duration=duration, dt=DT, method="linearly_implicit_euler"
+        robot, START, torque=torque, duration=duration, dt=DT, method="rosenbrock2"
     )
     return Reach(run, float(np.median(times)))
 

@@ -1,5 +1,7 @@
 """Derivatives of roll-outs: forward and reverse agree with each other and with differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kernels import same_bits
@@ -69,6 +71,33 @@ def test_forward_reverse_and_central_differences_agree(arm, cost, method, per_ru
     np.testing.assert_allclose(forward.along.cost, differences, rtol=1e-6)
     for name, value in x.items():
         assert found.gradient[name].shape == value.shape
+
+
+def test_derivatives_with_friction_and_stops_agree_with_differences(arm, cost):
+    """By the method that roll-outs then have by default."""
+    drives = tuple(x._replace(viscous=0.2, coulomb=2.0) for x in arm.drives)
+    joints = tuple(x._replace(limits=x.limits._replace(lower=-0.5, upper=0.5)) for x in arm.joints)
+    robot = replace(arm, drives=drives, joints=joints)
+    rng = np.random.default_rng(5)
+    x = {"q0": rng.uniform(-0.5, 0.5, (RUNS, 2)), "qd0": 3 * rng.normal(size=(RUNS, 2)),
+         "torque": 20 * rng.normal(size=(STEPS, RUNS, 2))}  # fmt: skip
+    directions = {name: rng.normal(size=value.shape) for name, value in x.items()}
+
+    def cost_of(x, **options):
+        return armlet.rollout(
+            robot, *x.values(), dt=0.01, steps=STEPS, friction=True, stops=True, reduce=cost,
+            arguments={"goal": [0.1, 0.2]}, **options,
+        )  # fmt: skip
+
+    forward = cost_of(x, along=directions)
+    gradient = cost_of(x, gradient=[*x]).gradient
+    back = sum((gradient[name] * directions[name]).sum() for name in x)
+    assert back == pytest.approx(forward.along.cost.sum(), rel=1e-9)
+    h = 1e-7
+    more, less = (
+        cost_of({name: x[name] + s * h * directions[name] for name in x}).cost for s in (1, -1)
+    )
+    np.testing.assert_allclose(forward.along.cost, (more - less) / (2 * h), rtol=1e-4, atol=1e-4)
 
 
 def test_every_row_has_its_derivatives(arm):

@@ -29,7 +29,7 @@ def simulation(
     choice: Choice,
     duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
     dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
-    method: Annotated[str, name_among("How it is integrated", (*ADAPTIVE, *METHODS))] = "dop853",
+    method: Annotated[str | None, name_among("How it is integrated", (*ADAPTIVE, *METHODS))] = None,
     q0: Annotated[str | None, _at_start("Positions")] = None,
     qd0: Annotated[str | None, _at_start("Velocities")] = None,
     torque: Annotated[

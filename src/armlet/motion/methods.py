@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 Array = Any
 """A vector of scalars of any kind."""
 
@@ -26,8 +28,16 @@ class System(Protocol):
 
     def gravity_torque(self, q: Array) -> Array: ...
 
-    def damping(self, qd: Array) -> Array:
-        """The slope of each joint's friction by its velocity."""
+    def outer_forces(self, t: Any, q: Array, qd: Array) -> Array:
+        """Torques without those of friction and stops."""
+
+    def joint_forces(self, q: Array, qd: Array) -> Array:
+        """The torques of friction and stops."""
+
+    def joint_stiffness(
+        self, q: Array, qd: Array, h: Any, ahead: Array, share: float
+    ) -> tuple[Array, Array]:
+        """How steeply these fall with each position and velocity on the way to a velocity ahead."""
 
     def solve(self, H: Array, y: Array) -> Array:
         """x with H x = y, for a symmetric positive H."""
@@ -47,6 +57,10 @@ class Method:
     about: str
     order: int
     step: Step
+    stability: float
+    """The largest h λ with which it is stable, where λ is the rate in 1/s at which forces act."""
+    implicit: bool = False
+    """Whether friction and stops may have any rate."""
     memory: int = 0
     """How many vectors of past derivatives it remembers."""
     stages: "Stages | None" = None
@@ -70,19 +84,17 @@ class Stages(NamedTuple):
 METHODS: dict[str, Method] = {}
 
 
-def method(
-    about: str, order: int, memory: int = 0, stages: Stages | None = None
-) -> Callable[[Step], Step]:
+def method(about: str, order: int, stability: float, **options: Any) -> Callable[[Step], Step]:
     """Register a step function under its name."""
 
     def decorate(step: Step) -> Step:
-        METHODS[step.__name__] = Method(about, order, step, memory, stages)
+        METHODS[step.__name__] = Method(about, order, step, stability, **options)
         return step
 
     return decorate
 
 
-@method("fast; energy stays bounded; errors fall with the step length", order=1)
+@method("fast; energy stays bounded; errors fall with the step length", order=1, stability=2)
 def semi_implicit_euler(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Array]:
     """The new velocity first, which then moves the arm."""
     qd = qd + h * system.acceleration(t, q, qd)
@@ -115,7 +127,7 @@ RK4_STAGES = Stages(
 whether the step ends, and how far ahead the next stage looks."""
 
 
-@method("accurate; four accelerations a step", order=4, stages=RK4_STAGES)
+@method("accurate; four accelerations a step", order=4, stability=2.7, stages=RK4_STAGES)
 def rk4(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Array]:
     """Runge and Kutta's classical method."""
     half = h / 2
@@ -133,7 +145,7 @@ def rk4(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Arr
     )
 
 
-@method("accurate for smooth motions; one acceleration a step", order=4, memory=6)
+@method("accurate for smooth motions; one acceleration a step", order=4, stability=0.3, memory=6)
 def adams_bashforth4(
     system: System, h: Any, t: Any, q: Array, qd: Array, memory: Array
 ) -> tuple[Array, Array, Array]:
@@ -155,7 +167,11 @@ ITERATIONS = 6
 small against the time in which the arm turns noticeably."""
 
 
-@method("symplectic: energy stays bounded over any time; for long runs without friction", order=2)
+@method(
+    "symplectic: energy stays bounded over any time; for long runs without friction",
+    order=2,
+    stability=1,
+)
 def variational_midpoint(
     system: System, h: Any, t: Any, q: Array, qd: Array
 ) -> tuple[Array, Array]:
@@ -182,15 +198,47 @@ def _force(system: System, t: Any, q: Array, v: Array) -> Array:
     return system.slope_of_kinetic_energy(q, v) - system.gravity_torque(q) + system.forces(t, q, v)
 
 
-@method("stable for stiff friction; one system of equations a step", order=1)
-def linearly_implicit_euler(
-    system: System, h: Any, t: Any, q: Array, qd: Array
-) -> tuple[Array, Array]:
-    """Semi-implicit Euler with friction taken at the new velocity, to first order."""
-    H = system.inertia_matrix(q)
-    D = system.damping(qd)
-    n = len(qd)
-    stiffer = [[H[i, j] + (h * D[i] if i == j else 0) for j in range(n)] for i in range(n)]
-    tau = system.forces(t, q, qd) - system.bias(q, qd)
-    qd = qd + h * system.solve(stiffer, tau)
-    return q + h * qd, qd
+GAMMA = 1 - 0.5**0.5
+"""The parameter of `rosenbrock2` for which the fastest motions vanish in one step (L-stability)."""
+
+
+@method(
+    "stable and accurate with friction and stops of any stiffness",
+    order=2,
+    stability=2,
+    implicit=True,
+)
+def rosenbrock2(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Array]:
+    """The linearly implicit method ROS2 of Verwer, Spee, Blom and Hundsdorfer (1999).
+
+    Inertia, bias and the torques of drives and springs are taken at the middle position
+    m = q + h/2 q̇. What is left, with the torques g of friction and stops, is solved by two stages
+    (x, k) and (y, l) of changes of position and velocity, which share one matrix:
+
+        A = H + γ h D + γ² h² K
+        f(q, q̇) = τ(m, q̇) - bias(m, q̇) + g(q, q̇)
+        A k = h f(q, q̇) - γ h² K q̇                           x = h q̇ + γ h k
+        A l = h f(q + x, q̇ + k) - 2 H k - γ h K (z)           y = z + γ h l,  z = h (q̇ + k) - 2 x
+        new q = q + 3/2 x + 1/2 y,  new q̇ = q̇ + 3/2 k + 1/2 l
+
+    The method is of second order for any K and D. For stability they are no less than the
+    derivatives of g by q and q̇, with one exception: the derivative of Coulomb friction is nearly
+    zero but for velocities near zero, and a step that passes over these would not notice them.
+    Where h H⁻¹ f would reverse a velocity, D is so large that the first stage stops there at most.
+    """
+    middle, half, g = q + h / 2 * qd, t + h / 2, GAMMA * h
+    H = system.inertia_matrix(middle)
+
+    def force(x: Array, v: Array) -> Array:
+        outer = system.outer_forces(half, middle, v) - system.bias(middle, v)
+        return outer + system.joint_forces(x, v)
+
+    f = force(q, qd)
+    K, D = system.joint_stiffness(q, qd, h, qd + h * system.solve(H, f), GAMMA)
+    A = H + np.diag(g * D + g * g * K)
+    k = system.solve(A, h * (f - g * K * qd))
+    x = h * qd + g * k
+    z = h * (qd + k) - 2 * x
+    l = system.solve(A, h * force(q + x, qd + k) - 2 * (H @ k) - g * K * z)
+    y = z + g * l
+    return q + 1.5 * x + 0.5 * y, qd + 1.5 * k + 0.5 * l

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.motion.arguments import Arguments, check_steps, named, numbers
+from armlet.motion.arguments import Arguments, check_steps, numbers
 from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan, Rollouts
+from armlet.motion.stiffness import default_steps, rates_of, warn_if_unstable
 from armlet.motion.system import Friction, Stops
 from armlet.robot import RobotModel
 from armlet.runtime.threads import check_threads
@@ -31,7 +32,7 @@ def rollout(
     *,
     dt: float,
     steps: int,
-    method: str = "semi_implicit_euler",
+    method: str | None = None,
     every: int = 1,
     reduce: Function | None = None,
     inertia: ArrayLike | None = None,
@@ -57,8 +58,10 @@ def rollout(
         The length of a step in s.
     steps : int
         How many there are.
-    method : str
-        One of `armlet.METHODS`.
+    method : str, optional
+        One of `armlet.METHODS`: by default "rosenbrock2" where friction or stops act, which are
+        too stiff for explicit steps, and "semi_implicit_euler" otherwise. A method whose steps are
+        too long for friction, stops or the torque function at the first start is warned of.
     every : int
         After how many steps a row is kept; the last row is the end.
     reduce : function of your own, optional
@@ -104,15 +107,15 @@ def rollout(
         raise DataError(f"q0 has {len(q0)} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
     check_threads(threads)
-    given = Arguments(robot, len(q0), steps, named(arguments), torque, reduce, inertia)
-    plan = Plan(
-        one_of(method, METHODS, "method"),
-        given.torque,
-        reduce,
-        option(friction, Friction),
-        option(stops, Stops),
-        given.inputs,
-    )
+    given = Arguments(robot, len(q0), steps, arguments or {}, torque, reduce, inertia)
+    laws = option(friction, Friction), option(stops, Stops)
+    name = default_steps(robot, *laws) if method is None else one_of(method, METHODS, "method")
+    plan = Plan(name, given.torque, reduce, *laws, given.inputs)
+    if len(q0):
+        rates = robot.once(
+            ("rates", plan), lambda: rates_of(plan, robot, q0[0], qd0[0], given.values)
+        )
+        warn_if_unstable(rates, name, dt, stacklevel=2)
     if gradient and along:
         raise DataError("gradient and along are both given: expected one of them in a call")
     starts, values = (q0, qd0), given.values

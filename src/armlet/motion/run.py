@@ -28,8 +28,6 @@ ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSOD
 IMPLICIT = ("radau", "lsoda")
 FASTEST = 1e5
 """A velocity, rad/s or m/s, that no arm has: a motion ends there."""
-MULTISTEP = 0.2
-"""How long the steps of methods that remember earlier ones may be, relative to those of others."""
 INTERRUPTED = "interrupted"
 """How the sentence begins that says where Ctrl-C was pressed."""
 SLOW = "the torque is a Python function, called at every step: an armlet.program is faster"
@@ -145,33 +143,7 @@ class Run:
         """Why a motion by steps of fixed length ends at the last of these rows."""
         is_finite = np.isfinite(q[-1]).all() and np.isfinite(qd).all()
         said = self._too_fast(t[-1], qd) if is_finite else self._not_finite(t[-1], q[-1], qd)
-        return said + (self._stiff_stop(t, q) or "; a smaller dt or another method may help")
-
-    def _stiff_stop(self, t: Array, q: Array) -> str:
-        """What to do about a stop that is too stiff for the steps, if a joint has reached one."""
-        stops = self.plan.stops
-        if stops is None:
-            return ""
-        low, high = np.array([joint.limits[:2] for joint in self.robot.coordinates]).T
-        beyond = (q < low) | (q > high)
-        if not beyond.any():
-            return ""
-        k, i = map(int, np.argwhere(beyond)[0])
-        longest = stops.longest_step(np.asarray(self.robot.inertia_matrix(q[max(k - 1, 0)])))
-        share = MULTISTEP if METHODS[self.plan.method].memory else 1.0
-        if self.dt <= share * longest:
-            return ""
-        return (
-            f"; joint {self.robot.coordinates[i].name!r} reaches its stop at {t[k]:g} s, which is "
-            f"too stiff for steps of {self.dt:g} s: choose dt={self._below(share * longest):.12g}, "
-            "or an adaptive method"
-        )
-
-    def _below(self, dt: float) -> float:
-        """A part of the duration that is not above dt, by a number such as 100, 200 or 500."""
-        count = self.steps * self.dt / dt
-        unit: float = 10.0 ** np.floor(np.log10(count))
-        return self.steps * self.dt / (unit * next(k for k in (1, 2, 5, 10) if k * unit >= count))
+        return f"{said}; a smaller dt or another method may help"
 
     def _called_steps(self, x: Array) -> Iterator[Array]:
         """Steps of fixed length under torques that a Python function holds during each of them."""

@@ -14,12 +14,13 @@ from armlet.api.functions import Function
 from armlet.api.quantities import Quantities
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
-from armlet.motion.arguments import STATE, Arguments, check_steps, named, numbers, positive
+from armlet.motion.arguments import STATE, Arguments, check_steps, positive
 from armlet.motion.events import Called, Event, Held
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
 from armlet.motion.rollout import option
 from armlet.motion.run import ADAPTIVE, INTERRUPTED, Run, Torque
+from armlet.motion.stiffness import default_adaptive, rates_of, warn_if_unstable
 from armlet.motion.system import Friction, Stops
 from armlet.motion.trajectory import ARRAYS, Trajectory
 from armlet.tracing import one_of
@@ -55,7 +56,7 @@ def simulate(
     *,
     duration: float,
     dt: float | None = None,
-    method: str = "dop853",
+    method: str | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
     friction: bool | Friction = True,
@@ -82,9 +83,11 @@ def simulate(
     dt : float, optional
         The time between rows; of a method of fixed steps also the length of a step. By default a
         thousandth of the duration.
-    method : str
+    method : str, optional
         "dop853", "rk45", "radau" and "lsoda" (SciPy's) choose their steps for a given accuracy;
-        those of `armlet.METHODS` have fixed steps.
+        those of `armlet.METHODS` have fixed steps. By default "lsoda" where friction, stops or the
+        torque function are stiff at the start, and "dop853" otherwise. A method of fixed steps
+        that are too long for them is warned of.
     rtol, atol : float
         The accuracy of adaptive methods, relative and absolute.
     friction : bool or Friction
@@ -125,7 +128,7 @@ def simulate(
     dt = duration / ROWS if dt is None else positive("dt", dt, "a length of time in s")
     if limits not in LIMITS:
         raise DataError(f"limits is {quoted(limits)}: expected 'ignore', 'stop' or 'error'")
-    if method not in (*ADAPTIVE, *METHODS):
+    if method is not None and method not in (*ADAPTIVE, *METHODS):
         raise DataError(
             f"method is {quoted(method)}: expected one of {', '.join((*ADAPTIVE, *METHODS))}"
         )
@@ -136,7 +139,6 @@ def simulate(
         if isinstance(items, str) or not isinstance(items, Sequence):
             raise DataError(f"{name} is {quoted(items)}: expected a list")
     known = [x if isinstance(x, Event) else Event(x) for x in events]
-    values = named(arguments)
     called: Torque | None = None
     if callable(torque) and not isinstance(torque, Function):
         called, torque = torque, np.zeros((steps, robot.nv))
@@ -145,18 +147,21 @@ def simulate(
                 f"{method} remembers past steps, during which a Python function's torques are held "
                 "and jump in between: expected another method, or an armlet.program"
             )
-    given = Arguments(robot, None, steps, _own(values, torque, known, record), torque)
-    plan = Plan(
-        method, given.torque, None, option(friction, Friction),
-        option(limits == "stop", Stops), given.inputs,
-    )  # fmt: skip
-    run = Run(robot, plan, given.values, called, dt, steps, every)
+    given = Arguments(robot, None, steps, _own(arguments or {}, torque, known, record), torque)
     q, qd = _start("q0", q0, robot.nq), _start("qd0", qd0, robot.nv)
+    laws = option(friction, Friction), option(limits == "stop", Stops)
+    plan = Plan(method or "", given.torque, None, *laws, given.inputs)
+    rates = rates_of(plan, robot, q, qd, given.values)
+    if method is None:
+        method = default_adaptive(rates)
+        plan = replace(plan, method=method)
+    unstable = method in METHODS and warn_if_unstable(rates, method, dt, stacklevel=2)
+    run = Run(robot, plan, given.values, called, dt, steps, every)
     if method in METHODS and called is None:
         found = run.trajectory(*run.by_steps(q, qd))
     else:
         found = run.trajectory(*run.by_pieces(q, qd, rtol, atol))
-    held, early = Held(values, dt, steps), found.ended
+    held, early = Held(arguments or {}, dt, steps), found.ended
     found = run.with_events(found, known, held)
     if record:
         found = replace(found, recorded=_recorded(robot, found, record, held))
@@ -167,7 +172,7 @@ def simulate(
             DataWarning,
             stacklevel=2,
         )
-    else:
+    elif not unstable:
         _look_at_energy(robot, found, torque is None, plan.friction is not None)
     return found
 
@@ -227,7 +232,7 @@ def _recorded(
 
 
 def _start(name: str, x: ArrayLike | None, n: int) -> Array:
-    array = np.zeros(n) if x is None else numbers(name, x)
+    array = np.zeros(n) if x is None else np.asarray(x, dtype=float)
     if array.shape != (n,) or not np.isfinite(array).all():
         raise DataError(f"{name} is {quoted(x)}: expected {n} finite numbers")
     return array

@@ -1,11 +1,10 @@
 """An arm that moves: accelerations under torques, passive forces and stops, on traced scalars."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armlet import math
 from armlet.api.functions import Function, part_of_another
@@ -14,11 +13,14 @@ from armlet.errors import DataError, quoted
 from armlet.graph import Input
 from armlet.graph.arrays import as_traced, graph_of
 from armlet.motion.arguments import called_with, numbers, positive
-from armlet.robot import RobotModel
+from armlet.robot import Drive, RobotModel
+from armlet.scalar import Scalar
 from armlet.tracing import request
 
 Array = Any
 """An array of traced scalars."""
+LEAST = 1e-6
+"""The least change of a velocity, relative to the friction's, over which a mean is taken."""
 
 
 @dataclass(frozen=True)
@@ -58,35 +60,64 @@ class Friction:
         """Whether a robot has any friction under this law."""
         return bool(np.any(self.stribeck)) or any(any(drive[1:]) for drive in robot.drives)
 
+    def stribeck_of(self, robot: RobotModel) -> list[float]:
+        """Stribeck's friction at rest, joint by joint."""
+        count = len(robot.drives)
+        if np.size(self.stribeck) not in (1, count):
+            raise DataError(
+                f"the friction's stribeck is {quoted(self.stribeck)}: expected one number or "
+                f"{count}, one for each joint"
+            )
+        stribeck: list[float] = np.broadcast_to(self.stribeck, count).tolist()
+        return stribeck
+
 
 def friction_torque(model: Friction, robot: RobotModel, qd: Array) -> Array:
     """The torques that friction takes from the drives'."""
-    count = len(robot.drives)
-    if np.size(model.stribeck) not in (1, count):
-        raise DataError(
-            f"the friction's stribeck is {quoted(model.stribeck)}: expected one number or {count}, "
-            "one for each joint"
-        )
-    extra = np.broadcast_to(model.stribeck, count).tolist()
+    found = [
+        drive.viscous * v + dry * math.tanh(v / model.velocity) + drive.offset
+        for drive, dry, v in _dry_friction(model, robot, qd)
+    ]
+    return _vector(robot.coordinate_torques(np.array(found, dtype=object)))
+
+
+def friction_damping(
+    model: Friction, robot: RobotModel, qd: Array, ahead: Array, share: float
+) -> Array:
+    """How steeply friction rises with each velocity on the way from qd to ahead.
+
+    Where a speed grows this is the derivative at qd, without the falling part of Stribeck's
+    friction; where it falls, the law becomes steeper, and this is the mean from qd to ahead. Where
+    a velocity changes its sign it is the mean from qd to rest, divided by `share`.
+    """
     found = []
-    for drive, more, v in zip(robot.drives, extra, robot.joint_velocities(qd), strict=True):
+    factors = robot.joint_velocities([1] * robot.nv)  # of each joint at unit velocity
+    joints = zip(
+        _dry_friction(model, robot, qd), robot.joint_velocities(ahead), factors, strict=True
+    )
+    for (drive, dry, v), later, factor in joints:
+        now, then = math.tanh(v / model.velocity), math.tanh(later / model.velocity)
+        here = (1 - now * now) / model.velocity
+        way = math.maximum(abs(v - later), LEAST * model.velocity)
+        to_later = math.maximum(abs(now - then) / way, here)
+        to_rest = 1 / (share * math.maximum(abs(v), model.velocity))
+        onward = math.where(abs(later) < abs(v), to_later, here)
+        steepness = math.where(v * later < 0, to_rest, onward)
+        found.append((drive.viscous + dry * steepness) * factor)
+    return _vector(robot.coordinate_torques(np.array(found, dtype=object)))
+
+
+def _dry_friction(
+    model: Friction, robot: RobotModel, qd: Array
+) -> Iterator[tuple[Drive, Scalar, Scalar]]:
+    """Of each joint: its drive, Coulomb's and Stribeck's friction at a velocity, the velocity."""
+    velocities = robot.joint_velocities(qd)
+    for drive, more, v in zip(robot.drives, model.stribeck_of(robot), velocities, strict=True):
         dry = drive.coulomb
         if more:
             slow = v / model.stribeck_velocity
             dry = dry + more * math.exp(-(slow * slow))
-        found.append(drive.viscous * v + dry * math.tanh(v / model.velocity) + drive.offset)
-    return _vector(robot.coordinate_torques(np.array(found, dtype=object)))
-
-
-def friction_slope(model: Friction, robot: RobotModel, qd: Array) -> Array:
-    """The derivative of each torque by its own velocity, without Stribeck's part."""
-    found = []
-    moved = robot.joint_velocities([1] * robot.nv)  # of each joint at unit velocity
-    for drive, v, factor in zip(robot.drives, robot.joint_velocities(qd), moved, strict=True):
-        s = math.tanh(v / model.velocity)
-        slope = drive.viscous + drive.coulomb / model.velocity * (1 - s * s)
-        found.append(slope * factor)
-    return _vector(robot.coordinate_torques(np.array(found, dtype=object)))
+        yield drive, dry, v
 
 
 @dataclass(frozen=True)
@@ -102,24 +133,43 @@ class Stops:
     depth: float = 1e-2
     """How deep a stop is before its damping is complete, rad or m: it sets in with the depth."""
 
-    def longest_step(self, H: NDArray[np.float64]) -> float:
-        """How long steps may be with all joints at their stops: the fastest time constant."""
-        softness = np.linalg.inv(H)
-        zero, one = np.zeros_like(H), np.eye(len(H))
-        slope = np.block([[zero, one], [-self.stiffness * softness, -self.damping * softness]])
-        return float(1 / np.abs(np.linalg.eigvals(slope)).max())
-
 
 def stop_torque(model: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
     """The torques of the stops."""
     found = []
-    for joint, x, v in zip(robot.coordinates, q, qd, strict=True):
-        low, high = joint.limits.lower, joint.limits.upper
-        beyond = math.maximum(x - high, 0) if high < np.inf else 0
-        before = math.maximum(low - x, 0) if low > -np.inf else 0
+    for before, beyond, v in zip(*_depths(robot, q), qd, strict=True):
         deep = math.minimum((beyond + before) / model.depth, 1)
         found.append(model.stiffness * (before - beyond) - model.damping * deep * v)
     return _vector(found)
+
+
+def stop_stiffness(
+    model: Stops, robot: RobotModel, q: Array, qd: Array, ahead: Array
+) -> tuple[Array, Array]:
+    """How steeply stops push back with each position, and brake with each velocity.
+
+    A stop counts if a joint is in it at q or at `ahead`.
+    """
+    K, D = [], []
+    for *depths, v in zip(*_depths(robot, q), *_depths(robot, ahead), qd, strict=True):
+        depth = math.maximum(depths[0] + depths[1], depths[2] + depths[3])
+        D.append(model.damping * math.minimum(depth / model.depth, 1))
+        K.append(math.where(depth > 0, model.stiffness + model.damping / model.depth * abs(v), 0))
+    return _vector(K), _vector(D)
+
+
+def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
+    """How far joints are below their lower limits, and above their upper ones."""
+    limits = [joint.limits for joint in robot.coordinates]
+    before = [
+        math.maximum(x.lower - y, 0) if x.lower > -np.inf else 0 * y
+        for x, y in zip(limits, q, strict=True)
+    ]
+    beyond = [
+        math.maximum(y - x.upper, 0) if x.upper < np.inf else 0 * y
+        for x, y in zip(limits, q, strict=True)
+    ]
+    return before, beyond
 
 
 @dataclass(frozen=True)
@@ -146,17 +196,47 @@ class Arm:
         return as_traced(recorded(graph, request(self.robot, name, constants, True, {}), given))
 
     def forces(self, t: Any, q: Array, qd: Array) -> Array:
-        """Torques less friction and other passive torques, with those of the stops."""
+        """All torques: those of drives, springs and compensation, friction and stops."""
+        return self.outer_forces(t, q, qd) + self.joint_forces(q, qd)
+
+    def outer_forces(self, t: Any, q: Array, qd: Array) -> Array:
+        """The torques of the drives, of springs and of gravity compensation."""
         tau = self.given.get("tau", 0 * qd)
         if self.torque is not None:
             state = {"t": t, "q": q, "qd": qd}
             tau = part_of_another(self.torque, called_with(self.torque, state, self.given))
-        if self.friction is not None and self.friction.acts_on(self.robot):
-            tau = tau - friction_torque(self.friction, self.robot, qd)
         if self.robot.has_springs or self.robot.compensates:
             smooth = replace(self, robot=self.robot.without_friction(), given={})
             tau = tau - smooth.quantity("passive_torque", q, qd)
+        return tau
+
+    def joint_forces(self, q: Array, qd: Array) -> Array:
+        """The torques of friction and stops, each a function of its own joint's motion."""
+        tau = 0 * qd
+        if self._rubs is not None:
+            tau = tau - friction_torque(self._rubs, self.robot, qd)
         return tau if self.stops is None else tau + stop_torque(self.stops, self.robot, q, qd)
+
+    def joint_stiffness(
+        self, q: Array, qd: Array, h: Any, ahead: Array, share: float
+    ) -> tuple[Array, Array]:
+        """How steeply friction and stops rise with each position and velocity, never negative.
+
+        On the way from qd to `ahead` in a time h; `share` is that of `friction_damping`.
+        """
+        K = D = 0 * qd
+        if self._rubs is not None:
+            D = D + friction_damping(self._rubs, self.robot, qd, ahead, share)
+        if self.stops is not None:
+            K, braking = stop_stiffness(self.stops, self.robot, q, qd, q + h * qd)
+            D = D + braking
+        return K, D
+
+    @property
+    def _rubs(self) -> Friction | None:
+        """The law of friction, if there is any."""
+        acts = self.friction is not None and self.friction.acts_on(self.robot)
+        return self.friction if acts else None
 
     def acceleration(self, t: Any, q: Array, qd: Array) -> Array:
         """Accelerations under all forces."""
@@ -177,10 +257,6 @@ class Arm:
     def slope_of_kinetic_energy(self, q: Array, qd: Array) -> Array:
         """The derivative of the kinetic energy by q, which is Cᵀ q̇ for every Coriolis matrix."""
         return self.quantity("coriolis_matrix", q, qd).T @ qd
-
-    def damping(self, qd: Array) -> Array:
-        """The slope of each joint's friction by its velocity."""
-        return 0 * qd if self.friction is None else friction_slope(self.friction, self.robot, qd)
 
     def solve(self, H: Array, y: Array) -> Array:
         """x with H x = y."""

@@ -114,7 +114,6 @@ class Description:
     """Named values of the joints, by joint name."""
     folder: str = ""
     """Where the file is, and the meshes that it names."""
-    notes: tuple[str, ...] = ()
 
 
 def assembled(
@@ -194,8 +193,6 @@ def assembled(
         },
         solids={link.name: link.solids for link in description.links if link.solids},
         folder=description.folder,
-        base_mass=float(m[BASE]),
-        notes=description.notes,
     )
 
 
