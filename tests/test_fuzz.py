@@ -17,6 +17,7 @@ import armlet
 from armlet import Kernel
 from armlet.codegen.languages import TABLE
 from armlet.graph.rules import PASSES
+from armlet.identification import units
 from armlet.models import loading
 from armlet.models.urdf_writing import urdf_text
 from armlet.view.access import Access
@@ -33,7 +34,9 @@ SLICES = {
     "robots": 4,
     "nearly_parallel": 4,
     "simplifier": 40,
+    "simulation": 30,
     "c_code": 2,
+    "logs": 300,
     "viewer": 20,
 }
 
@@ -101,7 +104,9 @@ BREAKS = {
     "robots":     lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "nearly_parallel":  lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "simplifier": lambda p: p.setitem(PASSES, "cancel", (WRONG["(x + y) - y = y"],)),
+    "simulation": lambda p: p.setattr("armlet.motion.arguments.PREFIX", ""),
     "c_code":     lambda p: p.setitem(TABLE, "sub", TABLE["add"]),
+    "logs":       lambda p: p.setitem(units.ANGLES, "deg", 1.0),
     "viewer":     lambda p: p.setattr(Access, "is_own_page", lambda *_: True),
 }
 # fmt: on

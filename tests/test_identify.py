@@ -19,8 +19,8 @@ from armlet import Friction, Log
 from armlet.errors import ArmletError, DataError, DataWarning
 from armlet.identification import cross_validate, estimators, identify_payload
 from armlet.identification.centres import boxes
+from armlet.identification.consistent import Prior, is_consistent, likely_bodies, pseudo_inertia
 from armlet.identification.consistent import consistent as consistent_parameters
-from armlet.identification.consistent import is_consistent, likely_bodies, pseudo_inertia
 from armlet.identification.factors import Factors, merged
 from armlet.identification.report import page, verdict
 from armlet.robot import Spring
@@ -336,7 +336,7 @@ def test_bodies_are_those_of_a_true_prior_however_small_the_noise(cvxpy, arms, n
     truth = np.concatenate([prior.ravel(), np.array([x[1:] for x in robot.drives]).T.ravel()])
     for seed, noise in enumerate((10.0, 1.0, 1e-2, 1e-4, 1e-6, 1e-12, 0.0)):
         R, parameters = rows_of(robot, noise, seed)
-        s = consistent_parameters(R, parameters.Lam, parameters.standard, prior, 1.0, kind)
+        s = consistent_parameters(R, parameters.Lam, parameters.standard, Prior(prior, kind))
         bodies = s[: prior.size].reshape(prior.shape)
         assert is_consistent(bodies)
         left, of_truth = (np.linalg.norm(R @ np.append(parameters.Lam @ x, -1)) for x in (s, truth))
@@ -352,7 +352,7 @@ def test_bodies_are_those_of_a_true_prior_however_small_the_noise(cvxpy, arms, n
 @pytest.mark.parametrize("name", ["panda", "ur5e"])
 def test_bodies_of_a_clean_log_are_those_of_a_true_prior(cvxpy, arms, name):
     robot = arms[name]
-    clean = recorded(robot, 0, size=0.5, noise=0.0)
+    clean = recorded(robot, 0, duration=10.0, size=0.5, noise=0.0)
     for noise in (1e-2, 0.0):
         extra = noise * np.random.default_rng(0).normal(size=clean.tau.shape)
         log = replace(clean, tau=clean.tau + extra)
@@ -367,9 +367,8 @@ def test_torques_that_no_bodies_have_still_give_bodies(cvxpy):
     robot = random_arm(0)
     for noise in (1.0, 1e-3, 0.0):
         R, parameters = rows_of(robot, noise, 0, sign=-1.0)
-        s = consistent_parameters(
-            R, parameters.Lam, parameters.standard, robot.phi.astype(float), 1.0, "entropic"
-        )
+        prior = Prior(robot.phi.astype(float))
+        s = consistent_parameters(R, parameters.Lam, parameters.standard, prior)
         assert is_consistent(s[: 10 * robot.nb].reshape(-1, 10))
         left = np.linalg.norm(R @ np.append(parameters.Lam @ s, -1.0))
         assert left < 1.01 * np.linalg.norm(R[:, -1])  # no worse than no bodies
@@ -632,6 +631,43 @@ def test_a_log_of_other_joints_is_refused(two_arms):
         armlet.identify(two_arms[0], Log(log.t, log.q[:, :3], log.tau[:, :3]))
     plain = armlet.identify(two_arms[0], replace(odd, joints=()), consistent=False)
     assert np.array_equal(plain.values, armlet.identify(two_arms[0], log, consistent=False).values)
+
+
+def test_options_of_physical_bodies_that_make_no_sense_are_refused(cvxpy):
+    robot = random_arm(0)
+    log = recorded(robot, 0, duration=3.0)
+    unphysical = robot.phi.astype(float)
+    unphysical[1, 9] *= -1
+    for options, message in (
+        ({"prior": "nonsense"}, "prior is 'nonsense': expected entropic or euclidean"),
+        ({"strength": 0.0}, "strength is 0.0: expected a finite number above 0"),
+        ({"strength": np.nan}, "strength is nan: expected a finite number above 0"),
+        ({"strength": "much"}, "strength is 'much': expected a finite number above 0"),
+        ({"most": {"m77": 1.0}}, "most has a bound of 'm77': expected a standard parameter, such"),
+        ({"most": {"m1": None}}, "most has None for 'm1': expected a number"),
+        ({"most": 3}, "most is 3: expected bounds by name"),
+        ({"bodies": np.eye(3)}, r"bodies is .*: expected finite numbers of shape \(3, 10\)"),
+        ({"bodies": "none"}, "bodies is 'none': expected finite numbers"),
+        ({"bodies": np.nan * unphysical}, "bodies is .*: expected finite numbers"),
+        ({"bodies": unphysical}, "the body of joint 'joint2' in bodies= is not physical: expected"),
+        ({"centres": "near"}, "centres is 'near': expected a margin in m"),
+        ({"centres": {"link2": 0.1}}, "centres= has the corners 0.1 for 'link2': expected two"),
+    ):
+        with pytest.raises(DataError, match=message):
+            armlet.identify(robot, log, **options)
+    for name, value in (("most", {"m1": 1.0}), ("centres", 0.1), ("bodies", robot.phi)):
+        with pytest.raises(DataError, match=f"{name}= is about physical bodies, which consistent="):
+            armlet.identify(robot, log, consistent=False, **{name: value})
+
+
+def test_likely_bodies_and_corners_may_be_left_open(cvxpy):
+    robot = random_arm(3, n=2)
+    log = recorded(robot, 3, duration=8.0)
+    bodies = robot.phi.astype(float) * [[1], [0]]
+    box = (-np.inf, -np.inf, -0.02), (np.inf, np.inf, np.inf)
+    found = armlet.identify(robot, log, bodies=bodies, centres={"link2": box})
+    assert found.is_consistent
+    assert centres_in(found, "link2")[2] > -0.02 - 1e-6
 
 
 def test_a_motion_that_determines_too_little_is_told():

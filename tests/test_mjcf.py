@@ -442,3 +442,18 @@ def test_numbers_that_overflow_are_refused(load):
 def test_a_constraint_on_locked_joints_is_met(tmp_path):
     path = Path(__file__).parent / "bad_models" / "mjcf_equality_curved.xml"
     assert armlet.load(path, lock={"elbow": 0.2, "shoulder": 0.2}).n == 0
+
+
+def test_actuators_that_are_no_torques_of_joints_are_told(load):
+    arm = f'<body><joint name="a" axis="3 2 1"/>{BOX}<site name="s"/></body>'
+
+    def text(actuators):
+        return model(arm, "<actuator>" + actuators + "</actuator>")
+
+    motor, servo = '<motor joint="a" gear="2"/>', '<position joint="a" kp="9"/>'
+    assert load(text(motor)).notes == ()
+    (note,) = load(text(motor + 2 * servo + '<velocity joint="a"/>')).notes
+    assert note.startswith("of 2 position, 1 velocity actuators on joints, torque limits")
+    with pytest.warns(armlet.ModelWarning, match="on no joint .* 2 general on a site") as warned:
+        load(text(servo + 2 * '<general site="s"/>'))
+    assert len(warned) == 1

@@ -349,6 +349,27 @@ def test_a_roll_out_that_makes_no_sense_is_refused(arm, options, message):
         armlet.rollout(arm, **options)
 
 
+def test_functions_that_make_no_sense_are_refused(arm):
+    @armlet.program(arm)
+    def number(q):
+        return q @ q
+
+    @armlet.program(arm)
+    def wide(q):
+        return np.concatenate([q, q])
+
+    for options, message in (
+        ({"torque": lambda t, q, qd: q}, "torque is <function .*: expected a function under"),
+        ({"torque": wide}, r"returns shapes \[\(12,\)\]: expected one array of shape \(6,\)"),
+        ({"torque": number}, r"returns shapes \[\(\)\]: expected one array of shape \(6,\)"),
+        ({"reduce": wide}, r"returns shapes \[\(12,\)\]: expected one number"),
+        ({"reduce": lambda q: q}, "reduce is <function .*: expected a function under"),
+        ({"arguments": "gain"}, "arguments is 'gain': expected a dictionary"),
+    ):
+        with pytest.raises(DataError, match=message):
+            armlet.rollout(arm, np.zeros((2, 6)), dt=1e-3, steps=3, **options)
+
+
 def test_derivatives_of_no_threads_are_refused(arm):
     @armlet.program(arm)
     def cost(q):

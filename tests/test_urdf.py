@@ -1,5 +1,6 @@
 """URDF as people write it: what dynamics do not depend on is a warning, or nothing."""
 
+import json
 import time
 import warnings
 from math import inf
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import armlet
 from armlet import ModelError, ModelWarning
+from armlet.cli import app
 
 pinocchio = pytest.importorskip("pinocchio")
 
@@ -306,3 +309,72 @@ def test_a_real_file_loads_or_is_refused_for_one_of_few_reasons(path):
     messages = [str(w.message) for w in warned]
     kinds = [message.split(": ", 1)[1][:30] for message in messages]
     assert len(set(kinds)) == len(kinds), messages
+
+
+# ------------------------------------------------------------------ bases
+
+
+def branches(count, base_mass, joints=2, root="base", mount=""):
+    """A base with arms of its own kind on it."""
+    text = f'<robot name="tree"><link name="{root}">{INERTIAL.format(base_mass)}</link>'
+    for k in range(count):
+        parent = root
+        if mount:
+            parent = f"{mount}{k}"
+            text += f'<link name="{parent}">{INERTIAL.format(0.1)}</link><joint name="on{k}" '
+            text += f'type="fixed"><parent link="{root}"/><child link="{parent}"/></joint>'
+        for i in range(joints):
+            text += f'<link name="l{k}{i}">{BOB}</link><joint name="j{k}{i}" type="revolute">'
+            text += f'<parent link="{parent}"/><child link="l{k}{i}"/>{AXIS}{LIMIT}</joint>'
+            parent = f"l{k}{i}"
+    return text + "</robot>"
+
+
+@pytest.mark.parametrize(
+    ("text", "warns"),
+    [
+        (branches(4, 5.0), True),  # a quadruped
+        (branches(2, 0.5), True),  # a biped
+        (branches(4, 5.0, mount="hip"), True),
+        (branches(1, 5.0, 6), False),  # an arm on a heavy base
+        (branches(2, 5.0, 6, mount="mount"), False),  # two arms on a table
+        (branches(4, 5.0, root="world"), False),
+        (branches(4, 0.0), False),
+        (branches(4, 0.3).replace('mass value="2"', 'mass value="0.05"'), False),  # a hand
+    ],
+)
+def test_a_base_that_looks_like_a_floating_one_is_a_warning(tmp_path, text, warns):
+    robot, warned = loaded(tmp_path, text)
+    lines = [line for line in warned if "floating base" in line]
+    assert len(lines) == warns
+    if warns:
+        assert f"has {robot.base_mass:.4g} kg" in lines[0]
+
+
+def test_the_mass_of_the_base_is_told_beside_that_of_the_moving_bodies(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(branches(1, 5.0, 3))
+    robot = armlet.load(path)
+    assert (robot.base_mass, float(robot.mass)) == (5.0, 6.0)
+    assert armlet.load(path, lock={"j00": 0}).base_mass == 7.0
+    told = " ".join(CliRunner().invoke(app, ["info", str(path)]).output.split())
+    assert "6 kg move; base 'base' has 5 kg" in told
+    assert "together 11 kg" in told
+    data = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).output)
+    assert data["mass"] == {"moving": 6.0, "base": 5.0}
+
+
+@stored
+def test_fixed_arms_get_no_warning_of_their_base_and_walking_robots_do():
+    """Of the files beside the checkout, by their names."""
+    legs = {"a1", "anymal", "b1", "bolt", "go1", "go2", "hyq_no_sensors", "icub", "laikago",
+            "quadruped", "romeo", "simple_humanoid", "solo12", "talos_full_v2"}  # fmt: skip
+    arms = {"panda", "kinova", "ur5_gripper", "z1", "fr3", "wx250s", "vx300s", "px100",
+            "multi_arm", "allegro_left_hand", "franka_hand", "finger_edu"}  # fmt: skip
+    for path in FILES:
+        if path.stem in legs | arms:
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                armlet.load(path)
+            says = any("floating base" in str(w.message) for w in warned)
+            assert says == (path.stem in legs), path

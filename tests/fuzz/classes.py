@@ -11,8 +11,10 @@ from fuzz import (
     loader_files,
     loader_includes,
     loader_structure,
+    logs,
     robots,
     simplifier,
+    simulation,
     viewer,
 )
 from fuzz.worker import Class
@@ -43,8 +45,12 @@ CLASSES = {
         partial(robots.trial, kinds=NEARLY_PARALLEL), "the same of nearly parallel axes alone"
     ),
     "simplifier": Class(simplifier.trial, "random programs through every pass"),
+    "simulation": Class(simulation.trial, "simulations and roll-outs of random options"),
     "c_code": Class(c_code.trial, "generated C under sanitizers", missing=c_code.missing),
     "viewer": Class(
         viewer.trial, "websocket messages to the viewer", limit=60, missing=viewer.missing
+    ),
+    "logs": Class(
+        logs.trial, "logs of every form, whole and damaged", limit=20, missing=logs.without_parquet
     ),
 }

@@ -12,6 +12,7 @@ from armlet.cli.arm import Choice, takes_robot
 from armlet.cli.completion import frames
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, styled
+from armlet.errors import quoted
 from armlet.robot import PHI, RobotModel
 from armlet.robot.pose import rpy_of
 
@@ -52,6 +53,10 @@ def info(
             console.print()
             console.print(table)
     console.print()
+    if not arm.symbols:
+        console.print(_masses(arm))
+    for note in arm.notes:
+        console.print(note)
     console.print(f"frames: {', '.join(arm.frames)}")
     if arm.keyframes:
         console.print(f"keyframes: {', '.join(arm.keyframes)}")
@@ -64,6 +69,15 @@ def info(
             table.add_row(name, at["link"], *map(_number, at["xyz"]), *map(_number, turned))
         console.print()
         console.print(table)
+
+
+def _masses(arm: RobotModel) -> str:
+    """The mass that moves, and that of the base, which does not."""
+    moving, base = float(arm.mass), arm.base_mass
+    return (
+        f"mass: {moving:.6g} kg move; base {quoted(arm.base_link)} has {base:.6g} kg, is fixed and "
+        f"in no quantity; together {moving + base:.6g} kg"
+    )
 
 
 def _pose(arm: RobotModel, name: str) -> dict[str, Any]:
@@ -82,6 +96,8 @@ def _data(arm: RobotModel) -> dict[str, Any]:
         "joints": arm.joint_letters,
         "gravity": [x if isinstance(x, str) else float(x) for x in arm.gravity],
         "tool": arm.tool,
+        "mass": None if arm.symbols else {"moving": float(arm.mass), "base": arm.base_mass},
+        "notes": list(arm.notes),
         "frames": list(arm.frames),
         "keyframes": {name: q.tolist() for name, q in arm.keyframes.items()},
         "table": [

@@ -12,7 +12,7 @@ from armlet.api.functions import Function, program
 from armlet.api.quantities import Quantities
 from armlet.controllers.gains import Array, gains
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.motion.arguments import check_steps
+from armlet.motion.arguments import check_result, check_steps
 from armlet.motion.rollout import rollout
 from armlet.motion.system import Friction, Stops
 from armlet.runtime.threads import check_threads
@@ -105,7 +105,7 @@ class Sampler:
         if not 0 <= correlation < 1:
             raise DataError(f"correlation is {quoted(correlation)}: expected 0 to less than 1")
         self.robot, self.cost, self.torque = robot, cost, torque or _beside_gravity(robot)
-        _check_functions(self.cost, self.torque)
+        _check_functions(self.cost, self.torque, robot.nv)
         (size,) = self.torque.inputs["plan"].shape
         self.dt, self.steps, self.samples = dt, steps, samples
         self.noise = gains("noise", noise, size)
@@ -167,15 +167,9 @@ def _beside_gravity(robot: Quantities) -> Function:
     return beside_gravity
 
 
-def _check_functions(cost: Function, torque: Function) -> None:
+def _check_functions(cost: Function, torque: Function, size: int) -> None:
     """Refuse what is not a cost, or not a torque of a plan."""
-    for name, function in (("cost", cost), ("torque", torque)):
-        if not isinstance(function, Function):
-            raise DataError(
-                f"{name} is {quoted(function)}: expected a function under armlet.program"
-            )
+    check_result("cost", cost, ())
+    check_result("torque", torque, (size,))
     if "plan" not in torque.inputs or len(torque.inputs["plan"].shape) != 1:
         raise DataError(f"{torque!r} has no argument plan of shape (m,): expected one")
-    shapes = [y.shape for y in cost.program.outputs]
-    if shapes != [()]:
-        raise DataError(f"{cost!r} returns shapes {shapes}: expected one number")

@@ -30,27 +30,30 @@ class Box(NamedTuple):
 def boxes(robot: Robot, centres: Centres) -> list[Box]:
     """The boxes of centres of mass that are asked for."""
     if not isinstance(centres, Mapping):
-        return _by_geometry(robot, float(centres))
-    return [_given(robot, name, *corners) for name, corners in centres.items()]
+        return _by_geometry(robot, centres)
+    return [_given(robot, name, corners) for name, corners in centres.items()]
 
 
-def _given(robot: Robot, name: str, lower: ArrayLike, upper: ArrayLike) -> Box:
+def _given(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
     body, pose = robot.frame(name)
     if body == BASE:
         raise ModelError(f"frame {quoted(name)} is on the base, which has no centre to be found")
-    low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-    if low.shape != (3,) or high.shape != (3,) or not (low <= high).all():
+    try:
+        low, high = np.asarray(corners, dtype=float).reshape(2, 3)
+    except (TypeError, ValueError):
+        low, high = np.full((2, 3), np.nan)
+    if not (low <= high).all():
         raise DataError(
-            f"centres= has the corners {quoted(lower)} and {quoted(upper)} for {quoted(name)}: "
-            "expected three coordinates each, the lower ones first"
+            f"centres= has the corners {quoted(corners)} for {quoted(name)}: expected two of three "
+            "coordinates each, the lower ones first"
         )
     return Box(body, np.asarray(pose.R, dtype=float), np.asarray(pose.r, dtype=float), low, high)
 
 
 def _by_geometry(robot: Robot, margin: float) -> list[Box]:
     """Boxes around the joints and the named frames of every body, with a margin."""
-    if not 0 <= margin < np.inf:
-        raise DataError(f"centres is {margin}: expected a margin in m, or boxes by frame")
+    if not (isinstance(margin, int | float | np.number) and 0 <= margin < np.inf):
+        raise DataError(f"centres is {quoted(margin)}: expected a margin in m, or boxes by frame")
     points: list[list[Array]] = [[np.zeros(3)] for _ in range(robot.nb)]
     for parent, mount in zip(robot.parent, robot.at_zero, strict=True):
         if parent != BASE:

@@ -17,15 +17,22 @@ and the prior alone decides the rest.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from armlet.errors import ArmletError, DataError
+from armlet.api import Robot
+from armlet.errors import ArmletError, DataError, quoted
 from armlet.extras import needed
 from armlet.identification.centres import Box
 from armlet.identification.factors import Array
 
+Distance = Literal["entropic", "euclidean"]
+DISTANCES: tuple[Distance, ...] = get_args(Distance)
+EXAMPLE = '{"m7": 1.5}'
 LEAST = 1e-4
 """Pseudo-inertias are at least this share of the prior's."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
@@ -71,6 +78,81 @@ def likely_bodies(phi: Array) -> Array:
     return np.where(known[:, None], phi, ball)
 
 
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """What bodies are likely to be.
+
+    Attributes
+    ----------
+    bodies : array of shape (nb, 10)
+        Physical bodies.
+    kind : {"entropic", "euclidean"}
+        How the distance from them is measured: by tr(P P₀⁻¹) - log det P, which does not depend on
+        frames and units, or by squares of differences of P in units of P₀.
+    strength : float
+        How much that distance counts, in squares of the noise.
+    most : mapping of str to float
+        Upper bounds of standard parameters, by name.
+    boxes : sequence of Box
+        Where centres of mass are.
+    """
+
+    bodies: Array
+    kind: Distance = "entropic"
+    strength: float = 1.0
+    most: Mapping[str, float] = field(default_factory=dict)
+    boxes: Sequence[Box] = ()
+
+
+def check_distance(kind: str, strength: float) -> None:
+    """Raise where a distance from the prior, or how much it counts, makes no sense."""
+    if kind not in DISTANCES:
+        raise DataError(f"prior is {quoted(kind)}: expected {' or '.join(DISTANCES)}")
+    if not (_is_number(strength) and 0 < strength < np.inf):
+        raise DataError(f"strength is {quoted(strength)}: expected a finite number above 0")
+
+
+def checked_bounds(most: Mapping[str, float], names: Sequence[str]) -> Mapping[str, float]:
+    """Upper bounds of standard parameters, if that is what they are."""
+    if not isinstance(most, Mapping):
+        raise DataError(f"most is {quoted(most)}: expected bounds by name, as in {EXAMPLE}")
+    for name, bound in most.items():
+        if name not in names:
+            near = get_close_matches(str(name), names, n=1) or [names[9]]
+            raise DataError(
+                f"most has a bound of {quoted(name)}: expected a standard parameter, such as "
+                f"{near[0]!r}"
+            )
+        if not _is_number(bound) or np.isnan(bound):
+            raise DataError(f"most has {quoted(bound)} for {name!r}: expected a number")
+    return most
+
+
+def checked_bodies(bodies: ArrayLike, robot: Robot) -> Array:
+    """The likely bodies of a robot, physical ones or zeros, with balls for those that are zero."""
+    try:
+        phi = np.asarray(bodies, dtype=float)
+    except (TypeError, ValueError):
+        phi = np.empty(0)
+    if phi.shape != (robot.nb, 10) or not np.isfinite(phi).all():
+        raise DataError(
+            f"bodies is {quoted(bodies)}: expected finite numbers of shape ({robot.nb}, 10), as in "
+            "robot.phi"
+        )
+    for joint, body in zip(robot.joints, phi, strict=True):
+        if body.any() and not is_consistent(body[None]):
+            raise DataError(
+                f"the body of joint {quoted(joint.name)} in bodies= is not physical: expected Jxx "
+                "Jxy Jxz Jyy Jyz Jzz about the origin of its frame, mass times centre of mass, and "
+                "mass, as in robot.phi; or zeros for one that is unknown"
+            )
+    return likely_bodies(phi)
+
+
+def _is_number(x: object) -> bool:
+    return isinstance(x, int | float | np.number) and not isinstance(x, bool)
+
+
 class Unknowns(NamedTuple):
     """Standard parameters as `prior + T y`, with unknowns y of order 1."""
 
@@ -96,16 +178,7 @@ class Unknowns(NamedTuple):
         return cls(np.concatenate([prior.ravel(), np.zeros(len(T) - count)]), T)
 
 
-def consistent(
-    R: Array,
-    Lam: Array,
-    names: Sequence[str],
-    prior: Array,
-    strength: float,
-    kind: str,
-    most: Mapping[str, float] | None = None,
-    boxes: Sequence[Box] = (),
-) -> Array:
+def consistent(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
     """The standard parameters of least squares among those that bodies and drives can have.
 
     Parameters
@@ -116,22 +189,13 @@ def consistent(
         What the columns of W are multiplied by, as a matrix times the standard parameters.
     names : sequence of str
         The standard parameters: ten per body, and others.
-    prior : array of shape (nb, 10)
-        Bodies that are likely: what the rows do not determine is as there.
-    strength : float
-        How much the distance from the prior counts, in squares of the noise.
-    kind : {"entropic", "euclidean"}
-        How that distance is measured: by tr(P P₀⁻¹) - log det P, which does not depend on frames
-        and units, or by squares of differences of P in those of P₀.
-    most : mapping of str to float, optional
-        Upper bounds of standard parameters, by name.
-    boxes : sequence of Box
-        Where centres of mass are.
+    prior : Prior
+        What bodies are likely to be: what the rows do not determine is as there.
     """
     cp = needed("cvxpy")
-    A = R[:, :-1] @ Lam / np.sqrt(strength)
-    unknowns = Unknowns.of(prior, A)
-    b = R[:, -1] / np.sqrt(strength) - A @ unknowns.prior
+    A = R[:, :-1] @ Lam / np.sqrt(prior.strength)
+    unknowns = Unknowns.of(prior.bodies, A)
+    b = R[:, -1] / np.sqrt(prior.strength) - A @ unknowns.prior
     U, S, Vt = np.linalg.svd(A @ unknowns.T)
     c = np.zeros(len(Vt))
     c[: len(S)] = U.T[: len(S)] @ b
@@ -143,12 +207,12 @@ def consistent(
         w = cp.Variable(len(Vt))
         y = (Vt.T / np.where(determined, size, 1)) @ (w + np.where(determined, target, 0))
         residuals = cp.multiply(np.where(determined, 1, size), w) - np.where(determined, 0, target)
-        limits = _limits(cp, unknowns.prior + unknowns.T @ y, names, prior, most or {}, boxes)
-        distance = FAINT * cp.sum_squares(y[prior.size :])
-        for i in range(len(prior)):
+        limits = _limits(cp, unknowns.prior + unknowns.T @ y, names, prior)
+        distance = FAINT * cp.sum_squares(y[prior.bodies.size :])
+        for i in range(len(prior.bodies)):
             P = np.eye(4) + _matrix(cp, y[10 * i : 10 * i + 10])
             limits.append(P >> LEAST * np.eye(4))
-            if kind == "entropic":
+            if prior.kind == "entropic":
                 distance += cp.trace(P) - cp.log_det(P)
             else:
                 distance += cp.sum_squares(P - np.eye(4))
@@ -173,23 +237,20 @@ def _matrix(cp: Any, entries: Any) -> Any:
     return cp.reshape(E.reshape(16, 10) @ entries, (4, 4), order="C")
 
 
-def _limits(
-    cp: Any,
-    s: Any,
-    names: Sequence[str],
-    prior: Array,
-    most: Mapping[str, float],
-    boxes: Sequence[Box],
-) -> list[Any]:
+def _limits(cp: Any, s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     """What standard parameters must be besides physical."""
+    most = prior.most
     limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
     limits += [s[k] <= most[name] for k, name in enumerate(names) if name in most]
-    for i, R_box, origin, lower, upper in boxes:
+    for i, R_box, origin, lower, upper in prior.boxes:
         moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
-        limits += [
-            (moment - (lower + R_box.T @ origin) * mass) / prior[i, 9] >= 0,
-            (moment - (upper + R_box.T @ origin) * mass) / prior[i, 9] <= 0,
-        ]
+        for sign, corner in ((1, upper), (-1, -lower)):
+            finite = np.isfinite(corner)
+            beyond = (
+                sign * (moment - (R_box.T @ origin) * mass) - np.where(finite, corner, 0) * mass
+            )
+            if finite.any():
+                limits.append(beyond[finite] / prior.bodies[i, 9] <= 0)
     return limits
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -16,10 +16,17 @@ from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification import estimators
-from armlet.identification.centres import Box, Centres, boxes
+from armlet.identification.centres import Centres, boxes
 from armlet.identification.conditioning import Conditioning
+from armlet.identification.consistent import (
+    Distance,
+    Prior,
+    check_distance,
+    checked_bodies,
+    checked_bounds,
+    likely_bodies,
+)
 from armlet.identification.consistent import consistent as consistent_parameters
-from armlet.identification.consistent import likely_bodies
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
 from armlet.identification.findings import CONSISTENT, INSTRUMENTAL, LEAST_SQUARES, Fit
@@ -48,7 +55,7 @@ def identify(
     estimator: Estimator = "weighted",
     instrument: Instrument | None = None,
     consistent: bool | None = None,
-    prior: Literal["entropic", "euclidean"] = "entropic",
+    prior: Distance = "entropic",
     strength: float = 1.0,
     bodies: ArrayLike | None = None,
     most: Mapping[str, float] | None = None,
@@ -94,13 +101,14 @@ def identify(
         frequencies.
     consistent : bool, optional
         Whether to find bodies that are physical, too, by linear matrix inequalities; needs cvxpy.
-        By default if that is installed.
+        By default if that is installed, or bodies, most or centres are given.
     prior : {"entropic", "euclidean"}
         How the distance from likely bodies is measured, which decides what the data do not.
     strength : float
         How much that distance counts, in squares of the noise.
     bodies : array_like of shape (nb, 10), optional
-        Likely bodies as in `robot.phi`, from CAD for instance; those of the robot by default.
+        Likely bodies as in `robot.phi`, from CAD for instance, zeros for one that is unknown; those
+        of the robot by default.
     most : mapping of str to float, optional
         Upper bounds of standard parameters of the physical bodies, such as {"m7": 1.5}.
     centres : float or mapping of str to pairs, optional
@@ -124,6 +132,7 @@ def identify(
     if gains and estimator != "weighted":
         raise DataError(f"gains are found by least squares, weighted: not with {estimator!r}")
     model = torque_model(robot, parameters, rotors, friction, extra or {}, gains)
+    likely = _prior(model, consistent, prior, strength, bodies, most, centres)
     if isinstance(validation, int | float) and not 0 <= validation < 1:
         raise DataError(
             f"validation is {validation}: expected a share of the time, 0 to 1, or logs"
@@ -142,11 +151,9 @@ def identify(
     _warn_of_rank(model, data.used)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
-    if consistent or (consistent is None and find_spec("cvxpy") is not None):
-        within = [] if centres is None else boxes(robot, centres)
-        likely = likely_bodies(np.asarray(robot.phi if bodies is None else bodies, dtype=float))
+    if likely is not None:
         with status("looking for physical bodies"):
-            standard = _physical(model, R, likely, strength, prior, most, within)
+            standard = consistent_parameters(R, _columns(model), _standard(model), likely)
     solutions = {LEAST_SQUARES if instrumented is None else INSTRUMENTAL: estimate.x}
     if standard is not None:
         solutions[CONSISTENT] = _columns(model) @ standard
@@ -254,14 +261,36 @@ def _columns(model: TorqueModel) -> Array:
     return found
 
 
-def _physical(
+def _standard(model: TorqueModel) -> tuple[str, ...]:
+    """The standard parameters, and those beside them."""
+    return (*model.parameters.standard, *model.names[len(model.parameters) :])
+
+
+def _prior(
     model: TorqueModel,
-    R: Array,
-    likely: Array,
+    consistent: bool | None,
+    prior: Distance,
     strength: float,
-    prior: str,
+    bodies: ArrayLike | None,
     most: Mapping[str, float] | None,
-    within: Sequence[Box],
-) -> Array:
-    names = (*model.parameters.standard, *model.names[len(model.parameters) :])
-    return consistent_parameters(R, _columns(model), names, likely, strength, prior, most, within)
+    centres: Centres | None,
+) -> Prior | None:
+    """What physical bodies are likely to be; None where they are not asked for."""
+    options = {"bodies": bodies, "most": most, "centres": centres}
+    asked = [name for name, value in options.items() if value is not None]
+    if consistent is None:
+        consistent = bool(asked) or find_spec("cvxpy") is not None
+    elif asked and not consistent:
+        raise DataError(
+            f"{asked[0]}= is about physical bodies, which consistent=False leaves out: expected "
+            f"consistent=True, or no {asked[0]}="
+        )
+    robot = model.parameters.model
+    check_distance(prior, strength)
+    if not consistent:
+        return None
+    phi = (
+        likely_bodies(robot.phi.astype(float)) if bodies is None else checked_bodies(bodies, robot)
+    )
+    bounds = {} if most is None else checked_bounds(most, _standard(model))
+    return Prior(phi, prior, strength, bounds, [] if centres is None else boxes(robot, centres))

@@ -10,8 +10,8 @@ from armlet.algebra import point_inertia, symmetric
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError
 from armlet.identification.conditioning import Conditioning, conditioned
+from armlet.identification.consistent import Prior, likely_bodies
 from armlet.identification.consistent import consistent as consistent_parameters
-from armlet.identification.consistent import likely_bodies
 from armlet.identification.estimators import weighted
 from armlet.identification.factors import Array, Factors, merged
 from armlet.identification.findings import Findings, Fit
@@ -83,7 +83,7 @@ def identify_payload(
     if consistent or (consistent is None and find_spec("cvxpy") is not None):
         likely = likely_bodies(phi[None])
         R = factors.together(1 / estimate.noise)
-        phi = consistent_parameters(R, np.eye(len(PHI)), PHI, likely, 1.0, "entropic")
+        phi = consistent_parameters(R, np.eye(len(PHI)), PHI, Prior(likely))
     mass = float(phi[9])
     if mass <= 0:
         raise DataError(

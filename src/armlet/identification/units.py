@@ -39,8 +39,8 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
 }
 SINCE_1970 = 1e8
 """Time stamps larger than this, in s, count from 1970 or from when a computer was started."""
-YEARS = 9.4e8, 4.2e9
-"""Stamps since 1970, in s, of logs of this century; later ones are not believed."""
+LATEST = 4.2e9
+"""Stamps since 1970, in s, of later centuries, which are not believed."""
 SHORTEST, LONGEST = 1.5e-4, 60.0
 """The times between rows, in s, that are believed where the unit is guessed."""
 FASTEST = 60.0
@@ -64,8 +64,8 @@ def in_si(
         )
         taken = []
         for joint, letter, unit in zip(joints, letters, said, strict=True):
-            si = _si_unit(quantity, letter)
-            if unit is not None and not of_motors and not _is_of(quantity, unit, letter):
+            si = next(iter(_table(quantity, letter)))
+            if unit is not None and not of_motors and unit not in _table(quantity, letter):
                 raise DataError(
                     f"{where}: the {NAMES[quantity]} of joint {quoted(joint)} are in {unit} by the "
                     f"name of their column: expected a unit such as {si}"
@@ -107,7 +107,7 @@ def _column_units(
     all motors; names of columns are for their own. Velocities and accelerations follow the
     positions.
     """
-    tables = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
+    tables = {letter: _table(quantity, letter) for letter in "RP"}
     known = {**tables["R"], **tables["P"]}
     if asked is not None and (asked := asked.replace("^2", "²")) not in known:
         raise DataError(f"units= has {quoted(asked)} for {quantity}: expected {', '.join(known)}")
@@ -125,26 +125,22 @@ def _column_units(
     found: list[str | None] = []
     for j, letter in enumerate(letters):
         said = next((x for x in shared if x in tables[letter]), own[j])
+        if said is not None and said not in tables[letter] and known[said] == 1.0:
+            said = None  # q_m_1 is of a motor, and Nm is written of forces, too
         if said is None and per and positions:
             said = positions[j] + per
         found.append(said)
     return found
 
 
-def _si_unit(quantity: str, letter: str) -> str:
-    """The unit without a prefix of what a joint has."""
-    return next(iter((OF_REVOLUTE if letter == "R" else OF_PRISMATIC)[quantity]))
+def _table(quantity: str, letter: str) -> dict[str, float]:
+    """The units that a quantity of a joint can have, the first of SI."""
+    return (OF_REVOLUTE if letter == "R" else OF_PRISMATIC)[quantity]
 
 
 def _size_of(quantity: str, unit: str) -> float:
     """A unit in SI units."""
     return {**OF_REVOLUTE[quantity], **OF_PRISMATIC[quantity]}[unit]
-
-
-def _is_of(quantity: str, unit: str, letter: str) -> bool:
-    """Whether joints of a kind can have a unit; one of SI is taken for the other kind's, too."""
-    own = (OF_REVOLUTE if letter == "R" else OF_PRISMATIC)[quantity]
-    return unit in own or _size_of(quantity, unit) == 1.0
 
 
 def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
@@ -163,8 +159,9 @@ def unit_of_time(
     """The unit of time stamps that nothing says: s, unless that is impossible.
 
     Between rows there are 0.15 ms to 60 s, and no stamp is of a later century. Where several units
-    remain, that of this century's dates, then that with which measured velocities are those of
-    the positions; and no joint is faster than 60 rad/s. What is still not decided is an error.
+    remain, it is the one with which measured velocities are those of the positions, and with which
+    no joint is faster than 60 rad/s. What is still not decided is an error: a date in ms is, by
+    its size, that of a computer that runs for weeks in us.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # an error elsewhere
@@ -172,14 +169,11 @@ def unit_of_time(
     possible = [
         unit
         for unit, size in TIMES.items()
-        if SHORTEST <= step * size <= LONGEST and abs(first) * size < YEARS[1]
+        if SHORTEST <= step * size <= LONGEST and abs(first) * size < LATEST
     ]
     if step < SHORTEST or possible == ["s"]:
         return "s"
     why, left = "its size", possible
-    if len(left) != 1:
-        dated = [unit for unit in left if first * TIMES[unit] > YEARS[0]]
-        why, left = "its date", dated if len(dated) == 1 else left
     if len(left) != 1 and (size := _size_by_velocity(stamps, q, qd)):
         near = [unit for unit in left if 1 / ALIKE < TIMES[unit] / size < ALIKE]
         why, left = "the measured velocities", near or left

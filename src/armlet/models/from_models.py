@@ -73,6 +73,11 @@ def read_mujoco(model: Any, problems: Problems) -> Description:
             body = reader.bodies[model.site_bodyid[k]]
             joints.append(Connection(f"{name}_fixed", "fixed", body, name, at))
     off = int(model.opt.disableflags) & NO_GRAVITY
+    if others := sum(kind not in ON_JOINTS for kind in model.actuator_trntype[: model.nu]):
+        problems.note(
+            f"{where}: left out, since they are on no joint and armlet has torques of joints: "
+            f"actuators, {others}"
+        )
     return Description(
         name=where,
         links=tuple(links),

@@ -27,7 +27,7 @@ from armlet.models.urdf import read_urdf
 from armlet.models.xacro import expanded_xacro
 from armlet.models.xml import Element, parsed_xml, read_xml
 from armlet.robot import TOLERANCE, Description, RobotModel, assembled
-from armlet.robot.check import check, check_tips
+from armlet.robot.check import check, check_tips, note_fixed_base
 from armlet.robot.description import without_freedoms
 from armlet.robot.parts import MAX_SIZE
 from armlet.robot.problems import Problems
@@ -97,6 +97,7 @@ def _finished(description: Description, problems: Problems, choices: Choices) ->
     """The robot of a description that was read, checked and with the user's choices made."""
     lock, stacklevel = choices.locked, FROM_LOAD + 1
     description = with_passive(description, choices.passive, problems)
+    as_read = description
     description, lock = without_freedoms(description, lock)
     if choices.gravity is not None:
         description = replace(description, gravity=three(choices.gravity))
@@ -109,6 +110,7 @@ def _finished(description: Description, problems: Problems, choices: Choices) ->
     found = assembled(description, lock, choices.tolerance)
     check_tips(found, problems)
     note_contrary_limits(found, problems)
+    note_fixed_base(as_read, found, problems)
     problems.settle(stacklevel)
     warn_of_rounded_angles(found, description, lock, stacklevel)
     return found if choices.tool is None else found.with_tool(choices.tool)

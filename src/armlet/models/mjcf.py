@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from armlet.errors import ModelError, listed, quoted, shown
+from armlet.errors import ModelError, quoted, shown
 from armlet.models.folders import Folders
 from armlet.models.keyframes import check_values
+from armlet.models.mjcf_actuators import Motor, all_motors, servos
 from armlet.models.mjcf_free import leave_out_free_bodies, leave_out_mocap
 from armlet.models.mjcf_inertia import (
     NOTHING,
@@ -24,21 +24,18 @@ from armlet.models.mjcf_inertia import (
 from armlet.models.mjcf_keyframes import completed, keyframes
 from armlet.models.mjcf_mesh import CURE, MissingMesh
 from armlet.models.mjcf_models import Model, read_model
-from armlet.models.mjcf_passive import FRICTION, Passive
+from armlet.models.mjcf_passive import Passive
 from armlet.models.mjcf_refusals import (
     READ,
     check_attributes,
     check_tag,
     constraints,
-    refuse_nonzero,
 )
 from armlet.models.mjcf_scope import Part, Scope, opened
 from armlet.models.mjcf_settings import (
     Compiler,
-    called,
     choice,
     direction,
-    first_number,
     placed,
     section,
     span,
@@ -80,7 +77,7 @@ def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
     for part, scope in outside:
         passive.read_tendons(part, scope.defaults)
     tree = _Tree(
-        motors=_all_motors(outside, {joint.get("name") for joint in joints}, passive),
+        motors=all_motors(outside, {joint.get("name") for joint in joints}, passive),
         passive=passive,
         problems=problems,
         taken={WORLD, *(body.get("name") for body in bodies)},
@@ -98,6 +95,7 @@ def read_mjcf(path: Path, folders: Folders, problems: Problems) -> Description:
         ties=tuple(ties),
         not_modelled=tuple(passive.not_modelled),
         keyframes=completed(poses, tree.joints),
+        notes=servos(outside, problems),
     )
 
 
@@ -306,58 +304,6 @@ def _unlike(taken: set[str], name: str) -> str:
 
 
 # ---------------------------------------------------------------------------------- elsewhere
-
-
-class Motor(NamedTuple):
-    """The effect of a joint's actuators on it."""
-
-    rotor_inertia: float = 0.0
-    viscous: float = 0.0
-    effort: float = inf
-
-
-def _all_motors(
-    outside: Iterable[tuple[Element, Scope]], joints: set[str], passive: Passive
-) -> dict[str, Motor]:
-    """The effect of all actuators on each joint."""
-    motors: dict[str, Motor] = {}
-    for root, scope in outside:
-        for name, more in _motors(root, scope, passive, joints).items():
-            rotor, viscous, effort = motors.get(name, Motor(effort=0.0))
-            motors[name] = Motor(
-                rotor + more.rotor_inertia, viscous + more.viscous, effort + more.effort
-            )
-    return motors
-
-
-def _motors(root: Element, scope: Scope, passive: Passive, joints: set[str]) -> dict[str, Motor]:
-    """The effect of actuators on each joint, through their gears."""
-    motors: dict[str, Motor] = {}
-    for element in section(root, "actuator").children:
-        actuator = scope.defaults.fill(element, "actuator")
-        name = actuator.get("joint") or actuator.get("jointinparent")
-        meaning = "friction that is not linear" if name else "friction on no joint"
-        passive.note(actuator, "damping", FRICTION, meaning, first=1 if name else 0)
-        if not name:
-            refuse_nonzero(actuator, "armature", "an inertia on no joint")
-            continue
-        if name not in joints:
-            raise ModelError(
-                f"{called(actuator)} moves joint {quoted(name)}, which does not exist: expected "
-                f"one of {listed(sorted(joints))}"
-            )
-        gear = abs(first_number(actuator, "gear", 1.0))
-        force = max(map(abs, span(actuator, "forcelimited", "forcerange", scope.compiler)))
-        if actuator.tag == "motor":
-            control = max(map(abs, span(actuator, "ctrllimited", "ctrlrange", scope.compiler)))
-            force = min(force, control)
-        others = motors.get(name, Motor(effort=0.0))
-        motors[name] = Motor(
-            others.rotor_inertia + gear * gear * actuator.number("armature", 0.0),
-            others.viscous + gear * gear * passive.number(actuator, "damping"),
-            others.effort + (gear * force if gear else 0.0),
-        )
-    return motors
 
 
 def _gravity(root: Element) -> Vector:

@@ -66,6 +66,27 @@ def called_with(
     return [state[x] if x in state else inputs[argument(x)] for x in function.inputs]
 
 
+def named(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
+    """The arguments of user functions, none by default."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise DataError(f"arguments is {quoted(arguments)}: expected a dictionary")
+    return arguments
+
+
+def check_result(name: str, function: Function | None, shape: Shape) -> None:
+    """Refuse what is no function under `armlet.program`, or returns arrays of other shapes."""
+    if function is None:
+        return
+    if not isinstance(function, Function):
+        raise DataError(f"{name} is {quoted(function)}: expected a function under armlet.program")
+    shapes = [y.shape for y in function.program.outputs]
+    if shapes != [shape]:
+        expected = f"one array of shape {shape}" if shape else "one number"
+        raise DataError(f"{function!r} returns shapes {shapes}: expected {expected}")
+
+
 class Arguments:
     """Torques, inertias and arguments of user functions, as the inputs of a loop.
 
@@ -91,7 +112,11 @@ class Arguments:
         reduce: Function | None = None,
         inertia: ArrayLike | None = None,
     ) -> None:
+        if callable(torque) and not isinstance(torque, Function):
+            raise DataError(f"torque is {quoted(torque)}: expected a function under armlet.program")
         self.torque = torque if isinstance(torque, Function) else None
+        check_result("torque", self.torque, (robot.nv,))
+        check_result("reduce", reduce, ())
         self.rates: dict[str, Shape] = {"once": (), "step": (steps,)}
         if runs is not None:
             self.rates |= {"run": (runs,), "state": (steps, runs)}

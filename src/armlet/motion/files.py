@@ -165,7 +165,7 @@ def parquet_table(path: Path) -> Any:
     """The table of a Parquet file, whose checksums are verified where it has them."""
     parquet = needed("pyarrow.parquet")
     with path.open("rb") as file:
-        return parquet.read_table(file, page_checksum_verification=True)
+        return parquet.ParquetFile(file, page_checksum_verification=True).read()
 
 
 def read(path: Path, jointwise: Mapping[str, object]) -> Parts:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.motion.arguments import Arguments, check_steps, numbers
+from armlet.motion.arguments import Arguments, check_steps, named, numbers
 from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan, Rollouts
@@ -107,7 +107,7 @@ def rollout(
         raise DataError(f"q0 has {len(q0)} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
     check_threads(threads)
-    given = Arguments(robot, len(q0), steps, arguments or {}, torque, reduce, inertia)
+    given = Arguments(robot, len(q0), steps, named(arguments), torque, reduce, inertia)
     laws = option(friction, Friction), option(stops, Stops)
     name = default_steps(robot, *laws) if method is None else one_of(method, METHODS, "method")
     plan = Plan(name, given.torque, reduce, *laws, given.inputs)

@@ -14,7 +14,7 @@ from armlet.api.functions import Function
 from armlet.api.quantities import Quantities
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
-from armlet.motion.arguments import STATE, Arguments, check_steps, positive
+from armlet.motion.arguments import STATE, Arguments, check_steps, named, numbers, positive
 from armlet.motion.events import Called, Event, Held
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
@@ -139,6 +139,7 @@ def simulate(
         if isinstance(items, str) or not isinstance(items, Sequence):
             raise DataError(f"{name} is {quoted(items)}: expected a list")
     known = [x if isinstance(x, Event) else Event(x) for x in events]
+    values = named(arguments)
     called: Torque | None = None
     if callable(torque) and not isinstance(torque, Function):
         called, torque = torque, np.zeros((steps, robot.nv))
@@ -147,7 +148,7 @@ def simulate(
                 f"{method} remembers past steps, during which a Python function's torques are held "
                 "and jump in between: expected another method, or an armlet.program"
             )
-    given = Arguments(robot, None, steps, _own(arguments or {}, torque, known, record), torque)
+    given = Arguments(robot, None, steps, _own(values, torque, known, record), torque)
     q, qd = _start("q0", q0, robot.nq), _start("qd0", qd0, robot.nv)
     laws = option(friction, Friction), option(limits == "stop", Stops)
     plan = Plan(method or "", given.torque, None, *laws, given.inputs)
@@ -161,7 +162,7 @@ def simulate(
         found = run.trajectory(*run.by_steps(q, qd))
     else:
         found = run.trajectory(*run.by_pieces(q, qd, rtol, atol))
-    held, early = Held(arguments or {}, dt, steps), found.ended
+    held, early = Held(values, dt, steps), found.ended
     found = run.with_events(found, known, held)
     if record:
         found = replace(found, recorded=_recorded(robot, found, record, held))
@@ -232,7 +233,7 @@ def _recorded(
 
 
 def _start(name: str, x: ArrayLike | None, n: int) -> Array:
-    array = np.zeros(n) if x is None else np.asarray(x, dtype=float)
+    array = np.zeros(n) if x is None else numbers(name, x)
     if array.shape != (n,) or not np.isfinite(array).all():
         raise DataError(f"{name} is {quoted(x)}: expected {n} finite numbers")
     return array

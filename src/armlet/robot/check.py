@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 MOVING = ("revolute", "continuous", "prismatic")
 """The kinds of joint that have a coordinate."""
 KINDS = (*MOVING, "fixed")
+WORLDS = ("world", "universe")
+"""Names of a base to which a file fixes its robot."""
+MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
+"""From which mass (kg) and number of branches on a base a robot looks like a floating one."""
 FREEDOMS = {
     "floating": "six freedoms",
     "planar": "three freedoms",
@@ -243,6 +247,30 @@ def check_tips(robot: "RobotModel", problems: Problems) -> None:
             "inertia matrix is singular: kinematics and torques have values, forward dynamics, "
             f"simulation and the inverse of that matrix have none: {listed(light)}; give the links "
             f"a mass or the drives a rotor inertia, or {lock_at_zero(light)}"
+        )
+
+
+def note_fixed_base(description: "Description", robot: "RobotModel", problems: Problems) -> None:
+    """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
+
+    That is one link with several joints, or four branches and more, on a robot of a kilogram and
+    more (not a hand), whose file neither names the world nor has a joint to it.
+    """
+    if robot.base_link in WORLDS or any(joint.kind in FREEDOMS for joint in description.joints):
+        return
+    moving = {joint.name for joint in robot.joints}
+    parents = [joint.parent for joint in description.joints if joint.name in moving]
+    on_base = [name for name in parents if robot.frames[name].body == BASE]
+    heavy = [link.name for link in description.links if link.mass > 0]
+    several = [name for name in heavy if on_base.count(name) > 1]
+    if not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS:
+        return
+    if several or len(on_base) >= MIN_BRANCHES:
+        problems.note(
+            f"{problems.where}: the base {quoted((several or [robot.base_link])[0])} has "
+            f"{robot.base_mass:.4g} kg and {len(on_base)} branches, like a robot on legs, wheels "
+            "or rotors; it is fixed to the world, since armlet has no floating base, and its mass "
+            "is in no quantity"
         )
 
 

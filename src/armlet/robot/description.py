@@ -114,6 +114,7 @@ class Description:
     """Named values of the joints, by joint name."""
     folder: str = ""
     """Where the file is, and the meshes that it names."""
+    notes: tuple[str, ...] = ()
 
 
 def assembled(
@@ -193,6 +194,8 @@ def assembled(
         },
         solids={link.name: link.solids for link in description.links if link.solids},
         folder=description.folder,
+        base_mass=float(m[BASE]),
+        notes=description.notes,
     )
 
 

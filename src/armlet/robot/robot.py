@@ -87,6 +87,10 @@ class RobotModel(Record, Tree):
     """The visual primitives of each link, by the link's name."""
     folder: str = field(default="", compare=False)
     """Where the robot's file is, and the meshes that it names."""
+    base_mass: float = field(default=0.0, compare=False)
+    """The mass of the base and of what is fixed to it, which never moves and has no dynamics."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What the file says that no quantity takes into account, a sentence each."""
     memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
     """Cached results of this robot; see `once`."""
 
