@@ -2,26 +2,30 @@
 
 python benchmarks/excitation.py [seed ...]     the published motion has 121.9 (Gaz et al. 2019)
 python benchmarks/excitation.py FOLDER         that motion as commanded, from gen_params.txt
+python benchmarks/excitation.py --threads      seconds with one and two BLAS threads, limited or not
 
 Limits of position, velocity and torque are those of the catalogue, less 5 %; those of acceleration
 are the maker's.
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ["ARMLET_CACHE"] = tempfile.mkdtemp()
-if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+if "--threads" not in sys.argv:
+    os.environ |= dict.fromkeys(THREADS, "1")
+    os.environ["ARMLET_CACHE"] = tempfile.mkdtemp()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
 
 import numpy as np  # noqa: E402
 
 import armlet  # noqa: E402
+from armlet.identification import blas  # noqa: E402
 
 CONDITION, SECONDS = 50.0, 60.0
 """What both must be at most."""
@@ -57,7 +61,33 @@ def commanded(folder):
     return np.linalg.cond(Y.reshape(-1, Y.shape[-1]))
 
 
+def timed(limited):
+    """Seconds of a short search and of an identification, with armlet's limit of threads or not."""
+    if not limited:
+        blas.SingleBlasThread.__enter__ = blas.SingleBlasThread.__exit__ = lambda *_: None
+    robot = armlet.load("panda").without_drives()
+    armlet.excite(robot, 2.0, harmonics=2, starts=1)  # compiles what is needed
+    begun = time.perf_counter()
+    plan = armlet.excite(robot, 10.0, starts=1)
+    between = time.perf_counter()
+    noise = 0.1 * np.random.default_rng(0).normal(size=plan.q.shape)
+    armlet.identify(robot, armlet.Log(plan.t, plan.q, plan.tau + noise), consistent=False)
+    print(f"excite {between - begun:.2f} s, identify {time.perf_counter() - between:.2f} s")
+
+
+def threads():
+    """The times with one and two threads, of which armlet uses one unless told otherwise."""
+    for count in ("1", "2"):
+        for limited in ("limited", "as they are"):
+            print(f"{count} BLAS threads, {limited}: ", end="", flush=True)
+            command = [sys.executable, __file__, "--threads", limited]
+            subprocess.run(command, env=os.environ | dict.fromkeys(THREADS, count), check=True)
+
+
 def main():
+    if sys.argv[1:2] == ["--threads"]:
+        timed(sys.argv[2] == "limited") if sys.argv[2:] else threads()
+        return
     if len(sys.argv) == 2 and Path(sys.argv[1]).is_dir():
         print(f"published motion as commanded: condition number {commanded(sys.argv[1]):.1f}")
         return

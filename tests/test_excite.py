@@ -9,9 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import armlet
 from armlet.identification import objective
+from armlet.identification.blas import single_blas_thread
 from armlet.identification.excite import Candidate
 from armlet.identification.limits import State, limits_of, ranges_of
 from armlet.identification.objective import CRITERIA, Problem, Regressor
@@ -162,27 +164,45 @@ def test_springs_are_part_of_the_torques_that_are_limited():
 
 
 def interrupt_after(monkeypatch, calls):
-    """Press Ctrl-C while the objective is computed for the given time."""
+    """Press Ctrl-C at this call of the objective; the list has an entry for each call since."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & turns it off
     made = Problem.objective
-    count = 0
+    count, since = 0, []
 
     def objective(self, *args):
         nonlocal count
         count += 1
         if count == calls:
             signal.raise_signal(signal.SIGINT)
+        if count > calls:
+            since.append(args)
         return made(self, *args)
 
     monkeypatch.setattr(Problem, "objective", objective)
+    return since
 
 
-def test_ctrl_c_returns_the_best_so_far_within_all_limits(monkeypatch):
-    interrupt_after(monkeypatch, 40)
+@pytest.mark.parametrize("calls", [3, 40, 300])
+def test_ctrl_c_returns_the_best_so_far_within_all_limits(monkeypatch, calls):
+    since = interrupt_after(monkeypatch, calls)
     plan = armlet.excite(ARM, 5.0, **GIVEN, tool_box=BOX)
     assert plan.ended.startswith("interrupted at ")
     assert "interrupted" in repr(plan)
     assert all((margin >= 0).all() for margin in plan.margins.values())
+    assert len(since) <= 4  # how good each start is, and no more search
+
+
+def test_blas_has_one_thread_within_and_as_many_as_before_after_the_last_call():
+    def threads():
+        return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with single_blas_thread:
+            assert threads() == {1}
+            single_blas_thread(lambda: None)()
+            assert threads() == {1}
+        assert threads() == before
 
 
 def test_joints_without_limits_of_position_are_kept_within_a_turn_and_that_is_said():

@@ -8,6 +8,7 @@ import numpy as np
 from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
+from armlet.identification.blas import single_blas_thread
 from armlet.identification.conditioning import Conditioning, conditioned
 from armlet.identification.estimators import weighted
 from armlet.identification.factors import merged
@@ -18,6 +19,7 @@ from armlet.identification.parts import factors
 from armlet.minimal import MinimalParameters
 
 
+@single_blas_thread
 def cross_validate(
     robot: Robot,
     logs: Log | Iterable[Log],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api import Robot
 from armlet.errors import DataError, quoted
+from armlet.identification.blas import single_blas_thread
 from armlet.identification.excitation import Excitation, motion_along
 from armlet.identification.limits import (
     Box,
@@ -18,6 +20,7 @@ from armlet.identification.limits import (
     least_slack,
     limits_of,
     ranges_of,
+    slack_of_rows,
 )
 from armlet.identification.objective import CRITERIA, CriterionName, Problem, Regressor
 from armlet.identification.paths import Fourier, Path, Splines
@@ -52,6 +55,7 @@ ROUNDS = 8
 """How often it does before the motion is made smaller instead."""
 
 
+@single_blas_thread
 def excite(
     robot: Robot,
     duration: float = 20.0,
@@ -111,8 +115,7 @@ def excite(
     starts : int
         How many random motions to start from; the best is followed to the end.
     seed : int
-        Of the random numbers. The same seed gives the same bits on the same machine, with the same
-        number of threads of the BLAS that NumPy calls.
+        Of the random numbers. The same seed gives the same bits on the same machine.
 
     Returns
     -------
@@ -138,7 +141,9 @@ def excite(
     problem = Problem(path, regressor, limits, ranges["position"])
     best, ended = _searched(problem, criterion, starts, np.random.default_rng(seed))
     times = _times(duration, rate)
-    coefficients = _within(problem, best, np.union1d(times, _times(duration, CHECKED)))
+    checked = np.union1d(times, _times(duration, CHECKED))
+    ended = ended or _keep_within(problem, best, checked)
+    coefficients = problem.coefficients(best.between(_share_within(problem, best, checked)))
     motion = motion_along(robot, path, coefficients, times, tuple(notes))
     score = regressor.score(State(motion.q, motion.qd, motion.qdd))
     return Excitation(
@@ -256,25 +261,49 @@ def _searched(
             return min(tried, key=lambda x: x.cost), f"interrupted at {done / total:.0%}"
 
 
-def _within(problem: Problem, best: Candidate, times: Array) -> Array:
-    """The coefficients of a motion that keeps within the limits at all times.
+def _state(problem: Problem, x: Array, times: Array) -> State:
+    return State(*problem.path.motion(problem.coefficients(x), times))
 
-    Where it does not, the search goes on with more slack; in the end the motion is made smaller.
+
+def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
+    """Search on with more slack while a motion breaks limits; why that ended before its time."""
+    try:
+        for _ in range(ROUNDS):
+            found = _state(problem, best.x, times)
+            missing = {x.name: SPARE - x.least_slack(found) for x in problem.limits}
+            if max(missing.values()) <= 0:
+                break
+            for name, x in missing.items():
+                problem.spare[name] += 1.2 * max(0.0, x)
+            best.improve(MORE, lambda: None)
+    except KeyboardInterrupt:
+        return "interrupted at 100%"
+    return ""
+
+
+def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
+    """The share of a motion, about its posture, that keeps within the limits at all times.
+
+    A share is looked for at those times alone at which limits were broken, until none is broken
+    at any.
     """
+    still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
-    def state(x: Array) -> State:
-        return State(*problem.path.motion(problem.coefficients(x), times))
+    def between(share: float, rows: Any = slice(None)) -> State:
+        pairs = zip(still, moved, strict=True)
+        return State(*(a[rows] + share * (b[rows] - a[rows]) for a, b in pairs))
 
-    for _ in range(ROUNDS):
-        found = state(best.x)
-        missing = {x.name: SPARE - x.least_slack(found) for x in problem.limits}
-        if max(missing.values()) <= 0:
+    def holds(share: float, rows: Any) -> bool:
+        return least_slack(problem.limits, between(share, rows)) >= SPARE
+
+    share, rows = 1.0, np.zeros(len(times), dtype=bool)
+    while share > 0:
+        broken = slack_of_rows(problem.limits, between(share)) < SPARE
+        if not broken.any():
             break
-        for name, x in missing.items():
-            problem.spare[name] += 1.2 * max(0.0, x)
-        best.improve(MORE, lambda: None)
-    share = _largest(lambda x: least_slack(problem.limits, state(best.between(x))) >= SPARE)
-    return problem.coefficients(best.between(share))
+        rows |= broken
+        share = _largest(partial(holds, rows=rows))
+    return share
 
 
 def _largest(holds: Callable[[float], bool]) -> float:

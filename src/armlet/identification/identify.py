@@ -16,6 +16,7 @@ from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification import estimators
+from armlet.identification.blas import single_blas_thread
 from armlet.identification.centres import Centres, boxes
 from armlet.identification.conditioning import Conditioning
 from armlet.identification.consistent import (
@@ -43,6 +44,7 @@ Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 
+@single_blas_thread
 def identify(
     robot: Robot,
     logs: Log | Iterable[Log | Reader],
@@ -203,7 +205,7 @@ def _warn_of_rank(model: TorqueModel, factors: Factors) -> None:
             f"the motion determines {rank} of {len(model.names)} combinations of parameters"
             f"{about}: move more joints, faster, or find fewer parameters",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller's line, past the decorator
         )
 
 

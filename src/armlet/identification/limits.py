@@ -110,9 +110,15 @@ class Limit:
         return float(values.sum()) / len(slack), self.pulled(state, weights)
 
 
+def slack_of_rows(limits: Sequence[Limit], state: State) -> Array:
+    """The slack of whatever is nearest to being broken, for each row."""
+    slack: Array = np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0)
+    return slack
+
+
 def least_slack(limits: Sequence[Limit], state: State) -> float:
     """The slack of whatever is nearest to being broken."""
-    return min(limit.least_slack(state) for limit in limits)
+    return float(slack_of_rows(limits, state).min())
 
 
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:

@@ -18,8 +18,8 @@ NEAR = 0.1
 """The slack, for each unit of its weight, below which a barrier goes on as a parabola."""
 SMOOTH = 0.02
 """The share of the speed limit within which Coulomb friction changes its sign while searching."""
-ROWS = 4096
-"""How many rows of a motion are factorised together."""
+ROWS = 256
+"""How many rows of a motion are factorised together: few enough for the processor's cache."""
 SAMPLES = 20
 """How many times are looked at while searching, for each coefficient of a path."""
 

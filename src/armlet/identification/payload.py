@@ -9,6 +9,7 @@ import numpy as np
 from armlet.algebra import point_inertia, symmetric
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError
+from armlet.identification.blas import single_blas_thread
 from armlet.identification.conditioning import Conditioning, conditioned
 from armlet.identification.consistent import Prior, likely_bodies
 from armlet.identification.consistent import consistent as consistent_parameters
@@ -38,6 +39,7 @@ class Payload(NamedTuple):
     """How well they are met with it."""
 
 
+@single_blas_thread
 def identify_payload(
     arm: Robot | Findings,
     logs: Log | Iterable[Log],

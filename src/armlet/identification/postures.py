@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.errors import DataError
-from armlet.identification.limits import Limit, State
+from armlet.identification.limits import Limit, State, least_slack, slack_of_rows
 
 Array = NDArray[np.float64]
 TRIED = 4000
@@ -17,24 +17,18 @@ def posture_within(
     """A posture within all limits at rest, and far from them, in a range of positions."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (TRIED, len(half)))])
     postures = centre + offsets * half
-    slack = _slack_at_rest(limits, postures)
+    slack = slack_of_rows(limits, _at_rest(postures))
     best: Array = postures[slack.argmax()]
     if slack.max() > 0:
         return best
     nearer = _nearer(limits, best)
-    if _slack_at_rest(limits, nearer[None])[0] <= 0:
+    if least_slack(limits, _at_rest(nearer[None])) <= 0:
         raise DataError(_what_is_broken(limits, best))  # of which the position is within
     return nearer
 
 
 def _at_rest(postures: Array) -> State:
     return State(postures, 0 * postures, 0 * postures)
-
-
-def _slack_at_rest(limits: list[Limit], postures: Array) -> Array:
-    state = _at_rest(postures)
-    slack: Array = np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0)
-    return slack
 
 
 def _nearer(limits: list[Limit], posture: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError
+from armlet.identification.blas import single_blas_thread
 from armlet.identification.conditioning import Conditioning, conditioned
 from armlet.identification.estimators import weighted
 from armlet.identification.factors import Array, merged
@@ -28,6 +29,7 @@ START = 10.0
 """The p₂ that the search starts from."""
 
 
+@single_blas_thread
 def friction_shape(
     robot: Robot,
     logs: Log | Iterable[Log],
@@ -89,6 +91,7 @@ def _runs(
     return [conditioned(log.in_order_of(robot), conditioning) for log in every]
 
 
+@single_blas_thread
 def sigmoid_friction(
     robot: Robot,
     logs: Log | Iterable[Log],
