@@ -1,8 +1,38 @@
 import os
+import random
+from itertools import groupby
 
+import numpy as np
 import pytest
 
 import armlet
+
+
+def pytest_addoption(parser):
+    parser.addoption("--order", type=int, help="a seed: files, and tests in each, are shuffled")
+    parser.addoption("--draw", type=int, help="a seed: other random numbers than the usual ones")
+
+
+def pytest_configure(config):
+    draw, usual = config.getoption("--draw"), np.random.default_rng
+    if draw is not None:
+
+        def another(seed=None):
+            fixed = isinstance(seed, int | np.integer | list | tuple)
+            return usual([draw, *np.atleast_1d(seed)] if fixed else seed)
+
+        np.random.default_rng = another
+
+
+def pytest_collection_modifyitems(config, items):
+    order = config.getoption("--order")
+    if order is not None:
+        rng = random.Random(order)  # every worker has to come to the same order
+        files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+        rng.shuffle(files)
+        for tests in files:
+            rng.shuffle(tests)
+        items[:] = [test for tests in files for test in tests]
 
 
 @pytest.fixture(scope="session", autouse=True)

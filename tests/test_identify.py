@@ -91,8 +91,8 @@ def test_parameters_that_do_nothing_are_not_essential():
 
 
 def random_arm(seed, n=3):
-    """An arm with physical bodies and friction."""
-    rng = np.random.default_rng(seed)
+    """An arm with physical bodies and friction, the same ones whatever --draw says."""
+    rng = np.random.Generator(np.random.PCG64(seed))
     table = np.stack(
         [
             rng.choice([np.pi / 2, -np.pi / 2, 0.7], n), rng.uniform(-0.3, 0.3, n),
@@ -116,14 +116,18 @@ def random_arm(seed, n=3):
 
 
 def recorded(robot, seed, duration=20.0, size=1.0, noise=0.02):
-    """A log of a motion of five harmonics: encoders of 17 bits, torques with noise."""
-    rng = np.random.default_rng(1000 + seed)
+    """A log of a motion of five harmonics: encoders of 17 bits, torques with noise.
+
+    The motion is the same whatever --draw says, the noise is not.
+    """
+    rng = np.random.Generator(np.random.PCG64(1000 + seed))
     t, w = np.arange(0, duration, 1e-3), 0.2 * np.pi * np.arange(1, 6)
     a, b = rng.normal(size=(2, robot.n, 5)) * size / np.sqrt(np.arange(1, 6))
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     q, qd = s @ a.T + c @ b.T, (c * w) @ a.T - (s * w) @ b.T
     tau = robot.inverse_dynamics(q, qd, -(s * w**2) @ a.T - (c * w**2) @ b.T)
     tau = tau + robot.friction_torque(qd)
+    rng = np.random.default_rng([1000, seed])
     tau = tau + noise * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
     step = 2 * np.pi / 2**17
     return Log(t, step * np.round(q / step), tau, joints=tuple(x.name for x in robot.coordinates))
@@ -419,13 +423,14 @@ def test_centres_of_mass_stay_in_boxes(cvxpy):
     assert (at > box[0] - 1e-6).all()
     assert (at < box[1] + 1e-6).all()
     assert at[0] == pytest.approx(box[1][0], abs=1e-4)  # the bound that keeps it from its place
-    assert found.fits["consistent"].whole > free.fits["consistent"].whole
+    fits = [free.fits["consistent"].whole, found.fits["consistent"].whole]
     tight = armlet.identify(robot, log, consistent=True, centres=0.01)
     for box in boxes(robot, 0.01):
         at = tight.bodies[box.body, 6:9] / tight.bodies[box.body, 9]
         assert (at > box.lower - 1e-6).all()
         assert (at < box.upper + 1e-6).all()
-    assert tight.fits["consistent"].whole > free.fits["consistent"].whole
+    fits.append(tight.fits["consistent"].whole)
+    assert min(fits) > fits[0] - 0.01  # bounds make no fit better, but for the weight of the prior
 
 
 def test_boxes_of_the_geometry_reach_from_joint_to_joint():
