@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz docs screenshots clean
+.PHONY: demo test test-elsewhere fuzz docs screenshots clean
 
 .venv/core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -30,6 +30,9 @@ test: .venv/dev
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
+test-elsewhere: .venv/dev
+	$(BIN)/python tests/elsewhere.py
+
 SECONDS ?= 600
 fuzz: .venv/dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
@@ -41,4 +44,4 @@ screenshots: docs
 	PYTHONPATH=tests $(BIN)/python -m screenshots site screenshots
 
 clean:
-	rm -rf .venv site screenshots
+	rm -rf .venv .venv-elsewhere site screenshots
