@@ -327,6 +327,8 @@ def test_columns_can_be_named(tmp_path, robot, run):
         Log.read(path, robot, columns={**named, "q": ["alpha1"]})
     with pytest.raises(DataError, match="columns= has 'p': expected t, q, qd"):
         Log.read(path, robot, columns={"p": "alpha1"})
+    with pytest.raises(DataError, match=r"no column 'alpha\{x\}', which columns= names"):
+        Log.read(path, robot, columns={**named, "q": "alpha{x}"})
 
 
 def test_missing_and_ambiguous_columns_are_named(tmp_path, robot, run):
@@ -383,6 +385,43 @@ def test_of_a_column_that_is_there_twice_the_first_is_taken_and_the_other_can_be
     same(log, run)
     assert "column 'q_1' is there twice, with the same numbers" in log.notes
     same(Log.read(doubled(path, {**found, "x": run["t"]}, run["q"][:, 0]), robot), run)
+
+
+def test_names_of_joints_beside_arrays_say_their_order(tmp_path, robot, run):
+    turned = {name: x if x.ndim == 1 else x[:, ::-1] for name, x in run.items()}
+    np.savez(tmp_path / "run.npz", **turned, joint_names=["joint2", "joint1"])
+    same(Log.read(tmp_path / "run.npz", robot), run)
+    np.savez(tmp_path / "run.npz", **run, joint_names=["shoulder", "elbow"])
+    log = Log.read(tmp_path / "run.npz", robot)
+    same(log, run)
+    assert "shoulder, elbow are no joints of the robot: taken in its order" in log.notes
+    np.savez(tmp_path / "run.npz", **run, joint_names=["joint2", "joint3"])
+    with pytest.raises(DataError, match="among which joint 'joint1' of the robot is not found"):
+        Log.read(tmp_path / "run.npz", robot)
+
+
+def test_columns_of_a_data_frame_are_in_the_order_of_their_names(robot, run):
+    class Frame:
+        """What a DataFrame of pandas or Polars has of use here."""
+
+        def __init__(self, array, columns):
+            self.array, self.columns = array, columns
+
+        def __array__(self, dtype=None, copy=None):
+            return self.array
+
+    same(Log.read({**run, "q": Frame(run["q"][:, ::-1], ["joint2", "joint1"])}, robot), run)
+    same(Log.read({**run, "q": Frame(run["q"], range(2))}, robot), run)
+    same(Log.read({**run, "t": Frame(run["t"][:, None], ["time"])}, robot), run)
+
+
+def test_plain_numbers_of_one_joint_begin_with_time(tmp_path):
+    one = armlet.Robot.from_dh([[0, 0, 1, 0]], convention="standard")
+    rows = np.stack([np.arange(50) / 100, np.sin(np.arange(50)), np.cos(np.arange(50))], axis=1)
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",")
+    log = Log.read(tmp_path / "run.csv", one)
+    np.testing.assert_allclose(log.t, rows[:, 0])
+    np.testing.assert_allclose(log.tau, rows[:, 2:])
 
 
 def test_joints_that_a_file_does_not_tell_apart_are_refused():

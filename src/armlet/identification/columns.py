@@ -204,9 +204,9 @@ def _choose(
     found: Found, table: Table, where: str, joints: Sequence[str], quantity: str, chosen: Any
 ) -> None:
     """Add a quantity whose columns are named."""
-    if isinstance(chosen, str) and "{" in chosen:
-        by_name = [chosen.format(joint) for joint in joints]
-        by_number = [chosen.format(k) for k in range(1, len(joints) + 1)]
+    if isinstance(chosen, str) and "{}" in chosen:
+        by_name = [chosen.replace("{}", joint) for joint in joints]
+        by_number = [chosen.replace("{}", str(k)) for k in range(1, len(joints) + 1)]
         chosen = by_name if all(name in table.arrays for name in by_name) else by_number
     names = [chosen] if isinstance(chosen, str) else list(chosen)
     missing = [name for name in names if name not in table.arrays]
@@ -345,6 +345,12 @@ def _of_joints(
     label = f"{where}, {name}" if name else where
     if array.ndim == 2 and array.shape[1] == len(table.joints):
         return array[:, matched(table.joints, joints, where)]
+    if array.ndim == 2 and array.shape[1] == n == len(table.labels):
+        if any(
+            set(words_of(name)) & set(words_of(joint)) for name in table.labels for joint in joints
+        ):
+            return array[:, matched(table.labels, joints, where)]
+        notes.append(f"{listed(table.labels)} are no joints of the robot: taken in its order")
     if array.ndim == 2 and array.shape[1] != n and array.shape[0] == n:
         notes.append(f"{label} has one row per joint, and is transposed")
         return array.T

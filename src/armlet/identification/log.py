@@ -166,26 +166,26 @@ class Log:
             quantity: _checked(found.arrays[quantity], quantity, where, rows, joints)
             for quantity in sorted(found.arrays.keys() - {"t"}, key=[*NAMES].index)
         }
-        measured = in_si(
-            checked, units or {}, found.units, letters, joints, where, sides is not None, notes
-        )
-        turns = wrapped(measured["q"], [x == "R" or sides is not None for x in letters])
-        measured["q"] = without_turns(measured["q"], turns)
-        _torques(measured, gains, joints, where, notes)
-        if sides is not None:
-            N, T = sides
-            for quantity in ("q", "qd", "qdd"):
-                if quantity in measured:
-                    measured[quantity] = np.linalg.solve(N, measured[quantity].T).T.astype(float)
-            measured["tau"] = measured["tau"] @ T.T
-            notes.append("the log is of the motors: gears take it to the joints")
-        t = _time(found, measured, rate, (units or {}).get("t"), where)
-        doubts += [about_turns(t, turn, joints, sides is not None) for turn in turns]
-        t, measured = _without_repeats(t, measured, notes)
-        measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
-        arrays: dict[str, Any] = {**measured}
-        log = cls(t, **arrays, joints=joints, name=where, notes=tuple(notes))
-        doubts += suspicions(log.t, log.q, log.qd, log.tau, robot)
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers may be of any size
+            measured = in_si(
+                checked, units or {}, found.units, letters, joints, where, sides is not None, notes
+            )
+            turns = wrapped(measured["q"], [x == "R" or sides is not None for x in letters])
+            measured["q"] = without_turns(measured["q"], turns)
+            _torques(measured, gains, joints, where, notes)
+            if sides is not None:
+                N, T = sides
+                for x in measured.keys() & {"q", "qd", "qdd"}:
+                    measured[x] = np.linalg.solve(N, measured[x].T).T.astype(float)
+                measured["tau"] = measured["tau"] @ T.T
+                notes.append("the log is of the motors: gears take it to the joints")
+            t = _time(found, measured, rate, (units or {}).get("t"), where)
+            doubts += [about_turns(t, turn, joints, sides is not None) for turn in turns]
+            t, measured = _without_repeats(t, measured, notes)
+            measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
+            arrays: dict[str, Any] = {**measured}
+            log = cls(t, **arrays, joints=joints, name=where, notes=tuple(notes))
+            doubts += suspicions(log.t, log.q, log.qd, log.tau, robot)
         for doubt in doubts:
             warnings.warn(f"{where}: {doubt}", DataWarning, stacklevel=2)
         return replace(log, notes=(*log.notes, *doubts))

@@ -20,6 +20,8 @@ from armlet.motion.files import npz_arrays, parquet_table, readable
 
 UNNAMED = ""
 """The name of numbers that have none."""
+LABELS = ("joints", "joint_names", "jointNames", "names")
+"""Arrays that may have the names of joints."""
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
@@ -27,6 +29,7 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 class Table:
     """What a file has: arrays by name, (k,) or (k, m), and the joints of the m columns if told.
 
+    `labels` is an array of names of joints that lies beside the others, in words of the user's.
     `units` are those of arrays whose type or file says it, `repeats` has the columns whose name
     another has, too, by a name of their own, and `doubts` is what the user is warned of.
     """
@@ -37,6 +40,7 @@ class Table:
     units: dict[str, str] = field(default_factory=dict)
     repeats: dict[str, str] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
+    labels: tuple[str, ...] = ()
 
     @classmethod
     def of_columns(cls, names: Sequence[str], columns: Iterable[NDArray[Any]]) -> Table:
@@ -197,7 +201,10 @@ def _is_cut(before: list[str], last: list[str]) -> bool:
 
 def _dates(cells: list[str]) -> NDArray[Any] | None:
     """Dates and times of day as nanoseconds since 1970, if the text is that."""
-    without_zone = [re.sub(r"(Z|[+-]\d\d:?\d\d)$", "", cell) for cell in cells]
+    zone = re.compile(r"(?:Z|[+-]\d\d:?\d\d)?$")
+    without_zone = [zone.sub("", cell, count=1) for cell in cells]
+    if len({cell[len(x) :] for cell, x in zip(cells, without_zone, strict=True)}) > 1:
+        return None
     try:
         return np.array(without_zone, dtype="datetime64[ns]").astype(np.int64)
     except ValueError:
@@ -259,15 +266,18 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 def _numeric(names: Sequence[str], arrays: Iterable[NDArray[Any]]) -> Table:
     """The arrays of numbers with one or two axes, dates and durations as nanoseconds."""
     table = Table.of_columns(names, arrays)
-    numbers = {}
+    numbers: dict[str, NDArray[Any]] = {}
+    labels: tuple[str, ...] = ()
     for name, array in table.arrays.items():
+        if name.rpartition(".")[2] in LABELS and array.ndim == 1 and array.dtype.kind in "UO":
+            labels = tuple(map(str, array))
         if array.dtype.kind in "mM":
             array = array.astype(f"{array.dtype.kind}8[ns]").astype(np.int64)
             table.units[name] = "ns"
         if array.dtype.kind in "iufb" and array.ndim in (1, 2):
             numbers[name] = array
     repeats = {own: name for own, name in table.repeats.items() if own in numbers}
-    return replace(table, arrays=numbers, repeats=repeats)
+    return replace(table, arrays=numbers, repeats=repeats, labels=labels)
 
 
 # ------------------------------------------------------------------ bags

@@ -64,6 +64,10 @@ def _part(
     """One quantity from a file or an array."""
     if isinstance(part, str | PathLike):
         where, table = label(part), read_table(expanded(part), topic)
+    elif hasattr(part, "columns"):  # a DataFrame
+        where = f"the log's {quantity}"
+        names = [*map(str, part.columns)]
+        table = Table.of_columns(names, _array(part, where).T)
     else:
         where = f"the log's {quantity}"
         table = Table({UNNAMED: _array(part, where)})
@@ -100,8 +104,8 @@ def _without_names(table: Table, where: str, n: int) -> Table:
     """A table of plain numbers as time, positions, velocities and torques, by its width."""
     rows = np.atleast_2d(table.arrays[UNNAMED])
     orders = {
-        1 + 2 * n: ("t", "q", "tau"), 1 + 3 * n: ("t", "q", "qd", "tau"),
         2 * n: ("q", "tau"), 3 * n: ("q", "qd", "tau"),
+        1 + 2 * n: ("t", "q", "tau"), 1 + 3 * n: ("t", "q", "qd", "tau"),
     }  # fmt: skip
     order = orders.get(rows.shape[1])
     if order is None:
