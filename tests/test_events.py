@@ -97,3 +97,46 @@ def test_events_that_make_no_sense_are_refused(arm):
         Event(3)
     with pytest.raises(DataError, match=r"event 'two' has shape \(2,\): expected one number"):
         armlet.simulate(arm, [0, 0], duration=1.0, events=[Event(lambda t, q, qd: q, name="two")])
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_events_do_not_depend_on_how_many_rows_are_kept(arm, method):
+    def low(t, q, qd):
+        return q[0] + 0.5
+
+    options = {"duration": 2.0, "dt": 1e-2, "method": method}
+    for ends in (True, False):
+        runs = [
+            armlet.simulate(arm, [0, 0], events=[armlet.Event(low, ends=ends)], every=k, **options)
+            for k in (1, 7, 100)
+        ]
+        assert len(runs[0].events) > 0
+        for run, every in zip(runs, (1, 7, 100), strict=True):
+            assert [x.t for x in run.events] == [x.t for x in runs[0].events]
+            assert np.array_equal(run.q[-1], runs[0].q[-1])
+            last = len(runs[0]) - 1
+            assert len(run) == len({*range(0, last + 1, every), last})
+
+
+def test_limits_are_looked_at_in_every_dt(arm):
+    """The fourth joint passes its limit, and is back before a row is kept."""
+    limited = armlet.load("panda").without_drives()
+    q, qd = np.array([0, 0, 0, -0.1, 0, 1.0, 0]), np.array([0, 0, 0, 1.0, 0, 0, 0])
+
+    @armlet.program(limited)
+    def pull(q, qd, t):
+        wanted = -np.array([0, 0, 0, 10.0, 0, 0, 0])
+        return limited.inverse_dynamics(q, qd, wanted)
+
+    options = {"torque": pull, "duration": 0.5, "dt": 1e-2, "every": 50, "limits": "error"}
+    with pytest.raises(armlet.MotionError, match=r"joint 'joint4' is at .* beyond") as caught:
+        armlet.simulate(limited, q, qd, **options)
+    assert len(caught.value.trajectory) == 1
+
+
+def test_an_event_that_is_not_a_number_is_refused(arm):
+    def root(t, q, qd):
+        return np.nan if t > 0.5 else 1.0
+
+    with pytest.raises(DataError, match=r"event 'root' is not a number at 0\.501 s: expected"):
+        armlet.simulate(arm, [0, 0], duration=1.0, events=[root])

@@ -407,6 +407,14 @@ def test_friction_that_makes_no_sense_is_refused(options):
         Friction(**options)
 
 
+@pytest.mark.parametrize(
+    "options", [{"depth": 0.0}, {"stiffness": np.nan}, {"damping": -1.0}, {"damping": "much"}]
+)
+def test_stops_that_make_no_sense_are_refused(options):
+    with pytest.raises(DataError, match=f"the stops' {next(iter(options))} is .*: expected"):
+        Stops(**options)
+
+
 def test_stribeck_friction_of_another_number_of_joints_is_refused(arm):
     with pytest.raises(DataError, match="expected one number or 6, one for each joint"):
         armlet.simulate(arm, np.zeros(6), duration=0.1, friction=Friction(stribeck=(1.0, 2.0)))

@@ -125,6 +125,10 @@ class Sampler:
 
     def improve(self, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> None:
         """Replace the plan by the weighted mean of random ones, tried out from a state."""
+        if "plan" in arguments:
+            raise DataError(
+                "plan is an argument: expected others, as the plan is the sampler's own"
+            )
         changes = self._changes()
         plans = self.plan[:, None] + changes
         starts = np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1))

@@ -111,6 +111,11 @@ class Event:
             raise DataError(
                 f"event {self.called!r} has shape {values.shape[1:]}: expected one number"
             )
+        if np.isnan(values).any():
+            raise DataError(
+                f"event {self.called!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
+                "one at every instant"
+            )
         return values
 
 

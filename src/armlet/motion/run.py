@@ -223,8 +223,10 @@ class Run:
         if self.called is not None:
             row = step_at(t, self.dt)
             given = {"tau": np.array(self.applied)[np.minimum(row, len(self.applied) - 1)]}
-            if self.plan.method in ADAPTIVE:  # an event may lie between rows
-                given["tau"][-1] = self._torque(t[-1], q[-1], qd[-1])
+            if self.plan.method in ADAPTIVE and not np.isclose(
+                t[-1], row[-1] * self.dt, rtol=1e-12
+            ):
+                given["tau"][-1] = self._torque(t[-1], q[-1], qd[-1])  # of an event between rows
         else:
             given = {
                 x.name: value[np.minimum(step_at(t, self.dt), self.steps - 1)]

@@ -22,7 +22,7 @@ from armlet.motion.rollout import option
 from armlet.motion.run import ADAPTIVE, INTERRUPTED, Run, Torque
 from armlet.motion.stiffness import default_adaptive, rates_of, warn_if_unstable
 from armlet.motion.system import Friction, Stops
-from armlet.motion.trajectory import ARRAYS, Trajectory
+from armlet.motion.trajectory import ARRAYS, Trajectory, decimate
 from armlet.tracing import one_of
 
 Array = NDArray[np.float64]
@@ -94,13 +94,14 @@ def simulate(
         Whether drives have friction, and how it is made smooth. Springs and gravity compensation
         of the robot always act.
     limits : {"ignore", "stop", "error"}
-        What happens at the limits of joints: nothing, damped stops, or a `MotionError`.
+        What happens at the limits of joints: nothing, damped stops, or a `MotionError` where a
+        joint is beyond them after a dt.
     arguments : mapping of str to array_like, optional
         Further arguments of the torque function, of events and of what is recorded: one value, or
         one for every dt (steps, ...), each held until the next. Any name but t, q and qd will do.
     events : sequence of Event
         What to look for; a function alone is an event that ends the simulation. An event is seen
-        if the sign of its function differs from one row to the next.
+        if the sign of its function differs from one dt to the next.
     record : sequence of str or functions of your own
         What else to note at every row: names of quantities, such as "forward_kinematics", or
         functions of q, qd, qdd, tau, t and further arguments.
@@ -157,16 +158,18 @@ def simulate(
         method = default_adaptive(rates)
         plan = replace(plan, method=method)
     unstable = method in METHODS and warn_if_unstable(rates, method, dt, stacklevel=2)
-    run = Run(robot, plan, given.values, called, dt, steps, every)
+    fine_rows = 1 if known or limits == "error" else every  # both are looked for in every dt
+    run = Run(robot, plan, given.values, called, dt, steps, fine_rows)
     if method in METHODS and called is None:
         found = run.trajectory(*run.by_steps(q, qd))
     else:
         found = run.trajectory(*run.by_pieces(q, qd, rtol, atol))
     held, early = Held(values, dt, steps), found.ended
-    found = run.with_events(found, known, held)
+    fine = run.with_events(found, known, held)
+    found = decimate(fine, every // run.every)
     if record:
         found = replace(found, recorded=_recorded(robot, found, record, held))
-    _look_at_limits(robot, found, limits)
+    _look_at_limits(robot, fine, found, limits)
     if early and found.ended == early and not early.startswith(INTERRUPTED):
         warnings.warn(
             f"{early}; the trajectory has {len(found):,} of {-(-steps // every) + 1:,} rows",
@@ -239,7 +242,7 @@ def _start(name: str, x: ArrayLike | None, n: int) -> Array:
     return array
 
 
-def _look_at_limits(robot: Quantities, run: Trajectory, limits: str) -> None:
+def _look_at_limits(robot: Quantities, run: Trajectory, returned: Trajectory, limits: str) -> None:
     """Raise where a joint is beyond its limits and that is an error."""
     if limits != "error":
         return
@@ -251,7 +254,7 @@ def _look_at_limits(robot: Quantities, run: Trajectory, limits: str) -> None:
         raise MotionError(
             f"joint {run.joints[i]!r} is at {run.q[k, i]:g} at {run.t[k]:g} s, beyond its limits "
             f"{low[i]:g} to {high[i]:g}",
-            run[:k],
+            returned[: int(np.searchsorted(returned.t, run.t[k]))],
         )
 
 

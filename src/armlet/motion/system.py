@@ -133,6 +133,15 @@ class Stops:
     depth: float = 1e-2
     """How deep a stop is before its damping is complete, rad or m: it sets in with the depth."""
 
+    def __post_init__(self) -> None:
+        positive("the stops' stiffness", self.stiffness, "one in Nm/rad or N/m")
+        positive("the stops' depth", self.depth, "one in rad or m")
+        damping = numbers("the stops' damping", self.damping)
+        if damping.shape or not np.isfinite(damping) or damping < 0:
+            raise DataError(
+                f"the stops' damping is {quoted(self.damping)}: expected one in Nm s/rad or N s/m"
+            )
+
 
 def stop_torque(model: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
     """The torques of the stops."""

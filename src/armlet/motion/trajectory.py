@@ -201,6 +201,15 @@ class Trajectory(Plotted):
         return f"<Trajectory of {len(self.joints)} joints, {len(self)} rows, {span}{ended}>"
 
 
+def decimate(run: Trajectory, count: int) -> Trajectory:
+    """The first of every so many rows, and the last row."""
+    if count == 1:
+        return run
+    rows = np.arange(len(run)) % count == 0
+    rows[-1:] = True
+    return run._of({name: array[rows] for name, array in run._arrays().items()})
+
+
 def _linear(t: Array, x: Array, at: Array) -> Array:
     columns = [np.interp(at, t, column) for column in x.reshape(len(t), -1).T]
     return np.array(columns).T.reshape(len(at), *x.shape[1:])
