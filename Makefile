@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-elsewhere fuzz docs screenshots clean
+.PHONY: demo test test-extras test-elsewhere fuzz docs screenshots clean
 
 .venv/core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -17,6 +17,10 @@ BIN := .venv/bin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[dev]
 	touch $@
 
+.venv/extras: .venv/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[view] fmpy torch==2.13.0
+	touch $@
+
 .venv/docs: .venv/core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .[docs]
 	touch $@
@@ -29,6 +33,10 @@ test: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+
+# What `make test` skipped: long tests, and those of PyTorch, FMPy and viser, which are no part of dev.
+test-extras: .venv/extras
+	ARMLET_LONG=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --skipped
 
 test-elsewhere: .venv/dev
 	$(BIN)/python tests/elsewhere.py

@@ -7,10 +7,14 @@ import pytest
 
 import armlet
 
+SKIPPED = "armlet/skipped"
+"""Where pytest's cache has the tests, and files, that the last run skipped."""
+
 
 def pytest_addoption(parser):
     parser.addoption("--order", type=int, help="a seed: files, and tests in each, are shuffled")
     parser.addoption("--draw", type=int, help="a seed: other random numbers than the usual ones")
+    parser.addoption("--skipped", action="store_true", help="only what the last run skipped")
 
 
 def pytest_configure(config):
@@ -25,6 +29,11 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    if config.getoption("--skipped"):
+        last = config.cache.get(SKIPPED, {})
+        items[:] = [
+            item for item in items if item.nodeid in last or item.nodeid.partition("::")[0] in last
+        ]
     order = config.getoption("--order")
     if order is not None:
         rng = random.Random(order)  # every worker has to come to the same order
@@ -33,6 +42,20 @@ def pytest_collection_modifyitems(config, items):
         for tests in files:
             rng.shuffle(tests)
         items[:] = [test for tests in files for test in tests]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Remember what was skipped; after --skipped, name what still is, and why."""
+    reasons = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        reasons[report.nodeid] = str(reason).removeprefix("Skipped: ")
+    if config.getoption("--skipped"):
+        terminalreporter.section("still skipped")
+        for name, reason in sorted(reasons.items()):
+            terminalreporter.line(f"{name}: {reason}")
+    elif hasattr(config, "cache"):
+        config.cache.set(SKIPPED, reasons)
 
 
 @pytest.fixture(scope="session", autouse=True)
