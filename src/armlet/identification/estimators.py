@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.identification.factors import Array, Factors, merged
+from armlet.minimal import rank as column_rank
 
 Rows = Callable[[], Iterable[tuple[Array, Array]]]
 """All rows, portion by portion: regressors (k, n, p) and torques (k, n)."""
 SMALL = 1e-10
 """Below this share of the largest, a singular value of the columns, each of length one, is none."""
+ENOUGH = 2
+"""Rows of a joint for each parameter that acts on it, at least, if its noise is to be found."""
 ROUNDS = 50
 HUBER = 1.345
 """The residual, in deviations, above which weights fall: 95 % efficient where all is normal."""
@@ -65,8 +68,23 @@ def ordinary(factors: Factors) -> Estimate:
     return _weighted(factors, np.ones(len(factors.R)), common=True)
 
 
+def joints_of_unknown_noise(factors: Factors) -> list[int]:
+    """The joints with fewer than ENOUGH rows for each parameter that acts on them.
+
+    Parameters can be chosen such that these rows have hardly any residual. Weighted by that, they
+    would count alone.
+    """
+    acting = np.array([column_rank(R[:, :-1]) for R in factors.R])
+    return np.flatnonzero(factors.rows < ENOUGH * acting).tolist()
+
+
 def weighted(factors: Factors) -> Estimate:
-    """Least squares in which each joint counts by its own noise, found from its residuals."""
+    """Least squares in which each joint counts by its own noise, found from its residuals.
+
+    All joints count alike where the noise of one cannot be found from its rows.
+    """
+    if joints_of_unknown_noise(factors):
+        return ordinary(factors)
     n = len(factors.R)
     found = _weighted(factors, np.ones(n))
     for _ in range(ROUNDS):
@@ -103,6 +121,8 @@ def _free(factors: Factors, rank: int) -> int:
 def robust(factors: Factors, rows: Rows) -> Estimate:
     """Weighted least squares in which large residuals count less (Huber), by repeated weighting."""
     found = weighted(factors)
+    if joints_of_unknown_noise(factors):
+        return found
     for _ in range(ROUNDS):
         last = found
         noise = _median_noise(rows, last.x)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from armlet.api import Robot
 from armlet.api.functions import Function
-from armlet.errors import DataError, DataWarning, quoted
+from armlet.errors import DataError, DataWarning, listed, quoted
 from armlet.identification import estimators
 from armlet.identification.blas import single_blas_thread
 from armlet.identification.centres import Centres, boxes
@@ -151,6 +151,8 @@ def identify(
     _check_rows(model, data.used, gains)
     estimate, R, instrumented, worth = _estimated(estimator, model, data, instrument)
     _warn_of_rank(model, data.used)
+    if estimator != "ordinary" and not gains:
+        _warn_of_few_rows(model, data.used)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if likely is not None:
@@ -206,6 +208,20 @@ def _warn_of_rank(model: TorqueModel, factors: Factors) -> None:
             f"{about}: move more joints, faster, or find fewer parameters",
             DataWarning,
             stacklevel=4,  # the caller's line, past the decorator
+        )
+
+
+def _warn_of_few_rows(model: TorqueModel, factors: Factors) -> None:
+    """Warn of joints whose noise cannot be found from their residuals."""
+    few = estimators.joints_of_unknown_noise(factors)
+    if few:
+        names = [quoted(model.parameters.model.coordinates[i].name) for i in few]
+        warnings.warn(
+            f"there are {factors.rows[few].min()} rows of joint {listed(names)}, fewer than "
+            f"{estimators.ENOUGH} for each parameter that acts on it: its noise is not known, and "
+            "all joints count alike; take a longer log, or find fewer parameters",
+            DataWarning,
+            stacklevel=4,
         )
 
 
