@@ -24,7 +24,8 @@ FLAGS = (
 def _port(folder):
     """Where a browser listens, once it does."""
     path = Path(folder, "DevToolsActivePort")
-    return path.read_text().split()[0] if path.exists() else None
+    lines = path.read_text().split() if path.exists() else []  # none while it is being written
+    return lines[0] if lines else None
 
 
 class Browser:
