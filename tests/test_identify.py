@@ -22,6 +22,7 @@ from armlet.identification.centres import boxes
 from armlet.identification.consistent import Prior, is_consistent, likely_bodies, pseudo_inertia
 from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.factors import Factors, merged
+from armlet.identification.findings import Fit
 from armlet.identification.report import page, verdict
 from armlet.robot import Spring
 
@@ -763,7 +764,7 @@ def test_the_report_has_everything_and_needs_no_network(found, tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
     found.report(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "This arm can be trusted" in text
+    assert "All checks passed" in text
     assert "&lt;run&gt;" in text
     assert not re.search(r"""<(?:script|link)[^>]*(?:src|href)=["']https?:""", text)
     for name in found.names:
@@ -793,11 +794,53 @@ def test_a_report_is_no_json_file(found, tmp_path):
 
 
 def test_the_verdict_says_what_is_wrong(found):
-    assert verdict(found).startswith("This arm can be trusted: torques of data held out are met")
+    assert verdict(found).startswith("All checks passed: torques of data held out are met to")
     bad = replace(found, condition=1e6)
-    assert verdict(bad) == (
-        "Look again before using this arm: the condition number is 1000000 (limit 1000)."
+    assert verdict(bad) == ("1 of 4 checks failed: the condition number is 1000000 (limit 1000).")
+
+
+def test_the_verdict_is_that_of_the_worst_joint(found):
+    name = f"validation, {found.solution}"
+    fit = found.fits[name]._replace(joints=np.array([0.0, 0.0, 68.0]))
+    assert verdict(replace(found, fits={**found.fits, name: fit})) == (
+        "1 of 4 checks failed: torques of the worst joint, joint3, are met to 68.00 % (limit 20 %)."
     )
+
+
+def test_a_joint_without_torque_does_not_fail_by_rounding():
+    W, tau, x, _ = rows()
+    exact = W @ x * [1, 1, 0] + 1e-14 * tau
+    fit = Fit.of(Factors.of(W * [[1], [1], [0]], exact), x)
+    assert fit.joints.max() < 1e-3
+
+
+def test_predictions_are_those_of_the_arm_that_is_written(cvxpy):
+    """Physical bodies that a bound keeps from what least squares gives."""
+    robot = random_arm(3)
+    found = armlet.identify(robot, recorded(robot, 3, duration=8.0), centres=0.0)
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, robot.n))
+    written = found.robot
+    tau = written.inverse_dynamics(q, qd, qdd) + written.friction_torque(qd)
+    scale = np.abs(tau).max()
+    np.testing.assert_allclose(found.torques(q, qd, qdd), tau, atol=1e-6 * scale)
+    np.testing.assert_allclose(found.predicted(q, qd, qdd)[0], tau, atol=1e-6 * scale)
+    free = found.model.robot(found.values)
+    other = free.inverse_dynamics(q, qd, qdd) + free.friction_torque(qd)
+    assert np.abs(other - tau).max() > 1e-2 * scale
+    by_name = found.torques(q, qd, qdd, "least squares")
+    np.testing.assert_allclose(by_name, other, atol=1e-6 * scale)
+    (run,) = found.samples
+    _, measured, predicted = found.compared(run)
+    left = 100 * np.linalg.norm(measured - predicted) / np.linalg.norm(measured)
+    assert left == pytest.approx(found.fits["consistent"].whole, rel=1e-3)
+    with pytest.raises(DataError, match="solution is 'best': expected 'least squares' or 'consi"):
+        found.torques(q, qd, qdd, "best")
+    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
+    curves = {trace.name: trace for trace in found.plot().data if trace.showlegend}
+    others = "predicted, consistent", "residual", "predicted, least squares"
+    assert (*curves,) == ("measured", *others)
+    np.testing.assert_allclose(curves["predicted, consistent"].y, predicted[:1500, 0])
+    assert curves["predicted, least squares"].visible == "legendonly"
 
 
 def test_a_browser_shows_the_report_without_errors(found, tmp_path):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.api import Robot
-from armlet.errors import DataError
+from armlet.errors import DataError, quoted
 from armlet.identification.consistent import is_consistent
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
@@ -18,6 +18,8 @@ from armlet.identification.samples import Samples
 
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of solutions."""
+SMALL_TORQUE = 1e-6
+"""Errors of a joint with less torque than this share of the largest one's are in % of that."""
 
 
 class Fit(NamedTuple):
@@ -33,7 +35,9 @@ class Fit(NamedTuple):
     @classmethod
     def of(cls, factors: Factors, x: Array) -> "Fit":
         """The fit of parameters to rows."""
-        squares, torques = factors.squares(x), np.maximum(factors.torques, np.finfo(float).tiny)
+        squares = factors.squares(x)
+        least = SMALL_TORQUE**2 * factors.torques.max() + np.finfo(float).tiny
+        torques = np.maximum(factors.torques, least)
         whole = 100 * float(np.sqrt(squares.sum() / torques.sum()))
         rest = np.sqrt(squares / np.maximum(factors.rows, 1))
         return cls(whole, 100 * np.sqrt(squares / torques), rest)
@@ -105,14 +109,23 @@ class Findings:
         return LEAST_SQUARES if self.instrumented is None else INSTRUMENTAL
 
     @property
+    def solutions(self) -> dict[str, Array]:
+        """The parameters of the model by each solution: `values`, and those of physical bodies."""
+        physical = {} if self.standard is None else {CONSISTENT: self.model.Lam @ self.standard}
+        return {self.way: self.values, **physical}
+
+    @property
+    def solution(self) -> str:
+        """The solution of `robot`, files and curves: "consistent" if there are physical bodies."""
+        return [*self.solutions][-1]
+
+    @property
     def robot(self) -> Robot:
         """The arm with what was found: physical bodies if these were asked for."""
         if self.standard is None:
             return self.model.robot(self.values)
-        parameters = self.model.parameters
-        names = (*parameters.standard, *self.names[len(parameters) :])
-        known = dict(zip(names, self.standard, strict=True))
-        return self.model.with_drives(parameters.model.with_inertia(self.bodies), known)
+        known = dict(zip(self.model.standard, self.standard, strict=True))
+        return self.model.with_drives(self.model.parameters.model.with_inertia(self.bodies), known)
 
     @property
     def bodies(self) -> Array:
@@ -129,9 +142,12 @@ class Findings:
         """Whether there are bodies, each of them physical."""
         return self.standard is not None and is_consistent(self.bodies)
 
-    def compared(self, run: Samples) -> tuple[Array, Array, Array]:
-        """The times, measured and predicted torques of a run, filtered alike and decimated."""
-        x = self.values + self.model.load(run.payload)
+    def compared(self, run: Samples, solution: str | None = None) -> tuple[Array, Array, Array]:
+        """The times, measured and predicted torques of a run, filtered alike and decimated.
+
+        Predictions are those of `robot`, or of a solution by its name, such as "least squares".
+        """
+        x = self._parameters(solution) + self.model.load(run.payload)
 
         def predicted(own: Samples) -> Array:
             torques = self.model.regressor(own.q, own.qd, own.qdd) @ x
@@ -140,16 +156,32 @@ class Findings:
 
         return run.t[run.kept], run.decimated(run.tau), run.decimated(predicted)
 
-    def predicted(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-        """The torques at some states, (k, n), and their standard deviations, noise included."""
+    def predicted(
+        self, q: Array, qd: Array, qdd: Array, solution: str | None = None
+    ) -> tuple[Array, Array]:
+        """The torques at some states, (k, n), and their standard deviations, noise included.
+
+        Torques are those of `robot`, or of a solution by its name; deviations those of `values`.
+        """
         W = self.model.regressor(q, qd, qdd)
         spread = np.einsum("kip,pr,kir->ki", W, self.estimate.covariance, W)
-        return self.torques(q, qd, qdd), np.sqrt(np.maximum(spread, 0) + self.estimate.noise**2)
+        deviations = np.sqrt(np.maximum(spread, 0) + self.estimate.noise**2)
+        return self.torques(q, qd, qdd, solution), deviations
 
-    def torques(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """The torques by what was found and what was known, (k, n)."""
-        found: Array = self.model.regressor(q, qd, qdd) @ self.values + self.model.known(q, qd)
+    def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
+        """The torques of `robot` and what was known, (k, n), or of a solution by its name."""
+        W, x = self.model.regressor(q, qd, qdd), self._parameters(solution)
+        found: Array = W @ x + self.model.known(q, qd)
         return found
+
+    def _parameters(self, solution: str | None) -> Array:
+        """The parameters of a solution, by default that of `robot`."""
+        solutions = self.solutions
+        if solution is not None and solution not in solutions:
+            raise DataError(
+                f"solution is {quoted(solution)}: expected {' or '.join(map(repr, solutions))}"
+            )
+        return solutions[solution or self.solution]
 
     def figures(self) -> dict[str, Any]:
         """All figures as plain data."""
@@ -159,6 +191,7 @@ class Findings:
                 {"name": name, "value": float(x), "deviation": float(s)}
                 for name, x, s in zip(self.names, self.values, self.deviations, strict=True)
             ],
+            "solution": self.solution,
             "condition": self.condition,
             "rank": self.estimate.rank,
             "essential": list(self.essential),
@@ -178,8 +211,8 @@ class Findings:
         }
 
     def __repr__(self) -> str:
-        robot, fit = self.model.parameters.model, self.fits[self.way]
+        robot, fit = self.model.parameters.model, self.fits[self.solution]
         return (
             f"<{type(self).__name__} {robot.name!r}: {len(self.names)} parameters, error "
-            f"{fit.whole:.2f} %, condition number {self.condition:.0f}>"
+            f"{fit.whole:.2f} % ({self.solution}), condition number {self.condition:.0f}>"
         )

@@ -29,7 +29,7 @@ class Identified(Findings, Plotted):
         return self.robot
 
     def plot(self, theme: Theme = "light") -> Figure:
-        """A figure of Plotly's: measured and predicted torques, data held out shaded."""
+        """A Plotly figure: measured torques and those of `robot`, data held out shaded."""
         return themed(torques(self), theme)
 
     def report(self, path: str | Path) -> None:

@@ -30,7 +30,7 @@ from armlet.identification.consistent import (
 from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.estimators import Estimate
 from armlet.identification.factors import Array, Factors
-from armlet.identification.findings import CONSISTENT, INSTRUMENTAL, LEAST_SQUARES, Fit
+from armlet.identification.findings import Fit
 from armlet.identification.gains import Gains, calibrated
 from armlet.identification.identified import Identified
 from armlet.identification.instrumental import Instrument, Instrumented, instrumental
@@ -157,20 +157,14 @@ def identify(
     standard = None
     if likely is not None:
         with status("looking for physical bodies"):
-            standard = consistent_parameters(R, _columns(model), _standard(model), likely)
-    solutions = {LEAST_SQUARES if instrumented is None else INSTRUMENTAL: estimate.x}
-    if standard is not None:
-        solutions[CONSISTENT] = _columns(model) @ standard
-    fits = {name: Fit.of(data.used, x) for name, x in solutions.items()}
-    if data.held.count:
-        fits |= {f"validation, {name}": Fit.of(data.held, x) for name, x in solutions.items()}
+            standard = consistent_parameters(R, model.Lam, model.standard, likely)
     every = data.used.together(1 / estimate.noise)
     kept = estimators.essential(every, estimate.x, data.used.count / data.repeats)
-    return Identified(
+    result = Identified(
         model=model,
         estimate=estimate,
         standard=standard,
-        fits=fits,
+        fits={},
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(model.names[k] for k in kept),
         choices=tuple(data.choices),
@@ -180,6 +174,12 @@ def identify(
         samples=tuple(data.samples),
         held=tuple(data.rest),
     )
+    fits = {name: Fit.of(data.used, x) for name, x in result.solutions.items()}
+    if data.held.count:
+        fits |= {
+            f"validation, {name}": Fit.of(data.held, x) for name, x in result.solutions.items()
+        }
+    return replace(result, fits=fits)
 
 
 def _check_rows(model: TorqueModel, factors: Factors, gains: bool) -> None:
@@ -269,21 +269,6 @@ def _check_kept(data: Gathered, what: str) -> None:
         )
 
 
-def _columns(model: TorqueModel) -> Array:
-    """All parameters of the model as a matrix times the standard ones and those beside them."""
-    p = model.parameters
-    others = len(model.names) - len(p)
-    found = np.zeros((len(model.names), len(p.standard) + others))
-    found[: len(p), : len(p.standard)] = p.Lam
-    found[len(p) :, len(p.standard) :] = np.eye(others)
-    return found
-
-
-def _standard(model: TorqueModel) -> tuple[str, ...]:
-    """The standard parameters, and those beside them."""
-    return (*model.parameters.standard, *model.names[len(model.parameters) :])
-
-
 def _prior(
     model: TorqueModel,
     consistent: bool | None,
@@ -310,5 +295,5 @@ def _prior(
     phi = (
         likely_bodies(robot.phi.astype(float)) if bodies is None else checked_bodies(bodies, robot)
     )
-    bounds = {} if most is None else checked_bounds(most, _standard(model))
+    bounds = {} if most is None else checked_bounds(most, model.standard)
     return Prior(phi, prior, strength, bounds, [] if centres is None else boxes(robot, centres))

@@ -97,6 +97,21 @@ class TorqueModel:
         joints = (f"{kind}{i + 1}" for kind in self.friction for i in leaders)
         return (*self.parameters.names, *joints, *self.extra)
 
+    @property
+    def standard(self) -> tuple[str, ...]:
+        """The standard parameters, ten per body and those of drives, and those beside the set."""
+        return (*self.parameters.standard, *self.names[len(self.parameters) :])
+
+    @property
+    def Lam(self) -> Array:
+        """All parameters as a matrix times the standard ones."""
+        p = self.parameters
+        others = len(self.names) - len(p)
+        found = np.zeros((len(self.names), len(p.standard) + others))
+        found[: len(p), : len(p.standard)] = p.Lam
+        found[len(p) :, len(p.standard) :] = np.eye(others)
+        return found
+
     def regressor(self, q: Array, qd: Array, qdd: Array) -> Array:
         """The columns, (k, n, p)."""
         robot = self.parameters.model

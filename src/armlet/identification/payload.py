@@ -118,7 +118,7 @@ def _rows(
 
     def left(own: Samples) -> Array:
         if isinstance(arm, Findings):
-            return own.tau - arm.torques(own.q, own.qd, own.qdd)
+            return own.tau - arm.torques(own.q, own.qd, own.qdd, arm.way)
         torques = arm.inverse_dynamics(own.q, own.qd, own.qdd) + arm.passive_torque(own.q, own.qd)
         return own.tau - np.asarray(torques)
 
