@@ -259,7 +259,7 @@ def test_an_arm_moves_as_it_is_simulated(arm):
     tau, q0, qd0 = torques(robot, 200), [0.3, -0.2], [1.0, 0.5]
     instance.start(q0=q0, qd0=qd0)
     q = moved(instance, tau, 1e-3)
-    run = armlet.simulate(robot, q0, qd0, tau, duration=0.2, dt=1e-3, method="rk4")
+    run = armlet.simulate(robot, q0, qd0, tau, duration=0.2, dt=1e-3, method="rosenbrock2")
     np.testing.assert_allclose(q, run.q[1:], rtol=0, atol=1e-12)
     np.testing.assert_allclose(instance.get("qd"), run.qd[-1], rtol=0, atol=1e-12)
     pose = robot.forward_kinematics(run.q[-1])
@@ -272,13 +272,38 @@ def test_long_steps_are_cut_into_short_ones(arm):
     robot, instance = arm
     instance.start(q0=[0.3, -0.2], step=2e-3)
     assert instance.step(0.0, 0.1) == OK
-    run = armlet.simulate(robot, [0.3, -0.2], duration=0.1, dt=2e-3, method="rk4")
+    run = armlet.simulate(robot, [0.3, -0.2], duration=0.1, dt=2e-3, method="rosenbrock2")
     np.testing.assert_allclose(instance.get("q"), run.q[-1], rtol=0, atol=1e-12)
     before = instance.get("q")
     assert instance.step(0.1, 0.0) == OK
     assert (instance.get("q") == before).all()
     assert instance.step(0.1, 1e-8) == OK
     assert (instance.get("q") != before).any()
+
+
+@needs_compiler
+def test_stiff_friction_is_followed_by_the_default_step(planar, tmp_path):
+    """Coulomb friction that acts within 50 µs; the second joint moves, the first is held."""
+    robot = planar.with_drives(viscous=0.1, coulomb=[20.0, 1.0])
+    tau = np.array([10.0, 3.0]) + robot.gravity_torque([0.2, 0.1])
+    armlet.to_fmu(robot, tmp_path / "arm.fmu", q0=[0.2, 0.1])
+    instance = Instance(unpacked(tmp_path / "arm.fmu", tmp_path / "arm"))
+    instance.start()
+    instance.set("tau", tau)
+    assert instance.step(0.0, 0.5) == OK
+    exact = armlet.simulate(robot, [0.2, 0.1], torque=np.tile(tau, (50, 1)), duration=0.5, dt=0.01)
+    np.testing.assert_allclose(instance.get("q"), exact.q[-1], rtol=0, atol=1e-3)
+    np.testing.assert_allclose(instance.get("qd"), exact.qd[-1], rtol=0, atol=1e-2)
+
+
+@needs_compiler
+def test_an_arm_without_friction_is_simulated_as_by_rk4(planar, tmp_path):
+    armlet.to_fmu(planar, tmp_path / "arm.fmu", q0=[0.4, 0.0])
+    instance = Instance(unpacked(tmp_path / "arm.fmu", tmp_path / "arm"))
+    instance.start()
+    assert instance.step(0.0, 0.3) == OK
+    run = armlet.simulate(planar, [0.4, 0.0], duration=0.3, dt=1e-3, method="rk4")
+    np.testing.assert_allclose(instance.get("q"), run.q[-1], rtol=0, atol=1e-12)
 
 
 @needs_compiler
@@ -290,8 +315,9 @@ def test_an_arm_has_stops_and_no_friction_if_asked(planar, tmp_path):
     instance.start()
     assert instance.step(0.0, 0.6) == OK
     run = armlet.simulate(
-        robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rk4", friction=False, limits="stop"
-    )
+        robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rosenbrock2", friction=False,
+        limits="stop",
+    )  # fmt: skip
     np.testing.assert_allclose(instance.get("q"), run.q[-1], rtol=0, atol=1e-9)
     free = armlet.simulate(robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rk4")
     assert abs(free.q[-1] - run.q[-1]).max() > 0.1

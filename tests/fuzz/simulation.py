@@ -256,7 +256,7 @@ def odd_values(case):
         "threads": no_count,
         "rtol": no_number,
         "atol": no_number,
-        "method": ("euler", "", None, 3, ["rk4"], {}),
+        "method": ("euler", "", 3, ["rk4"], {}),
         "friction": (3, "yes", None, Friction(stribeck=(0.1,) * (case.robot.nb + 1))),
         "limits": ("bounce", None, 3, ["stop"]),
         "stops": (3, "yes", None),

@@ -78,7 +78,8 @@ def to_fmu(
         zero, or the limit nearest to it, and at rest if not given.
     step : float
         Of the arm itself: the default of the parameter with this name, the longest step of
-        the integration, in s.
+        the integration, in s. The integrator is `rosenbrock2` of `armlet.METHODS` where friction
+        or stops act, and `rk4` otherwise.
     friction : bool or Friction
         Of the arm itself: whether drives have friction, and how it is made smooth.
     stops : bool or Stops
@@ -180,7 +181,9 @@ def _words(block: Block, token: str) -> dict[str, str]:
         "starts": "\n".join(_start(field[x.name], x) for x in block.variables),
         "calls": "\n".join(calls or ["    (void)x;"]),
     }
-    step = _form("no_state.c" if block.acceleration is None else "plant.c")
+    if block.integrator:
+        words["integrator"] = filled(_form(f"{block.integrator}.c"), words).rstrip()
+    step = _form("plant.c" if block.integrator else "no_state.c")
     return words | {"step": filled(step, words).rstrip()}
 
 

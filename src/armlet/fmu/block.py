@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,20 @@ from armlet.fmu.variables import TIME, Entry, Variable, dependencies, variable
 from armlet.graph import Input, Program, traced
 from armlet.graph.arrays import as_traced
 from armlet.graph.inputs import Shape
+from armlet.motion.methods import METHODS
+from armlet.motion.plan import Plan
 from armlet.motion.rollout import option
+from armlet.motion.stiffness import IMPLICIT, default_steps, rates_of, warn_if_unstable
 from armlet.motion.system import Arm, Friction, Stops
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
 
 SHORTEST_STEP = 1e-9
+INTEGRATORS = {
+    "rk4": "Runge and Kutta's method of fourth order",
+    "rosenbrock2": "the method ROS2, implicit in friction and stops",
+}
+"""By which an arm is simulated, each a file of C."""
 
 
 class Call(NamedTuple):
@@ -46,13 +54,15 @@ class Block:
     variables: tuple[Variable, ...]
     calls: tuple[Call, ...]
     """What computes the outputs."""
-    acceleration: Function | None = None
-    """Of an arm that moves, as a function of q, qd and tau."""
+    integrator: str = ""
+    """Of an arm that moves: the method by which it is simulated."""
+    motion: Function | None = None
+    """What its step calls: accelerations, or the whole step, as functions of q, qd and tau."""
 
     @property
     def functions(self) -> list[Function]:
         """Everything to be printed as C."""
-        own = [] if self.acceleration is None else [self.acceleration]
+        own = [] if self.motion is None else [self.motion]
         return [*own, *(call.function for call in self.calls)]
 
 
@@ -169,21 +179,22 @@ def plant_block(
     friction: bool | Friction = True,
     stops: bool | Stops = False,
 ) -> Block:
-    """A block that is the arm: torques move it, by steps of Runge and Kutta's method."""
+    """A block that is the arm, moved by torques.
+
+    It is simulated by `rosenbrock2` where friction or stops act, and by `rk4` otherwise.
+    """
     robot.check_values("a functional mock-up unit")
     if not robot.nv:
         raise ModelError(f"robot {quoted(robot.name)} has no joints: expected one at least")
     if not (np.isfinite(step) and step >= SHORTEST_STEP):
         raise DataError(f"step is {quoted(step)}: expected a time in s, {SHORTEST_STEP} or more")
     n = robot.nv
-    forces = option(friction, Friction), option(stops, Stops)
-
-    def acceleration(graph: Any, *state: Any) -> Any:
-        q, qd, tau = map(as_traced, state)
-        return Arm(robot, None, *forces, {"tau": tau}).acceleration(0, q, qd)
-
-    moved = traced("acceleration", acceleration, dict.fromkeys(("q", "qd", "tau"), (n,)))
-    about = "Accelerations under torques, less friction, with those of the stops."
+    laws = option(friction, Friction), option(stops, Stops)
+    arm = Arm(robot, None, *laws)
+    integrator = IMPLICIT if default_steps(robot, *laws) == IMPLICIT else "rk4"
+    plan = Plan(integrator, None, None, *laws, ())
+    start = np.zeros(n) if q0 is None else np.array(_row("q0", q0, n))
+    warn_if_unstable(rates_of(plan, robot, start, np.zeros(n), ()), integrator, step, stacklevel=3)
     variables = [
         _time(robot),
         variable(robot, "tau", "input", (n,)),
@@ -207,11 +218,32 @@ def plant_block(
     return Block(
         robot,
         _name(robot, "plant"),
-        "The arm under joint torques, simulated by Runge-Kutta steps of fourth order.",
+        f"The arm under joint torques, simulated by steps of {INTEGRATORS[integrator]}.",
         tuple(variables),
         tuple(calls),
-        Function(moved, about, ""),
+        integrator,
+        _motion(arm, integrator),
     )
+
+
+def _motion(arm: Arm, integrator: str) -> Function:
+    """What a step of an integrator calls."""
+
+    def acceleration(graph: Any, *arrays: Any) -> Any:
+        q, qd, tau = map(as_traced, arrays)
+        return replace(arm, given={"tau": tau}).acceleration(0, q, qd)
+
+    def step(graph: Any, *arrays: Any) -> Any:
+        q, qd, tau = map(as_traced, arrays[:3])
+        moving = replace(arm, given={"tau": tau})
+        return METHODS[integrator].step(moving, arrays[3][()], 0, q, qd)
+
+    inputs: dict[str, Shape] = dict.fromkeys(("q", "qd", "tau"), (arm.robot.nv,))
+    if integrator == "rk4":
+        about = "Accelerations under torques, less friction, with those of the stops."
+        return Function(traced("acceleration", acceleration, inputs), about, "")
+    about = "Positions and velocities after a step of length h, implicit in friction and stops."
+    return Function(traced(integrator, step, {**inputs, "h": ()}), about, integrator)
 
 
 def _row(name: str, given: ArrayLike | None, n: int) -> list[float]:
