@@ -336,15 +336,16 @@ def test_physical_bodies_of_a_noisy_log_are_physical_and_fit(cvxpy, prior):
     assert np.abs(tau - true).max() < 0.05 * np.abs(true).max()
 
 
-def rows_of(robot, noise, seed, sign=1.0):
-    """A factor of random rows of an arm in units of the noise, and their parameters."""
-    rng = np.random.default_rng(seed)
+def rows_of(robot, noises, sign=1.0):
+    """Factors of random rows of an arm in units of each noise, and the parameters of the rows."""
+    rng = np.random.default_rng(0)
     parameters = armlet.minimal_parameters(robot, friction=True)
     W = robot.regressor(*rng.uniform(-2, 2, (3, 200, robot.n)), parameters=parameters)
     tau = sign * W @ parameters.values
     rounding = 1e-12 * np.abs(tau).max()
-    R = Factors.of(W, tau + noise * rng.normal(size=tau.shape)).together()
-    return R / max(noise, rounding), parameters
+    factors = (Factors.of(W, tau + noise * rng.normal(size=tau.shape)) for noise in noises)
+    each = zip(factors, noises, strict=True)
+    return [x.together() / max(noise, rounding) for x, noise in each], parameters
 
 
 def distance_between(bodies, prior, kind):
@@ -364,8 +365,9 @@ def test_bodies_are_those_of_a_true_prior_however_small_the_noise(cvxpy, arms, n
     robot = random_arm(3, n=4) if name == "random" else arms[name]
     prior = robot.phi.astype(float)
     truth = np.concatenate([prior.ravel(), np.array([x[1:] for x in robot.drives]).T.ravel()])
-    for seed, noise in enumerate((10.0, 1.0, 1e-2, 1e-4, 1e-6, 1e-12, 0.0)):
-        R, parameters = rows_of(robot, noise, seed)
+    noises = (10.0, 1.0, 1e-2, 1e-4, 1e-6, 1e-12, 0.0)
+    factors, parameters = rows_of(robot, noises)
+    for R, noise in zip(factors, noises, strict=True):
         s = consistent_parameters(R, parameters.Lam, parameters.standard, Prior(prior, kind))
         bodies = s[: prior.size].reshape(prior.shape)
         assert is_consistent(bodies)
@@ -395,8 +397,8 @@ def test_bodies_of_a_clean_log_are_those_of_a_true_prior(cvxpy, arms, name):
 def test_torques_that_no_bodies_have_still_give_bodies(cvxpy):
     """Torques of the wrong sign, which physical bodies miss by up to 1e12 times the noise."""
     robot = random_arm(0)
-    for noise in (1.0, 1e-3, 0.0):
-        R, parameters = rows_of(robot, noise, 0, sign=-1.0)
+    factors, parameters = rows_of(robot, (1.0, 1e-3, 0.0), sign=-1.0)
+    for R in factors:
         prior = Prior(robot.phi.astype(float))
         s = consistent_parameters(R, parameters.Lam, parameters.standard, prior)
         assert is_consistent(s[: 10 * robot.nb].reshape(-1, 10))
