@@ -34,7 +34,7 @@ SLICES = {
     "robots": 4,
     "nearly_parallel": 4,
     "simplifier": 40,
-    "simulation": 30,
+    "simulation": 15,
     "c_code": 2,
     "logs": 300,
     "viewer": 20,

@@ -432,6 +432,8 @@ def test_arguments_that_are_missing_or_unclear_are_named(arm):
             )  # fmt: skip
     with pytest.raises(armlet.ArmletError, match="no method is called 'rk5': expected one of"):
         armlet.rollout(arm, np.zeros((2, 6)), dt=1e-3, steps=3, method="rk5")
+    with pytest.raises(armlet.ArmletError, match=r"no method is called \['rk4'\]: expected one of"):
+        armlet.rollout(arm, np.zeros((2, 6)), dt=1e-3, steps=3, method=["rk4"])
 
 
 def test_motions_that_diverge_are_marked_and_counted():
@@ -453,7 +455,14 @@ def test_motions_that_diverge_are_marked_and_counted():
             runs = armlet.rollout(robot, start, np.ones((5, 2)), **options, **more)
         assert runs.finite.tolist() == [True, False, True, False, True]
         assert np.isfinite(runs.q[:, runs.finite]).all()
+    start[1] = np.nan
     options["arguments"] = {"gain": 0 * gains}
+    model = Friction(stribeck=1.0)
+    for order in (slice(None), slice(None, None, -1), [1, 0, 2, 3, 4]):
+        with pytest.warns(DataWarning, match="1 of 5 roll-outs are not finite"):
+            runs = armlet.rollout(robot, start[order], friction=model, **options)
+        assert runs.finite.tolist() == np.isfinite(start[order]).all(1).tolist()
+    start[1] = 0.1
     assert armlet.rollout(robot, start, np.ones((5, 2)), **options).finite.all()
 
 

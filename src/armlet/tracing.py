@@ -199,7 +199,7 @@ def request(
 
 def one_of(name: str, table: Mapping[str, Any], kind: str) -> str:
     """The name, if it is in the table."""
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise ArmletError(
             f"no {kind} is called {quoted(name)}: expected one of {listed(list(table))}"
         )

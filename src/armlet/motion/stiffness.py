@@ -63,7 +63,10 @@ def rates_of(
     if not causes:
         return []
     zero, one = np.zeros((robot.nv, robot.nv)), np.eye(robot.nv)
-    softness = np.linalg.pinv(_inertia_matrix(robot, q, start))
+    H = _inertia_matrix(robot, q, start)
+    if not np.isfinite(H).all():
+        return []
+    softness = np.linalg.pinv(H)
     rates = []
     for cause, K, D in causes:
         model = np.block([[zero, one], [-softness @ K, -softness @ D]])
