@@ -189,6 +189,47 @@ def test_a_simulated_arm_is_found_by_its_friction_too():
     assert found.robot.drives[0].viscous == pytest.approx(0.4, abs=0.03)
 
 
+def resting(robot, seed, joint, share=0.6):
+    """A log in which one joint rests at the end, held by friction of any size up to Coulomb's."""
+    rng = np.random.default_rng(seed)
+    t, w = np.arange(0, 20, 1e-3), 0.2 * np.pi * np.arange(1, 6)
+    a = rng.normal(size=(robot.n, 5)) / np.sqrt(np.arange(1, 6))
+    q = np.sin(np.outer(t, w)) @ a.T
+    fade = np.clip((20 * (1 - share) - t) / 2, 0, 1)
+    q[:, joint] *= fade**3 * (10 - 15 * fade + 6 * fade**2)
+    qd = np.gradient(q, t, axis=0)
+    tau = robot.inverse_dynamics(q, qd, np.gradient(qd, t, axis=0)) + robot.passive_torque(q, qd)
+    stuck = rng.uniform(-1, 1) * robot.drives[joint].coulomb
+    tau[:, joint] += np.where(fade == 0, stuck, 0)
+    step = 2 * np.pi / 2**17
+    q = step * np.round((q + 1e-5 * rng.normal(size=q.shape)) / step)
+    return Log(t, q, tau + 0.02 * rng.normal(size=q.shape), joints=robot.joint_names)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("estimator", ["weighted", "robust"])
+def test_a_joint_that_rests_while_others_move_keeps_its_friction(seed, estimator):
+    """The sign of noise is no friction: rows of a joint at rest are left out, and that is said."""
+    robot, joint = random_arm(seed), seed
+    log = resting(robot, seed, joint)
+    found = armlet.identify(robot, log, consistent=False, estimator=estimator)
+    drive, true = found.robot.drives[joint], robot.drives[joint]
+    assert abs(drive.viscous - true.viscous) < 0.1 * max(true.viscous, 0.2)
+    assert abs(drive.coulomb - true.coulomb) < 0.1 * max(true.coulomb, 0.2)
+    (note,) = (note for note in found.notes if "rests for" in note)
+    assert note.startswith(f"joint 'joint{joint + 1}' rests for 1")
+
+
+def test_the_friction_of_a_joint_that_never_moves_is_not_found():
+    robot = random_arm(0)
+    log = recorded(robot, 0)
+    noise = 1e-5 * np.random.default_rng(0).normal(size=len(log))
+    still = replace(log, q=np.stack([log.q[:, 0], log.q[:, 1], 0.3 + noise], axis=1))
+    with pytest.warns(DataWarning, match=r"nothing of .*viscous3, coulomb3"):
+        found = armlet.identify(robot, still, consistent=False)
+    assert abs(np.array(found.robot.drives[2])[1:3]).max() < 1e-9
+
+
 def test_springs_of_the_robot_are_known():
     """The bodies found are those of the arm without springs, and predictions have the springs."""
     robot = random_arm(6)

@@ -80,7 +80,8 @@ class Conditioning:
     trim : float, optional
         What is left out at both ends, in s; by default two periods of the lowest cut-off.
     rest : bool
-        Whether times are kept at which no joint moves. The direction of friction is not known then.
+        Whether times are kept at which no joint moves, and the rows of a joint that rests while
+        others move. The direction of friction is not known then.
     """
 
     rate: float | None = None
@@ -160,6 +161,8 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
             raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
         (qdd,) = smooth("qdd", 0)
     (tau,) = smooth("tau", 0)
+    idle = np.ptp(log.q, axis=0) < AT_REST
+    qd[:, idle] = qdd[:, idle] = 0  # whose noise is no motion, and has no sign
     trim = s.trim
     if trim is None:
         trim = EDGE / (bandwidth if s.decimate else cutoff)
@@ -170,6 +173,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     good = _without_gaps(log, t, trim, bandwidth, notes)
     if not s.rest:
         good &= _in_motion(t, qd, bandwidth, notes)
+    at_work = np.full(q.shape, True) if s.rest else _joints_in_motion(log, t, q, bandwidth, notes)
     kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
     if len(kept) < FEWEST:
         raise _too_few(
@@ -186,7 +190,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
         "decimated_rate": rate / step / spacing, "rows": len(kept),
     }  # fmt: skip
     return Samples(
-        t, q, qd, qdd, tau, rate / step, kept, bandwidth if s.decimate else None, s.order,
+        t, q, qd, qdd, tau, at_work, rate / step, kept, bandwidth if s.decimate else None, s.order,
         log.labels, log.name, choices, tuple(notes), log.payload,
     )  # fmt: skip
 
@@ -327,6 +331,35 @@ def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> NDArr
         "the direction of friction is not known at rest"
     )
     return ~_within(t, first[long] - half, last[long] + half)
+
+
+def _joints_in_motion(
+    log: Log, t: Array, q: Array, bandwidth: float, notes: list[str]
+) -> NDArray[np.bool_]:
+    """Whether each joint moves at each time, or within half a period of the bandwidth.
+
+    Its speed is that between the ends of a period of the bandwidth, which has less noise than a
+    derivative. A joint that reverses is slow for less than the two periods that count as rest; one
+    that never moves is not left out, as weights act on it.
+    """
+    half = 0.5 / bandwidth
+    ends = np.clip([t - half, t + half], t[0], t[-1])
+    before, after = np.searchsorted(t, ends)
+    way = np.abs(q[after] - q[before])
+    moving = np.full(q.shape, True)
+    for i in np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST):
+        still = np.concatenate([[False], way[:, i] <= REST * way[:, i].max(), [False]])
+        change = np.flatnonzero(np.diff(still))
+        first, last = t[change[::2]], t[change[1::2] - 1]
+        long = last - first > 2 / bandwidth
+        if long.any():
+            moving[:, i] = ~_within(t, first[long] - half, last[long] + half)
+            notes.append(
+                f"joint {log.labels[i]!r} rests for {(last - first)[long].sum():.3g} of "
+                f"{log.duration:.3g} s: its rows there are left out, as the direction of friction "
+                "is not known at rest"
+            )
+    return moving
 
 
 def _within(t: Array, first: Array, last: Array) -> NDArray[np.bool_]:

@@ -135,8 +135,12 @@ def robust(factors: Factors, rows: Rows) -> Estimate:
 
 def _median_noise(rows: Rows, x: Array) -> Array:
     """The deviation of each joint's residuals by their median, which outliers do not move."""
-    sizes = np.concatenate([np.abs(tau - W @ x) for W, tau in rows()])
-    found: Array = np.maximum(np.median(sizes, axis=0) / 0.6745, np.finfo(float).tiny)
+    parts = [
+        np.where(W.any(axis=-1) | (tau != 0), np.abs(tau - W @ x), np.nan) for W, tau in rows()
+    ]
+    sizes = np.concatenate(parts)
+    sizes[0, np.isnan(sizes).all(axis=0)] = 1.0  # a joint without rows
+    found: Array = np.maximum(np.nanmedian(sizes, axis=0) / 0.6745, np.finfo(float).tiny)
     return found
 
 

@@ -30,10 +30,13 @@ class Factors:
 
     @classmethod
     def of(cls, W: Array, tau: Array) -> "Factors":
-        """The factors of a regressor of shape (k, n, p) and torques of shape (k, n)."""
+        """The factors of a regressor of shape (k, n, p) and torques of shape (k, n).
+
+        Rows of zeros, which say nothing, are not counted.
+        """
         both = np.concatenate([W, tau[..., None]], axis=-1)
-        k, n, _ = both.shape
-        return cls(np.stack([_triangle(both[:, i]) for i in range(n)]), np.full(n, k))
+        R = np.stack([_triangle(both[:, i]) for i in range(both.shape[1])])
+        return cls(R, both.any(axis=-1).sum(axis=0))
 
     @classmethod
     def empty(cls, n: int, p: int) -> "Factors":

@@ -69,8 +69,9 @@ def part(model: TorqueModel, settings: Conditioning, share: float, log: Log) -> 
     samples = conditioned(log.in_order_of(model.parameters.model), settings)
     cut = round((1 - share) * len(samples.kept))
     used, rest = (replace(samples, kept=kept) for kept in np.split(samples.kept, [cut]))
+    own = factors(model, used)
     return Part(
-        factors(model, used), factors(model, rest), _independent(used) * len(used.kept),
+        own, factors(model, rest), _independent(used) * float(own.rows.mean()),
         samples.choices, samples.notes, used, rest,
     )  # fmt: skip
 
@@ -84,6 +85,7 @@ def factors(model: TorqueModel, samples: Samples) -> Factors:
 def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
     """Regressors and torques, portion by portion, less the torques of payload and springs.
 
+    Rows of joints at rest are zero.
     Where gains are unknown, these are the last column instead.
     """
     if not len(samples.kept):
@@ -98,7 +100,8 @@ def rows(model: TorqueModel, samples: Samples) -> Iterator[tuple[Array, Array]]:
             W = np.concatenate([W, given[..., None]], axis=-1)
         else:
             tau = tau - given
-        yield W, tau
+        moving = piece.moving[piece.kept]
+        yield W * moving[..., None], tau * moving
 
 
 def whole(model: TorqueModel, samples: Samples) -> tuple[Array, Array]:

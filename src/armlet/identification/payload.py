@@ -123,4 +123,5 @@ def _rows(
         return own.tau - np.asarray(torques)
 
     for piece in run.pieces(PORTION):
-        yield piece.decimated(columns), piece.decimated(left)
+        moving = piece.moving[piece.kept]
+        yield piece.decimated(columns) * moving[..., None], piece.decimated(left) * moving

@@ -14,7 +14,7 @@ from armlet.identification.log import Load
 Array = NDArray[np.float64]
 
 
-ROWS = ("t", "q", "qd", "qdd", "tau")
+ROWS = ("t", "q", "qd", "qdd", "tau", "moving")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,9 @@ class Samples:
         Times in s, equally spaced.
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, filtered without phase.
+    moving : array of bool of shape (k, n)
+        Whether each joint moves. The rows of a joint at rest are not used: its friction may then
+        be anything up to Coulomb's.
     rate : float
         Rows per second.
     kept : array of int of shape (m,)
@@ -54,6 +57,7 @@ class Samples:
     qd: Array
     qdd: Array
     tau: Array
+    moving: NDArray[np.bool_]
     rate: float
     kept: NDArray[np.intp]
     bandwidth: float | None

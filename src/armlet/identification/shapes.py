@@ -143,7 +143,10 @@ def sigmoid_friction(
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
         """The columns of a shape, the p₁ that meet the torques best, and the derivatives."""
         torques = [np.stack(shape(x).torques(run.qd), axis=1) for run in runs]
-        rows = [run.decimated(own) for run, own in zip(runs, torques, strict=True)]
+        rows = [
+            run.decimated(own) * run.moving[run.kept][:, None]
+            for run, own in zip(runs, torques, strict=True)
+        ]
         columns = np.zeros((len(tau), n, 3, n))
         columns[:, range(n), :, range(n)] = (
             np.concatenate(rows).transpose(2, 0, 1) / noise[:, None, None]
