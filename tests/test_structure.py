@@ -11,9 +11,9 @@ from armlet.search import READ_BY_SEARCH
 
 SOURCE = Path(armlet.__file__).parent
 ORDER = [
-    "version", "errors", "writing", "extras", "progress", "scalar", "algebra", "robot", "models",
-    "minimal", "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search", "compose",
-    "api", "plotting", "motion", "fmu", "controllers", "identification", "view",
+    "version", "errors", "writing", "extras", "lazy", "progress", "scalar", "algebra", "robot",
+    "models", "minimal", "dynamics", "graph", "math", "codegen", "runtime", "tracing", "search",
+    "compose", "api", "plotting", "motion", "fmu", "controllers", "identification", "view",
     "report", "testing", "literature", "cli", "__main__",
 ]  # fmt: skip
 STRANGERS = {("graph", "dynamics"), ("graph", "robot"), ("graph", "models"), ("graph", "minimal")}

@@ -3,15 +3,20 @@
 import ctypes
 import gc
 import os
+import re
+import signal
 import subprocess
 import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import armlet
+from armlet.robot import record
 from armlet.runtime import calls, engine, llvm_threads, threads
 from armlet.runtime.llvm_threads import LlvmThread, by_all
 from armlet.runtime.threads import Workers, parallel_for
@@ -429,6 +434,40 @@ def test_a_fork_waits_for_llvm(monkeypatch):
         os._exit(0 if done else 1)
     thread.join()
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_may_fork_while_a_thread_computes_a_property_of_a_robot(monkeypatch):
+    """The child computes it of another robot: no lock is left that only that thread could open."""
+    at_work, finish, caller = threading.Event(), threading.Event(), threading.get_ident()
+
+    def slow(data):
+        if threading.get_ident() != caller:
+            at_work.set()
+            finish.wait()
+        return repr(data)
+
+    monkeypatch.setattr(record, "hashable", slow)
+    robot = armlet.load("planar2r")
+    thread = threading.Thread(target=hash, args=[robot.with_payload(1.0, com=(0, 0, 0))])
+    thread.start()
+    at_work.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        hash(robot.with_payload(2.0, com=(0, 0, 0)))
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    finish.set()
+    thread.join()
+    assert status == 0
+
+
+def test_no_property_holds_a_lock_while_it_is_computed():
+    """As those of functools do in Python 3.11."""
+    sources = Path(armlet.__file__).parent.rglob("*.py")
+    pattern = re.compile(r"from functools import .*cached_property|functools\.cached_property\(")
+    assert not [path for path in sources if pattern.search(path.read_text("utf-8"))]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -24,6 +24,7 @@ from armlet.graph.inputs import leading_axes
 from armlet.graph.program import program
 from armlet.graph.results import Names, check_names, collected
 from armlet.graph.serialize import stored
+from armlet.lazy import cached_property
 from armlet.progress import status
 from armlet.robot import Arrangement, RobotModel
 from armlet.robot.robot import GROUPS

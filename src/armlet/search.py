@@ -327,7 +327,7 @@ def possible_units(request: Request, effort: Effort) -> list[Any]:
 # ------------------------------------------------------------------ the cache
 
 READ_BY_SEARCH = (
-    "collector.py", "scalar.py", "algebra.py", "robot", "minimal", "dynamics", "graph",
+    "collector.py", "lazy.py", "scalar.py", "algebra.py", "robot", "minimal", "dynamics", "graph",
     "tracing.py", "search.py",
 )  # fmt: skip
 """The sources that decide which program is found; a robot's file is in the robot's numbers."""

@@ -19,10 +19,10 @@ from armlet.graph.arrays import as_traced, graph_of
 from armlet.graph.calls import Recording, inlined
 from armlet.graph.functions import objects
 from armlet.graph.results import Names, check_names, collected
+from armlet.lazy import cached_property
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.libraries import library_of, refuse_out
-from armlet.runtime.once import made_once
 
 Shape = int | tuple[int, ...] | Input
 """How many entries an argument has, its axes, or an `Input` that is also given a rate."""
@@ -94,12 +94,12 @@ class Function:
         """By its name, as functions are pickled."""
         return self.__qualname__
 
-    @made_once
+    @cached_property
     def program(self) -> Program:
         """What it computes, in the fewest operations found."""
         return cheapest_composition(self._composition()).program
 
-    @made_once
+    @cached_property
     def kernel(self) -> Kernel:
         """The program as machine code."""
         return Kernel(self.program)
@@ -110,7 +110,7 @@ class Function:
             return self.kernel
         return self._kernels.setdefault(dtype, Kernel(self.program, dtype))
 
-    @made_once
+    @cached_property
     def _call(self) -> Callable[..., Any]:
         """The compiled entry point."""
         return self.kernel.entry(self._evaluate, "_call")

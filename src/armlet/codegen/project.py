@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from string import Template
 from textwrap import wrap
 
@@ -11,6 +10,7 @@ from armlet.codegen.languages import DTYPES, Printer, printer_for
 from armlet.codegen.lower import Lowered, lowered
 from armlet.codegen.selftest import TEST, Reference, test_words
 from armlet.graph import Program
+from armlet.lazy import cached_property
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
 from armlet.version import __version__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -15,6 +14,7 @@ from armlet.api import Robot
 from armlet.errors import DataError
 from armlet.identification.limits import Range, units
 from armlet.identification.paths import Path
+from armlet.lazy import cached_property
 from armlet.minimal import MinimalParameters
 from armlet.motion import Trajectory
 from armlet.plotting import COLOURS, Figure, Plotted, Theme, graph_objects, panels, plain, themed

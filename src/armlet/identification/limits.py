@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api import Robot, compile
 from armlet.errors import DataError, listed, quoted
+from armlet.lazy import cached_property
 
 Array = NDArray[np.float64]
 Box = tuple[Sequence[float], Sequence[float]]

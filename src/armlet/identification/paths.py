@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from armlet.lazy import cached_property
 
 Array = NDArray[np.float64]
 DEGREE = 5

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet.errors import DataError
+from armlet.lazy import cached_property
 from armlet.robot import PHI, Drive, RobotModel
 from armlet.robot.arrays import hashable
 from armlet.scalar import Scalar, is_zero, namespace

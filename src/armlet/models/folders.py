@@ -4,11 +4,11 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
 from armlet.errors import ModelError, listed, quoted, shown
+from armlet.lazy import cached_property
 from armlet.models.file import MAX_BYTES, contents
 from armlet.writing import MAX_PATH, expanded, shown_path
 

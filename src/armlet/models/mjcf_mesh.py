@@ -1,12 +1,12 @@
 """The meshes of an MJCF file: how they look, and the solids that give bodies their inertia."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path, PurePath
 
 import numpy as np
 
 from armlet.errors import ModelError, quoted
+from armlet.lazy import cached_property
 from armlet.models.folders import MAX_MESH_BYTES, Folders
 from armlet.models.mesh import (
     MeshError,

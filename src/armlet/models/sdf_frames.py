@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import inf, radians
 from pathlib import Path
 
 import numpy as np
 
 from armlet.errors import ModelError, listed, quoted, shown
+from armlet.lazy import cached_property
 from armlet.models.folders import Folders
 from armlet.models.xml import Element, numbers, read_xml
 from armlet.robot import HERE, Pose, pose

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.quantities import Quantities
 from armlet.errors import DataError
+from armlet.lazy import cached_property
 from armlet.motion.arguments import called_with, numbers
 from armlet.motion.events import Event, Held, happened, step_at
 from armlet.motion.methods import METHODS

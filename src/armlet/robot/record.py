@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import fields
-from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from armlet.lazy import cached_property
 from armlet.robot.arrays import hashable
 
 Made = TypeVar("Made")

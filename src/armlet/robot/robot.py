@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
+from armlet.lazy import cached_property
 from armlet.robot.arrays import checked, read_only
 from armlet.robot.coupling import Coupling
 from armlet.robot.displacement import Body, Displacement, Screw, displacement

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet.lazy import cached_property
 from armlet.robot.coupling import Coupling, common_limits
 from armlet.robot.joints import Twist, slices
 from armlet.robot.parts import BASE, Joint

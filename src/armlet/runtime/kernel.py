@@ -16,10 +16,10 @@ from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
 from armlet.graph.inputs import Shape, leading_axes
 from armlet.graph.results import collected
+from armlet.lazy import cached_property
 from armlet.runtime.backends import BACKENDS, Compiled
 from armlet.runtime.calls import vectorcalled
 from armlet.runtime.libraries import library_of, refuse_out
-from armlet.runtime.once import made_once
 from armlet.runtime.threads import check_threads
 
 Array = np.ndarray[Any, Any]
@@ -74,12 +74,12 @@ class Kernel:
         self._made_of = program, dtype, target, backend
         self._by_rates: dict[frozenset[str], Compiled] = {}
 
-    @made_once
+    @cached_property
     def jvp(self) -> Kernel:
         """The kernel of the derivatives along directions of the inputs; see `Program.jvp`."""
         return Kernel(self.program.jvp(), *self._made_of[1:])
 
-    @made_once
+    @cached_property
     def vjp(self) -> Kernel:
         """The kernel of the derivatives of a weighted sum of results; see `Program.vjp`."""
         return Kernel(self.program.vjp(), *self._made_of[1:])
@@ -93,17 +93,17 @@ class Kernel:
         """How many multiplications and additions it takes."""
         return self.code.count()
 
-    @made_once
+    @cached_property
     def code(self) -> Lowered:
         """The operations that it does for one state, in their order."""
         return lowered(self.program)
 
-    @made_once
+    @cached_property
     def call(self) -> Callable[..., Any]:
         """The compiled entry point: what calling the kernel does, as a function."""
         return self.entry(self._converted_call)
 
-    @made_once
+    @cached_property
     def _strict_call(self) -> Callable[..., Any]:
         """The same for converted arrays: NotImplemented where the other would convert them."""
         return self.entry(self._refuse)
@@ -132,7 +132,7 @@ class Kernel:
         q = arrays[0] if arrays else None
         return isinstance(q, np.ndarray) and q.size > self._most_entries
 
-    @made_once
+    @cached_property
     def _most_entries(self) -> int:
         """How many entries the first input has in the longest batch that is not long."""
         size = max((x.size for x in [*self.program.inputs.values()][:1]), default=0)

@@ -13,9 +13,9 @@ from armlet.codegen.lower import Lowered, lowered
 from armlet.errors import DataError
 from armlet.graph import Input, Loop
 from armlet.graph.inputs import Shape
+from armlet.lazy import cached_property
 from armlet.runtime.calls import address
 from armlet.runtime.engine import Code, compiled, host
-from armlet.runtime.once import made_once
 from armlet.runtime.threads import parallel_for
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +43,7 @@ class LoopKernel:
         self.target = host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
 
-    @made_once
+    @cached_property
     def code(self) -> Lowered:
         """The operations of one step, those first that do not change with the steps."""
         fixed = [x.name for x in self.loop.body.inputs.values() if self._is_fixed(x)]
@@ -144,11 +144,11 @@ class LoopKernel:
 
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
-    @made_once
+    @cached_property
     def _one(self) -> tuple[Any, Code]:
         return self._compiled(1)
 
-    @made_once
+    @cached_property
     def _many(self) -> tuple[Any, Code]:
         return self._compiled(self.target.lanes)
 

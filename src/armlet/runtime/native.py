@@ -14,10 +14,10 @@ from armlet.codegen.texts import modules
 from armlet.errors import DataError
 from armlet.graph.inputs import Shape
 from armlet.graph.results import result_type
+from armlet.lazy import cached_property
 from armlet.runtime.calls import Callee, address, connect, fast_call, join, reads_arrays, share
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.libraries import ON_A_GPU
-from armlet.runtime.once import made_once
 from armlet.runtime.threads import parallel_for
 
 Array = np.ndarray[Any, Any]
@@ -126,7 +126,7 @@ class NativeCode:
         for row in range(count):
             one(*(start + row * step for start, step in zip(pointers, steps, strict=True)))
 
-    @made_once
+    @cached_property
     def _one(self) -> Code:
         """The code for one state."""
         share(self.target.dtype)
@@ -137,7 +137,7 @@ class NativeCode:
             join(code, self._many[1])
         return code
 
-    @made_once
+    @cached_property
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
         texts = modules(self.target, functions_of_many(self.code, self.target))
@@ -147,7 +147,7 @@ class NativeCode:
             join(self._one, code)
         return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["many"]), code
 
-    @made_once
+    @cached_property
     def _block(self) -> int:
         """How many rows are computed in a few milliseconds, whole vectors of them."""
         fits = BLOCK // max(1, len(self.code.operations))
