@@ -13,8 +13,8 @@ Rows = Callable[[], Iterable[tuple[Array, Array]]]
 """All rows, portion by portion: regressors (k, n, p) and torques (k, n)."""
 SMALL = 1e-10
 """Below this share of the largest, a singular value of the columns, each of length one, is none."""
-ENOUGH = 2
-"""Rows of a joint for each parameter that acts on it, at least, if its noise is to be found."""
+FREE = 10
+"""Rows of a joint beyond the parameters that act on it, at least, if its noise is to be found."""
 ROUNDS = 50
 HUBER = 1.345
 """The residual, in deviations, above which weights fall: 95 % efficient where all is normal."""
@@ -69,13 +69,13 @@ def ordinary(factors: Factors) -> Estimate:
 
 
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
-    """The joints with fewer than ENOUGH rows for each parameter that acts on them.
+    """The joints with fewer than FREE rows beyond the parameters that act on them.
 
     Parameters can be chosen such that these rows have hardly any residual. Weighted by that, they
     would count alone.
     """
     acting = np.array([column_rank(R[:, :-1]) for R in factors.R])
-    return np.flatnonzero(factors.rows < ENOUGH * acting).tolist()
+    return np.flatnonzero((acting > 0) & (factors.rows < acting + FREE)).tolist()
 
 
 def weighted(factors: Factors) -> Estimate:

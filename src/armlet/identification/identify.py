@@ -218,7 +218,7 @@ def _warn_of_few_rows(model: TorqueModel, factors: Factors) -> None:
         names = [quoted(model.parameters.model.coordinates[i].name) for i in few]
         warnings.warn(
             f"there are {factors.rows[few].min()} rows of joint {listed(names)}, fewer than "
-            f"{estimators.ENOUGH} for each parameter that acts on it: its noise is not known, and "
+            f"{estimators.FREE} more than parameters that act on it: its noise is not known, and "
             "all joints count alike; take a longer log, or find fewer parameters",
             DataWarning,
             stacklevel=4,
