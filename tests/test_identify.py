@@ -447,6 +447,21 @@ def test_torques_that_no_bodies_have_still_give_bodies(cvxpy):
         assert left < 1.01 * np.linalg.norm(R[:, -1])  # no worse than no bodies
 
 
+def test_boxes_that_a_clean_log_contradicts_still_give_bodies(cvxpy, arms):
+    """Centres between the joints, where those of the Panda are not, however small the noise."""
+    robot = arms["panda"]
+    prior = Prior(robot.phi.astype(float), boxes=boxes(robot, 0.0))
+    factors, parameters = rows_of(robot, (1e-3, 0.0))
+    for R in factors:
+        s = consistent_parameters(R, parameters.Lam, parameters.standard, prior)
+        bodies = s[: 10 * robot.nb].reshape(-1, 10)
+        assert is_consistent(bodies)
+        for box in prior.boxes:
+            at = bodies[box.body, 6:9] / bodies[box.body, 9]
+            assert (box.lower - 1e-4 < at).all()
+            assert (at < box.upper + 1e-4).all()
+
+
 def test_with_poor_excitation_physical_bodies_predict_better(cvxpy):
     """From two seconds of small motions, with bodies 30 % off as the prior."""
     better = []

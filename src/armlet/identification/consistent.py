@@ -39,6 +39,8 @@ NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
 """What a drive has at least none of."""
 LARGEST = 1e6
 """How much more accurately than the prior the rows can determine an unknown, for the solver."""
+ENOUGH = {"reduced_tol_gap_abs": 1e-6, "reduced_tol_gap_rel": 1e-6, "reduced_tol_feas": 1e-7}
+"""How accurate a solution must be where the solver gets no further: bodies are to within 1 %."""
 FAINT = 1e-6
 """How much the squares of parameters of drives count, to be zero where nothing determines them."""
 ENTRIES = np.triu_indices(4)
@@ -218,7 +220,7 @@ def consistent(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Arra
                 distance += cp.sum_squares(P - np.eye(4))
         problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
         status = _solve(cp, problem)
-        if status == cp.OPTIMAL:
+        if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # the latter to within ENOUGH
             found: Array = unknowns.prior + unknowns.T @ y.value
             return found
     if cp.INFEASIBLE in status:  # infeasible, or infeasible_inaccurate
@@ -257,9 +259,9 @@ def _limits(cp: Any, s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
 def _solve(cp: Any, problem: Any) -> str:
     """Solve a problem, and return the status of its solution."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of solutions that are inaccurate
+        warnings.simplefilter("ignore", UserWarning)  # of a solution that is just accurate enough
         try:
-            problem.solve(solver=cp.CLARABEL)
+            problem.solve(solver=cp.CLARABEL, **ENOUGH)
         except cp.error.SolverError as error:
             return str(error)
     return str(problem.status)
