@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -400,15 +401,15 @@ def distance_between(bodies, prior, kind):
     return found
 
 
-@pytest.mark.parametrize("kind", ["entropic", "euclidean"])
 @pytest.mark.parametrize("name", ["panda", "ur5e", "random"])
-def test_bodies_are_those_of_a_true_prior_however_small_the_noise(cvxpy, arms, name, kind):
+def test_bodies_are_those_of_a_true_prior_however_small_the_noise(cvxpy, arms, name):
     robot = random_arm(3, n=4) if name == "random" else arms[name]
     prior = robot.phi.astype(float)
     truth = np.concatenate([prior.ravel(), np.array([x[1:] for x in robot.drives]).T.ravel()])
     noises = (10.0, 1.0, 1e-2, 1e-4, 1e-6, 1e-12, 0.0)
     factors, parameters = rows_of(robot, noises)
-    for R, noise in zip(factors, noises, strict=True):
+    each = product(zip(factors, noises, strict=True), ("entropic", "euclidean"))
+    for (R, noise), kind in each:
         s = consistent_parameters(R, parameters.Lam, parameters.standard, Prior(prior, kind))
         bodies = s[: prior.size].reshape(prior.shape)
         assert is_consistent(bodies)
