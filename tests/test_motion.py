@@ -820,6 +820,13 @@ def test_a_name_is_recorded_once(arm):
     for record in (["bias", "bias"], [function("tau")], [function("x"), function("x")]):
         with pytest.raises(DataError, match="is recorded twice: expected functions with other"):
             armlet.simulate(arm, np.zeros(6), duration=0.1, record=record)
+    with pytest.raises(armlet.ArmletError, match=r"no quantity is called \['bias'\]"):
+        armlet.simulate(arm, np.zeros(6), duration=0.1, record=[["bias"]])
+
+
+def test_a_simulation_needs_a_start(arm):
+    with pytest.raises(DataError, match="q0 is None: expected"):
+        armlet.simulate(arm, None, duration=0.1)
 
 
 def test_ctrl_c_returns_what_came_so_far(arm):

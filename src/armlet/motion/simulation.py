@@ -150,7 +150,8 @@ def simulate(
                 "and jump in between: expected another method, or an armlet.program"
             )
     given = Arguments(robot, None, steps, _own(values, torque, known, record), torque)
-    q, qd = _start("q0", q0, robot.nq), _start("qd0", qd0, robot.nv)
+    q = _start("q0", q0, robot.nq)
+    qd = _start("qd0", np.zeros(robot.nv) if qd0 is None else qd0, robot.nv)
     laws = option(friction, Friction), option(limits == "stop", Stops)
     plan = Plan(method or "", given.torque, None, *laws, given.inputs)
     rates = rates_of(plan, robot, q, qd, given.values)
@@ -221,22 +222,22 @@ def _recorded(
     state = {name: getattr(run, name) for name in RECORDED}
     found: dict[str, Array] = {}
     for what in record:
-        name = what.__name__ if isinstance(what, Function) else what
+        name = what.__name__ if isinstance(what, Function) else one_of(what, QUANTITIES, "quantity")
         if name in found or name in ARRAYS:
             raise DataError(f"{name!r} is recorded twice: expected functions with other names")
         if isinstance(what, Function):
             found[name] = np.asarray(what(*held.at(what, state)))
             continue
-        quantity = QUANTITIES[one_of(what, QUANTITIES, "quantity")]
+        quantity = QUANTITIES[name]
         if not set(quantity.arguments) <= set(state):
             needs = ", ".join(quantity.arguments)
-            raise DataError(f"{what} cannot be recorded: it is a function of {needs}")
-        found[what] = np.asarray(getattr(robot, what)(*(state[x] for x in quantity.arguments)))
+            raise DataError(f"{name} cannot be recorded: it is a function of {needs}")
+        found[name] = np.asarray(getattr(robot, name)(*(state[x] for x in quantity.arguments)))
     return found
 
 
-def _start(name: str, x: ArrayLike | None, n: int) -> Array:
-    array = np.zeros(n) if x is None else numbers(name, x)
+def _start(name: str, x: ArrayLike, n: int) -> Array:
+    array = numbers(name, x)
     if array.shape != (n,) or not np.isfinite(array).all():
         raise DataError(f"{name} is {quoted(x)}: expected {n} finite numbers")
     return array
