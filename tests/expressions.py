@@ -13,7 +13,7 @@ MODES = ["forward", "reverse"]
 
 VARIABLES = [("input", name, k) for name, (size,) in INPUTS.items() for k in range(size)]
 NUMBERS = [0, 1, -1, 2, -3, 0.5, -1.25, 0.1, -0.7]
-CHOICES = ("abs", "min", "max", "less", "where")
+CHOICES = ("abs", "min", "max", "less", "less_equal", "equal", "where", "floor")
 """What has no derivative where two operands are equal; elsewhere test_functions.py tries it."""
 CONTINUED = [op for op in OPERATIONS if op not in CHOICES]
 SMOOTH = [op for op in CONTINUED if op != "sign"]
@@ -30,7 +30,9 @@ def operands_of(any_, positive, nonzero):
         "sign": (nonzero,),
         **dict.fromkeys(("abs", "tanh"), (any_,)),
         **dict.fromkeys(("min", "max"), (any_, any_)),
-        "less": (nonzero, nonzero),
+        **dict.fromkeys(("less", "less_equal", "equal"), (nonzero, nonzero)),
+        "floor": (nonzero,),
+        "pow": (positive, any_),
         "where": (nonzero, any_, any_),
         **dict.fromkeys(("exp", "log"), (positive,)),
         "atan2": (nonzero, nonzero),  # of 0 and a negative number it jumps with the sign of the 0

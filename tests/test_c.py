@@ -459,3 +459,18 @@ def test_code_that_cannot_be_tested_is_not_written(tmp_path):
     expected = "cartesian_model has no value that rounding leaves alone at 40 random states"
     with pytest.raises(armlet.CompileError, match=expected):
         project(arm, [Function(program, "", "")], "c", "float64")
+
+
+@pytest.mark.skipif(not FOUND, reason="no C compiler is here")
+def test_arguments_may_be_called_like_macros_of_the_standard_headers(tmp_path):
+    names = ["INFINITY", "NAN", "M_PI", "NULL", "isnan", "HUGE_VAL", "INT_MAX", "FP_NAN", "int8_t"]
+    names += ["floor", "pow", "signbit", "SIZE_MAX", "DBL_MAX"]
+    argument = ", ".join(names)
+    function = eval(f"lambda {argument}: {' + '.join(names)}", {})
+    source = armlet.program(**dict.fromkeys(names, 2))(function).source("c")
+    headers = ("stddef", "stdint", "limits", "float", "stdlib")
+    file = tmp_path / "names.c"
+    file.write_text("".join(f"#include <{name}.h>\n" for name in headers) + source)
+    subprocess.run(
+        [FOUND[0], "-std=c99", "-Werror", "-c", file, "-o", tmp_path / "names.o"], check=True
+    )

@@ -4,6 +4,7 @@ import ctypes
 import inspect
 import math
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from numpy_expressions import EXPRESSIONS, REFUSED
 
 import armlet
 import armlet.math as am
@@ -208,6 +210,11 @@ FUNCTIONS = {
     "joined": lambda x, y: np.maximum(np.concatenate([x, y]).reshape(2, 3).sum(axis=0), 0),
     "solve": lambda x, y: am.solve(np.eye(3) * 4 + np.outer(x, x), y),
     "in place": lambda x, y: _in_place(x, y),
+    "equality": lambda x, y: np.where(x == y, 1.0, x) + np.where(x != 1, y, 2.0) + (x[0] == 1),
+    "numbers as conditions": lambda x, y: np.where(x, y, 2.0) + np.logical_not(y - 1),
+    "any power": lambda x, y: np.abs(x) ** 1.5 + np.abs(x[0]) ** y + 2**y[1] + (x[0] / 3) ** 100,
+    "whole numbers": lambda x, y: np.floor(x) + np.round(y, 1) + np.ceil(x[0]) + np.trunc(y[1]),
+    "remainders": lambda x, y: x % 0.7 + y // 0.6 + x[0] % (y[0] + 3) + np.fmod(x, 0.3),
 }  # fmt: skip
 
 
@@ -266,6 +273,91 @@ def test_every_library_computes_the_same(name, library):
     np.testing.assert_allclose(found, expected, rtol=1e-5 if library == "jax" else 1e-12, atol=1e-6)
 
 
+AT = [
+    *np.random.default_rng(5).uniform(-3, 3, (4, 2, 3)),
+    [[0.0, -0.0, 0.0], [0.0, 0.0, -0.0]],
+    [[1.0, -1.0, 0.0], [1.0, 2.0, -0.0]],
+    [[-2.5, 0.5, 1.5], [0.5, -0.5, 2.0]],
+    [[1e6, -1e6, 3.0], [1e6, 1.0, -7.0]],
+]
+"""Where expressions are compared: anywhere, at zeros of both signs, at ties, at large numbers."""
+
+
+def test_ordinary_expressions_of_numpy_agree_with_numpy():
+    """One program of all, since each would be compiled by itself."""
+    functions = {
+        f"e{k}": eval(f"lambda x, y: {text}", {"np": np, "math": math})
+        for k, text in enumerate(EXPRESSIONS)
+    }
+    together = armlet.program(x=3, y=3)(
+        lambda x, y: {name: function(x, y) for name, function in functions.items()}
+    )
+    compiled = together._composition().program([]).function()  # no search, which takes long
+    with np.errstate(all="ignore"):
+        for x, y in np.asarray(AT):
+            found = compiled(x, y)
+            for text, result, function in zip(EXPRESSIONS, found, functions.values(), strict=True):
+                expected = np.asarray(function(x, y), dtype=float)
+                assert result.shape == expected.shape, text
+                finite = np.isfinite(expected)
+                np.testing.assert_allclose(
+                    result[finite], expected[finite], rtol=1e-9, atol=1e-12, err_msg=text
+                )
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_an_expression_that_cannot_be_recorded_names_what_to_use(text):
+    function = eval(f"lambda x, y: {text}", {"np": np, "math": math})
+    with pytest.raises(armlet.CompileError, match=re.escape(REFUSED[text])) as error:
+        armlet.program(x=3, y=3)(function).count()
+    assert "<string>, line 1, in <lambda>" in str(error.value)
+
+
+GUARDS = {
+    "sinc": lambda x: np.where(x == 0, 1.0, np.sin(x) / x),
+    "not equal": lambda x: np.where(x != 0, np.expm1(x) / x, 1.0),
+    "unit vector": lambda x: np.where(np.sqrt(x @ x) == 0, 0 * x, x / np.sqrt(x @ x)),
+    "inside": lambda x: np.where(x > 0, np.log(np.where(x > 0, x, 1)), x),
+    "logarithm": lambda x: np.where(x > 0, np.log(x), x) + np.where(x < 1, np.sqrt(1 - x), x),
+    "limit": lambda x: np.minimum(1 / np.abs(x), 5) + np.maximum(-3, np.log(np.abs(x))),
+    "twice": lambda x: (
+        np.where(x > 1, 1 / x, 0) + np.where(x < -1, x / x, np.where(x > 2, 1 / x, 1))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GUARDS)
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_guard_of_a_division_guards_its_derivative(name, mode):
+    guarded = armlet.program(x=2)(GUARDS[name])
+    derivative = guarded.derivative("x", mode).function()
+    for x in ([0.0, 0.0], [0.0, 1.5], [-0.7, 2.5], [-0.0, -1.5]):
+        with np.errstate(all="ignore"):
+            found, expected = guarded(np.array(x)), GUARDS[name](np.array(x))
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+            assert np.isfinite(derivative(np.array(x))).all()
+
+
+def test_derivatives_of_libraries_do_not_see_what_is_not_chosen():
+    jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
+    guarded = armlet.program(x=2)(GUARDS["unit vector"])
+    assert np.isfinite(jax.jacrev(guarded)(jax.numpy.zeros(2))).all()
+    x = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    guarded(x).sum().backward()
+    assert x.grad is not None
+    assert torch.isfinite(x.grad).all()
+
+
+def test_comparisons_with_what_is_not_a_number_are_false():
+    compared = armlet.program(x=1)(
+        lambda x: np.concatenate(
+            [x < 1, x <= 1, x > 1, x >= 1, x == x, x == 1, x != 1, np.isnan(x)]
+        )
+    )
+    for x in (np.array([math.nan]), np.full((9, 1), math.nan)):
+        assert np.all(compared(x) == [0, 0, 0, 0, 0, 0, 1, 1])
+
+
 def test_not_a_number_is_not_hidden():
     limited = armlet.program(x=1, y=1)(lambda x, y: (np.minimum(x, y), np.maximum(x, y)))
     for x, y in ((math.nan, 1.0), (1.0, math.nan)):
@@ -308,7 +400,21 @@ def inverts(q):
     return np.linalg.inv(np.outer(q, q))
 
 
-@pytest.mark.parametrize("function", [branches, casts, counts, picks, smaller])
+def equals(q):
+    return q + 1 if q[0] == 0 else q - 1
+
+
+def differs(q):
+    return q + 1 if q[0] != 0 else q - 1
+
+
+def is_one_of(q):
+    return q if q[0] in (0, 1) else -q
+
+
+@pytest.mark.parametrize(
+    "function", [branches, casts, counts, picks, smaller, equals, differs, is_one_of]
+)
 def test_a_branch_on_a_traced_value_names_its_line(function):
     with pytest.raises(BranchError) as error:
         armlet.program(q=2)(function).count()

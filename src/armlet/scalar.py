@@ -79,6 +79,7 @@ sign = _function("sign")
 exp = _function("exp")
 log = _function("log")
 tanh = _function("tanh")
+floor = _function("floor")
 
 
 # ------------------------------------------------------------------ functions of several scalars
@@ -109,12 +110,14 @@ def _chosen(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
-    """x where a condition is true (or positive), and y elsewhere."""
+    """x where a condition is true (or a number other than zero), and y elsewhere."""
     leading = _leading(condition, x, y)
     if hasattr(leading, "record"):
         return leading.record("where", condition, x, y)
-    if package(condition) != "sympy" or not condition.is_Boolean:
-        condition = condition > 0
+    if package(condition) != "sympy":
+        condition = condition != 0
+    elif not condition.is_Boolean:
+        condition = namespace(condition).Ne(condition, 0)
     return _chosen(leading, condition, x, y)
 
 
@@ -124,6 +127,33 @@ def less(x: Scalar, y: Scalar) -> Scalar:
     if hasattr(leading, "record"):
         return leading.record("less", x, y)
     return _chosen(leading, x < y, 1.0, 0.0)
+
+
+def less_equal(x: Scalar, y: Scalar) -> Scalar:
+    """1 where x <= y, and 0 elsewhere."""
+    leading = _leading(x, y)
+    if hasattr(leading, "record"):
+        return leading.record("less_equal", x, y)
+    return _chosen(leading, x <= y, 1.0, 0.0)
+
+
+def equal(x: Scalar, y: Scalar) -> Scalar:
+    """1 where x and y are the same number, and 0 elsewhere; `identical` compares expressions."""
+    leading = _leading(x, y)
+    if hasattr(leading, "record"):
+        return leading.record("equal", x, y)
+    same = namespace(leading).Eq(x, y) if package(leading) == "sympy" else x == y
+    return _chosen(leading, same, 1.0, 0.0)
+
+
+def power(x: Scalar, y: Scalar) -> Scalar:
+    """x to the power of y; not a number where x is negative and y is not whole."""
+    leading = _leading(x, y)
+    if hasattr(leading, "record"):
+        return leading.record("pow", x, y)
+    if package(leading) in ("builtins", "numpy"):
+        return np.float_power(x, y)
+    return x**y
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
@@ -188,6 +218,13 @@ def derivatives(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
     if kind not in DERIVATIVES:
         raise TypeError(f"{kind.__name__} scalars do not record their operations: trace first")
     return DERIVATIVES[kind](y, x, mode)
+
+
+def identical(x: Scalar, y: Scalar) -> bool:
+    """Whether two scalars are one: the same traced scalar, equal numbers or equal expressions."""
+    if x is y:
+        return True
+    return not (hasattr(x, "record") or hasattr(y, "record")) and bool(x == y)
 
 
 def is_zero(x: Scalar) -> bool:

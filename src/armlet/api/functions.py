@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.kinds import KINDS, expressed, kind_of
 from armlet.compose import Composition, cheapest_composition
-from armlet.errors import CompileError, DataError, quoted
+from armlet.errors import ArmletError, CompileError, DataError, quoted
 from armlet.graph import Count, Input, Program
-from armlet.graph.arrays import as_traced, graph_of
+from armlet.graph.arrays import as_traced
+from armlet.graph.branch import untraceable
 from armlet.graph.calls import Recording, inlined
 from armlet.graph.functions import objects
+from armlet.graph.graph import graph_of
 from armlet.graph.results import Names, check_names, collected
 from armlet.lazy import cached_property
 from armlet.robot import RobotModel
@@ -179,7 +181,13 @@ class Function:
         for name, x in self.inputs.items():
             entries = [recording.input(name, k) for k in range(x.size)]
             args[name] = as_traced(objects(entries, x.shape)) if x.shape else entries[0]
-        outputs, single, names = self._outputs(self._function(**args))
+        try:
+            result = self._function(**args)
+        except (TypeError, IndexError, AttributeError) as error:
+            if isinstance(error, ArmletError):
+                raise
+            raise untraceable(error) from error
+        outputs, single, names = self._outputs(result)
         return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
 
     def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:

@@ -14,8 +14,9 @@ from armlet.api.programs import compile
 from armlet.compose import recorded
 from armlet.errors import ModelError
 from armlet.graph import Program
-from armlet.graph.arrays import as_traced, graph_of
+from armlet.graph.arrays import as_traced
 from armlet.graph.casadi import check_matrices
+from armlet.graph.graph import graph_of
 from armlet.graph.results import collected
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel

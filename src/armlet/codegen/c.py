@@ -25,9 +25,21 @@ RESERVED = """
     or_eq private protected public register reinterpret_cast requires restrict return short
     signed sin sinf sizeof sqrt sqrtf static static_assert static_cast stride struct switch T
     tanh tanhf template this thread_local throw true try typedef typeid typename union unsigned
-    using virtual void volatile wchar_t while xor xor_eq
+    using virtual void volatile wchar_t while xor xor_eq floor floorf pow powf
+    noreturn offsetof assert errno typeof constexpr char8_t char16_t char32_t
+    co_await co_return co_yield NULL NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL EOF
+    MATH_ERRNO MATH_ERREXCEPT math_errhandling DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS
+    fpclassify isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan
+    isnormal isunordered signbit linux unix i386
+    blockIdx blockDim threadIdx gridDim warpSize
 """
-"""The words of the languages, and those of the frames."""
+"""The words of the languages, those of the frames, and macros and globals of standard headers."""
+MACROS = re.compile(
+    r"(M|FP|DBL|FLT|LDBL|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|CHAR|SCHAR|UCHAR|SHRT|USHRT|LONG|"
+    r"ULONG|LLONG|ULLONG|MB|RAND|EXIT|X)_[A-Z0-9_]+|u?int(_least|_fast)?\d+_t|u?int(ptr|max)_t|"
+    r"(size|ptrdiff)_t"
+)
+"""Families of macros and types of math.h, float.h, limits.h, stdint.h and stdlib.h."""
 LONGEST = 40
 WIDTH = 96
 
@@ -37,7 +49,7 @@ def identifier(name: str) -> str:
     word = re.sub("[^0-9A-Za-z]+", "_", name)[:LONGEST].strip("_")
     if not word[:1].isalpha():
         word = f"x_{word}".rstrip("_")
-    return f"{word}_" if word in RESERVED.split() else word
+    return f"{word}_" if word in RESERVED.split() or MACROS.fullmatch(word) else word
 
 
 def plain(text: str) -> str:

@@ -28,11 +28,15 @@ TABLE = {
     "min": "const {T} {out} = {0} < {1} || {0} != {0} ? {0} : {1};",
     "max": "const {T} {out} = {0} > {1} || {0} != {0} ? {0} : {1};",
     "less": "const {T} {out} = {0} < {1} ? {one} : {zero};",
-    "where": "const {T} {out} = {0} > {zero} ? {1} : {2};",
+    "less_equal": "const {T} {out} = {0} <= {1} ? {one} : {zero};",
+    "equal": "const {T} {out} = {0} == {1} ? {one} : {zero};",
+    "where": "const {T} {out} = {0} != {zero} ? {1} : {2};",
     "exp": "const {T} {out} = exp{f}({0});",
     "log": "const {T} {out} = log{f}({0});",
     "tanh": "const {T} {out} = tanh{f}({0});",
     "atan2": "const {T} {out} = atan2{f}({0}, {1});",
+    "pow": "const {T} {out} = pow{f}({0}, {1});",
+    "floor": "const {T} {out} = floor{f}({0});",
     "output": "{0}[{1}] = {2};",
 }
 STRIDED = TABLE | {
@@ -46,7 +50,7 @@ FUSED = {
     "fnma": "const {T} {out} = {fma}{f}({minus[0]}, {1}, {2});",
 }
 """The same with one rounding instead of two."""
-LIBRARY = ("abs", "exp", "log", "tanh", "atan2")
+LIBRARY = ("abs", "exp", "log", "tanh", "atan2", "pow", "floor")
 """Other functions of the C library."""
 OWN_SINES = {name: f"const {{T}} {{out}} = armlet_{name}{{f}}({{0}});" for name in TRIGONOMETRY}
 """Sines and cosines by armlet's own functions, which are printed too."""

@@ -357,6 +357,7 @@ def module(target: Target, *texts: str) -> str:
                 f"declare {T} @llvm.fma.{name}({T}, {T}, {T})",
                 f"declare {T} @llvm.sqrt.{name}({T})",
                 f"declare {T} @llvm.fabs.{name}({T})",
+                f"declare {T} @llvm.floor.{name}({T})",
                 f"declare {T} @llvm.copysign.{name}({T}, {T})",
             ]
     F, n = target.element, target.lanes

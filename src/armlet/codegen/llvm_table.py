@@ -19,7 +19,11 @@ TABLE = {
     "max": "{out}.c = fcmp ogt {T} {0}, {1}\n{out}.n = fcmp uno {T} {0}, {0}\n"
     "{out}.e = or {B} {out}.c, {out}.n\n{out} = select {B} {out}.e, {T} {0}, {T} {1}",
     "less": "{out}.c = fcmp olt {T} {0}, {1}\n{out} = select {B} {out}.c, {T} {plus}, {T} {zero}",
-    "where": "{out}.c = fcmp ogt {T} {0}, {zero}\n{out} = select {B} {out}.c, {T} {1}, {T} {2}",
+    "less_equal": "{out}.c = fcmp ole {T} {0}, {1}\n"
+    "{out} = select {B} {out}.c, {T} {plus}, {T} {zero}",
+    "equal": "{out}.c = fcmp oeq {T} {0}, {1}\n{out} = select {B} {out}.c, {T} {plus}, {T} {zero}",
+    "where": "{out}.c = fcmp une {T} {0}, {zero}\n{out} = select {B} {out}.c, {T} {1}, {T} {2}",
+    "floor": "{out} = call {T} @llvm.floor.{S}({T} {0})",
     "fma": "{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {2})",
     "fms": "{out}.n = fneg {T} {2}\n{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {out}.n)",
     "fnma": "{out}.n = fneg {T} {0}\n{out} = call {T} @llvm.fma.{S}({T} {out}.n, {T} {1}, {T} {2})",
@@ -30,7 +34,7 @@ UNFUSED = {
     "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
 }
 """The same where the machine has no fused multiply-add."""
-LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2}
+LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2, "pow": 2}
 """Functions of the C library and how many operands they take: called for each lane by itself."""
 
 

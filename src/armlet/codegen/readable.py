@@ -27,26 +27,39 @@ PLAIN = {
     "mul": "{0}*{1}",
     "div": "{0}/{1}",
     "neg": "-{0}",
-    "less": "less({0}, {1})",
-    "where": "where({0} > 0, {1}, {2})",
-    "atan2": "atan2({0}, {1})",
-    **{op: f"{op}({{0}})" for op in ("sin", "cos", "sqrt", "sign", "abs", "exp", "log", "tanh")},
-    **{op: f"{op}({{0}}, {{1}})" for op in ("min", "max")},
+    "where": "where({0} != 0, {1}, {2})",
+    **{
+        op: f"{op}({{0}})"
+        for op in ("sin", "cos", "sqrt", "sign", "abs", "exp", "log", "tanh", "floor")
+    },
+    **{
+        op: f"{op}({{0}}, {{1}})"
+        for op in ("min", "max", "less", "less_equal", "equal", "atan2", "pow")
+    },
 }
 """How each operation is written, here and, with few exceptions, in every language."""
 PYTHON = PLAIN | {
     "min": "minimum({0}, {1})",
     "max": "maximum({0}, {1})",
     "less": "float({0} < {1})",
+    "less_equal": "float({0} <= {1})",
+    "equal": "float({0} == {1})",
+    "pow": "float_power({0}, {1})",
     "atan2": "arctan2({0}, {1})",
 }
 MATLAB = PLAIN | {
     "less": "double({0} < {1})",
-    "where": "if {0} > 0, {out} = {1}; else, {out} = {2}; end",
+    "less_equal": "double({0} <= {1})",
+    "equal": "double({0} == {1})",
+    "pow": "power({0}, {1})",
+    "where": "if {0} ~= 0, {out} = {1}; else, {out} = {2}; end",
 }
 JULIA = PLAIN | {
     "less": "Float64({0} < {1})",
-    "where": "ifelse({0} > 0, {1}, {2})",
+    "less_equal": "Float64({0} <= {1})",
+    "equal": "Float64({0} == {1})",
+    "pow": "({0})^({1})",
+    "where": "ifelse({0} != 0, {1}, {2})",
     "atan2": "atan({0}, {1})",
 }
 LATEX = {
@@ -59,13 +72,19 @@ LATEX = {
     "abs": r"\lvert {0} \rvert",
     "sign": r"\operatorname{{sign}}({0})",
     "less": r"[{0} < {1}]",
-    "where": r"\begin{{cases}} {1} & {0} > 0 \\ {2} & \text{{otherwise}} \end{{cases}}",
+    "less_equal": r"[{0} \le {1}]",
+    "equal": r"[{0} = {1}]",
+    "pow": r"\left({0}\right)^{{{1}}}",
+    "floor": r"\lfloor {0} \rfloor",
+    "where": r"\begin{{cases}} {1} & {0} \ne 0 \\ {2} & \text{{otherwise}} \end{{cases}}",
     "atan2": r"\operatorname{{atan2}}({0}, {1})",
     **{op: rf"\{op}({{0}})" for op in ("sin", "cos", "exp", "log", "tanh")},
     **{op: rf"\{op}({{0}}, {{1}})" for op in ("min", "max")},
 }
 """A comparison is 1 or 0, in the brackets of Iverson."""
-NUMPY = re.compile(r"\b(arctan2|cos|exp|log|maximum|minimum|sign|sin|sqrt|tanh|where)\(")
+NUMPY = re.compile(
+    r"\b(arctan2|cos|exp|float_power|floor|log|maximum|minimum|sign|sin|sqrt|tanh|where)\("
+)
 """The functions of NumPy in a line of Python; `abs` and `float` are Python's own."""
 GREEK = ("alpha", "beta", "gamma", "delta", "theta", "kappa", "phi", "tau")
 ACCENTS = {"qd": r"\dot{q}", "qdd": r"\ddot{q}"}

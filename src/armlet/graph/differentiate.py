@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from armlet.graph.elementary import logical_and, logical_or, negation, truth
 from armlet.graph.graph import Graph, Traced, live
-from armlet.scalar import DERIVATIVES, less, where
+from armlet.scalar import DERIVATIVES, equal, less, log, power, where
 
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "add": lambda y, a, b: (1, 1),
@@ -22,22 +23,41 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "sqrt": lambda y, a: (1 / (2 * y),),
     "sign": lambda y, a: (0,),
     "abs": lambda y, a: (a.sign(),),
-    "min": lambda y, a, b: (less(a, b), where(less(a, b), 0, 1)),
-    "max": lambda y, a, b: (less(b, a), where(less(b, a), 0, 1)),
     "less": lambda y, a, b: (0, 0),
-    "where": lambda y, c, a, b: (0, where(c, 1, 0), where(c, 0, 1)),
+    "less_equal": lambda y, a, b: (0, 0),
+    "equal": lambda y, a, b: (0, 0),
     "exp": lambda y, a: (y,),
     "log": lambda y, a: (1 / a,),
     "tanh": lambda y, a: (1 - y * y,),
     "atan2": lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)),
+    "pow": lambda y, a, b: (b * power(a, b - 1), _by_exponent(y, a)),
+    "floor": lambda y, a: (0,),
 }
-"""The partial derivatives of y = op(a, b) by a and by b.
+"""The partial derivatives of y = op(a, b) by a and by b."""
+CHOICES: dict[str, Callable[..., tuple[Any, Any, Any]]] = {
+    "min": lambda a, b: (less(a, b), a, b),
+    "max": lambda a, b: (less(b, a), a, b),
+    "where": lambda c, a, b: (c, a, b),
+}
+"""The operations that choose, as a condition and what is chosen where it holds and where not.
 
-What is not chosen counts with a factor of zero, so its derivatives must be finite too.
+Their derivative is chosen too, not multiplied by 1 or 0: that of what is not chosen may be
+infinite or not a number, as it is in a division that is guarded.
 """
 
+
+def _by_exponent(y: Any, a: Any) -> Any:
+    """∂ a**b / ∂b, which is 0 where a is."""
+    return where(equal(a, 0), 0, y * log(a))
+
+
 Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
-"""A traced scalar, its operands and its partial derivatives by them."""
+"""A traced scalar, its operands and its partial derivatives by them.
+
+Of one that chooses, the operands are what is chosen from and the partials the condition alone.
+"""
+Masked = tuple[Any, Any]
+"""An adjoint: a condition, None for always, and a value that counts where the condition holds."""
 
 
 def derivatives(
@@ -69,7 +89,11 @@ def _moving(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) ->
         if i not in moved and any(isinstance(a, Traced) and a.index in moved for a in args):
             moved.add(i)
             y = graph.scalars[i]
-            nodes.append((y, args, PARTIALS[op](y, *args)))
+            if op in CHOICES:
+                condition, *options = CHOICES[op](*args)
+                nodes.append((y, tuple(options), (condition,)))
+            else:
+                nodes.append((y, args, PARTIALS[op](y, *args)))
     return nodes
 
 
@@ -79,11 +103,16 @@ def _forward(
     """For each output its derivatives by the inputs, as far as they are not zero."""
     found: dict[int, dict[int, Any]] = {x.index: {x.index: 1} for x in inputs}
     for y, args, partials in moving:
+        rates = [found.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = found[y.index] = {}
-        for a, partial in zip(args, partials, strict=True):
-            if isinstance(a, Traced):
-                for k, derivative in found.get(a.index, {}).items():
-                    total[k] = total.get(k, 0) + partial * derivative
+        if y.op in CHOICES:
+            first, second = rates
+            for k in first | second:
+                total[k] = where(partials[0], first.get(k, 0), second.get(k, 0))
+            continue
+        for rate, partial in zip(rates, partials, strict=True):
+            for k, derivative in rate.items():
+                total[k] = total.get(k, 0) + partial * derivative
     return [found.get(y.index, {}) if isinstance(y, Traced) else {} for y in outputs]
 
 
@@ -93,21 +122,47 @@ def _reverse(
     """The same, from each output back to the inputs."""
     inner = {y.index for y, _, _ in moving} | {x.index for x in inputs}
     return [
-        _adjoints({y.index: 1}, moving, inner) if isinstance(y, Traced) else {} for y in outputs
+        _adjoints({y.index: (None, 1)}, moving, inner) if isinstance(y, Traced) else {}
+        for y in outputs
     ]
 
 
 def _adjoints(
-    adjoint: dict[int, Any], moving: list[Node], inner: Collection[int]
+    adjoint: dict[int, Masked], moving: list[Node], inner: Collection[int]
 ) -> dict[int, Any]:
     """Derivatives by every node, given what is known of them, from the last node to the first."""
     for y, args, partials in reversed(moving):
-        if y.index in adjoint:
-            for a, partial in zip(args, partials, strict=True):
-                if isinstance(a, Traced) and a.index in inner:
-                    step = adjoint[y.index] * partial
-                    adjoint[a.index] = adjoint.get(a.index, 0) + step
-    return adjoint
+        if y.index not in adjoint:
+            continue
+        mask, value = adjoint[y.index]
+        if y.op in CHOICES:
+            conditions = (partials[0], negation(partials[0]))
+            steps = [(_both(mask, condition), value) for condition in conditions]
+        else:
+            steps = [(mask, value * partial) for partial in partials]
+        for a, step in zip(args, steps, strict=True):
+            if isinstance(a, Traced) and a.index in inner:
+                adjoint[a.index] = _sum(adjoint[a.index], step) if a.index in adjoint else step
+    return {i: _value(x) for i, x in adjoint.items()}
+
+
+def _both(mask: Any, condition: Any) -> Any:
+    """Where a mask and a condition hold."""
+    return truth(condition) if mask is None else logical_and(mask, condition)
+
+
+def _value(x: Masked) -> Any:
+    """An adjoint as a number: 0 where its mask does not hold."""
+    mask, value = x
+    return value if mask is None else where(mask, value, 0)
+
+
+def _sum(x: Masked, y: Masked) -> Masked:
+    """The sum of two adjoints, masked where neither counts."""
+    if x[0] is y[0]:
+        return x[0], x[1] + y[1]
+    mask = None if x[0] is None or y[0] is None else logical_or(x[0], y[0])
+    return mask, _value(x) + _value(y)
 
 
 # ------------------------------------------------------------------ products with derivatives
@@ -118,10 +173,13 @@ def along(graph: Graph, outputs: Sequence[Any], directions: Mapping[int, Any]) -
     inputs = [graph.scalars[i] for i in directions]
     found = dict(directions)
     for y, args, partials in _moving(graph, outputs, inputs):
+        rates = [found.get(a.index, 0) if isinstance(a, Traced) else 0 for a in args]
+        if y.op in CHOICES:
+            found[y.index] = where(partials[0], *rates)
+            continue
         total: Any = 0
-        for a, partial in zip(args, partials, strict=True):
-            if isinstance(a, Traced) and a.index in found:
-                total = total + partial * found[a.index]
+        for partial, rate in zip(partials, rates, strict=True):
+            total = total + partial * rate
         found[y.index] = total
     return [found.get(y.index, 0) if isinstance(y, Traced) else 0 for y in outputs]
 
@@ -132,9 +190,10 @@ def weighted(
     """The derivatives of the weighted sum of outputs by inputs."""
     moving = _moving(graph, outputs, inputs)
     inner = {y.index for y, _, _ in moving} | {x.index for x in inputs}
-    adjoint: dict[int, Any] = {}
+    adjoint: dict[int, Masked] = {}
     for y, weight in zip(outputs, weights, strict=True):
         if isinstance(y, Traced) and y.index in inner:
-            adjoint[y.index] = adjoint.get(y.index, 0) + weight
+            step = (None, weight)
+            adjoint[y.index] = _sum(adjoint[y.index], step) if y.index in adjoint else step
     found = _adjoints(adjoint, moving, inner)
     return [found.get(x.index, 0) for x in inputs]

@@ -8,7 +8,8 @@ from typing import Any
 
 from armlet import scalar
 
-COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
+COMMUTATIVE = frozenset({"add", "mul", "min", "max", "equal"})
+COMPARISONS = frozenset({"less", "less_equal", "equal"})
 NUMBERS = (int, float)
 
 
@@ -25,51 +26,67 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
 
     At least one operand is a traced scalar.
     """
+    x, y = args[0], args[-1]
     # fmt: off
     match op:  # and then the operands, which takes half the time of both at once
-        case "neg":                                 return negated(args[0])
+        case "neg":                                    return negated(x)
         case "add":
-            match args:
-                case (x, 0) | (0, x):               return x
+            match numbers(args):
+                case (_, 0):                           return x
+                case (0, _):                           return y
         case "sub":
-            match args:
-                case (x, 0):                        return x
-                case (0, x):                        return -x
-                case (x, y) if x is y:              return 0
+            match numbers(args):
+                case (_, 0):                           return x
+                case (0, _):                           return -y
+                case _ if x is y:                      return 0
         case "mul":
-            match args:
-                case (_, 0) | (0, _):               return 0
-                case (x, 1) | (1, x):               return x
-                case (x, -1) | (-1, x):             return -x
+            match numbers(args):
+                case (_, 0) | (0, _):                  return 0
+                case (_, 1):                           return x
+                case (1, _):                           return y
+                case (_, -1):                          return -x
+                case (-1, _):                          return -y
         case "div":
-            match args:
-                case (0, _):                        return 0
-                case (x, 1):                        return x
-                case (x, -1):                       return -x
-        case "min" | "max":
-            match args:
-                case (x, y) if x is y:              return x
-        case "less":
-            match args:
-                case (x, y) if x is y:              return 0
+            match numbers(args):
+                case (0, _):                           return 0
+                case (_, 1):                           return x
+                case (_, -1):                          return -x
+        case "min" | "max" if x is y:                  return x
+        case "less" if x is y:                         return 0
         case "where":
-            match args:
-                case (_, x, y) if _same(x, y):      return x
-                case (int() | float() as c, x, y):  return x if c > 0 else y
-                case (c, 1, 0) if c.op == "less":   return c
-                case (c, x, y) if _is_negation(c):  return scalar.where(c.args[0], y, x)
+            c, x, y = args
+            match numbers(args):
+                case _ if same(x, y):                  return x
+                case (int() | float() as k, _, _):     return x if k != 0 else y
+                case (_, 1, 0) if is_condition(c):     return c
+                case _ if is_negation(c):              return scalar.where(c.args[0], y, x)
     return _signed(op, args)
     # fmt: on
 
 
-def _same(x: Any, y: Any) -> bool:
-    """Whether two operands are one scalar or one number."""
+def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands that are numbers, each in its place, and None for traced scalars.
+
+    A traced scalar must not be compared with a number: that would record a comparison.
+    """
+    return tuple([a if isinstance(a, NUMBERS) else None for a in args])
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two operands are one traced scalar or equal numbers."""
     return x is y or (isinstance(x, NUMBERS) and isinstance(y, NUMBERS) and x == y)
 
 
-def _is_negation(condition: Any) -> bool:
+def is_condition(x: Any) -> bool:
+    """Whether an operand is known to be 1 or 0, since it is a comparison or chosen of such."""
+    if isinstance(x, NUMBERS):
+        return x in (0, 1)
+    return x.op in COMPARISONS or (x.op == "where" and all(map(is_condition, x.args[1:])))
+
+
+def is_negation(condition: Any) -> bool:
     """Whether a condition is 1 where another is 0, and 0 where that is 1."""
-    return bool(condition.op == "where" and condition.args[1:] == (0, 1))
+    return bool(condition.op == "where" and numbers(condition.args)[1:] == (0, 1))
 
 
 def _signed(op: str, args: tuple[Any, ...]) -> Any:

@@ -7,14 +7,28 @@ Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers, and loses the sign o
 """
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from armlet import scalar
 from armlet.errors import CompileError
+from armlet.graph.arrays import recorded_function, recorded_ufunc
 from armlet.graph.branch import branched
+from armlet.graph.elementary import (
+    ELEMENTARY,
+    ceil,
+    floor_divide,
+    logical_and,
+    logical_or,
+    logical_xor,
+    negation,
+    remainder,
+    rounded,
+    trunc,
+)
 from armlet.graph.fold import COMMUTATIVE, fold
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -31,15 +45,19 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "min": scalar.minimum,
     "max": scalar.maximum,
     "less": scalar.less,
+    "less_equal": scalar.less_equal,
+    "equal": scalar.equal,
     "where": scalar.where,
     "exp": scalar.exp,
     "log": scalar.log,
     "tanh": scalar.tanh,
     "atan2": scalar.atan2,
+    "pow": scalar.power,
+    "floor": scalar.floor,
 }
 """What an operation means for numbers, arrays, symbols and traced scalars alike.
 
-A comparison is 1 or 0, and `where` takes its second operand where the first is positive.
+A comparison is 1 or 0, and `where` takes its second operand where the first is not zero.
 """
 
 
@@ -173,15 +191,52 @@ class Traced:
         return self._after("div", other)
 
     def __pow__(self, exponent: Any) -> Any:
-        """A power by products, or the square root."""
+        """A power by products where the exponent is a small whole number, or the square root."""
+        if not isinstance(exponent, SCALARS):
+            return NotImplemented
+        if isinstance(exponent, Traced) or not abs(exponent) <= PRODUCTS:
+            return self.graph.record("pow", self, exponent)
         if exponent == 0.5:
             return self.sqrt()
-        if isinstance(exponent, Traced) or exponent != int(exponent):
-            return NotImplemented
+        if exponent != int(exponent):
+            return self.graph.record("pow", self, exponent)
         power: Any = 1
         for _ in range(abs(int(exponent))):
             power = power * self
         return power if exponent >= 0 else 1 / power
+
+    def __rpow__(self, base: Any) -> Any:
+        return self._after("pow", base)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return floor_divide(self, other) if isinstance(other, SCALARS) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return floor_divide(other, self) if isinstance(other, SCALARS) else NotImplemented
+
+    def __mod__(self, other: Any) -> Any:
+        return remainder(self, other) if isinstance(other, SCALARS) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        return remainder(other, self) if isinstance(other, SCALARS) else NotImplemented
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __floor__(self) -> Any:
+        return self.floor()
+
+    def __ceil__(self) -> Any:
+        return ceil(self)
+
+    def __trunc__(self) -> Any:
+        return trunc(self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return rounded(self, digits or 0)
 
     def __neg__(self) -> Any:
         return self.graph.folded("neg", (self,))
@@ -192,6 +247,16 @@ class Traced:
     def __abs__(self) -> Any:
         return self.graph.record("abs", self)
 
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        """Whether both are the same number, as a comparison; `is` asks for the same scalar."""
+        return self._with("equal", other)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self._with("equal", other)
+        return equal if equal is NotImplemented else negation(equal)
+
     def __lt__(self, other: Any) -> Any:
         return self._with("less", other)
 
@@ -199,19 +264,24 @@ class Traced:
         return self._after("less", other)
 
     def __le__(self, other: Any) -> Any:
-        return _negation(self._after("less", other))
+        return self._with("less_equal", other)
 
     def __ge__(self, other: Any) -> Any:
-        return _negation(self._with("less", other))
+        return self._after("less_equal", other)
 
     def __and__(self, other: Any) -> Any:
-        return self.graph.record("where", self, other, 0)
+        return logical_and(self, other) if isinstance(other, SCALARS) else NotImplemented
 
     def __or__(self, other: Any) -> Any:
-        return self.graph.record("where", self, 1, other)
+        return logical_or(self, other) if isinstance(other, SCALARS) else NotImplemented
+
+    def __xor__(self, other: Any) -> Any:
+        return logical_xor(self, other) if isinstance(other, SCALARS) else NotImplemented
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __invert__(self) -> Any:
-        return _negation(self)
+        return negation(self)
 
     def __bool__(self) -> bool:
         raise branched("decides what is done next")
@@ -254,15 +324,27 @@ class Traced:
     def tanh(self) -> Any:
         return self.graph.record("tanh", self)
 
+    def floor(self) -> Any:
+        return self.graph.record("floor", self)
 
-def _negation(condition: Any) -> Any:
-    """1 where a condition is 0, and 0 where it is 1."""
-    if condition is NotImplemented:
-        return condition
-    return scalar.where(condition, 0, 1)
+    def __getattr__(self, name: str) -> Any:
+        """NumPy's other functions of one number, which NumPy calls as methods of the entries."""
+        if name not in ELEMENTARY:
+            raise AttributeError(f"a traced value has no attribute {name!r}")
+        return partial(ELEMENTARY[name], self)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: Any, *inputs: Any, out: Any = None, **options: Any
+    ) -> Any:
+        return recorded_ufunc(ufunc, method, inputs, out, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return recorded_function(function, args, options)
 
 
 SCALARS = (Traced, int, float)
+PRODUCTS = 64
+"""The largest whole exponent of a power that is computed by products."""
 
 
 def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
@@ -277,3 +359,12 @@ def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
                 if isinstance(a, Traced):
                     needed[a.index] = 1
     return [i for i, used in enumerate(needed) if used]
+
+
+def graph_of(arrays: Sequence[Any]) -> Graph | None:
+    """The graph that arrays are recorded in, if one of them has a traced scalar."""
+    for array in arrays:
+        for x in np.asarray(array, dtype=object).flat:
+            if isinstance(x, Traced):
+                return x.graph
+    return None

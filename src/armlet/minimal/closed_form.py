@@ -18,7 +18,7 @@ from armlet.minimal.parameters import (
 )
 from armlet.robot import BASE, PHI, JointKind, RobotModel
 from armlet.robot.displacement import Body
-from armlet.scalar import Matrix, Scalar
+from armlet.scalar import Matrix, Scalar, identical
 
 NOISE = 1e-14
 """Below this, in units of the arm's size and gravity, a factor is what rounding left of zero."""
@@ -297,7 +297,7 @@ def cleaned(x: Combination, units: Sequence[float], unit: float) -> Combination:
 
     def noise(k: int, factor: Scalar) -> bool:
         small = NOISE * unit / units[k]
-        return bool(abs(factor) < small if is_number(factor) else factor == 0)
+        return bool(abs(factor) < small if is_number(factor) else identical(factor, 0))
 
     return Combination({k: factor for k, factor in x.terms.items() if not noise(k, factor)})
 

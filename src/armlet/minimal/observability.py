@@ -6,7 +6,7 @@ from typing import NamedTuple
 from armlet.algebra import X_AXIS, Y_AXIS, Z_AXIS, ZERO, cross
 from armlet.minimal.parameters import is_number
 from armlet.robot import BASE, RobotModel
-from armlet.scalar import Scalar, Vector
+from armlet.scalar import Scalar, Vector, identical
 
 TOLERANCE = 1e-12
 """What counts as zero beside one in unit vectors, beside the arm's size in lengths and beside its
@@ -132,7 +132,7 @@ def along_z(v: Vector | None, size: float = 1.0) -> bool:
 
 def vanishes(entries: Sequence[Scalar], size: float = 1.0) -> bool:
     """Whether all entries count as zero beside a size, or are known to be zero."""
-    return all(abs(x) <= TOLERANCE * size if is_number(x) else x == 0 for x in entries)
+    return all(abs(x) <= TOLERANCE * size if is_number(x) else identical(x, 0) for x in entries)
 
 
 def size(entries: Iterable[Scalar]) -> float:

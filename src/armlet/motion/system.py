@@ -11,7 +11,8 @@ from armlet.api.functions import Function, part_of_another
 from armlet.compose import recorded
 from armlet.errors import DataError, quoted
 from armlet.graph import Input
-from armlet.graph.arrays import as_traced, graph_of
+from armlet.graph.arrays import as_traced
+from armlet.graph.graph import graph_of
 from armlet.motion.arguments import called_with, numbers, positive
 from armlet.robot import Drive, RobotModel
 from armlet.scalar import Scalar

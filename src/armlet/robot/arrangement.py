@@ -14,7 +14,7 @@ from armlet.algebra import Z_AXIS
 from armlet.robot.displacement import Screw
 from armlet.robot.parts import Compensation, Frame
 from armlet.robot.robot import RobotModel
-from armlet.scalar import Scalar, is_zero
+from armlet.scalar import Scalar, identical, is_zero
 
 AnyRobot = TypeVar("AnyRobot", bound=RobotModel)
 
@@ -89,6 +89,6 @@ def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
 def _ratio(length: Scalar, unit: Scalar) -> Scalar:
     if is_zero(length):
         return 0
-    if length is unit or length == unit:
+    if identical(length, unit):
         return 1
-    return -1 if length == -unit else length / unit
+    return -1 if identical(length, -unit) else length / unit
