@@ -94,7 +94,7 @@ def recorded_function(function: Any, args: Any, options: Any) -> Any:
     name = function.__name__
     if "linalg" in (function.__module__ or "") and name not in PRODUCTS:
         raise CompileError(
-            f"numpy.linalg.{name} looks at numbers, which a traced array does not "
+            f"{place()}: numpy.linalg.{name} looks at numbers, which a traced array does not "
             "have yet: solve a symmetric positive definite system with armlet.math.solve"
         )
     own = FUNCTIONS.get(name)
