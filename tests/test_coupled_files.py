@@ -18,7 +18,7 @@ from test_coupled import GRIPPER, by_hand, compare_with_pinocchio, loaded
 from test_formats import WRITERS
 
 import armlet
-from armlet.motion.system import Friction, friction_slope, friction_torque
+from armlet.motion.system import Friction, friction_damping, friction_torque
 from armlet.robot import Connection, Coupling, Limits, Tie
 from armlet.robot.coupling import followed
 
@@ -249,7 +249,7 @@ def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
     qd = np.random.default_rng(0).uniform(-0.02, 0.02, robot.n)
 
     def both(qd):
-        return friction_torque(model, robot, qd), friction_slope(model, robot, qd)
+        return friction_torque(model, robot, qd), friction_damping(model, robot, qd, qd, 0.5)
 
     found, slope = armlet.program(robot, qd=robot.n)(both)(qd)
     each = np.array([x.viscous * v + x.coulomb * np.tanh(v / 1e-2) + x.offset
