@@ -141,7 +141,9 @@ def test_a_name_is_neither_markup_nor_a_command_of_the_terminal(tmp_path, comman
     assert "Traceback" not in told.stderr
     assert told.returncode == 0
     printed = [told.stdout, told.stderr]
-    printed += [path.read_text() for path in tmp_path.rglob("*") if path.is_file()][1:]
+    printed += [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()][
+        1:
+    ]
     for text in printed:
         assert text.replace("\n", "").isprintable()
         assert "☺" not in text
@@ -153,7 +155,9 @@ def test_every_command_prints_on_the_same_terminal():
     folder = Path(armlet.__file__).parent / "cli"
     for path in folder.glob("*.py"):
         if path.name not in ("terminal.py", "table.py"):
-            assert not re.search(r"rich\.(console|markup)|Text\([^)]", path.read_text()), path.name
+            assert not re.search(
+                r"rich\.(console|markup)|Text\([^)]", path.read_text(encoding="utf-8")
+            ), path.name
 
 
 def test_a_file_name_that_is_no_utf8_is_told(tmp_path):

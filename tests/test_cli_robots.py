@@ -251,7 +251,7 @@ def test_inertias_may_be_arguments_of_generated_code(tmp_path, dtype):
     inverse, _, kinematics = (list(f["arguments"]) for f in made["functions"])
     assert inverse == ["q", "qd", "qdd", "inertia", "gravity"]
     assert kinematics == ["q"]
-    page = (tmp_path / "README.md").read_text()
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert f"| 19 | m2 | {armlet.load('planar3r').m[1]!r} |" in page
     assert passes_its_test(tmp_path)
 

@@ -20,7 +20,7 @@ SHORT = (
 
 def code(name):
     """The lines of an example without its docstring and empty lines."""
-    text = (FOLDER / f"{name}.py").read_text()
+    text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
     return [line for line in text.partition('"""\n\n')[2].splitlines() if line.strip()]
 
 

@@ -66,21 +66,21 @@ def test_the_wheel_runs_in_a_clean_environment(built, tmp_path):
 
 
 def test_versions_and_metadata_agree():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {"Homepage", "Documentation", "Changelog", "Issues"} <= set(project["urls"])
-    cited = (ROOT / "CITATION.cff").read_text()
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"license: {project['license']}" in cited
     assert project["urls"]["Homepage"] in cited
-    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_python_versions_agree():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     start = "Programming Language :: Python :: 3."
     minors = [int(x.removeprefix(start)) for x in project["classifiers"] if x.startswith(start)]
     assert project["requires-python"] == f">=3.{min(minors)}"
     assert minors == list(range(min(minors), max(minors) + 1))
-    assert f"on Python 3.{minors[0]}" in (ROOT / "docs" / "install.md").read_text()
+    assert f"on Python 3.{minors[0]}" in (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 
 
 def test_the_first_commands_work_in_a_checkout():
