@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import warnings
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -24,6 +25,7 @@ from armlet.identification.consistent import Prior, is_consistent, likely_bodies
 from armlet.identification.consistent import consistent as consistent_parameters
 from armlet.identification.factors import Factors, merged
 from armlet.identification.findings import Fit
+from armlet.identification.model import torque_model
 from armlet.identification.report import page, verdict
 from armlet.robot import Spring
 
@@ -229,6 +231,53 @@ def test_the_friction_of_a_joint_that_never_moves_is_not_found():
     with pytest.warns(DataWarning, match=r"nothing of .*viscous3, coulomb3"):
         found = armlet.identify(robot, still, consistent=False)
     assert abs(np.array(found.robot.drives[2])[1:3]).max() < 1e-9
+
+
+def rounded_arm(folder, base, elbow, decimals):
+    """Three joints, mounted with angles that a file has with so many decimals."""
+    angles = [repr(x) if decimals is None else f"{x:.{decimals}f}" for x in (base, elbow, 0.0)]
+    joints = zip(("base", "l1", "l2"), ("0 0 0.1", "0 0 0.2", "0.3 0 0"), angles, strict=True)
+    text = '<robot name="rounded"><link name="base"/>'
+    for k, (parent, xyz, angle) in enumerate(joints, 1):
+        text += (
+            f'<link name="l{k}"><inertial><origin xyz="0.1 0.05 0.02"/><mass value="2"/><inertia '
+            'ixx="0.1" ixy="0.01" ixz="0.02" iyy="0.12" iyz="0.01" izz="0.15"/></inertial></link>'
+            f'<joint name="j{k}" type="continuous"><parent link="{parent}"/><child link="l{k}"/>'
+            f'<origin xyz="{xyz}" rpy="{angle} 0 0"/><axis xyz="0 0 1"/></joint>'
+        )
+    (folder / "rounded.urdf").write_text(text + "</robot>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", armlet.ModelWarning)
+        return armlet.load(folder / "rounded.urdf")
+
+
+@pytest.mark.parametrize("decimals", [2, 4, 5, 6, 8])
+@pytest.mark.parametrize(
+    ("base", "elbow"),
+    [(np.pi, np.pi / 2), (np.pi / 2, np.pi), (0.0, np.pi), (np.pi, 0.0)],
+)
+def test_parameters_that_exist_by_the_rounding_of_a_file_are_left_out(
+    tmp_path, base, elbow, decimals
+):
+    exact, robot = (rounded_arm(tmp_path, base, elbow, k) for k in (None, decimals))
+    expected = armlet.minimal_parameters(exact, friction=True)
+    assert len(armlet.minimal_parameters(robot, friction=True)) > len(expected)
+    model = torque_model(robot, None, False, True, {})
+    assert len(model.parameters) == len(expected)
+    assert "as if they had been rounded" in model.notes[0]
+    assert model.parameters.model is robot
+    q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 100, 3))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    off = model.regressor(q, qd, qdd) @ model.parameters.values - tau
+    assert np.abs(off).max() < 10 * 10.0**-decimals * np.abs(tau).max()
+    assert not torque_model(exact, None, False, True, {}).notes
+
+
+def test_a_motion_does_not_excite_what_exists_by_the_rounding_of_a_file(tmp_path):
+    robot = rounded_arm(tmp_path, np.pi, np.pi / 2, 5)
+    plan = armlet.excite(robot, 2.0, harmonics=2, starts=1, position=(-2, 2), speed=3, rate=50)
+    assert "as if they had been rounded" in plan.notes[-1]
+    assert plan.condition < 1e4
 
 
 def test_springs_of_the_robot_are_known():

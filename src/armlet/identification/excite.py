@@ -138,6 +138,7 @@ def excite(
     ranges, notes = ranges_of(robot, margin, position, speed, acceleration, torque, tool_box)
     limits = limits_of(robot, ranges)
     regressor = Regressor(robot, parameters, rotors, friction, ranges["speed"].upper)
+    notes += regressor.notes
     problem = Problem(path, regressor, limits, ranges["position"])
     best, ended = _searched(problem, criterion, starts, np.random.default_rng(seed))
     times = _times(duration, rate)

@@ -168,7 +168,7 @@ def identify(
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(model.names[k] for k in kept),
         choices=tuple(data.choices),
-        notes=tuple(data.notes),
+        notes=(*model.notes, *data.notes),
         instrumented=instrumented,
         gains=worth,
         samples=tuple(data.samples),

@@ -15,6 +15,7 @@ from armlet.errors import DataError, listed, quoted
 from armlet.identification.factors import Array
 from armlet.identification.log import Load
 from armlet.minimal import MinimalParameters, standard_names
+from armlet.models.rounding import with_exact_angles
 from armlet.motion.system import Friction
 
 Column = Callable[[Array, Array, Array], ArrayLike]
@@ -77,6 +78,8 @@ class TorqueModel:
     gains : bool
         Whether the gains of the drives are unknown, so that rows have a further column with the
         torques of the payload that is known.
+    notes : tuple of str
+        What was left out of the parameters, and why.
     """
 
     parameters: MinimalParameters[Robot]
@@ -84,6 +87,7 @@ class TorqueModel:
     shape: Friction | Sigmoid | None = None
     extra: Mapping[str, Function | Column] = field(default_factory=dict)
     gains: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -208,13 +212,37 @@ def torque_model(
     """The model that is asked for."""
     shape = friction if isinstance(friction, Friction | Sigmoid) else None
     kinds = _kinds(robot, friction)
+    notes: tuple[str, ...] = ()
     if parameters is None:
-        parameters = minimal_parameters(robot, rotors=rotors, friction=friction is True)
+        parameters, notes = identifiable(robot, rotors, friction is True)
     else:
         parameters = _set_of(robot, parameters)
-    model = TorqueModel(parameters, kinds, shape, dict(extra), gains)
+    model = TorqueModel(parameters, kinds, shape, dict(extra), gains, notes)
     _check_names(model)
     return model
+
+
+def identifiable(
+    robot: Robot, rotors: bool, friction: bool
+) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
+    """The minimal parameters, less those that exist only as a file has rounded quarter turns.
+
+    An axis that is off the vertical by 3e-6 rad, the rounding of 3.14159, shows a first moment with
+    3e-6 of its weight, which no log tells from noise.
+    """
+    every = minimal_parameters(robot, rotors=rotors, friction=friction)
+    exact, off = with_exact_angles(robot)
+    if not off:
+        return every, ()
+    fewer = minimal_parameters(exact, rotors=rotors, friction=friction)
+    if len(fewer) >= len(every):
+        return every, ()
+    note = (
+        f"{len(every) - len(fewer)} of {len(every)} parameters are left out: they exist only as "
+        f"angles of the file are up to {off:.1e} rad off quarter turns in all, as if they had been "
+        "rounded"
+    )
+    return replace(fewer, model=robot), (note,)
 
 
 def _set_of(robot: Robot, parameters: MinimalParameters[Robot]) -> MinimalParameters[Robot]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from armlet.api import Robot, compile, minimal_parameters
 from armlet.identification.limits import Limit, Range, State
+from armlet.identification.model import identifiable
 from armlet.identification.paths import Path
 from armlet.minimal import MinimalParameters
 
@@ -77,9 +78,10 @@ class Regressor:
         speed: Array,
     ) -> None:
         options: Mapping[str, Any] = {"rotors": rotors, "friction": friction}
+        self.notes: tuple[str, ...] = ()
         if parameters is None:
-            parameters = minimal_parameters(robot, rotors, friction)
-        else:
+            parameters, self.notes = identifiable(robot, rotors, friction)
+        if parameters is not minimal_parameters(robot, rotors, friction):
             options = {"parameters": parameters}
         self.parameters = parameters
         self.kernel = compile(robot, "regressor", **options)

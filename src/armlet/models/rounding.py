@@ -2,12 +2,17 @@
 
 import warnings
 from collections.abc import Mapping
-from math import ceil, log10
+from dataclasses import replace
+from math import atan2, ceil, hypot, log10
+from typing import TypeVar
+
+import numpy as np
 
 from armlet.errors import ModelWarning
-from armlet.robot import Description, RobotModel, assembled
+from armlet.robot import Description, DHRow, RobotModel, assembled
 from armlet.scalar import QUARTER, quarter_turns
 
+Model = TypeVar("Model", bound=RobotModel)
 NEAR = 1e-5
 """The largest distance of a rounded angle from a multiple of a quarter turn (rad)."""
 DECIMALS = range(2, 10)
@@ -36,6 +41,47 @@ def warn_of_rounded_angles(
         ModelWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def with_exact_angles(robot: Model) -> tuple[Model, float]:
+    """The robot as if its rounded angles were exact, and the sum of what they are off (rad).
+
+    An angle, and the direction of gravity, that is off by rounding shifts axes by that much of the
+    arm's size at most: lengths below the sum are zero then, too.
+    """
+    if robot.symbols:
+        return robot, 0.0
+    angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
+    g = [float(x) for x in robot.g]
+    tilts = [atan2(abs(x), hypot(*g[:k], *g[k + 1 :])) for k, x in enumerate(g)]
+    tilted = [_rounding(x) if x < QUARTER / 2 else 0.0 for x in tilts]
+    off = sum(map(_rounding, angles)) + sum(tilted)
+    reach = sum(abs(x) for row in robot.dh for x in (row.b, row.a, row.d))
+
+    def exact(angle: float) -> float:
+        return round(angle / QUARTER) * QUARTER if _rounding(angle) else angle
+
+    def length(x: float) -> float:
+        return x if abs(x) > off * reach else 0.0
+
+    rows = tuple(
+        DHRow(
+            exact(row.gamma), length(row.b), exact(row.alpha), length(row.a), length(row.d),
+            exact(row.theta), exact(row.beta),
+        )
+        for row in robot.dh
+    )  # fmt: skip
+    level = [0.0 if tilt else x for x, tilt in zip(g, tilted, strict=True)]
+    return replace(robot, dh=rows, g=np.array(level, dtype=object)), off
+
+
+def _rounding(angle: float) -> float:
+    """The distance of an angle from a quarter turn, or 0 if it, or its complement, is not rounded.
+
+    In canonical frames an angle may be that of the file, or what is missing to a half turn.
+    """
+    x = abs(angle)
+    return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
 
 
 def _away_if_rounded(angle: float) -> float:
