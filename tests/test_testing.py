@@ -154,6 +154,20 @@ def test_rotors_are_added_once_and_by_the_decorator(register):
         check_formulation(FORMULATIONS["inertia_matrix"]["own"])
 
 
+def test_a_wrench_that_is_taken_is_used(register):
+    def newton_euler(robot, q, qd, qdd, wrench=None):
+        return FORMULATIONS["inverse_dynamics"]["newton_euler"].function(robot, q, qd, qdd, wrench)
+
+    check_formulation(register("inverse_dynamics", newton_euler, name="exerted"))
+
+    def without(robot, q, qd, qdd, wrench=None):
+        return newton_euler(robot, q, qd, qdd)
+
+    register("inverse_dynamics", without)
+    with pytest.raises(AssertionError, match=r"wrench on its tool[\s\S]*must not take it"):
+        check_formulation(FORMULATIONS["inverse_dynamics"]["without"])
+
+
 def test_what_is_not_registered_cannot_be_checked():
     with pytest.raises(armlet.ArmletError, match="'weight' is not registered"):
         check_formulation(weight)

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +39,9 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
     """Raise AssertionError if a formulation breaks a law of its quantity.
 
     It is evaluated on random serial arms and trees with the joints it declares, with rotor inertia,
-    with massless bodies and with lumped inertias, in floats, traced and (if mpmath is installed) at
-    fifty digits, and compared with the definition of its quantity. The message says where it
-    differs and what that usually means.
+    with massless bodies, with lumped inertias and, if it takes one, with a wrench on the tool, in
+    floats, traced and (if mpmath is installed) at fifty digits, and compared with the definition of
+    its quantity. The message says where it differs and what that usually means.
 
     Parameters
     ----------
@@ -120,6 +121,10 @@ class Case(NamedTuple):
     ) -> tuple[RobotModel, Sequence[Any], Any]:
         """The robot, its state and the result of the formulation."""
         state = _state(quantity, robot, seed)
+        if self.way == "wrench":
+            state = [*state, np.random.default_rng(seed).uniform(-2, 2, 6).tolist()]
+            program = trace(robot, quantity, entry.name, wrench=True)
+            return robot, state, program.function(np)(*state)
         if self.way == DIGITAL:
             mpf = import_module("mpmath").mpf
             robot, state = _with_scalars(robot, mpf), [[mpf(x) for x in part] for part in state]
@@ -176,6 +181,15 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
         "is declared with own_rotors=True.",
         arm(joints=entry.joints, drives=True),
     )
+    if "wrench" in signature(entry.function).parameters:
+        yield Case(
+            "a robot with a wrench on its tool",
+            "The wrench that the tool exerts on the world, (moment, force) in the tool's frame, "
+            "adds Jqᵀ diag(R, R) w to the torques, with R the tool's axes in the base "
+            "(`recursions.tool_wrenches`). A function that does not use it must not take it.",
+            arm(joints=entry.joints),
+            "wrench",
+        )
     yield Case(
         "a traced robot",
         "Traced scalars support only + - * / and the functions of armlet.scalar, and nothing may "
