@@ -304,7 +304,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="only name the settings")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     asked = parser.parse_args(arguments)
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
     chosen = [x for x in settings() if any(y in x.name for y in asked.only or [""])]
     if asked.list:
         for setting in chosen:

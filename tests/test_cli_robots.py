@@ -62,7 +62,7 @@ def test_all_problems_of_a_file_are_lines_of_one_error(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(HAND.replace('<link name="', '<link name="\x85\U0001f916', 1).replace(
         'type="revolute"', 'type="planar"'
-    ).replace('type="prismatic"', 'type="ball"'))  # fmt: skip
+    ).replace('type="prismatic"', 'type="ball"'), encoding="utf-8")  # fmt: skip
     told = run("info", path)
     assert told.returncode == 1
     first, *rest = told.stderr.splitlines()

@@ -964,7 +964,7 @@ def test_a_browser_shows_the_report_without_errors(found, tmp_path):
             f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000", "--dump-dom",
             f"file://{tmp_path / 'report.html'}",
         ],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, encoding="utf-8", timeout=120,
     )  # fmt: skip
     if shown.returncode:
         pytest.skip(f"Chromium does not run here: {shown.stderr[-200:]}")

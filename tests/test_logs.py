@@ -48,7 +48,7 @@ def columns(run, names="t q_{} qd_{} tau_{}"):
 def write_csv(path, found, separator=","):
     rows = [separator.join(found)]
     rows += [separator.join(map(repr, row)) for row in zip(*(x.tolist() for x in found.values()))]  # noqa: B905
-    path.write_text("\n".join(rows) + "\n")
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return path
 
 
@@ -533,7 +533,7 @@ def test_every_column_has_its_own_unit(tmp_path, arms):
     names = rng.permutation(list(units))
     path = write_csv(tmp_path / "run.csv", {name: truth[name] / units[name] for name in names})
     for encoding in ("utf-8", "latin-1"):
-        (tmp_path / "again.csv").write_text(path.read_text(), encoding=encoding)
+        (tmp_path / "again.csv").write_text(path.read_text("utf-8"), encoding=encoding)
         log = Log.read(tmp_path / "again.csv", robot)
         np.testing.assert_allclose(log.q, q, rtol=1e-12)
         np.testing.assert_allclose(log.tau, tau, rtol=1e-12)
