@@ -466,6 +466,7 @@ def test_a_full_disk_does_no_harm(expected, folder):
 def small(folder, monkeypatch):
     """A cache with room for three entries of a hundred bytes."""
     monkeypatch.setattr(cache, "LIMIT", 3 * (100 + cache.CHECKSUM))
+    monkeypatch.setattr(cache, "SAVES_PER_TRIM", 1)
     return folder
 
 
@@ -477,6 +478,14 @@ def aged(folder, name, seconds):
 
 def names(folder):
     return [path.stem for path in entries(folder)]
+
+
+def test_a_save_seldom_looks_at_all_other_entries(folder, monkeypatch):
+    looks = []
+    monkeypatch.setattr(cache, "_trim", looks.append)
+    for k in range(1000):
+        cache.save(str(k), b"")
+    assert 1 <= len(looks) < 100
 
 
 def test_what_was_used_longest_ago_goes(small):

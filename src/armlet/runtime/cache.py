@@ -6,6 +6,7 @@ full disk, is as if nothing had been cached.
 """
 
 import os
+import secrets
 import stat
 import sys
 import tempfile
@@ -19,6 +20,8 @@ FORMAT = "2"
 """Raised when the same text is compiled in another way."""
 LIMIT = 512 * 2**20
 """How many bytes are cached; beyond, what was used longest ago goes."""
+SAVES_PER_TRIM = 64
+"""How many objects are saved, on average, before the limit is enforced: that looks at all files."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
 USER_CACHE = {
@@ -116,7 +119,8 @@ def save(key: str, data: bytes) -> None:
             os.replace(unfinished, folder / (key + OBJECT))
         finally:
             Path(unfinished).unlink(missing_ok=True)
-        _trim(folder)
+        if secrets.randbelow(SAVES_PER_TRIM) == 0:
+            _trim(folder)
 
 
 def _user_cache() -> Path:
