@@ -162,6 +162,29 @@ def test_several_robots_and_other_functions_may_be_used():
     np.testing.assert_allclose(both(q, p), both.__wrapped__(q, p), rtol=1e-12)
 
 
+def test_constants_of_a_robot_may_be_arguments():
+    robot = armlet.load("planar2r")
+
+    @armlet.program(robot, mass=(), com=3, g=3, rotors=2)
+    def loaded(q, qd, mass, com, g, rotors):
+        arm = robot.with_payload(mass, com).with_gravity(g).with_drives(rotor_inertia=rotors)
+        return arm.inverse_dynamics(q, qd, qd), arm.forward_dynamics(q, qd, qd)
+
+    @armlet.program(robot, phi=(2, 10))
+    def at_rest(phi):
+        return robot.with_inertia(phi).gravity_torque([0.3, 0.4])
+
+    rng = np.random.default_rng(0)
+    args = [rng.uniform(0.5, 2, shape) for shape in (2, 2, (), 3, 3, 2)]
+    for found, expected in zip(loaded(*args), loaded.__wrapped__(*args), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+    phi = rng.normal(size=(2, 10))
+    np.testing.assert_allclose(at_rest(phi), at_rest.__wrapped__(phi), rtol=1e-10)
+    lighter, heavier = (at_rest(phi + step) for step in (-1e-3, 1e-3))
+    by_phi = at_rest.derivative("phi").function()(phi)
+    np.testing.assert_allclose(by_phi.sum((1, 2)), (heavier - lighter) / 2e-3, rtol=1e-6)
+
+
 def test_leading_axes_of_traced_arrays_are_gone_through():
     rows = armlet.program(q=(2, 7))(lambda q: panda.forward_kinematics(q)[:, :3, 3])
     q = states(2)[0]

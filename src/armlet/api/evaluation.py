@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.api.kinds import KINDS, kernel_of, kind_of
+from armlet.api.kinds import KINDS, kernel_of, kind_of, traced_constants
 from armlet.dynamics import QUANTITIES
 from armlet.dynamics.singular import is_singular
 from armlet.errors import DataWarning
@@ -40,7 +40,8 @@ def evaluated(
         arrays = (*arrays, asked["wrench"])
         asked["wrench"] = True
     result: Result
-    if (kind := kind_of(arrays)) in KINDS:
+    kind = "armlet" if traced_constants(robot) else kind_of(arrays)
+    if kind in KINDS:
         refuse_out(out)
         result = KINDS[kind](robot, name, arrays, asked, threads)
     elif threads == 1:

@@ -16,9 +16,11 @@ from armlet.errors import ModelError
 from armlet.graph import Program
 from armlet.graph.arrays import as_traced
 from armlet.graph.casadi import check_matrices
+from armlet.graph.functions import objects
 from armlet.graph.graph import graph_of
 from armlet.graph.results import collected
 from armlet.robot import RobotModel
+from armlet.robot.robot import GROUPS
 from armlet.runtime import Kernel
 from armlet.runtime.libraries import library_of
 from armlet.scalar import package_of
@@ -35,14 +37,37 @@ def kind_of(arrays: Sequence[Any]) -> str:
     return next(filter(None, found), "numpy")
 
 
+def traced_constants(robot: RobotModel) -> dict[str, dict[str, Any]]:
+    """The constants by name of the groups in which one is traced."""
+
+    def groups() -> dict[str, dict[str, Any]]:
+        named = {group: robot.constants(group) for group in GROUPS}
+        return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
+
+    return robot.once("traced_constants", groups)
+
+
 def traced_quantity(
     robot: RobotModel, name: str, arrays: Sequence[Any], options: Mapping[str, Any], threads: int
 ) -> Any:
-    """A quantity of traced arrays, recorded in their graph."""
-    arrays = [np.asarray(x, dtype=object) for x in arrays]
+    """A quantity of traced arrays, recorded in their graph.
+
+    Constants of the robot may be traced too, such as those of a payload: the program then takes
+    their group as an argument, with other numbers in their place.
+    """
+    groups = traced_constants(robot)
+    names = [name for values in groups.values() for name in values]
+    kinds = dict.fromkeys(groups, "argument")
+    one = request(robot.with_constants(dict.fromkeys(names, 1.0)), name, kinds, True, options)
+    shapes = [x.shape for x in one.inputs[len(arrays) :]]
+    late = [
+        objects([*values.values()], shape)
+        for values, shape in zip(groups.values(), shapes, strict=True)
+    ]
+    arrays = [*(np.asarray(x, dtype=object) for x in arrays), *late]
     graph = graph_of(arrays)
     assert graph is not None
-    found = recorded(graph, request(robot, name, {}, True, options), arrays)
+    found = recorded(graph, one, arrays)
     return tuple(map(as_traced, found)) if isinstance(found, tuple) else as_traced(found)
 
 
