@@ -32,7 +32,7 @@ def operands_of(any_, positive, nonzero):
         **dict.fromkeys(("min", "max"), (any_, any_)),
         **dict.fromkeys(("less", "less_equal", "equal"), (nonzero, nonzero)),
         "floor": (nonzero,),
-        "pow": (positive, any_),
+        "pow": (positive, nonzero),  # of bounded size
         "where": (nonzero, any_, any_),
         **dict.fromkeys(("exp", "log"), (positive,)),
         "atan2": (nonzero, nonzero),  # of 0 and a negative number it jumps with the sign of the 0

@@ -30,8 +30,10 @@ def test_robots_lists_the_catalogue():
 def test_compare_says_which_formulation_cannot_be_relied_on():
     """Conjugate gradients end early on arms of six joints, and are right on those of few."""
     told = CliRunner().invoke(app, ["compare", "stanford", "--quantity", "forward_dynamics"])
-    lines = [line for line in told.output.splitlines() if "take another formulation" in line]
-    assert [line.split()[0] for line in lines] == ["walker_orin_cg"]
+    text = " ".join(told.output.split())  # whatever the width of the terminal
+    assert re.findall(r"(\w+) is off by [^:]*: take another formulation", text) == [
+        "walker_orin_cg"
+    ]
     few = ["compare", "planar3r", "--quantity", "forward_dynamics"]
     assert "take another formulation" not in CliRunner().invoke(app, few).output
     rows = json.loads(CliRunner().invoke(app, [*few, "--json"]).output)

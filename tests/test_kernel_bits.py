@@ -1,6 +1,7 @@
 """The bits of kernels: of every operation, on every width, in one block or many."""
 
 import math
+import operator
 import re
 from fractions import Fraction
 from functools import cache
@@ -80,6 +81,9 @@ def interpreted(code, state, fuses):
     return [look(y) for y in code.outputs[0].values]
 
 
+COMPARISONS = {"less": operator.lt, "less_equal": operator.le, "equal": operator.eq}
+
+
 class Bounded:
     """A float with a bound on how far it may be from the exact value, in rounding errors."""
 
@@ -134,19 +138,31 @@ class Bounded:
     def __abs__(self):
         return Bounded(abs(self.value), self.error)
 
+    def floor(self):
+        value = math.floor(self.value)
+        sides = Bounded(self.value - value, self.error), Bounded(value + 1 - self.value, self.error)
+        return Bounded(value, 0 if all(x.is_known for x in sides) else 2 / ROUNDING)
+
     def record(self, op, *args):
         values, error = [x.value for x in args], sum(x.error for x in args)
+        if op == "pow":
+            base, exponent = args
+            value = base.value**exponent.value
+            bits = abs(exponent.value) * base.error / abs(base.value)
+            return Bounded(
+                value, abs(value) * (4 + bits + abs(math.log(abs(base.value))) * exponent.error)
+            )
         if op == "atan2":
             return Bounded(math.atan2(*values), 4 + error / math.hypot(*values))
         if op in ("min", "max"):
             return Bounded({"min": min, "max": max}[op](values), error)
-        if op == "less":
+        if op in COMPARISONS:
             same = args[0] is args[1]
             known = same or (args[0] - args[1]).is_known
-            return Bounded(values[0] < values[1], 0 if known else 2 / ROUNDING)
+            return Bounded(COMPARISONS[op](*values), 0 if known else 2 / ROUNDING)
         condition, x, y = args
         jump = 0 if condition.is_known or condition.error == 0 else abs(x.value - y.value)
-        chosen = x if condition.value > 0 else y
+        chosen = x if condition.value else y
         return Bounded(chosen.value, chosen.error + jump / ROUNDING)
 
 

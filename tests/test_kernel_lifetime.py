@@ -158,7 +158,7 @@ def test_many_threads_may_ask_a_fresh_robot_at_once():
 def test_of_two_threads_that_compile_at_once_neither_takes_the_code_of_the_other(robot, bias):
     kernel = armlet.compile(robot, "bias")
     compiled = kernel._compiled()
-    made = [type(compiled).__dict__["_many"].func(compiled) for _ in range(2)]
+    made = [type(compiled).__dict__["_many"].function(compiled) for _ in range(2)]
     vars(compiled)["_many"] = made.pop(0)
     made.clear()
     gc.collect()
