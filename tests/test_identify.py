@@ -210,7 +210,7 @@ def resting(robot, seed, joint, share=0.6):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("estimator", ["weighted", "robust"])
+@pytest.mark.parametrize("estimator", ["weighted", "robust", "instrumental"])
 def test_a_joint_that_rests_while_others_move_keeps_its_friction(seed, estimator):
     """The sign of noise is no friction: rows of a joint at rest are left out, and that is said."""
     robot, joint = random_arm(seed), seed
@@ -221,6 +221,8 @@ def test_a_joint_that_rests_while_others_move_keeps_its_friction(seed, estimator
     assert abs(drive.coulomb - true.coulomb) < 0.1 * max(true.coulomb, 0.2)
     (note,) = (note for note in found.notes if "rests for" in note)
     assert note.startswith(f"joint 'joint{joint + 1}' rests for 1")
+    if found.instrumented is not None:
+        assert found.instrumented.correlation > 0.95  # of rows in motion only
 
 
 def test_the_friction_of_a_joint_that_never_moves_is_not_found():

@@ -134,6 +134,7 @@ def _with_instrument(
         else:
             q = _checked(instrument(arm, run), run)
         Z = run.decimated(model.regressor(*by_filter(q, cutoff, run.rate, run.order)))
+        Z = Z * run.moving[run.kept][..., None]  # as in W and τ
         yield Factors.of(np.concatenate([Z, W], axis=-1), tau)
 
 
