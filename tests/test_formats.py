@@ -307,6 +307,7 @@ def test_a_pipe_is_written_to(tmp_path):
         ("/dev/full", "No space left on device"),
         ("/nowhere/arm.toml", "/nowhere is no folder"),
         ("/", "this is a folder"),
+        ("x" * 300, "File name too long"),
     ],
 )
 def test_a_path_that_takes_no_file_is_told(path, reason):

@@ -38,11 +38,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     folder = path.absolute().parent
     if "\0" in str(path):
         raise unwritable(path, "a path has no null character")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise unwritable(path, "this is a folder")
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise unwritable(path, f"{shown_path(folder)} is no folder")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise unwritable(path, "permission denied")
 
 
@@ -93,12 +93,10 @@ def _is_replaceable(path: Path, target: Path) -> bool:
     /dev/stdout and /proc/self/fd/1 name what the process has open, even where that is a file.
     """
     own = path.absolute()
-    if own.is_relative_to("/proc") or (own.is_relative_to("/dev") and own.parent != SHARED):
+    special = own.is_relative_to("/dev") and not own.is_relative_to("/dev/shm")
+    if special or own.is_relative_to("/proc"):
         return False
     return (target.is_file() or not target.exists()) and os.access(target.parent, os.W_OK)
-
-
-SHARED = Path("/dev/shm")
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
