@@ -516,6 +516,21 @@ def test_units_are_those_of_names_or_given(tmp_path, robot, run):
         Log.read(run, robot, units={"q": "furlong"})
     with pytest.raises(DataError, match="units= has 'h' for t: expected s, ms"):
         Log.read(run, robot, units={"t": "h"})
+    with pytest.raises(DataError, match=r"units= has 'deg' for 'pos': expected a unit by quantity"):
+        Log.read(run, robot, units={"pos": "deg"})
+    with pytest.raises(DataError, match=r"units= has .* for 'q': expected a unit by quantity"):
+        Log.read(run, robot, units={"q": ["deg", "rad"]})
+
+
+def test_dates_and_durations_are_time_in_their_own_unit(robot, run):
+    """However short: rows 0.1 ms apart would not be believed as a guess."""
+    steps = np.arange(len(run["t"])) * np.timedelta64(100, "us")
+    dates = np.datetime64("2026-01-01T12:00") + steps
+    arrays = {"t": np.arange(len(steps)) * 1e-4, "q": run["q"], "tau": run["tau"]}
+    for t in (steps, dates):
+        same(Log.read({**arrays, "t": t}, robot), arrays)
+    with pytest.raises(DataError, match="q is said to be in ns, which no joint of the robot can"):
+        Log.read({**arrays, "q": np.stack([dates, dates], axis=1)}, robot)
 
 
 def test_every_column_has_its_own_unit(tmp_path, arms):

@@ -18,6 +18,7 @@ from armlet.identification.suspicions import about_turns, suspicions, without_tu
 from armlet.identification.units import (
     NAMES,
     PerJoint,
+    check_units,
     in_si,
     per_joint,
     times,
@@ -155,6 +156,7 @@ class Log:
                 f"robot {quoted(robot.name)} has joints with more than one position: a log has "
                 "one column per joint"
             )
+        check_units(units or {})
         joints = tuple(joint.name for joint in robot.coordinates)
         found = gathered(source, joints, columns or {}, topic)
         notes, doubts = found.notes, found.doubts

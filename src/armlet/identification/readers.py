@@ -228,7 +228,7 @@ def from_npz(path: Path, _: str | None = None) -> Table:
     arrays = npz_arrays(path)
     told = arrays.pop("told", None)
     joints = () if told is None else json.loads(str(told))["joints"]
-    return replace(_numeric([*arrays], arrays.values()), joints=tuple(joints))
+    return replace(numeric_table([*arrays], arrays.values()), joints=tuple(joints))
 
 
 def from_parquet(path: Path, _: str | None = None) -> Table:
@@ -238,7 +238,7 @@ def from_parquet(path: Path, _: str | None = None) -> Table:
     for column in table.columns:
         values = column.to_numpy()
         arrays.append(np.stack([*values]) if len(values) and np.ndim(values[0]) else values)
-    return _numeric(table.column_names, arrays)
+    return numeric_table(table.column_names, arrays)
 
 
 def from_mat(path: Path, _: str | None = None) -> Table:
@@ -250,7 +250,7 @@ def from_mat(path: Path, _: str | None = None) -> Table:
             f"{path.name} is a MATLAB file of version 7.3: save it with '-v7', or as CSV"
         ) from None
     arrays = _flat(found)
-    return _numeric([*arrays], arrays.values())
+    return numeric_table([*arrays], arrays.values())
 
 
 def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -263,7 +263,7 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return arrays
 
 
-def _numeric(names: Sequence[str], arrays: Iterable[NDArray[Any]]) -> Table:
+def numeric_table(names: Sequence[str], arrays: Iterable[NDArray[Any]]) -> Table:
     """The arrays of numbers with one or two axes, dates and durations as nanoseconds."""
     table = Table.of_columns(names, arrays)
     numbers: dict[str, NDArray[Any]] = {}

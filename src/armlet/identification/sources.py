@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.errors import DataError, listed, quoted
 from armlet.identification.columns import WORDS, Found, assigned
-from armlet.identification.readers import UNNAMED, Table, read_table
-from armlet.identification.units import NAMES
+from armlet.identification.readers import UNNAMED, Table, numeric_table, read_table
+from armlet.identification.units import NAMES, Named
 from armlet.motion.trajectory import Trajectory
 from armlet.writing import expanded
 
@@ -67,13 +67,14 @@ def _part(
     elif hasattr(part, "columns"):  # a DataFrame
         where = f"the log's {quantity}"
         names = [*map(str, part.columns)]
-        table = Table.of_columns(names, _array(part, where).T)
+        table = numeric_table(names, _array(part, where).T)
     else:
         where = f"the log's {quantity}"
-        table = Table({UNNAMED: _array(part, where)})
+        table = numeric_table([UNNAMED], [_array(part, where)])
     array = table.arrays.get(UNNAMED)
     if quantity == "t" and array is not None:
-        return Found({"t": array.reshape(-1)}, {}, list(table.notes), list(table.doubts))
+        units: dict[str, Named] = {"t": table.units[UNNAMED]} if table.units else {}
+        return Found({"t": array.reshape(-1)}, units, list(table.notes), list(table.doubts))
     if array is not None and array.ndim == 1:  # one number per line
         table = replace(table, arrays={UNNAMED: array[:, None]})
     found = assigned(table, where, joints, columns, only=quantity)
@@ -86,16 +87,14 @@ def _part(
 
 
 def _array(values: Any, where: str) -> NDArray[Any]:
-    """Numbers as an array; those that are masked are nan, dates are nanoseconds."""
+    """Numbers, dates or durations as an array; numbers that are masked are nan."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
     try:
         array = np.asarray(values)
     except ValueError:
         raise DataError(f"{where} is no array: expected rows of equal length") from None
-    if array.dtype.kind == "M":
-        array = array.astype("datetime64[ns]").astype(np.int64)
-    if array.dtype.kind not in "iufb":
+    if array.dtype.kind not in "iufbmM":
         raise DataError(f"{where} has entries of type {array.dtype}: expected real numbers")
     return array
 

@@ -65,10 +65,11 @@ def in_si(
         taken = []
         for joint, letter, unit in zip(joints, letters, said, strict=True):
             si = next(iter(_table(quantity, letter)))
-            if unit is not None and not of_motors and unit not in _table(quantity, letter):
+            possible = _all_units(quantity) if of_motors else _table(quantity, letter)
+            if unit is not None and unit not in possible:
                 raise DataError(
                     f"{where}: the {NAMES[quantity]} of joint {quoted(joint)} are in {unit} by the "
-                    f"name of their column: expected a unit such as {si}"
+                    f"name of their column, or its type: expected a unit such as {si}"
                 )
             alike = {x for x, kind in zip(said, letters, strict=True) if x and kind == letter}
             odd = [x for x in alike if _size_of(quantity, x) != 1.0]
@@ -108,14 +109,14 @@ def _column_units(
     positions.
     """
     tables = {letter: _table(quantity, letter) for letter in "RP"}
-    known = {**tables["R"], **tables["P"]}
+    known = _all_units(quantity)
     if asked is not None and (asked := asked.replace("^2", "²")) not in known:
         raise DataError(f"units= has {quoted(asked)} for {quantity}: expected {', '.join(known)}")
     if of_motors:
         tables = dict.fromkeys("RP", known)
     shared = [x for x in (asked, named if isinstance(named, str) else None) if x]
     for unit in shared:
-        if known[unit] != 1.0 and not any(unit in tables[letter] for letter in letters):
+        if known.get(unit) != 1.0 and not any(unit in tables[letter] for letter in letters):
             raise DataError(
                 f"{quantity} is said to be in {unit}, which no joint of the robot can have: "
                 f"expected {', '.join(tables[letters[0]])}"
@@ -125,7 +126,7 @@ def _column_units(
     found: list[str | None] = []
     for j, letter in enumerate(letters):
         said = next((x for x in shared if x in tables[letter]), own[j])
-        if said is not None and said not in tables[letter] and known[said] == 1.0:
+        if said is not None and said not in tables[letter] and known.get(said) == 1.0:
             said = None  # q_m_1 is of a motor, and Nm is written of forces, too
         if said is None and per and positions:
             said = positions[j] + per
@@ -138,9 +139,24 @@ def _table(quantity: str, letter: str) -> dict[str, float]:
     return (OF_REVOLUTE if letter == "R" else OF_PRISMATIC)[quantity]
 
 
+def _all_units(quantity: str) -> dict[str, float]:
+    """The units that a quantity of any joint can have."""
+    return {**OF_REVOLUTE[quantity], **OF_PRISMATIC[quantity]}
+
+
 def _size_of(quantity: str, unit: str) -> float:
     """A unit in SI units."""
-    return {**OF_REVOLUTE[quantity], **OF_PRISMATIC[quantity]}[unit]
+    return _all_units(quantity)[unit]
+
+
+def check_units(units: Mapping[str, str]) -> None:
+    """Raise unless units are texts by quantity."""
+    for quantity, unit in units.items():
+        if quantity not in NAMES or not isinstance(unit, str):
+            raise DataError(
+                f"units= has {quoted(unit)} for {quoted(quantity)}: expected a unit by quantity, "
+                f"such as {{'q': 'deg'}}; quantities are {', '.join(NAMES)}"
+            )
 
 
 def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
