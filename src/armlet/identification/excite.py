@@ -285,8 +285,7 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
 def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
     """The share of a motion, about its posture, that keeps within the limits at all times.
 
-    A share is looked for at those times alone at which limits were broken, until none is broken
-    at any.
+    A share is looked for at those times alone at which limits were broken, until no others are.
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
@@ -300,7 +299,7 @@ def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
     share, rows = 1.0, np.zeros(len(times), dtype=bool)
     while share > 0:
         broken = slack_of_rows(problem.limits, between(share)) < SPARE
-        if not broken.any():
+        if not (broken & ~rows).any():  # rounding may differ with the number of rows
             break
         rows |= broken
         share = _largest(partial(holds, rows=rows))
