@@ -92,7 +92,7 @@ def test_a_log_that_is_too_short_for_the_noise_of_each_joint_says_so():
     robot = random_arm(0)
     log = recorded(robot, 0, duration=4.0)
     short = armlet.Conditioning(bandwidth=4.0, trim=0.8)
-    with pytest.warns(DataWarning, match=r"joint 'joint1'.* all joints count alike; take a longer"):
+    with pytest.warns(DataWarning, match=r"joint 'joint1'.* all joints have the same weight"):
         armlet.identify(robot, log, consistent=False, conditioning=short)
     armlet.identify(robot, log, consistent=False, conditioning=short, estimator="ordinary")
 
@@ -233,6 +233,7 @@ def test_the_friction_of_a_joint_that_never_moves_is_not_found():
     with pytest.warns(DataWarning, match=r"nothing of .*viscous3, coulomb3"):
         found = armlet.identify(robot, still, consistent=False)
     assert abs(np.array(found.robot.drives[2])[1:3]).max() < 1e-9
+    assert any(note.startswith("joint 'joint3' never moves") for note in found.notes)
 
 
 def rounded_arm(folder, base, elbow, decimals):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, listed, quoted
 from armlet.identification.filters import by_filter, by_spline, resampled
 from armlet.identification.log import Log
 from armlet.identification.samples import Samples
@@ -163,6 +163,12 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     (tau,) = smooth("tau", 0)
     idle = np.ptp(log.q, axis=0) < AT_REST
     qd[:, idle] = qdd[:, idle] = 0  # whose noise is no motion, and has no sign
+    if idle.any() and not idle.all():
+        names = [repr(log.labels[i]) for i in np.flatnonzero(idle)]
+        notes.append(
+            f"joint {listed(names)} never moves: its torques are taken as free of friction, though "
+            "static friction may carry part of the load"
+        )
     trim = s.trim
     if trim is None:
         trim = EDGE / (bandwidth if s.decimate else cutoff)

@@ -217,9 +217,9 @@ def _warn_of_few_rows(model: TorqueModel, factors: Factors) -> None:
     if few:
         names = [quoted(model.parameters.model.coordinates[i].name) for i in few]
         warnings.warn(
-            f"there are {factors.rows[few].min()} rows of joint {listed(names)}, fewer than "
-            f"{estimators.FREE} more than parameters that act on it: its noise is not known, and "
-            "all joints count alike; take a longer log, or find fewer parameters",
+            f"there are too few rows ({factors.rows[few].min()}) to estimate the noise of joint "
+            f"{listed(names)}: expected {estimators.FREE} more than parameters that act on it; all "
+            "joints have the same weight. Take a longer log, or find fewer parameters",
             DataWarning,
             stacklevel=4,
         )
