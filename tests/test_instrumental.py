@@ -94,6 +94,28 @@ def test_the_command_of_a_closed_loop_is_put_in_the_order_of_the_robot():
         closed_loop(robot, held, commands[0])(random_arm(5, n=2), samples)
 
 
+def test_the_closed_loop_has_all_friction_of_the_law():
+    t = np.arange(0, 1, 1e-3)
+    q = np.stack([np.sin(3 * t), 0.5 * np.cos(3 * t)], axis=1)
+    command = armlet.Trajectory(t, q, 0 * q, 0 * q, 0 * q, 0 * t, 0 * t, ("joint1", "joint2"))
+    held = armlet.controllers.pd_with_gravity(robot, 60, 6)
+    law = armlet.Friction(velocity=0.5, stribeck=(5.0, 2.0), stribeck_velocity=1.0)
+    run = armlet.simulate(
+        robot,
+        q[0],
+        0 * q[0],
+        held,
+        arguments={"target": (q[:-1] + q[1:]) / 2},
+        duration=t[-1],
+        dt=1e-3,
+        method="rk4",
+        friction=law,
+    )
+    samples = conditioned(armlet.Log(t, q, 0 * q), armlet.Conditioning(trim=0, rest=True))
+    motion = closed_loop(robot, held, command, friction=law)(robot, samples)
+    np.testing.assert_allclose(motion, run.at(samples.t).q, atol=1e-9)
+
+
 def test_the_closed_loop_is_simulated_with_the_parameters_found_so_far():
     """A soft PD controller: only a simulation knows how far from the command the arm is."""
     arm = replace(robot, drives=tuple(drive._replace(coulomb=0.0) for drive in robot.drives))

@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet import math
 from armlet.api import Robot, program
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
@@ -12,7 +11,7 @@ from armlet.identification.instrumental import Instrument
 from armlet.identification.log import joint_order
 from armlet.identification.samples import Samples
 from armlet.motion import Trajectory, rollout
-from armlet.motion.system import Friction
+from armlet.motion.system import Friction, friction_torque
 
 Array = NDArray[np.float64]
 TARGETS = {"target": "q", "target_velocity": "qd", "target_acceleration": "qdd"}
@@ -44,7 +43,8 @@ def closed_loop(
     dt : float
         The length of a step of the simulation, in s.
     friction : Friction, optional
-        How Coulomb friction changes its sign smoothly.
+        How Coulomb friction changes its sign smoothly, and Stribeck's friction, which is not
+        identified here; none of the latter by default.
 
     Returns
     -------
@@ -59,10 +59,11 @@ def closed_loop(
         )
     order = joint_order(reference.joints, robot, "the reference")
     columns = [*range(robot.n)] if order is None else order
-    shape, n = friction or Friction(), robot.n
+    law, n, joints = friction or Friction(), robot.n, len(robot.drives)
     bare = robot.without_drives()
+    shapes = dict.fromkeys(TARGETS, n) | dict.fromkeys(("viscous", "coulomb", "offset"), joints)
 
-    @program(bare, **dict.fromkeys((*TARGETS, "viscous", "coulomb", "offset"), n))
+    @program(bare, **shapes)
     def driven(
         q: Array, qd: Array, target: Array, target_velocity: Array, target_acceleration: Array,
         viscous: Array, coulomb: Array, offset: Array,
@@ -71,10 +72,9 @@ def closed_loop(
             "q": q, "qd": qd, "target": target, "target_velocity": target_velocity,
             "target_acceleration": target_acceleration,
         }  # fmt: skip
-        dry: Array = coulomb * math.tanh(qd / shape.velocity)
-        return (
-            controller(*(given[name] for name in controller.inputs)) - viscous * qd - dry - offset
-        )
+        drives = bare.with_drives(viscous=viscous, coulomb=coulomb, offset=offset)
+        tau: Array = controller(*(given[name] for name in controller.inputs))
+        return tau - friction_torque(law, drives, qd)
 
     def simulated(arm: Robot, run: Samples) -> Array:
         if (arm.joint_names, arm.dh) != (bare.joint_names, bare.dh):
