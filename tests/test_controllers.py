@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import armlet
 from armlet import controllers
-from armlet.errors import DataError, ModelError
+from armlet.errors import DataError, DataWarning, ModelError
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LONG = bool(os.environ.get("ARMLET_LONG"))
@@ -304,6 +304,12 @@ def test_a_plan_becomes_the_weighted_mean_of_those_tried_out(cost):
     plan = (weights[:, None] * changes).sum(1) / weights.sum()
     np.testing.assert_allclose(tau, planar.gravity_torque(start) + plan[0], rtol=1e-9)
     np.testing.assert_allclose(found.plan, plan[[*range(1, 25), 24]], rtol=1e-9)
+
+
+def test_steps_of_a_sampler_that_are_too_long_for_friction_are_told(cost):
+    found = sampler(cost, friction=armlet.Friction(velocity=1e-3, stribeck=50), method="rk4")
+    with pytest.warns(DataWarning, match="time constant of friction"):
+        found([0, 0], [0, 0], goal=[1, 1])
 
 
 def test_changes_have_the_deviation_and_correlation_that_are_given(cost):

@@ -210,7 +210,7 @@ def test_an_arm_that_friction_holds_rests_but_for_the_creep_of_the_smooth_law(pa
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "adams_bashforth4"])
 def test_friction_that_is_too_stiff_for_the_method_is_told(arm, method):
     robot = rubbing(arm)
-    told = rf"friction of joint '\w+' act within \S+ s: steps of 0.001 s by {method} are too long"
+    told = rf"of friction at joint '\w+' is \S+ s: steps of 0.001 s by {method} are too long"
     with pytest.warns(DataWarning, match=told):
         armlet.simulate(robot, np.zeros(6), duration=0.002, dt=1e-3, method=method)
     with pytest.warns(DataWarning, match=told):
@@ -224,9 +224,24 @@ def test_gains_that_are_too_high_for_the_steps_are_told(arm):
 
     options = {"torque": hold, "duration": 0.002, "dt": 1e-3}
     for method in ("rk4", "rosenbrock2"):
-        with pytest.warns(DataWarning, match=r"torques of joint 'wrist_3_joint' act within"):
+        with pytest.warns(DataWarning, match=r"of torques at joint 'wrist_3_joint' is"):
             armlet.simulate(arm, np.zeros(6), arguments={"gain": 10}, method=method, **options)
         armlet.simulate(arm, np.zeros(6), arguments={"gain": 0.01}, method=method, **options)
+
+
+def test_gains_of_roll_outs_are_looked_at_again_where_they_change(arm):
+    @armlet.program(arm, gain=())
+    def hold(q, qd, gain):
+        return arm.gravity_torque(q) - gain * qd
+
+    for gains in (0.01, [0.01, 0.01]):  # for all motions, and for each
+        for gain, stiff in ((gains, False), (1000 * np.array(gains), True), (gains, False)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                armlet.rollout(
+                    arm, np.zeros((2, 6)), torque=hold, dt=1e-3, steps=3, arguments={"gain": gain}
+                )
+            assert bool(caught) == stiff
 
 
 def test_the_adaptive_method_is_implicit_where_friction_is_stiff(arm, monkeypatch):
@@ -657,7 +672,7 @@ def test_a_stop_that_is_too_stiff_for_the_steps_is_named_with_a_step_that_works(
         warnings.simplefilter("always")
         armlet.simulate(panda, np.zeros(7), dt=0.01, **options)
     told = re.search(
-        rf"stops of joint '\w+' act within \S+ s: steps of 0.01 s by {method} are too long, the "
+        rf"of stops at joint '\w+' is \S+ s: steps of 0.01 s by {method} are too long, the "
         r"motion is wrong; choose dt=(\S+), or method='rosenbrock2'",
         str(caught[0].message),
     )

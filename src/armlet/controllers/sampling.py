@@ -133,7 +133,8 @@ class Sampler:
         plans = self.plan[:, None] + changes
         starts = np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # a plan that diverges has no weight
+            # a plan that diverges has no weight
+            warnings.filterwarnings("ignore", ".*roll-outs are not finite", DataWarning)
             found = rollout(
                 self.robot, *starts, self.torque, dt=self.dt, steps=self.steps, method=self.method,
                 reduce=self.cost, arguments={**arguments, "plan": plans}, friction=self.friction,

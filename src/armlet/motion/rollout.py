@@ -15,7 +15,7 @@ from armlet.motion.arguments import Arguments, check_steps, named, numbers
 from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan, Rollouts
-from armlet.motion.stiffness import default_steps, rates_of, warn_if_unstable
+from armlet.motion.stiffness import cached_rates, default_steps, warn_if_unstable
 from armlet.motion.system import Friction, Stops
 from armlet.robot import RobotModel
 from armlet.runtime.threads import check_threads
@@ -112,9 +112,7 @@ def rollout(
     name = default_steps(robot, *laws) if method is None else one_of(method, METHODS, "method")
     plan = Plan(name, given.torque, reduce, *laws, given.inputs)
     if len(q0):
-        rates = robot.once(
-            ("rates", plan), lambda: rates_of(plan, robot, q0[0], qd0[0], given.values)
-        )
+        rates = cached_rates(plan, robot, q0[0], qd0[0], given.values)
         warn_if_unstable(rates, name, dt, stacklevel=2)
     if gradient and along:
         raise DataError("gradient and along are both given: expected one of them in a call")

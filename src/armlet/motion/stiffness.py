@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from armlet.api.functions import Function
 from armlet.api.programs import cheapest
 from armlet.errors import DataWarning
-from armlet.motion.arguments import called_with
+from armlet.motion.arguments import PREFIX, called_with
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
 from armlet.motion.system import Friction, Stops
@@ -55,10 +55,7 @@ def rates_of(
     Each is the largest eigenvalue of H q̈ = -K q - D q̇ at a state, where K and D are derivatives of
     the forces: of friction at rest, where it is steepest; of stops as if all joints were at theirs.
     """
-    state, start = {"q": q, "qd": qd, "t": np.zeros(())}, {}
-    for x, value in zip(plan.inputs, values, strict=True):
-        first = value[0] if x.rate in ("step", "state") else value
-        start[x.name] = first[0] if x.rate in ("run", "state") else first
+    state, start = {"q": q, "qd": qd, "t": np.zeros(())}, _at_start(plan, values)
     causes = [x for x in _derivatives(plan, robot, state, start) if np.any(x[1]) or np.any(x[2])]
     if not causes:
         return []
@@ -66,16 +63,44 @@ def rates_of(
     H = _inertia_matrix(robot, q, start)
     if not np.isfinite(H).all():
         return []
-    softness = np.linalg.pinv(H)
+    inverse = np.linalg.pinv(H)
     rates = []
     for cause, K, D in causes:
-        model = np.block([[zero, one], [-softness @ K, -softness @ D]])
+        model = np.block([[zero, one], [-inverse @ K, -inverse @ D]])
         if np.isfinite(model).all():
             eigenvalues, vectors = np.linalg.eig(model)
             k = int(np.abs(eigenvalues).argmax())
             joint = robot.coordinates[int(np.abs(vectors[robot.nv :, k]).argmax())].name
             rates.append(Rate(float(np.abs(eigenvalues[k])), cause, joint))
     return rates
+
+
+def cached_rates(
+    plan: Plan, robot: RobotModel, q: Array, qd: Array, values: Sequence[Array]
+) -> list[Rate]:
+    """The same, computed again only where arguments of the torque function have changed."""
+    start, lasting = _at_start(plan, values), ("once", "run")
+    arguments = tuple(
+        start[x.name].tobytes()
+        for x in plan.inputs
+        if x.rate in lasting and x.name.startswith(PREFIX)
+    )
+    cached: dict[tuple[bytes, ...], list[Rate]] = robot.once(("rates", plan), dict)
+    rates = cached.get(arguments)
+    if rates is None:
+        rates = rates_of(plan, robot, q, qd, values)
+        cached.clear()
+        cached[arguments] = rates
+    return rates
+
+
+def _at_start(plan: Plan, values: Sequence[Array]) -> dict[str, Array]:
+    """The inputs of a loop at the first step of the first motion, by name."""
+    start = {}
+    for x, value in zip(plan.inputs, values, strict=True):
+        first = value[0] if x.rate in ("step", "state") else value
+        start[x.name] = first[0] if x.rate in ("run", "state") else first
+    return start
 
 
 def _inertia_matrix(robot: RobotModel, q: Array, start: Mapping[str, Array]) -> Array:
@@ -106,20 +131,24 @@ def _derivatives(
         K = gamma.T @ (stiffness[:, None] * gamma)
     if plan.torque is not None:
         K, D = (
-            K - _feedback(plan.torque, "q", state, start),
-            D - _feedback(plan.torque, "qd", state, start),
+            K - _feedback(robot, plan.torque, "q", state, start),
+            D - _feedback(robot, plan.torque, "qd", state, start),
         )
     yield "torques", K, D
 
 
 def _feedback(
-    torque: Function, name: str, state: Mapping[str, Array], start: Mapping[str, Array]
+    robot: RobotModel,
+    torque: Function,
+    name: str,
+    state: Mapping[str, Array],
+    start: Mapping[str, Array],
 ) -> Array:
     """The derivative of a torque function by q or qd at the start."""
     if name not in torque.inputs:
         return np.zeros(())
+    derivative = robot.once(("feedback", torque, name), lambda: torque.derivative(name).function())
     with np.errstate(all="ignore"):
-        derivative = torque.derivative(name).function()
         return np.asarray(derivative(*called_with(torque, state, start)), dtype=float)
 
 
@@ -128,13 +157,13 @@ def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: 
     integrator = METHODS[method]
     for rate in rates:
         longest = integrator.stability / rate.value if rate.value else np.inf
-        followed = integrator.implicit and rate.cause != "torques"
-        if dt <= longest or followed:
+        is_implicit = integrator.implicit and rate.cause != "torques"
+        if dt <= longest or is_implicit:
             continue
         implicit = "simulate by 'lsoda'" if rate.cause == "torques" else f"method={IMPLICIT!r}"
         warnings.warn(
-            f"{rate.cause} of joint {rate.joint!r} act within {1 / rate.value:.1e} s: steps of "
-            f"{dt:g} s by {method} are too long, the motion is wrong; choose "
+            f"the time constant of {rate.cause} at joint {rate.joint!r} is {1 / rate.value:.1e} s: "
+            f"steps of {dt:g} s by {method} are too long, the motion is wrong; choose "
             f"dt={_below(longest / 2):g}, or {implicit}",
             DataWarning,
             stacklevel=stacklevel + 1,
