@@ -73,8 +73,8 @@ def closed_loop(
             "target_acceleration": target_acceleration,
         }  # fmt: skip
         drives = bare.with_drives(viscous=viscous, coulomb=coulomb, offset=offset)
-        tau: Array = controller(*(given[name] for name in controller.inputs))
-        return tau - friction_torque(law, drives, qd)
+        resisting: Array = friction_torque(law, drives, qd)
+        return controller(*(given[name] for name in controller.inputs)) - resisting
 
     def simulated(arm: Robot, run: Samples) -> Array:
         if (arm.joint_names, arm.dh) != (bare.joint_names, bare.dh):
