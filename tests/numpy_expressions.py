@@ -503,6 +503,7 @@ EXPRESSIONS = (
 REFUSED = {
     "x[x>0]": "an array is indexed by a traced array",
     "x[y<x].sum()": "an array is indexed by a traced array",
+    "np.sum(x,where=x>0)": "numpy.sum is not done with traced values",
     "x.argmax()": "a traced value decides what is done next",
     "x.argmin()": "a traced value decides what is done next",
     "x.argsort()": "a traced value decides what is done next",

@@ -168,6 +168,9 @@ def test_constants_of_a_robot_may_be_arguments():
     @armlet.program(robot, mass=(), com=3, g=3, rotors=2)
     def loaded(q, qd, mass, com, g, rotors):
         arm = robot.with_payload(mass, com).with_gravity(g).with_drives(rotor_inertia=rotors)
+        assert arm == arm
+        assert arm != robot
+        assert arm != arm.with_gravity(2 * g)
         return arm.inverse_dynamics(q, qd, qd), arm.forward_dynamics(q, qd, qd)
 
     @armlet.program(robot, phi=(2, 10))
@@ -326,6 +329,33 @@ def test_ordinary_expressions_of_numpy_agree_with_numpy():
                 np.testing.assert_allclose(
                     result[finite], expected[finite], rtol=1e-9, atol=1e-12, err_msg=text
                 )
+
+
+def test_one_number_is_differentiated_by_another():
+    sine = armlet.program(x=())(lambda x: np.sin(x))
+    for mode in ("forward", "reverse"):
+        assert sine.derivative("x", mode).function()(0.3) == pytest.approx(np.cos(0.3), rel=1e-12)
+
+
+def test_functions_of_numpy_write_to_the_array_that_is_given():
+    def into(function, *options):
+        def written(x):
+            out = np.zeros_like(x)
+            function(x, *options, out=out)
+            return out
+
+        return written
+
+    x = np.array([0.34, -1.26, 2.5])
+    for function in (into(np.round, 1), into(np.fix), into(np.clip, -1, 1), into(np.sin)):
+        np.testing.assert_allclose(armlet.program(x=3)(function)(x), function(x), rtol=1e-12)
+
+
+def test_infinite_numbers_and_those_that_are_none_are_replaced():
+    x = np.array([np.nan, np.inf, -np.inf, 2.0])
+    for options in ({}, {"nan": 3.0, "posinf": 4.0, "neginf": -5.0}):
+        found = armlet.program(x=4)(lambda x, options=options: np.nan_to_num(x, **options))
+        np.testing.assert_array_equal(found(x), np.nan_to_num(x, **options))
 
 
 @pytest.mark.parametrize("text", REFUSED)

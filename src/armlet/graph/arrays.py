@@ -23,6 +23,8 @@ from armlet.graph.elementary import (
     truth,
 )
 
+LARGEST = np.finfo(float).max
+
 
 class TracedArray(np.ndarray):
     """An array of traced scalars and numbers."""
@@ -61,7 +63,7 @@ class TracedArray(np.ndarray):
         return self.copy() if kind == "f" else elementwise(truth if kind == "b" else trunc, self)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
-        return elementwise(lambda x: rounded(x, decimals), self)
+        return _round(self, decimals, out)
 
 
 def recorded_ufunc(
@@ -76,6 +78,7 @@ def recorded_ufunc(
             function = np.frompyfunc(ELEMENTARY[name], 3, 1)
     if out is not None:
         options["out"] = tuple(map(_plain, out))
+    options = {key: _plain(x) for key, x in options.items()}
     try:
         found = getattr(function, method)(*map(_plain, inputs), **options)
     except BranchError:
@@ -193,16 +196,29 @@ def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options:
     low, high = options.get("min", low), options.get("max", high)
     found = x if low is None else elementwise(scalar.maximum, x, low)
     found = found if high is None else elementwise(scalar.minimum, found, high)
-    return found if out is None else _written(out, found)
+    return _written(found, out)
 
 
-def _written(out: Any, found: Any) -> Any:
-    out[...] = found
+def _written(result: Any, out: Any) -> Any:
+    """A result, in the array `out` if there is one."""
+    if out is None:
+        return result
+    out[...] = result
     return out
 
 
 def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
-    return elementwise(lambda entry: rounded(entry, decimals), x)
+    return _written(elementwise(lambda entry: rounded(entry, decimals), x), out)
+
+
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = LARGEST, neginf: Any = -LARGEST
+) -> Any:
+    def finite(a: Any) -> Any:
+        infinite = scalar.where(scalar.less(a, 0), neginf, posinf)
+        return scalar.where(isnan(a), nan, scalar.where(isinf(a), infinite, a))
+
+    return _written(elementwise(finite, x), None if copy else x)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -215,7 +231,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         elementwise(truth, x), axis=axis, **options
     ),
     "sinc": lambda x: elementwise(sinc, x),
-    "fix": lambda x, out=None: elementwise(trunc, x),
+    "fix": lambda x, out=None: _written(elementwise(trunc, x), out),
+    "nan_to_num": _nan_to_num,
     "clip": _clip,
     "round": _round,
     "around": _round,

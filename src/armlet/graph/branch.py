@@ -48,7 +48,7 @@ def untraceable(error: Exception) -> BranchError:
 ORDER = "the order depends on the state: use numpy.minimum, maximum, min, max or where"
 PLACE = "which entry it is depends on the state: compare with numpy.where and the entries' max"
 NUMBER = "the number of entries depends on the state: use numpy.where(condition, x, y)"
-TABLE = "choose between the pieces with numpy.where or numpy.select, or use numpy.polyval"
+TABLE = "choose between segments with numpy.where or numpy.select, or use numpy.polyval"
 INTEGER = "it is for whole numbers or bits: use %, // and numpy.floor"
 CURES = {
     **dict.fromkeys(

@@ -1,7 +1,9 @@
 """NumPy's elementwise functions composed of the operations of the graph, on any scalar.
 
-Each agrees with NumPy in value and has the derivatives that the function has, at 0 too: so
-arcsinh chooses between two logarithms rather than multiplying one by a sign.
+Each agrees with NumPy but for rounding, and has the derivatives that the function has, at 0 too:
+so arcsinh chooses between two logarithms rather than multiplying one by a sign. Rounding is
+absolute in log1p, arcsinh and arctanh, which are logarithms of numbers near 1 at 0, and x // y is
+the floor of the rounded x / y: 1 // 0.1 is 10, and 9 in NumPy.
 """
 
 import math

@@ -114,7 +114,9 @@ class Program:
         inputs = [graph.input(wrt, k) for k in range(math.prod(shape))]
         rows = iter(derivatives(flat, inputs, mode))
         outputs = [
-            np.array([next(rows) for _ in output.flat], dtype=object).reshape((*output.shape, *shape))
+            np.array([next(rows) for _ in output.flat], dtype=object).reshape(
+                (*output.shape, *shape)
+            )
             for output in self.outputs
         ]
         name = f"d {self.name} / d {wrt}"

@@ -38,7 +38,10 @@ def checked(values: Any, subject: str, wanted: str, *shapes: tuple[int, ...]) ->
 
 
 def hashable(data: Any) -> Hashable:
-    """A hashable equivalent of data with arrays and mappings: equal if the data are equal."""
+    """A hashable equivalent of data with arrays and mappings: equal if the data are equal.
+
+    A traced scalar is equal to itself alone: `==` would record a comparison.
+    """
     match data:
         case np.ndarray():
             return hashable(data.tolist())
@@ -48,6 +51,8 @@ def hashable(data: Any) -> Hashable:
             return frozenset((key, hashable(value)) for key, value in data.items())
         case _ if is_dataclass(data):
             return tuple(hashable(getattr(data, x.name)) for x in fields(data) if x.compare)
+        case _ if hasattr(data, "record"):
+            return "traced", id(data)
         case _:
             found: Hashable = data
             return found
