@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import product
 from typing import NamedTuple
 
 import mpmath
@@ -160,6 +161,49 @@ def test_several_robots_and_other_functions_may_be_used():
 
     q, p = states(1)[0][0], states(1, puma)[0][0]
     np.testing.assert_allclose(both(q, p), both.__wrapped__(q, p), rtol=1e-12)
+
+
+def test_many_results_are_written_where_the_caller_says():
+    """Also where they are too many for the compiled entry to compare each with each."""
+
+    @armlet.program(x=3)
+    def multiples(x):
+        return tuple(k * x for k in range(2, 42))
+
+    x = np.array([1.0, -2.0, 0.5])
+    out = list(np.empty((40, 3)))
+    for results in (multiples(x), multiples(x, out=out)):
+        np.testing.assert_array_equal(results, [k * x for k in range(2, 42)])
+    np.testing.assert_array_equal(out, [k * x for k in range(2, 42)])
+    with pytest.raises(armlet.DataError):
+        multiples(x, out=[out[0], *out[:-1]])
+
+
+def test_the_derivative_of_a_number_by_a_number_is_a_number():
+    square = armlet.program(s=())(lambda s: s * s)
+    for mode in ("forward", "reverse"):
+        assert square.derivative("s", mode).function()(3.0) == 6
+
+
+def test_constants_in_arrays_are_numbers_like_others():
+    """They come of diag and triu; a comparison is a number of NumPy's too."""
+
+    @armlet.program(x=3)
+    def function(x):
+        return np.sqrt(np.diag(x)), np.nan_to_num(np.log(x)), 1 / (x > 0), np.modf(1 / x)[0]
+
+    for x in ([4.0, 9.0, 1.0], [0.0, 2.0, -1.0]):
+        with np.errstate(all="ignore"):
+            expected = function.__wrapped__(np.array(x))
+            for found in (function(x), function.function()(x)):
+                for y, z in zip(found, expected, strict=True):
+                    np.testing.assert_allclose(y, z, rtol=1e-12)
+
+
+def test_a_division_by_a_constant_zero_names_its_line():
+    for function in (lambda x: 2 / (x[0] - x[0]), lambda x: x % (x - x)):
+        with pytest.raises(armlet.CompileError, match=r"test_functions.py, line \d+.*by zero"):
+            armlet.program(x=3)(function).count()
 
 
 def test_constants_of_a_robot_may_be_arguments():
@@ -318,10 +362,10 @@ def test_ordinary_expressions_of_numpy_agree_with_numpy():
     together = armlet.program(x=3, y=3)(
         lambda x, y: {name: function(x, y) for name, function in functions.items()}
     )
-    compiled = together._composition().program([]).function()  # no search, which takes long
+    program = together._composition().program([])  # no search, which takes long
     with np.errstate(all="ignore"):
-        for x, y in np.asarray(AT):
-            found = compiled(x, y)
+        for call, (x, y) in product((program.function(), Kernel(program)), np.asarray(AT)):
+            found = call(x, y)
             for text, result, function in zip(EXPRESSIONS, found, functions.values(), strict=True):
                 expected = np.asarray(function(x, y), dtype=float)
                 assert result.shape == expected.shape, text

@@ -16,6 +16,7 @@ from test_simplify import WRONG
 import armlet
 from armlet import Kernel
 from armlet.codegen.languages import TABLE
+from armlet.graph.elementary import ELEMENTARY
 from armlet.graph.rules import PASSES
 from armlet.identification import units
 from armlet.models import loading
@@ -33,6 +34,7 @@ SLICES = {
     "cache": 10,
     "robots": 4,
     "nearly_parallel": 4,
+    "functions": 30,
     "simplifier": 40,
     "simulation": 15,
     "c_code": 2,
@@ -103,6 +105,7 @@ BREAKS = {
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),
     "robots":     lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "nearly_parallel":  lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
+    "functions":  lambda p: p.setitem(ELEMENTARY, "tan", ELEMENTARY["arctan"]),
     "simplifier": lambda p: p.setitem(PASSES, "cancel", (WRONG["(x + y) - y = y"],)),
     "simulation": lambda p: p.setattr("armlet.motion.arguments.PREFIX", ""),
     "c_code":     lambda p: p.setitem(TABLE, "sub", TABLE["add"]),

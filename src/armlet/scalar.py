@@ -86,8 +86,10 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """The operand whose kind says how to compute: the first that is not just a number."""
-    return next((x for x in args if not isinstance(x, int | float | np.number)), args[0])
+    """The operand whose kind says how to compute: the first that is no number, or NumPy's."""
+    others = (x for x in args if not isinstance(x, int | float | np.number))
+    numbers = (x for x in args if isinstance(x, np.number))
+    return next(others, next(numbers, args[0]))
 
 
 def _chosen(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
@@ -100,8 +102,8 @@ def _chosen(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
             return module.if_else(condition, x, y)
         case "mpmath" | "builtins":
             return x if condition else y
-        case _ if isinstance(leading, np.number):
-            return x if condition else y
+        case _ if isinstance(leading, np.number):  # and so that 1 / 0 is infinite
+            return np.float64(x if condition else y)
         case "torch":  # which makes a tensor of its default dtype of two numbers
             kind = {"dtype": leading.dtype, "device": leading.device}
             return module.where(condition, *(module.as_tensor(a, **kind) for a in (x, y)))

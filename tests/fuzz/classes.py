@@ -5,6 +5,7 @@ from functools import partial
 from fuzz import (
     c_code,
     cache,
+    functions,
     interrupts,
     kernels,
     loader_bytes,
@@ -44,6 +45,7 @@ CLASSES = {
     "nearly_parallel": Class(
         partial(robots.trial, kinds=NEARLY_PARALLEL), "the same of nearly parallel axes alone"
     ),
+    "functions": Class(functions.trial, "NumPy expressions in user functions", limit=20),
     "simplifier": Class(simplifier.trial, "random programs through every pass"),
     "simulation": Class(simulation.trial, "simulations and roll-outs of random options"),
     "c_code": Class(c_code.trial, "generated C under sanitizers", missing=c_code.missing),

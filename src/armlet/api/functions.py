@@ -183,7 +183,7 @@ class Function:
             args[name] = as_traced(objects(entries, x.shape)) if x.shape else entries[0]
         try:
             result = self._function(**args)
-        except (TypeError, IndexError, AttributeError) as error:
+        except (TypeError, IndexError, AttributeError, ArithmeticError) as error:
             if isinstance(error, ArmletError):
                 raise
             raise untraceable(error) from error

@@ -4,13 +4,17 @@ from collections.abc import Sequence
 
 from armlet.codegen.objects import SPARES, WRITEABLE
 
+CHECKED = 16
+"""How many arrays are taken at most to write to: each is compared with all before it."""
+
 
 def results(inputs: int, outputs: int, single: bool) -> list[str]:
     """Find the arrays to write to, `%r0`, `%r1`, …, and what is returned, `%returned`.
 
-    They are those given, if they can be written to, or others.
+    They are those given, if they can be written to and are not too many, or others.
     """
-    lines = ["%make = icmp eq ptr %out, null", "br i1 %make, label %have, label %take0"]
+    given = "take0" if outputs <= CHECKED else "slow"
+    lines = ["%make = icmp eq ptr %out, null", f"br i1 %make, label %have, label %{given}"]
     for k in range(outputs):
         g = f"%g{k}"
         lines += [
@@ -25,7 +29,7 @@ def results(inputs: int, outputs: int, single: bool) -> list[str]:
             f"{g}.data = field data of {g}",
         ]
         others = [(f"%a{j}.data", f"%a{j}.bytes") for j in range(inputs)]
-        others += [(f"%g{j}.data", f"%r{j}.bytes") for j in range(k)]
+        others += [(f"%g{j}.data", f"%r{j}.bytes") for j in range(k) if outputs <= CHECKED]
         free = "true"
         for j, (data, bytes_) in enumerate(others):
             lines += [
@@ -84,7 +88,9 @@ def _several_results(outputs: int) -> list[str]:
             f"%m{k} = call ptr @new_array(i32 %r{k}.rank, ptr %r{k}.shape)",
             f"%m{k}.failed = icmp eq ptr %m{k}, null",
             f"br i1 %m{k}.failed, label %failed{k}, label %make{k + 1}",
-            *_failed(k, "m"),
+            f"failed{k}:",
+            *([f"call void @Py_DecRef(ptr %m{k - 1})", f"br label %failed{k - 1}"] if k else []),
+            *([] if k else ["ret ptr null"]),
         ]
     return [
         *lines,
@@ -97,7 +103,9 @@ def _several_results(outputs: int) -> list[str]:
         f"%tuple = call ptr @several(ptr %self, i64 {outputs})",
         "%tuple.failed = icmp eq ptr %tuple, null",
         f"br i1 %tuple.failed, label %failed{outputs}, label %fill",
-        *_failed(outputs, "n"),
+        f"failed{outputs}:",
+        *(f"call void @Py_DecRef(ptr %n{k})" for k in every),
+        "ret ptr null",
         "fill:",
         *(
             f"%set{k} = call i32 @PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %n{k})" for k in every
@@ -118,9 +126,3 @@ def _found_in(kind: str, name: str, new: str, spares: Sequence[str], outputs: in
     ways = [f"[ {new}, %fill ]", f"[ {new}, %keep_tuple ]"]
     ways += [f"[ {spare}, %item{s}.{outputs} ]" for s, spare in enumerate(spares)]
     return f"%{name} = phi {kind} {', '.join(ways)}"
-
-
-def _failed(made: int, name: str) -> list[str]:
-    """Out of memory: give back the results made so far and let the exception pass."""
-    freed = [f"call void @Py_DecRef(ptr %{name}{k})" for k in range(made)]
-    return [f"failed{made}:", *freed, "ret ptr null"]

@@ -221,6 +221,33 @@ def _nan_to_num(
     return _written(elementwise(finite, x), None if copy else x)
 
 
+def _finite(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """As `numpy.nan_to_num`, which leaves objects as they are."""
+    largest = float(np.finfo(float).max)
+    high = largest if posinf is None else posinf
+    low = -largest if neginf is None else neginf
+
+    def number(y: Any) -> Any:
+        infinite = scalar.where(scalar.less(y, 0), low, high)
+        return scalar.where(isnan(y), nan, scalar.where(isinf(y), infinite, y))
+
+    return elementwise(number, x)
+
+
+def _sum_of_numbers(x: Any, *args: Any, **options: Any) -> Any:
+    return np.sum(elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord in (np.inf, -np.inf) and (np.ndim(x) == 1 or isinstance(axis, int)):
+        largest = np.max if ord > 0 else np.min
+        return largest(np.abs(x), axis=axis, keepdims=keepdims)
+    plain: Any = np.linalg.norm
+    return as_traced(plain._implementation(x, ord, axis, keepdims))
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": _where,
     "select": _select,
@@ -236,5 +263,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "round": _round,
     "around": _round,
+    "nan_to_num": _finite,
+    "nansum": _sum_of_numbers,
+    "nanmax": lambda x, axis=None, **options: np.fmax.reduce(x, axis=axis, **options),
+    "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
+    "norm": _norm,
 }
 """Functions of NumPy by name that its own code cannot do with objects."""

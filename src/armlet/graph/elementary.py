@@ -130,12 +130,20 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 
 def remainder(x: Scalar, y: Scalar) -> Scalar:
     """x - y floor(x / y), with the sign of y."""
+    _check_divisor(y)
     return x - y * floor(x / y)
 
 
 def fmod(x: Scalar, y: Scalar) -> Scalar:
     """x - y trunc(x / y), with the sign of x."""
+    _check_divisor(y)
     return x - y * trunc(x / y)
+
+
+def _check_divisor(y: Scalar) -> None:
+    """Refuse the number 0, of which a product is 0 even where the other factor is infinite."""
+    if isinstance(y, int | float) and y == 0:
+        raise ZeroDivisionError("division by zero")
 
 
 # ------------------------------------------------------------------ functions of one scalar
@@ -217,13 +225,15 @@ ELEMENTARY: dict[str, Callable[..., Any]] = {
     "floor": floor, "ceil": ceil, "trunc": trunc, "rint": rint,
     "floor_divide": floor_divide, "remainder": remainder, "fmod": fmod,
     "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)),
-    "modf": lambda x: (x - trunc(x), trunc(x)),
+    "modf": lambda x: (where(isinf(x), 0, x - trunc(x)), trunc(x)),
     "fabs": abs, "absolute": abs,
+    "sin": sin, "cos": cos, "sqrt": sqrt, "exp": exp, "log": log, "tanh": tanh,
     "arctan2": atan2, "tan": tan, "arcsin": arcsin, "arccos": arccos, "arctan": arctan,
     "sinh": sinh, "cosh": cosh, "arcsinh": arcsinh, "arccosh": arccosh, "arctanh": arctanh,
     "exp2": lambda x: exp(x * math.log(2)), "expm1": expm1,
     "log2": lambda x: log(x) / math.log(2), "log10": lambda x: log(x) / math.log(10),
     "log1p": lambda x: log(1 + x), "logaddexp": logaddexp,
+    "logaddexp2": lambda x, y: logaddexp(x * math.log(2), y * math.log(2)) / math.log(2),
     "cbrt": cbrt, "hypot": hypot, "float_power": lambda x, y: x**y,
     "deg2rad": lambda x: x * DEGREE, "radians": lambda x: x * DEGREE,
     "rad2deg": lambda x: x / DEGREE, "degrees": lambda x: x / DEGREE,
