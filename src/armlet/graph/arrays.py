@@ -221,21 +221,6 @@ def _nan_to_num(
     return _written(elementwise(finite, x), None if copy else x)
 
 
-def _finite(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
-    """As `numpy.nan_to_num`, which leaves objects as they are."""
-    largest = float(np.finfo(float).max)
-    high = largest if posinf is None else posinf
-    low = -largest if neginf is None else neginf
-
-    def number(y: Any) -> Any:
-        infinite = scalar.where(scalar.less(y, 0), low, high)
-        return scalar.where(isnan(y), nan, scalar.where(isinf(y), infinite, y))
-
-    return elementwise(number, x)
-
-
 def _sum_of_numbers(x: Any, *args: Any, **options: Any) -> Any:
     return np.sum(elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options)
 
@@ -263,7 +248,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "round": _round,
     "around": _round,
-    "nan_to_num": _finite,
     "nansum": _sum_of_numbers,
     "nanmax": lambda x, axis=None, **options: np.fmax.reduce(x, axis=axis, **options),
     "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),

@@ -130,18 +130,18 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 
 def remainder(x: Scalar, y: Scalar) -> Scalar:
     """x - y floor(x / y), with the sign of y."""
-    _check_divisor(y)
+    check_divisor(y)
     return x - y * floor(x / y)
 
 
 def fmod(x: Scalar, y: Scalar) -> Scalar:
     """x - y trunc(x / y), with the sign of x."""
-    _check_divisor(y)
+    check_divisor(y)
     return x - y * trunc(x / y)
 
 
-def _check_divisor(y: Scalar) -> None:
-    """Refuse the number 0, of which a product is 0 even where the other factor is infinite."""
+def check_divisor(y: Scalar) -> None:
+    """Refuse the number 0 as a divisor, which has no derivative and whose products are all 0."""
     if isinstance(y, int | float) and y == 0:
         raise ZeroDivisionError("division by zero")
 

@@ -20,6 +20,7 @@ from armlet.graph.branch import branched
 from armlet.graph.elementary import (
     ELEMENTARY,
     ceil,
+    check_divisor,
     floor_divide,
     logical_and,
     logical_or,
@@ -185,6 +186,7 @@ class Traced:
         return self._after("mul", other)
 
     def __truediv__(self, other: Any) -> Any:
+        check_divisor(other)
         return self._with("div", other)
 
     def __rtruediv__(self, other: Any) -> Any:
