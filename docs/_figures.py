@@ -1,4 +1,4 @@
-"""Figures that the code of a page makes: `found.plot()` at its end, as docs/figures/PAGE.svg.
+"""Figures that the code of a page makes: `found.plot()` where the page shows docs/figures/PAGE.svg.
 
 python docs/_figures.py log_to_urdf
 """
@@ -20,7 +20,8 @@ def main(page: str) -> None:
     namespace: dict[str, Any] = {"__name__": "page"}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for block in BLOCK.findall((FOLDER / f"{page}.md").read_text()):
+        text, _, _ = (FOLDER / f"{page}.md").read_text().partition(f"figures/{page}.svg")
+        for block in BLOCK.findall(text):
             exec(compile(block, f"{page}.md", "exec"), namespace)
         os.chdir(FOLDER)
     figure = namespace["found"].plot().update_layout(width=760)
