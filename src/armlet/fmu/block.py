@@ -22,7 +22,7 @@ from armlet.graph.inputs import Shape
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
 from armlet.motion.rollout import option
-from armlet.motion.stiffness import IMPLICIT, default_steps, rates_of, warn_if_unstable
+from armlet.motion.stiffness import default_steps, rates_of, warn_if_unstable
 from armlet.motion.system import Arm, Friction, Stops
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
@@ -191,7 +191,7 @@ def plant_block(
     n = robot.nv
     laws = option(friction, Friction), option(stops, Stops)
     arm = Arm(robot, None, *laws)
-    integrator = IMPLICIT if default_steps(robot, *laws) == IMPLICIT else "rk4"
+    integrator = default_steps(robot, *laws, "rk4")
     plan = Plan(integrator, None, None, *laws, ())
     start = np.zeros(n) if q0 is None else np.array(_row("q0", q0, n))
     warn_if_unstable(rates_of(plan, robot, start, np.zeros(n), ()), integrator, step, stacklevel=3)

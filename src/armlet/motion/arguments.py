@@ -59,14 +59,14 @@ def argument(name: str) -> str:
     return PREFIX + name
 
 
-def called_with(
+def call_arguments(
     function: Function, state: Mapping[str, Any], inputs: Mapping[str, Any]
 ) -> list[Any]:
     """The arguments of a user function in its order, from the state and the inputs of a loop."""
     return [state[x] if x in state else inputs[argument(x)] for x in function.inputs]
 
 
-def named(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
+def arguments_by_name(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
     """The arguments of user functions, none by default."""
     if arguments is None:
         return {}

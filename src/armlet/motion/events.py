@@ -18,7 +18,7 @@ Called = Callable[[float, Array, Array], ArrayLike]
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldArguments:
     """Arguments of events and of recorded functions: one value, or one held during each step."""
 
     arguments: Mapping[str, ArrayLike]
@@ -99,7 +99,7 @@ class Event:
         """Its name."""
         return self.name or getattr(self.function, "__name__", "event")
 
-    def values(self, t: Array, q: Array, qd: Array, held: Held) -> Array:
+    def values(self, t: Array, q: Array, qd: Array, held: HeldArguments) -> Array:
         """The numbers at rows of a motion."""
         function = self.function
         if isinstance(function, Function):
@@ -136,7 +136,7 @@ def happened(
     events: Sequence[Event],
     rows: tuple[Array, Array, Array],
     between: Motion,
-    held: Held,
+    held: HeldArguments,
 ) -> list[tuple[Event, Happened]]:
     """All that happens in a motion in the order of time, up to the first event that ends it."""
     found = [
@@ -153,7 +153,7 @@ def _moments(
     event: Event,
     rows: tuple[Array, Array, Array],
     between: Motion,
-    held: Held,
+    held: HeldArguments,
 ) -> Iterator[float]:
     """The times at which an event happens: it is seen from one row to the next."""
     from scipy.optimize import brentq  # which takes as long to load as all of armlet

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from armlet.api.functions import Function, part_of_another
 from armlet.graph import Input, Loop, traced
 from armlet.graph.arrays import as_traced
-from armlet.motion.arguments import called_with
+from armlet.motion.arguments import call_arguments
 from armlet.motion.methods import METHODS, Stages
 from armlet.motion.system import Arm, Friction, Shared, Stops
 from armlet.progress import advancing, status
@@ -216,7 +216,7 @@ class Plan:
                 known = {"t": t, "q": q, "qd": qd}
                 if "tau" in given:
                     known["tau"] = given["tau"]
-                more = part_of_another(self.reduce, called_with(self.reduce, known, given))
+                more = part_of_another(self.reduce, call_arguments(self.reduce, known, given))
                 new.append(np.array(old["cost"] + more))
             return (*new, *(np.array(x, dtype=object) for x in memory))
 

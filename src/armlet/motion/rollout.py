@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.motion.arguments import Arguments, check_steps, named, numbers
+from armlet.motion.arguments import Arguments, arguments_by_name, check_steps, numbers
 from armlet.motion.derivatives import forward, reverse
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan, Rollouts
@@ -107,13 +107,14 @@ def rollout(
         raise DataError(f"q0 has {len(q0)} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
     check_threads(threads)
-    given = Arguments(robot, len(q0), steps, named(arguments), torque, reduce, inertia)
+    given = Arguments(robot, len(q0), steps, arguments_by_name(arguments), torque, reduce, inertia)
     laws = option(friction, Friction), option(stops, Stops)
-    name = default_steps(robot, *laws) if method is None else one_of(method, METHODS, "method")
-    plan = Plan(name, given.torque, reduce, *laws, given.inputs)
+    if method is None:
+        method = default_steps(robot, *laws, "semi_implicit_euler")
+    plan = Plan(one_of(method, METHODS, "method"), given.torque, reduce, *laws, given.inputs)
     if len(q0):
         rates = cached_rates(plan, robot, q0[0], qd0[0], given.values)
-        warn_if_unstable(rates, name, dt, stacklevel=2)
+        warn_if_unstable(rates, plan.method, dt, stacklevel=2)
     if gradient and along:
         raise DataError("gradient and along are both given: expected one of them in a call")
     starts, values = (q0, qd0), given.values

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from armlet.api.quantities import Quantities
 from armlet.errors import DataError
 from armlet.lazy import cached_property
-from armlet.motion.arguments import called_with, numbers
-from armlet.motion.events import Event, Held, happened, step_at
+from armlet.motion.arguments import call_arguments, numbers
+from armlet.motion.events import Event, HeldArguments, happened, step_at
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
 from armlet.motion.trajectory import Trajectory
@@ -237,7 +237,7 @@ class Run:
         state = {"t": t, "q": q, "qd": qd}
         tau = given.get("tau", np.zeros_like(qd))
         if self.plan.torque is not None:
-            tau = np.asarray(self.plan.torque(*called_with(self.plan.torque, state, given)))
+            tau = np.asarray(self.plan.torque(*call_arguments(self.plan.torque, state, given)))
         good = np.isfinite(tau).all(1)
         if not good.all():
             k = int(np.argmin(good))
@@ -254,7 +254,9 @@ class Run:
         notes = () if self.called is None else (SLOW,)
         return Trajectory(t, q, qd, qdd, tau, kinetic, potential, names, ended, notes)
 
-    def with_events(self, run: Trajectory, events: Sequence[Event], held: Held) -> Trajectory:
+    def with_events(
+        self, run: Trajectory, events: Sequence[Event], held: HeldArguments
+    ) -> Trajectory:
         """The motion with what happened, up to an event that ends it."""
         if not events or len(run) < 2:
             return run

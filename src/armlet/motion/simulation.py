@@ -14,8 +14,15 @@ from armlet.api.functions import Function
 from armlet.api.quantities import Quantities
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
-from armlet.motion.arguments import STATE, Arguments, check_steps, named, numbers, positive
-from armlet.motion.events import Called, Event, Held
+from armlet.motion.arguments import (
+    STATE,
+    Arguments,
+    arguments_by_name,
+    check_steps,
+    numbers,
+    positive,
+)
+from armlet.motion.events import Called, Event, HeldArguments
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
 from armlet.motion.rollout import option
@@ -140,7 +147,7 @@ def simulate(
         if isinstance(items, str) or not isinstance(items, Sequence):
             raise DataError(f"{name} is {quoted(items)}: expected a list")
     known = [x if isinstance(x, Event) else Event(x) for x in events]
-    values = named(arguments)
+    values = arguments_by_name(arguments)
     called: Torque | None = None
     if callable(torque) and not isinstance(torque, Function):
         called, torque = torque, np.zeros((steps, robot.nv))
@@ -165,7 +172,7 @@ def simulate(
         found = run.trajectory(*run.by_steps(q, qd))
     else:
         found = run.trajectory(*run.by_pieces(q, qd, rtol, atol))
-    held, early = Held(values, dt, steps), found.ended
+    held, early = HeldArguments(values, dt, steps), found.ended
     fine = run.with_events(found, known, held)
     found = decimate(fine, every // run.every)
     if record:
@@ -216,7 +223,7 @@ def _own(
 
 
 def _recorded(
-    robot: Quantities, run: Trajectory, record: Sequence[str | Function], held: Held
+    robot: Quantities, run: Trajectory, record: Sequence[str | Function], held: HeldArguments
 ) -> dict[str, Array]:
     """What is recorded beside the motion, by name."""
     state = {name: getattr(run, name) for name in RECORDED}

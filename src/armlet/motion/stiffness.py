@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from armlet.api.functions import Function
 from armlet.api.programs import cheapest
 from armlet.errors import DataWarning
-from armlet.motion.arguments import PREFIX, called_with
+from armlet.motion.arguments import argument, call_arguments
 from armlet.motion.methods import METHODS
 from armlet.motion.plan import Plan
 from armlet.motion.system import Friction, Stops
@@ -36,10 +36,12 @@ class Rate(NamedTuple):
     """The joint that moves most."""
 
 
-def default_steps(robot: RobotModel, friction: Friction | None, stops: Stops | None) -> str:
-    """The integrator of fixed steps for an arm, if none is named."""
-    rubs = friction is not None and friction.acts_on(robot)
-    return IMPLICIT if rubs or stops is not None else "semi_implicit_euler"
+def default_steps(
+    robot: RobotModel, friction: Friction | None, stops: Stops | None, explicit: str
+) -> str:
+    """The integrator of fixed steps if none is named: explicit without friction and stops."""
+    has_friction = friction is not None and friction.acts_on(robot)
+    return IMPLICIT if has_friction or stops is not None else explicit
 
 
 def default_adaptive(rates: Sequence[Rate]) -> str:
@@ -78,12 +80,13 @@ def rates_of(
 def cached_rates(
     plan: Plan, robot: RobotModel, q: Array, qd: Array, values: Sequence[Array]
 ) -> list[Rate]:
-    """The same, computed again only where arguments of the torque function have changed."""
-    start, lasting = _at_start(plan, values), ("once", "run")
+    """The result of `rates_of`, computed again only if arguments of the torque function change."""
+    start = _at_start(plan, values)
+    gains = [] if plan.torque is None else [argument(name) for name in plan.torque.inputs]
     arguments = tuple(
         start[x.name].tobytes()
         for x in plan.inputs
-        if x.rate in lasting and x.name.startswith(PREFIX)
+        if x.name in gains and x.rate in ("once", "run")
     )
     cached: dict[tuple[bytes, ...], list[Rate]] = robot.once(("rates", plan), dict)
     rates = cached.get(arguments)
@@ -123,8 +126,9 @@ def _derivatives(
         slope = np.array([float(x.viscous) for x in robot.drives]) + dry / plan.friction.velocity
         yield "friction", none, gamma.T @ (slope[:, None] * gamma)
     if plan.stops is not None:
-        has = np.array([np.isfinite(joint.limits[:2]).any() for joint in robot.coordinates])
-        yield "stops", np.diag(plan.stops.stiffness * has), np.diag(plan.stops.damping * has)
+        limited = np.array([np.isfinite(joint.limits[:2]).any() for joint in robot.coordinates])
+        stiffness, damping = plan.stops.stiffness * limited, plan.stops.damping * limited
+        yield "stops", np.diag(stiffness), np.diag(damping)
     K, D = none, none
     if robot.has_springs:
         stiffness = np.array([float(spring.stiffness) for spring in robot.springs])
@@ -149,7 +153,7 @@ def _feedback(
         return np.zeros(())
     derivative = robot.once(("feedback", torque, name), lambda: torque.derivative(name).function())
     with np.errstate(all="ignore"):
-        return np.asarray(derivative(*called_with(torque, state, start)), dtype=float)
+        return np.asarray(derivative(*call_arguments(torque, state, start)), dtype=float)
 
 
 def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: int) -> bool:

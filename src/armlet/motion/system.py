@@ -13,7 +13,7 @@ from armlet.errors import DataError, quoted
 from armlet.graph import Input
 from armlet.graph.arrays import as_traced
 from armlet.graph.graph import graph_of
-from armlet.motion.arguments import called_with, numbers, positive
+from armlet.motion.arguments import call_arguments, numbers, positive
 from armlet.robot import Drive, RobotModel
 from armlet.scalar import Scalar
 from armlet.tracing import request
@@ -214,7 +214,7 @@ class Arm:
         tau = self.given.get("tau", 0 * qd)
         if self.torque is not None:
             state = {"t": t, "q": q, "qd": qd}
-            tau = part_of_another(self.torque, called_with(self.torque, state, self.given))
+            tau = part_of_another(self.torque, call_arguments(self.torque, state, self.given))
         if self.robot.has_springs or self.robot.compensates:
             smooth = replace(self, robot=self.robot.without_friction(), given={})
             tau = tau - smooth.quantity("passive_torque", q, qd)
@@ -223,8 +223,8 @@ class Arm:
     def joint_forces(self, q: Array, qd: Array) -> Array:
         """The torques of friction and stops, each a function of its own joint's motion."""
         tau = 0 * qd
-        if self._rubs is not None:
-            tau = tau - friction_torque(self._rubs, self.robot, qd)
+        if self._acting_friction is not None:
+            tau = tau - friction_torque(self._acting_friction, self.robot, qd)
         return tau if self.stops is None else tau + stop_torque(self.stops, self.robot, q, qd)
 
     def joint_stiffness(
@@ -235,15 +235,15 @@ class Arm:
         On the way from qd to `ahead` in a time h; `share` is that of `friction_damping`.
         """
         K = D = 0 * qd
-        if self._rubs is not None:
-            D = D + friction_damping(self._rubs, self.robot, qd, ahead, share)
+        if self._acting_friction is not None:
+            D = D + friction_damping(self._acting_friction, self.robot, qd, ahead, share)
         if self.stops is not None:
             K, braking = stop_stiffness(self.stops, self.robot, q, qd, q + h * qd)
             D = D + braking
         return K, D
 
     @property
-    def _rubs(self) -> Friction | None:
+    def _acting_friction(self) -> Friction | None:
         """The law of friction, if there is any."""
         acts = self.friction is not None and self.friction.acts_on(self.robot)
         return self.friction if acts else None
