@@ -18,7 +18,7 @@ import numpy as np
 import armlet
 
 SHAPES = {"x": (3,), "y": (3,), "A": (3, 3), "s": ()}
-DRAWS, SLACK, EXACT_BITS = 8, 30, 16
+DRAWS, SLACK, EXACT_BITS = 10, 30, 16
 UNIT = 4e-15
 BY_ZERO = re.compile("division by zero|raised to a negative power")
 """The errors of constants: x - x is the number 0."""
@@ -202,7 +202,7 @@ GRAMMAR = {
     """,
     "b": """
         (<v><<v>) (<v><=<v>) (<v>><n>) (<v>>=<v>) (<v>==<v>) (<v>!=<v>) (<v>==0) (<v>!=<n>)
-        (<b>&<b>) (<b>|<b>) (<b>^<b>) ~<b> np.isnan(<v>) np.isfinite(<v>) np.isinf(<v>)
+        (<b>&<b>) (<b>|<b>) (<b>^<b>) (~<b>) np.isnan(<v>) np.isfinite(<v>) np.isinf(<v>)
         np.signbit(x) np.logical_and(<v>,<v>) np.logical_not(<v>) np.isclose(<v>,<v>)
     """,
 }
@@ -332,5 +332,5 @@ def is_unsure(operands):
 
 
 def anything(x):
-    options = (x, np.full_like(x, np.nan), np.ones_like(x), np.zeros_like(x))
+    options = (x, *(np.full_like(x, y) for y in (np.nan, 1, 0, np.inf)))
     return options[NOISE.draw % len(options)]
