@@ -211,6 +211,13 @@ def test_a_free_body_of_mujoco_may_be_fixed():
     assert robot.joint_names == ("h",)
 
 
+def test_control_laws_of_mujoco_are_noted():
+    arm = f"<worldbody>{BODY.format(HINGE)}</worldbody>"
+    text = f'<mujoco>{arm}<actuator><position joint="h"/></actuator></mujoco>'
+    (note,) = armlet.from_mujoco(mujoco.MjModel.from_xml_string(text)).notes
+    assert note.startswith("of 1 actuators on joints, armature and damping are read")
+
+
 def test_gravity_that_is_off_is_none():
     text = (
         f'<mujoco><option><flag gravity="disable"/></option><worldbody>{BODY}</worldbody></mujoco>'

@@ -73,10 +73,17 @@ def read_mujoco(model: Any, problems: Problems) -> Description:
             body = reader.bodies[model.site_bodyid[k]]
             joints.append(Connection(f"{name}_fixed", "fixed", body, name, at))
     off = int(model.opt.disableflags) & NO_GRAVITY
-    if others := sum(kind not in ON_JOINTS for kind in model.actuator_trntype[: model.nu]):
+    on_joints = [kind in ON_JOINTS for kind in model.actuator_trntype[: model.nu]]
+    if others := on_joints.count(False):
         problems.note(
             f"{where}: left out, since they are on no joint and armlet has torques of joints: "
             f"actuators, {others}"
+        )
+    notes: tuple[str, ...] = ()
+    if any(on_joints):
+        notes = (
+            f"of {on_joints.count(True)} actuators on joints, armature and damping are read, force "
+            "ranges and control laws are not",
         )
     return Description(
         name=where,
@@ -85,6 +92,7 @@ def read_mujoco(model: Any, problems: Problems) -> Description:
         gravity=np.zeros(3) if off else np.array(model.opt.gravity, float),
         where=where,
         ties=tuple(_equalities(model, joint_names, problems)),
+        notes=notes,
     )
 
 
