@@ -11,7 +11,7 @@ from armlet.api import compile, trace
 from armlet.cli.arm import Choice, FrameName, takes_robot
 from armlet.cli.charts import CUT, Bar, operations
 from armlet.cli.completion import quantities
-from armlet.cli.deviation import defined, difference, random_states
+from armlet.cli.deviation import by_definition, difference, random_states
 from armlet.cli.plots import Plot
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
@@ -65,7 +65,7 @@ def compare(
     arm = choice.load(frame)
     runs, refused = [], []
     states = random_states(arm, quantity, ROWS)
-    exact = defined(arm, quantity, [x[:CHECKED] for x in states])
+    exact = by_definition(arm, quantity, [x[:CHECKED] for x in states])
     for name in progress([*FORMULATIONS[quantity], None], "running"):
         try:
             runs.append(_run(arm, quantity, name, states, exact))

@@ -29,14 +29,16 @@ def deviation(robot: RobotModel, quantity: str, states: Sequence[Any], found: An
 
     None for a quantity without a definition.
     """
-    exact = defined(robot, quantity, states)
+    exact = by_definition(robot, quantity, states)
     return None if exact is None else difference(exact, found)
 
 
-def defined(robot: RobotModel, quantity: str, states: Sequence[Any]) -> list[Any] | None:
+def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> list[Any] | None:
     """The outputs of each state by definition; None for a quantity without one."""
     define = getattr(definition, quantity, None)
-    return define and [define(robot, *state) for state in zip(*states, strict=True)]
+    if define is None:
+        return None
+    return [define(robot, *state) for state in zip(*states, strict=True)]
 
 
 def difference(exact: Sequence[Any], found: Any) -> float:

@@ -179,7 +179,7 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
     good = _without_gaps(log, t, trim, bandwidth, notes)
     if not s.rest:
         good &= _in_motion(t, qd, bandwidth, notes)
-    at_work = np.full(q.shape, True) if s.rest else _joints_in_motion(log, t, q, bandwidth, notes)
+    in_motion = np.full(q.shape, True) if s.rest else _joints_in_motion(log, t, q, bandwidth, notes)
     kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
     if len(kept) < FEWEST:
         raise _too_few(
@@ -196,8 +196,8 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
         "decimated_rate": rate / step / spacing, "rows": len(kept),
     }  # fmt: skip
     return Samples(
-        t, q, qd, qdd, tau, at_work, rate / step, kept, bandwidth if s.decimate else None, s.order,
-        log.labels, log.name, choices, tuple(notes), log.payload,
+        t, q, qd, qdd, tau, in_motion, rate / step, kept, bandwidth if s.decimate else None,
+        s.order, log.labels, log.name, choices, tuple(notes), log.payload,
     )  # fmt: skip
 
 
@@ -351,10 +351,10 @@ def _joints_in_motion(
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
     before, after = np.searchsorted(t, ends)
-    way = np.abs(q[after] - q[before])
+    travel = np.abs(q[after] - q[before])
     moving = np.full(q.shape, True)
     for i in np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST):
-        still = np.concatenate([[False], way[:, i] <= REST * way[:, i].max(), [False]])
+        still = np.concatenate([[False], travel[:, i] <= REST * travel[:, i].max(), [False]])
         change = np.flatnonzero(np.diff(still))
         first, last = t[change[::2]], t[change[1::2] - 1]
         long = last - first > 2 / bandwidth

@@ -14,7 +14,7 @@ from armlet.api.quantities import Quantities
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification.columns import Found
 from armlet.identification.sources import Columns, Source, gathered, label
-from armlet.identification.suspicions import about_turns, suspicions, without_turns, wrapped
+from armlet.identification.suspicions import suspicions, unwrap, wrap_message, wraps
 from armlet.identification.units import (
     NAMES,
     PerJoint,
@@ -172,8 +172,8 @@ class Log:
             measured = in_si(
                 checked, units or {}, found.units, letters, joints, where, sides is not None, notes
             )
-            turns = wrapped(measured["q"], [x == "R" or sides is not None for x in letters])
-            measured["q"] = without_turns(measured["q"], turns)
+            jumps = wraps(measured["q"], [x == "R" or sides is not None for x in letters])
+            measured["q"] = unwrap(measured["q"], jumps)
             _torques(measured, gains, joints, where, notes)
             if sides is not None:
                 N, T = sides
@@ -182,7 +182,7 @@ class Log:
                 measured["tau"] = measured["tau"] @ T.T
                 notes.append("the log is of the motors: gears take it to the joints")
             t = _time(found, measured, rate, (units or {}).get("t"), where)
-            doubts += [about_turns(t, turn, joints, sides is not None) for turn in turns]
+            doubts += [wrap_message(t, x, joints, sides is not None) for x in jumps]
             t, measured = _without_repeats(t, measured, notes)
             measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
             arrays: dict[str, Any] = {**measured}

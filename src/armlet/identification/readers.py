@@ -29,7 +29,7 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 class Table:
     """What a file has: arrays by name, (k,) or (k, m), and the joints of the m columns if told.
 
-    `labels` is an array of names of joints that lies beside the others, in words of the user's.
+    `labels` are the names of joints that an array beside the others has.
     `units` are those of arrays whose type or file says it, `repeats` has the columns whose name
     another has, too, by a name of their own, and `doubts` is what the user is warned of.
     """

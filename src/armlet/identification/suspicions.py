@@ -37,7 +37,7 @@ MOSTLY = 0.99
 """The share of steps that are small or turns, where turns are not counted."""
 
 
-class Turns(NamedTuple):
+class Wrap(NamedTuple):
     """Where a position jumps by a turn, as that of an encoder does that counts only one."""
 
     column: int
@@ -47,7 +47,7 @@ class Turns(NamedTuple):
     """Whether every other step is small, so that turns can be added up."""
 
 
-def wrapped(q: Array, rotary: Sequence[bool]) -> list[Turns]:
+def wraps(q: Array, rotary: Sequence[bool]) -> list[Wrap]:
     """The columns of angles that jump by a turn."""
     found = []
     for i in np.flatnonzero(rotary):
@@ -55,30 +55,30 @@ def wrapped(q: Array, rotary: Sequence[bool]) -> list[Turns]:
         small, turn = steps < SMALL, np.abs(steps - TURN) < SMALL
         if turn.any() and (small | turn).mean() > MOSTLY:
             first, safe = int(np.argmax(turn)) + 1, bool((small | turn).all())
-            found.append(Turns(int(i), first, int(turn.sum()), safe))
+            found.append(Wrap(int(i), first, int(turn.sum()), safe))
     return found
 
 
-def without_turns(q: Array, turns: Sequence[Turns]) -> Array:
+def unwrap(q: Array, columns: Sequence[Wrap]) -> Array:
     """The positions with turns added up, where that is safe."""
-    columns = [x.column for x in turns if x.is_safe]
-    if columns:
+    safe = [x.column for x in columns if x.is_safe]
+    if safe:
         q = q.copy()
-        q[:, columns] = np.unwrap(q[:, columns], axis=0)
+        q[:, safe] = np.unwrap(q[:, safe], axis=0)
     return q
 
 
-def about_turns(t: Array, turns: Turns, joints: Sequence[str], of_motors: bool) -> str:
+def wrap_message(t: Array, wrap: Wrap, joints: Sequence[str], of_motors: bool) -> str:
     """What is said of a position that jumps by a turn."""
-    subject = f"{'the motor of ' if of_motors else ''}joint {joints[turns.column]!r}"
+    subject = f"{'the motor of ' if of_motors else ''}joint {joints[wrap.column]!r}"
     cure = "turns are added up from the first row on"
-    if not turns.is_safe:
+    if not wrap.is_safe:
         cure = "other steps are large, too: use numpy.unwrap on this column before reading it"
     elif of_motors:
         cure += "; the turn at the first row is not known: correct it with offsets="
     return (
-        f"the position of {subject} jumps by a turn at {t[turns.row]:.4g} s (row {turns.row}), "
-        f"{turns.times} times in all, as that of an encoder that counts one turn: {cure}"
+        f"the position of {subject} jumps by a turn at {t[wrap.row]:.4g} s (row {wrap.row}), "
+        f"{wrap.times} times in all, as that of an encoder that counts one turn: {cure}"
     )
 
 

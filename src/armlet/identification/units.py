@@ -209,13 +209,13 @@ def unit_of_time(
 
 
 def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float | None:
-    """The unit of time, in s, in which measured velocities add up to the ways of the joints."""
+    """The unit of time, in s, in which positions are the integral of measured velocities."""
     if qd is None or len(q) < 3:
         return None
     between = np.diff(np.asarray(stamps - stamps[0], dtype=float))[:, None]
-    way = np.cumsum((qd[1:] + qd[:-1]) / 2 * between, axis=0)
-    way, own = way - way.mean(0), q[1:] - q[1:].mean(0)
-    product, square = (own * way).sum(0), (way * way).sum(0)
+    travel = np.cumsum((qd[1:] + qd[:-1]) / 2 * between, axis=0)
+    travel, own = travel - travel.mean(0), q[1:] - q[1:].mean(0)
+    product, square = (own * travel).sum(0), (travel * travel).sum(0)
     sizes = product[(product > 0) & (square > 0)] / square[(product > 0) & (square > 0)]
     return float(np.median(sizes)) if len(sizes) else None
 

@@ -59,7 +59,7 @@ def _not_an_address(text: str, error: Exception) -> DataError:
 
 
 class Access:
-    """What a server of viser's answers, once it was started within `applied`.
+    """What a viser server answers, once it was started within `applied`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Access:
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """Have a server of viser's that is started in this context use this socket and checks."""
+        """Have a viser server that is started in this context use this socket and checks."""
         module: Any = import_module("websockets.asyncio.server")
         with PATCH:
             serve = module.serve
