@@ -397,7 +397,7 @@ def test_functions_of_numpy_write_to_the_array_that_is_given():
 
 def test_infinite_numbers_and_those_that_are_none_are_replaced():
     x = np.array([np.nan, np.inf, -np.inf, 2.0])
-    for options in ({}, {"nan": 3.0, "posinf": 4.0, "neginf": -5.0}):
+    for options in ({}, {"posinf": None}, {"nan": 3.0, "posinf": 4.0, "neginf": -5.0}):
         found = armlet.program(x=4)(lambda x, options=options: np.nan_to_num(x, **options))
         np.testing.assert_array_equal(found(x), np.nan_to_num(x, **options))
 

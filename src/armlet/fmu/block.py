@@ -32,7 +32,7 @@ INTEGRATORS = {
     "rk4": "Runge and Kutta's method of fourth order",
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
-"""By which an arm is simulated, each a file of C."""
+"""The integrators of arms in words; each is a C file of its name."""
 
 
 class Call(NamedTuple):

@@ -74,8 +74,6 @@ def recorded_ufunc(
     function = ufunc
     if name in ELEMENTARY:
         function = np.frompyfunc(ELEMENTARY[name], ufunc.nin, ufunc.nout)
-        if name == "clip":  # of an array and limits, which may be missing
-            function = np.frompyfunc(ELEMENTARY[name], 3, 1)
     if out is not None:
         options["out"] = tuple(map(_plain, out))
     options = {key: _plain(x) for key, x in options.items()}
@@ -154,9 +152,9 @@ def as_traced(x: Any) -> Any:
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
     """A function of scalars on arrays of them, of objects entry by entry."""
-    if any(isinstance(x, np.ndarray) and x.dtype == object for x in args):
-        return as_traced(np.frompyfunc(function, len(args), 1)(*map(_plain, args)))
-    if any(hasattr(x, "record") for x in args) and any(map(np.ndim, args)):
+    has_objects = any(isinstance(x, np.ndarray) and x.dtype == object for x in args)
+    has_traced = any(hasattr(x, "record") for x in args)
+    if has_objects or (has_traced and any(map(np.ndim, args))):
         return as_traced(np.frompyfunc(function, len(args), 1)(*map(_plain, args)))
     return function(*args)
 
@@ -212,10 +210,13 @@ def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
 
 
 def _nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = LARGEST, neginf: Any = -LARGEST
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
+    high = LARGEST if posinf is None else posinf
+    low = -LARGEST if neginf is None else neginf
+
     def finite(a: Any) -> Any:
-        infinite = scalar.where(scalar.less(a, 0), neginf, posinf)
+        infinite = scalar.where(scalar.less(a, 0), low, high)
         return scalar.where(isnan(a), nan, scalar.where(isinf(a), infinite, a))
 
     return _written(elementwise(finite, x), None if copy else x)
