@@ -59,7 +59,10 @@ def test_logs_that_cannot_be_read_are_named_and_left_out(whole):
     np.testing.assert_allclose(found.values, whole.values, rtol=1e-12)
     with (
         pytest.warns(DataWarning, match="left out"),
-        pytest.raises(DataError, match="there are no logs: expected one or more that can be read"),
+        pytest.raises(
+            DataError,
+            match="there are no rows to identify from: expected one or more logs that can",
+        ),
     ):
         armlet.identify(robot, logs[12:], consistent=False)
 

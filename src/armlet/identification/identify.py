@@ -185,7 +185,10 @@ def identify(
 def _check_rows(model: TorqueModel, factors: Factors, gains: bool) -> None:
     """Raise where there are too few rows, or nothing in them; with gains, zero is a torque."""
     if not factors.count:
-        raise DataError("there are no logs: expected one or more that can be read")
+        raise DataError(
+            "there are no rows to identify from: expected one or more logs that can be read, and a "
+            "validation= that leaves some of the time"
+        )
     if factors.count <= len(model.names):
         raise DataError(
             f"there are {factors.count} rows for {len(model.names)} parameters: expected more "
