@@ -353,6 +353,7 @@ AT = [
 """Where expressions are compared: anywhere, at zeros of both signs, at ties, at large numbers."""
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 def test_ordinary_expressions_of_numpy_agree_with_numpy():
     """One program of all, since each would be compiled by itself."""
     functions = {
@@ -381,6 +382,7 @@ def test_one_number_is_differentiated_by_another():
         assert sine.derivative("x", mode).function()(0.3) == pytest.approx(np.cos(0.3), rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 def test_functions_of_numpy_write_to_the_array_that_is_given():
     def into(function, *options):
         def written(x):

@@ -80,6 +80,8 @@ def test_names_may_stand_in_a_comment_below_other_lines(tmp_path, robot, run):
 
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
 def test_a_trajectory_goes_through_a_file_into_a_log(tmp_path, robot, suffix):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     motion = armlet.simulate(
         robot, [0.1, -0.4], duration=0.5, dt=0.01, record=["frame_velocity"], method="rk4"
     )

@@ -968,6 +968,8 @@ ENDINGS = ("npz", "csv", "parquet")
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_missing_or_damaged_trajectory_is_named(run, tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     with pytest.raises(DataError, match=f"there is no file .*none.{ending}"):
         Trajectory.read(tmp_path / f"none.{ending}")
     (tmp_path / f"folder.{ending}").mkdir()

@@ -391,7 +391,8 @@ def test_a_process_may_exit_while_it_compiles(monkeypatch, job, args, delay):
 # ------------------------------------------------------------------ fork
 
 FORK_WHILE_COMPILING = """
-import signal
+import signal, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks with threads, since Python 3.12
 small = armlet.compile(armlet.load("planar2r"), "gravity_torque")
 q = np.zeros((100, 2))
 results = []

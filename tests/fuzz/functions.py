@@ -22,6 +22,8 @@ DRAWS, SLACK, EXACT_BITS = 10, 30, 16
 UNIT = 4e-15
 BY_ZERO = re.compile("division by zero|raised to a negative power")
 """The errors of constants: x - x is the number 0."""
+SINGULAR = re.compile(r"\*\*|sqrt|cbrt|norm|hypot|unit|std|arcsin|arccos|arctan|log")
+"""Functions with points where a derivative is infinite: 0 times that, by the chain rule, is nan."""
 
 
 def trial(rng, folder):
@@ -106,7 +108,7 @@ def check_derivative(rng, texts, call, program, state):
             smooth = (spread <= 1e-2 * (1e-3 + np.abs(central))) & (rounding <= 1e-11 * (1 + size))
             entry = D.reshape(*y[0].shape, -1)[..., k]
             near = np.abs(entry - central) <= spread + 1e-4 * np.abs(central) + 1e-9 * (1 + size)
-            wrong = smooth & ~near
+            wrong = smooth & ~near & ~(np.isnan(entry) & bool(SINGULAR.search(text)))
             assert not wrong.any(), f"by {name}[{k}]: {entry} for {central}: {text} at {state}"
 
 
