@@ -712,7 +712,7 @@ def test_what_makes_no_sense_is_refused():
             armlet.identify(robot, log, consistent=False, **options)
     with pytest.raises(DataError, match="all torques are zero throughout"):
         armlet.identify(robot, replace(log, tau=0 * log.tau))
-    with pytest.raises(DataError, match="there are no logs: expected one or more"):
+    with pytest.raises(DataError, match="there are no rows to identify from: expected one or more"):
         armlet.identify(robot, [])
     with pytest.raises(DataError, match=r"logs has 'run\.csv': expected armlet\.Log\.read of it"):
         armlet.identify(robot, ["run.csv"])

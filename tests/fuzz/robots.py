@@ -34,6 +34,8 @@ QUANTITIES = (
 OPTIONS = {"regressor of all": {"parameters": "standard"}}
 """The regressor is that of the minimal parameters, and that of all standard ones."""
 LEAST = 1e-3
+ZERO = 1e-12
+"""What counts as zero in a minimal set (docs/minimal.md), such as the slope of a vertical axis."""
 
 
 class Expected(NamedTuple):
@@ -134,7 +136,7 @@ def expected(tree, tool, q, qd, qdd, slack=1):
         "forward_kinematics": [relative(T[:3, :3]), relative(T[:3, 3], size)],
         "jacobian": [relative(Jq[:3], 1), relative(Jq[3:], size)],
         "energy": [relative(kinetic), relative(potential, LEAST * high)],
-        "regressor": [relative(tau, weight)],
+        "regressor": [relative(tau, max(weight, ZERO / BAR["float64"] * weight / LEAST))],
         "regressor of all": [relative(tau, weight)],
     }
 

@@ -136,8 +136,11 @@ def by_spline(t: Array, x: Array, at: Array, cutoff: float, derivatives: int = 2
 
     between = (t[-1] - t[0]) / (len(t) - 1)
     lam = 1 / (between * (2 * np.pi * cutoff) ** 4)
-    found = interpolate.make_smoothing_spline(t, x, lam=lam)
-    return [np.asarray(found.derivative(d)(at)) for d in range(derivatives + 1)]
+    splines = [interpolate.make_smoothing_spline(t, column, lam=lam) for column in x.T]
+    return [
+        np.stack([spline.derivative(d)(at) for spline in splines], axis=1)
+        for d in range(derivatives + 1)
+    ]
 
 
 def resampled(at: Array, t: Array, x: Array) -> Array:
