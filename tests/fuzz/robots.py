@@ -136,7 +136,7 @@ def expected(tree, tool, q, qd, qdd, slack=1):
         "forward_kinematics": [relative(T[:3, :3]), relative(T[:3, 3], size)],
         "jacobian": [relative(Jq[:3], 1), relative(Jq[3:], size)],
         "energy": [relative(kinetic), relative(potential, LEAST * high)],
-        "regressor": [relative(tau, max(weight, ZERO / BAR["float64"] * weight / LEAST))],
+        "regressor": [relative(tau, ZERO / BAR["float64"] * weight / LEAST)],
         "regressor of all": [relative(tau, weight)],
     }
 
