@@ -33,9 +33,10 @@ ROOT = Path(__file__).parents[1].resolve()
 VENVS = ROOT / ".venv-elsewhere"
 DRAWN = (
     "conditioning", "controllers", "docs", "examples", "excite", "friction", "gains", "identify",
-    "identify_many", "instrumental", "logs", "motion",
+    "identify_many", "instrumental", "logs",
 )  # fmt: skip
-BLAS = (*DRAWN, "coupled_files", "large", "minimal", "passive", "peers", "rank", "singular")
+BLAS = (*DRAWN, "coupled_files", "large", "minimal", "motion", "passive", "peers", "rank",
+        "singular")  # fmt: skip
 VECTORS = (
     "c", "calls", "controllers", "coupled", "cross", "fmu", "functions", "kernel", "kernel_arrays",
     "kernel_bits", "libraries", "loop", "motion", "motion_derivatives", "pieces", "rates", "sincos",
