@@ -316,9 +316,10 @@ def main(arguments: list[str] | None = None) -> int:
         result = run(setting, jobs=1 if setting.cores == 1 else asked.jobs)
         results[setting.name] = result
         counts = f"{result.passed} passed, {len(result.failed)} failed, {result.skipped} skipped"
-        console.print(
-            f"{setting.name}: {counts}, {result.seconds:.0f} s", markup=False, soft_wrap=True
+        line = (
+            f"{counts}, {result.seconds:.0f} s" if result.passed or result.failed else result.note
         )
+        console.print(f"{setting.name}: {line}", markup=False, soft_wrap=True)
         if result.failed:
             console.print(result.note, markup=False, soft_wrap=True)
     console.print(table(results))
