@@ -22,6 +22,7 @@ import armlet.math as am
 from armlet.graph import OPERATIONS
 from armlet.graph.branch import BranchError
 from armlet.runtime import Kernel
+from armlet.runtime.engine import host
 
 panda = armlet.load("panda")
 puma = armlet.load("puma560")
@@ -104,10 +105,12 @@ def test_rows_have_the_bits_of_single_states():
 
 @pytest.mark.skipif(CC is None, reason="no C compiler is here")
 def test_its_c_has_the_bits_of_the_kernel(tmp_path):
-    text = operational_space.source("c", fused=True, sines="armlet")
+    fuses = host("float64").fuses
+    text = operational_space.source("c", fused=fuses, sines="armlet")
     (tmp_path / "it.c").write_text(text)
     library = tmp_path / "it.so"
-    options = ["-O2", "-mfma", "-ffp-contract=off", "-shared", "-fPIC", "-Wall", "-Wextra"]
+    fma = ["-mfma"] if fuses else []
+    options = ["-O2", *fma, "-ffp-contract=off", "-shared", "-fPIC", "-Wall", "-Wextra"]
     subprocess.run(
         [CC, *options, "-Werror", "it.c", "-lm", "-o", library], cwd=tmp_path, check=True
     )
