@@ -270,7 +270,7 @@ def odd_values(case):
                       {**case.arguments, "t": 0.0}, *({x: "a"} for x in case.names),
                       *({**case.arguments, x: np.zeros((7, 7, 7, 7))} for x in case.names)),
         "reduce": (3, "q", lambda q: q, wide, other),
-        "gradient": (["nothing"], "q0", [3], ["q0"] if not case.arguments else ["q"]),
+        "gradient": (["nothing"], "q0", [3], ["q"]),
         "along": ({"nothing": 1.0}, {"q0": 1.0}, {"q0": "a"}, {"qd": np.zeros((*axes, n))}),
         "events": ([3], [None], 3, lambda t, q, qd: t, [lambda t, q, qd: q * np.ones(2)],
                    [lambda t, q, qd: "a"], [other]),
