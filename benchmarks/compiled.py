@@ -10,7 +10,7 @@ import numpy as np
 
 import armlet
 from armlet.cli.measure import TIMED, random_states
-from armlet.models.urdf_writing import urdf_text
+from armlet.formats.urdf.writing import urdf_text
 from armlet.runtime.timing import STATES, TURNS, Timed, native_loop, time_in_turns
 
 NATIVE = Path(__file__).parent / "native"

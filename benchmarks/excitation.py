@@ -25,7 +25,7 @@ if "--threads" not in sys.argv:
 import numpy as np  # noqa: E402
 
 import armlet  # noqa: E402
-from armlet.identification import blas  # noqa: E402
+from armlet._support import blas  # noqa: E402
 
 CONDITION, SECONDS = 50.0, 60.0
 """What both must be at most."""

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 import armlet
-from armlet.progress import advancing
+from armlet._support.progress import advancing
 
 ROWS = 100_000
 

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import armlet
-from armlet.cli.bench import compared, described, nanoseconds, show
+from armlet.cli.commands.bench import compared, described, nanoseconds, show
 from armlet.cli.measure import DTYPES, TIMED, first_call, machine, measured, random_states
 from armlet.cli.rivals import rivals
 from armlet.runtime.timing import Timed, time_in_turns

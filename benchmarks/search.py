@@ -1,4 +1,4 @@
-"""What each number of `armlet.search.Effort` costs: operations and seconds with others instead.
+"""What each number of `armlet.search.cheapest.Effort` costs, in operations and seconds.
 
 python benchmarks/search.py
 
@@ -18,11 +18,11 @@ import numpy as np
 os.environ["ARMLET_CACHE"] = "off"
 
 import armlet
-from armlet import search
 from armlet.graph.count import M_PLUS_A
 from armlet.runtime import Kernel
 from armlet.runtime.timing import STATES, native_loop, time_in_turns
-from armlet.tracing import request
+from armlet.search import cheapest as search
+from armlet.search.request import request
 
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics")
 ORDERS = search.EFFORT.orders

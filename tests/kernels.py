@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from armlet.codegen.llvm import Target
+from armlet.codegen.llvm.function import Target
 
 ROUNDING = 2.0**-53
 

@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from armlet.description import described
 from armlet.dynamics import FORMULATIONS
-from armlet.robot import HERE, Pose, described
+from armlet.robot import HERE, Pose
 from armlet.robot.pose import rpy_of
 
 STYLES = ("1.4", "1.6", "1.7", "1.11")

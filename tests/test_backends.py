@@ -7,12 +7,12 @@ import pytest
 from kernels import same_bits
 
 import armlet
-from armlet.codegen.llvm import Target
+from armlet.codegen.llvm.function import Target
 from armlet.errors import CompileError
 from armlet.graph import OPERATIONS
 from armlet.runtime import Kernel
 from armlet.runtime.backends import BACKENDS
-from armlet.runtime.native import Native
+from armlet.runtime.cpu import Native
 
 FUSED = {
     "fma": lambda a, b, c: a * b + c,

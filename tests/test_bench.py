@@ -7,7 +7,7 @@ import pytest
 from commands import run
 
 import armlet
-from armlet.cli.bench import show
+from armlet.cli.commands.bench import show
 from armlet.cli.measure import TIMED
 from armlet.cli.terminal import Terminal
 from armlet.runtime.timing import native_loop, time_in_turns, vector_operations

@@ -22,11 +22,11 @@ from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import app
-from armlet.codegen.c import RESERVED, identifier, named, plain
-from armlet.codegen.languages import FUSED, LANGUAGES, STRIDED, TABLE, printer_for
-from armlet.codegen.llvm import Target, module, one_state
+from armlet.codegen.llvm.function import Target, module, one_state
 from armlet.codegen.lower import lowered
-from armlet.codegen.project import Function, project
+from armlet.codegen.project.project import Function, project
+from armlet.codegen.source.c import RESERVED, identifier, named, plain
+from armlet.codegen.source.languages import FUSED, LANGUAGES, STRIDED, TABLE, printer_for
 from armlet.graph import OPERATIONS, traced
 from armlet.robot import Compensation, Spring
 from armlet.runtime.engine import host

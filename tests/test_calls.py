@@ -14,11 +14,11 @@ import pytest
 from kernels import results, same
 
 import armlet
-from armlet.codegen.entry import COPIED, FEW
+from armlet.codegen.entry.entry import COPIED, FEW
 from armlet.errors import ArmletError, DataError
 from armlet.graph import traced
 from armlet.runtime import Kernel
-from armlet.runtime.calls import Callee, fast_call
+from armlet.runtime.python_call import Callee, fast_call
 
 # fmt: off
 QUANTITIES = {

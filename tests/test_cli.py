@@ -230,7 +230,7 @@ def test_a_path_is_checked_before_the_work(command, line, monkeypatch):
         raise AssertionError("worked before the path was checked")
 
     name, *args = command.split()
-    monkeypatch.setattr("armlet.cli.arm.load", worked)
+    monkeypatch.setattr("armlet.cli.robot_options.load", worked)
     told = CliRunner().invoke(app, [name, *args])
     assert isinstance(told.exception, armlet.ArmletError)
     assert str(told.exception).startswith(line)

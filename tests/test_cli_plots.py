@@ -81,7 +81,7 @@ def test_a_file_is_refused_before_the_work(name, path, message, folder, tmp_path
     def worked(*_, **__):
         raise AssertionError("worked before the file was checked")
 
-    monkeypatch.setattr("armlet.cli.arm.load", worked)
+    monkeypatch.setattr("armlet.cli.robot_options.load", worked)
     monkeypatch.setattr("armlet.cli.published.totals", worked)
     told = run(COMMAND[name], tmp_path / path, folder)
     assert isinstance(told.exception, armlet.ArmletError)

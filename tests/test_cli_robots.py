@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import app
-from armlet.cli.arm import OPTIONS
+from armlet.cli.robot_options import OPTIONS
 
 HAND = MIMIC.replace(
     "</robot>",
@@ -269,7 +269,7 @@ def test_the_self_test_fails_if_the_program_is_not_the_quantity(tmp_path, monkey
     command = ["generate", "planar3r", "-f", name, "-o"]
     CliRunner().invoke(app, [*command, str(tmp_path / "right")])
     assert passes_its_test(tmp_path / "right")
-    monkeypatch.setattr(sys.modules["armlet.cli.generate"], "cheapest", wrong)
+    monkeypatch.setattr(sys.modules["armlet.cli.commands.generate"], "cheapest", wrong)
     CliRunner().invoke(app, [*command, str(tmp_path / "wrong")])
     assert not passes_its_test(tmp_path / "wrong")
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from armlet.collector import PAUSES, without_collections
+from armlet._support.gc_pause import PAUSES, without_collections
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from recorded_arms import wrist
 import armlet
 from armlet import Conditioning, DataError, Log
 from armlet.identification import conditioned
-from armlet.identification.filters import by_filter, decimated, power
-from armlet.identification.spectrum import reach, spectrum
+from armlet.identification.preprocessing.filters import by_filter, decimated, power
+from armlet.identification.preprocessing.spectrum import reach, spectrum
 
 RATE = 500.0
 W = 2 * np.pi * np.array([[0.2, 0.5], [0.3, 0.7]])

@@ -18,9 +18,10 @@ from test_coupled import GRIPPER, by_hand, compare_with_pinocchio, loaded
 from test_formats import WRITERS
 
 import armlet
-from armlet.motion.system import Friction, friction_damping, friction_torque
-from armlet.robot import Connection, Coupling, Limits, Tie
-from armlet.robot.coupling import followed
+from armlet.description import Connection, Tie
+from armlet.description.coupling import followed
+from armlet.robot import Coupling, Limits
+from armlet.simulation.system import Friction, friction_damping, friction_torque
 
 SHARED = [parent / "shared" / "robots" for parent in Path(__file__).parents[2:4]]
 FOLDER = next((folder for folder in SHARED if folder.is_dir()), None)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import armlet
-from armlet.codegen.entry import entry
-from armlet.codegen.llvm import Target
-from armlet.codegen.pieces import functions_of_many, functions_of_one
-from armlet.codegen.texts import modules
+from armlet.codegen.entry.entry import entry
+from armlet.codegen.llvm.function import Target
+from armlet.codegen.llvm.split import functions_of_many, functions_of_one
+from armlet.codegen.llvm.texts import modules
 from armlet.runtime import cache, engine
 from armlet.runtime.engine import Cpu, host, in_llvm
 

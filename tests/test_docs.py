@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import app
-from armlet.runtime import libraries
+from armlet.runtime.arrays import libraries
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -12,12 +12,12 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import armlet
-from armlet.identification import objective
-from armlet.identification.blas import single_blas_thread
-from armlet.identification.excite import Candidate
-from armlet.identification.limits import State, limits_of, ranges_of
-from armlet.identification.objective import CRITERIA, Problem, Regressor
-from armlet.identification.paths import Fourier, Splines
+from armlet._support.blas import single_blas_thread
+from armlet.identification.excitation import objective
+from armlet.identification.excitation.excite import Candidate
+from armlet.identification.excitation.limits import State, limits_of, ranges_of
+from armlet.identification.excitation.objective import CRITERIA, Problem, Regressor
+from armlet.identification.excitation.paths import Fourier, Splines
 from armlet.robot import Drive, Spring
 
 ARM = replace(armlet.load("planar3r"), drives=(Drive(0, 0.5, 5.0, 0.1),) * 3)
@@ -87,7 +87,7 @@ def test_all_limits_hold_at_1_khz(plan):
 
 def test_a_motion_that_cannot_be_put_right_is_made_smaller(monkeypatch):
     """Without further rounds of the search, limits broken between its times are met so."""
-    monkeypatch.setattr(sys.modules["armlet.identification.excite"], "ROUNDS", 0)
+    monkeypatch.setattr(sys.modules["armlet.identification.excitation.excite"], "ROUNDS", 0)
     plan = armlet.excite(ARM, 5.0, **GIVEN, starts=1)
     assert min(x.min() for x in plan.margins.values()) >= 0
 

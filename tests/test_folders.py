@@ -7,7 +7,7 @@ import pytest
 
 import armlet
 from armlet import ModelError
-from armlet.models.folders import Folders
+from armlet.formats.folders import Folders
 
 HERE = "arm.urdf, line 3"
 

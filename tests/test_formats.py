@@ -10,7 +10,7 @@ import pytest
 from robots import deviation, random_robot, states, value
 
 import armlet
-from armlet.robot.description import Mesh
+from armlet.description.description import Mesh
 from armlet.robot.pose import rotation_of_quaternion, rpy_of, turn
 
 WRITERS = {"urdf": armlet.Robot.to_urdf, "toml": armlet.Robot.to_toml}

@@ -15,12 +15,12 @@ from test_simplify import WRONG
 
 import armlet
 from armlet import Kernel
-from armlet.codegen.languages import TABLE
-from armlet.graph.elementary import ELEMENTARY
-from armlet.graph.rules import PASSES
-from armlet.identification import units
-from armlet.models import loading
-from armlet.models.urdf_writing import urdf_text
+from armlet.codegen.source.languages import TABLE
+from armlet.formats import loading
+from armlet.formats.urdf.writing import urdf_text
+from armlet.graph.rewrite.rules import PASSES
+from armlet.graph.trace.elementary import ELEMENTARY
+from armlet.identification.logs import units
 from armlet.view.access import Access
 
 HURT = Path(__file__).parent / "hurt"
@@ -98,8 +98,8 @@ def always(self, path):
 BREAKS = {
     "loader_bytes":     lambda p: p.setattr(loading, "read_toml", refusing(KeyError("name"))),
     "loader_structure": lambda p: p.setattr(loading, "read_mjcf", refusing(IndexError(3))),
-    "loader_files": lambda p: p.setattr("armlet.models.folders.Folders.find", anywhere),
-    "loader_includes":  lambda p: p.setattr("armlet.models.folders.Folders._allows", always),
+    "loader_files": lambda p: p.setattr("armlet.formats.folders.Folders.find", anywhere),
+    "loader_includes":  lambda p: p.setattr("armlet.formats.folders.Folders._allows", always),
     "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),
@@ -107,7 +107,7 @@ BREAKS = {
     "nearly_parallel":  lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "functions":  lambda p: p.setitem(ELEMENTARY, "tan", ELEMENTARY["arctan"]),
     "simplifier": lambda p: p.setitem(PASSES, "cancel", (WRONG["(x + y) - y = y"],)),
-    "simulation": lambda p: p.setattr("armlet.motion.arguments.PREFIX", ""),
+    "simulation": lambda p: p.setattr("armlet.simulation.arguments.PREFIX", ""),
     "c_code":     lambda p: p.setitem(TABLE, "sub", TABLE["add"]),
     "logs":       lambda p: p.setitem(units.ANGLES, "deg", 1.0),
     "viewer":     lambda p: p.setattr(Access, "is_own_page", lambda *_: True),

@@ -7,8 +7,8 @@ import pytest
 
 import armlet
 from armlet import ModelError
+from armlet.description.description import Connection, Description, Link, _parents_first, assembled
 from armlet.errors import MAX_LISTED, MAX_SHOWN, listed, quoted, shown
-from armlet.robot.description import Connection, Description, Link, _parents_first, assembled
 
 HEAD = 'gravity = [0, 0, -9.81]\nangles = "radians"\n'
 BOX = '<geom type="box" size=".1 .2 .3"/>'

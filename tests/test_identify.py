@@ -19,13 +19,19 @@ from recorded_arms import wrist
 import armlet
 from armlet import Friction, Log
 from armlet.errors import ArmletError, DataError, DataWarning
-from armlet.identification import cross_validate, estimators, identify_payload
-from armlet.identification.centres import boxes
-from armlet.identification.consistent import Prior, is_consistent, likely_bodies, pseudo_inertia
-from armlet.identification.consistent import consistent as consistent_parameters
-from armlet.identification.factors import Factors, merged
+from armlet.identification import cross_validate, identify_payload
+from armlet.identification.estimation import estimators
+from armlet.identification.estimation.com_bounds import boxes
+from armlet.identification.estimation.factors import Factors, merged
+from armlet.identification.estimation.physical import (
+    Prior,
+    is_consistent,
+    likely_bodies,
+    pseudo_inertia,
+)
+from armlet.identification.estimation.physical import consistent as consistent_parameters
+from armlet.identification.estimation.torque_model import torque_model
 from armlet.identification.findings import Fit
-from armlet.identification.model import torque_model
 from armlet.identification.report import page, verdict
 from armlet.robot import Spring
 

@@ -9,7 +9,9 @@ from test_identify import random_arm, recorded
 
 import armlet
 from armlet.errors import DataError, DataWarning
-from armlet.identification import closed_loop, conditioned, instrumental
+from armlet.identification import conditioned
+from armlet.identification.estimation import instrumental
+from armlet.identification.estimation.closed_loop import closed_loop
 
 
 def with_noise(log, size, seed=0):

@@ -13,7 +13,8 @@ from robots import states as robot_states
 import armlet
 from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import traced
-from armlet.runtime import Kernel, native
+from armlet.runtime import Kernel
+from armlet.runtime import cpu as native
 
 LONG = bool(os.environ.get("ARMLET_LONG"))
 

@@ -15,17 +15,11 @@ from kernels import ROUNDING, TARGETS, every_target, same_bits
 from robots import deviation
 
 import armlet
-from armlet.codegen import llvm as llvm_text
-from armlet.codegen.llvm import (
-    PACK,
-    TRIGONOMETRY,
-    Target,
-    many_states,
-    one_state,
-)
-from armlet.codegen.llvm_table import LIBRARY, TABLE, UNFUSED
+from armlet.codegen.llvm import function as llvm_text
+from armlet.codegen.llvm.function import PACK, TRIGONOMETRY, Target, many_states, one_state
+from armlet.codegen.llvm.operations import LIBRARY, TABLE, UNFUSED
+from armlet.codegen.llvm.sincos import near
 from armlet.codegen.lower import lowered
-from armlet.codegen.sincos import near
 from armlet.graph import OPERATIONS, traced
 from armlet.runtime import Kernel
 from armlet.runtime.engine import host

@@ -22,7 +22,8 @@ from robots import states as robot_states
 import armlet
 from armlet.errors import DataError
 from armlet.graph import traced
-from armlet.runtime import Kernel, calls, engine
+from armlet.runtime import Kernel, engine
+from armlet.runtime import python_call as calls
 
 CALLS = 1_000_000 if os.environ.get("ARMLET_LONG") else 200_000
 

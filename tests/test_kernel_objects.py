@@ -12,7 +12,7 @@ from kernels import same
 
 import armlet
 from armlet.runtime import Kernel
-from armlet.runtime.calls import vectorcalled
+from armlet.runtime.python_call import vectorcalled
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from robots import deviation, random_robot, states
 
 import armlet
 from armlet.api.programs import compile
-from armlet.codegen.pieces import is_long
-from armlet.search import QUICK
+from armlet.codegen.llvm.split import is_long
+from armlet.search.cheapest import QUICK
 
 SIZES = [40, 100] if os.environ.get("ARMLET_LONG") else [40]
 QUANTITIES = {"inverse_dynamics": 3, "inertia_matrix": 1, "bias": 2, "gravity_torque": 1}

@@ -9,8 +9,8 @@ from datasets import panda_log, recorded, tx40_log
 
 import armlet
 from armlet import DataError, DataWarning, Log
-from armlet.identification.columns import column, matched, unit_of
-from armlet.identification.readers import read_table
+from armlet.identification.logs.columns import column, matched, unit_of
+from armlet.identification.logs.readers import read_table
 
 JOINTS = ("joint1", "joint2")
 K = 400

@@ -5,11 +5,11 @@ import pytest
 from kernels import same_bits
 
 import armlet
-from armlet.codegen.llvm import Target
+from armlet.codegen.llvm.function import Target
 from armlet.errors import CompileError, DataError
 from armlet.graph import Input, Loop, traced
 from armlet.runtime import Kernel
-from armlet.runtime.loops import LoopKernel
+from armlet.runtime.loop_kernel import LoopKernel
 from armlet.scalar import sin
 
 
@@ -153,7 +153,7 @@ def test_steps_done_in_pieces_are_the_same(monkeypatch):
     tau = np.random.default_rng(0).normal(size=(100, 9, 1))
     q = np.random.default_rng(1).normal(size=(9, 1))
     whole = kernel(q, 0 * q, tau, P, runs=9, steps=100, every=3)
-    monkeypatch.setattr("armlet.runtime.loops.BLOCK", 7 * len(kernel.code.operations))
+    monkeypatch.setattr("armlet.runtime.loop_kernel.BLOCK", 7 * len(kernel.code.operations))
     q_before, pieces = q.copy(), kernel.results(9, 100, 3)
     seen = [*kernel.pieces((q, 0 * q, tau, P), pieces, 9, range(100), 3)]
     assert seen == [*range(7, 99, 7), 100]

@@ -10,7 +10,7 @@ from test_mjcf import assert_agrees
 
 import armlet
 from armlet import ModelError
-from armlet.models.mesh import MAX_FACES, MeshError, hull, read_mesh
+from armlet.formats.mjcf.mesh import MAX_FACES, MeshError, hull, read_mesh
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
 TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])

@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 import armlet
 from armlet import METHODS, Friction, MotionError, Stops, Trajectory
 from armlet.errors import DataError, DataWarning
-from armlet.motion.run import Run
+from armlet.simulation.run import Run
 
 LONG = bool(os.environ.get("ARMLET_LONG"))
 

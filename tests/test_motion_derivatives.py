@@ -9,7 +9,7 @@ from kernels import same_bits
 import armlet
 from armlet.errors import DataError
 from armlet.graph import Input, Loop, traced
-from armlet.runtime.loops import LoopKernel
+from armlet.runtime.loop_kernel import LoopKernel
 from armlet.scalar import sin
 
 METHODS = [name for name, method in armlet.METHODS.items() if not method.memory]
@@ -123,7 +123,7 @@ def test_long_runs_go_back_in_pieces(arm, cost, monkeypatch):
     x = given(arm)
     names = ["q0", "torque", "inertia"]
     whole = rolled_out(arm, cost, x, gradient=names)
-    monkeypatch.setattr("armlet.motion.derivatives.MEMORY", 0)
+    monkeypatch.setattr("armlet.simulation.derivatives.MEMORY", 0)
     pieces = rolled_out(arm, cost, x, gradient=names)
     same_bits(pieces.cost, whole.cost)
     for name in names:

@@ -32,7 +32,7 @@ def test_the_wheel_has_the_package_and_nothing_else(built):
     with zipfile.ZipFile(built[".whl"]) as wheel:
         names = set(wheel.namelist())
     assert "armlet/py.typed" in names
-    assert {f"armlet/models/catalog/{name}.toml" for name in armlet.catalogue()} <= names
+    assert {f"armlet/formats/catalog/{name}.toml" for name in armlet.catalogue()} <= names
     assert {name.split("/")[0] for name in names} == {
         "armlet", f"armlet-{armlet.__version__}.dist-info"
     }  # fmt: skip

@@ -9,8 +9,8 @@ import pytest
 from robots import random_robot, states
 
 import armlet
-from armlet.codegen import pieces
-from armlet.codegen.llvm import Target
+from armlet.codegen.llvm import split as pieces
+from armlet.codegen.llvm.function import Target
 from armlet.codegen.lower import lowered
 from armlet.graph import traced
 from armlet.graph.inputs import Input

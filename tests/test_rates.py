@@ -13,7 +13,7 @@ from robots import states as robot_states
 
 import armlet
 from armlet.codegen.expand import TRIGONOMETRY
-from armlet.codegen.llvm import Target, many_states
+from armlet.codegen.llvm.function import Target, many_states
 from armlet.codegen.lower import lowered
 from armlet.errors import DataError
 from armlet.graph import Input, traced

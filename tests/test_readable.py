@@ -15,10 +15,10 @@ from robots import random_robot
 from test_c import compiled, pointer
 
 import armlet
-from armlet.codegen.readable import JULIA, LATEX, MATLAB, NOTATIONS, PLAIN, PYTHON
+from armlet.codegen.source.readable import JULIA, LATEX, MATLAB, NOTATIONS, PLAIN, PYTHON
 from armlet.graph import OPERATIONS, Count, traced
 from armlet.graph.assignments import assignments
-from armlet.graph.symbols import with_arguments
+from armlet.graph.trace.symbols import with_arguments
 
 BINARY = {ast.Mult: "M", ast.Div: "M", ast.Add: "A", ast.Sub: "A"}
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "energy", "jacobian", "linearization")

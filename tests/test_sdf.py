@@ -10,7 +10,7 @@ from sdf import STYLES, assert_same, sdf_of
 
 import armlet
 from armlet import ModelError, ModelWarning
-from armlet.models.sdf_frames import MAX_CHAIN
+from armlet.formats.sdf.frames import MAX_CHAIN
 
 INERTIAL = (
     "<inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"

@@ -9,7 +9,6 @@ import pytest
 from robots import deviation, random_robot, states, value, with_scalars
 
 import armlet
-from armlet import search
 from armlet.codegen.expand import expanded
 from armlet.dynamics import definition
 from armlet.graph import simplified, traced
@@ -17,7 +16,8 @@ from armlet.graph.serialize import stored
 from armlet.robot import Arrangement
 from armlet.runtime import cache
 from armlet.scalar import quarter_turns
-from armlet.tracing import request
+from armlet.search import cheapest as search
+from armlet.search.request import request
 
 LONG = bool(os.environ.get("ARMLET_LONG"))
 

@@ -14,8 +14,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from armlet.codegen.llvm import Target
-from armlet.codegen.sincos import CONSTANTS
+from armlet.codegen.llvm.function import Target
+from armlet.codegen.llvm.sincos import CONSTANTS
 from armlet.graph import traced
 from armlet.runtime import Kernel
 from armlet.runtime.engine import host

@@ -173,7 +173,7 @@ def test_a_frame_that_is_named_needs_no_tool(arms, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("traced again")
 
-    monkeypatch.setattr("armlet.tracing.Request.program", refuse)
+    monkeypatch.setattr("armlet.search.request.Request.program", refuse)
     robot.jacobian(q, "link2")
     robot.jacobian(q, frame="link2")
     monkeypatch.undo()

@@ -17,7 +17,8 @@ import pytest
 
 import armlet
 from armlet.robot import record
-from armlet.runtime import calls, engine, llvm_threads, threads
+from armlet.runtime import engine, llvm_threads, threads
+from armlet.runtime import python_call as calls
 from armlet.runtime.llvm_threads import LlvmThread, by_all
 from armlet.runtime.threads import Workers, parallel_for
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import armlet
-from armlet.robot.description import Mesh
+from armlet.description.description import Mesh
 from armlet.view.files import _roots, file_parts, located
 from armlet.view.scene import scene
 

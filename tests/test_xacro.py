@@ -12,7 +12,7 @@ from commands import run
 
 import armlet
 from armlet import ModelError
-from armlet.models.expressions import SYMBOLS, evaluated
+from armlet.formats.expressions import SYMBOLS, evaluated
 
 needs_xacro = pytest.mark.skipif(find_spec("xacro") is None, reason="xacro is not installed")
 
@@ -215,7 +215,7 @@ def test_the_package_that_others_use_stays_as_it_is(load):
 
 
 def test_without_the_package_the_message_says_how_to_install_it(refusal, monkeypatch):
-    monkeypatch.setattr("armlet.models.xacro.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("armlet.formats.xacro.importlib.util.find_spec", lambda name: None)
     assert refusal().endswith("is not installed: pip install 'armlet[xacro]'")
 
 

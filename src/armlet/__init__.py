@@ -25,11 +25,14 @@ from armlet.errors import (
     ModelWarning,
 )
 from armlet.fmu import to_fmu
+from armlet.formats import catalogue
 from armlet.graph import Count, Input, Program
 from armlet.identification import Conditioning, Excitation, Identified, Log, excite, identify
 from armlet.minimal import MinimalParameters, equivalence
-from armlet.models import catalogue
-from armlet.motion import (
+from armlet.robot import Arrangement
+from armlet.runtime import Kernel
+from armlet.search.cheapest import SearchResult, Step
+from armlet.simulation import (
     METHODS,
     Event,
     Friction,
@@ -40,9 +43,6 @@ from armlet.motion import (
     rollout,
     simulate,
 )
-from armlet.robot import Arrangement
-from armlet.runtime import Kernel
-from armlet.search import SearchResult, Step
 from armlet.version import __version__
 from armlet.view import Viewer, view
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from armlet import algebra, scalar
-from armlet.graph.arrays import as_traced, elementwise
 from armlet.graph.graph import Traced
+from armlet.graph.trace.arrays import as_traced, elementwise
 
 Array = Any
 """A number or an array of any kind."""

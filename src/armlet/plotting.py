@@ -10,9 +10,9 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from armlet._support.files import check_writable, expanded, unwritable, write, write_bytes
+from armlet._support.optional import needed
 from armlet.errors import ArmletError, DataError, quoted, visible
-from armlet.extras import needed
-from armlet.writing import check_writable, expanded, unwritable, write, write_bytes
 
 Theme = Literal["light", "dark"]
 PAGE, *PICTURES = ENDINGS = (".html", ".png", ".svg")

@@ -7,7 +7,7 @@ from robots import random_arm, random_robot
 from test_c import SANITIZED, STRICT, run
 
 import armlet
-from armlet.codegen.project import Function, project
+from armlet.codegen.project.project import Function, project
 
 LARGEST = 4
 SKIPPED = ("cartesian_linearization",)

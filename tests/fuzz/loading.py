@@ -13,8 +13,8 @@ from test_mjcf import RULES, Writer
 from test_xacro import ARM, ATTACKS
 
 import armlet
-from armlet.models.toml_writing import toml_text
-from armlet.models.urdf_writing import urdf_text
+from armlet.formats.toml.writing import toml_text
+from armlet.formats.urdf.writing import urdf_text
 
 TESTS = Path(__file__).parent.parent
 BESIDE = Path(os.environ.get("ARMLET_ROBOTS", TESTS.parent.parent / "shared" / "robots"))

@@ -10,11 +10,11 @@ from test_kernel_bits import bounded
 from armlet.codegen.expand import expanded
 from armlet.graph import ORDER, simplified
 from armlet.graph.count import M_PLUS_A
-from armlet.graph.rewrite import rewritten
-from armlet.graph.rules import PASSES
+from armlet.graph.rewrite.rewriting import rewritten
+from armlet.graph.rewrite.rules import PASSES
+from armlet.graph.rewrite.share import shared
+from armlet.graph.rewrite.simplify import eager
 from armlet.graph.serialize import restored, stored
-from armlet.graph.share import shared
-from armlet.graph.simplify import eager
 
 OPERANDS = operands_of("any", "positive", "nonzero")
 OPERATIONS = [op for op in OPERANDS for _ in range(1 + 9 * (op in ("add", "sub", "mul")))]

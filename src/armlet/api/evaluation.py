@@ -18,8 +18,8 @@ from armlet.dynamics.singular import is_singular
 from armlet.errors import DataWarning
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
-from armlet.runtime.calls import dispatcher_call
-from armlet.runtime.libraries import refuse_out
+from armlet.runtime.arrays.libraries import refuse_out
+from armlet.runtime.python_call import dispatcher_call
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support.lazy import cached_property
 from armlet.api.kinds import KINDS, expressed, kind_of
-from armlet.compose import Composition, cheapest_composition
 from armlet.errors import ArmletError, CompileError, DataError, quoted
 from armlet.graph import Count, Input, Program
-from armlet.graph.arrays import as_traced
-from armlet.graph.branch import untraceable
-from armlet.graph.calls import Recording, inlined
-from armlet.graph.functions import objects
+from armlet.graph.evaluate.namespaces import objects
 from armlet.graph.graph import graph_of
 from armlet.graph.results import Names, check_names, collected
-from armlet.lazy import cached_property
+from armlet.graph.trace.arrays import as_traced
+from armlet.graph.trace.branch import untraceable
+from armlet.graph.trace.calls import Recording, inlined
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
-from armlet.runtime.libraries import library_of, refuse_out
+from armlet.runtime.arrays.libraries import library_of, refuse_out
+from armlet.search.compose import Composition, cheapest_composition
 
 Shape = int | tuple[int, ...] | Input
 """How many entries an argument has, its axes, or an `Input` that is also given a rate."""

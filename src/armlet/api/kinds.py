@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from armlet.api.programs import compile
-from armlet.compose import recorded
 from armlet.errors import ModelError
 from armlet.graph import Program
-from armlet.graph.arrays import as_traced
-from armlet.graph.casadi import check_matrices
-from armlet.graph.functions import objects
+from armlet.graph.evaluate.casadi import check_matrices
+from armlet.graph.evaluate.namespaces import objects
 from armlet.graph.graph import graph_of
 from armlet.graph.results import collected
+from armlet.graph.trace.arrays import as_traced
 from armlet.robot import RobotModel
 from armlet.robot.robot import GROUPS
 from armlet.runtime import Kernel
-from armlet.runtime.libraries import library_of
+from armlet.runtime.arrays.libraries import library_of
 from armlet.scalar import package_of
-from armlet.search import cheapest_program
-from armlet.tracing import request
+from armlet.search.cheapest import cheapest_program
+from armlet.search.compose import recorded
+from armlet.search.request import request
 
 Evaluation = Callable[[RobotModel, str, Sequence[Any], Mapping[str, Any], int], Any]
 """The results of a quantity, given the robot, its name, the arrays, the options and threads."""

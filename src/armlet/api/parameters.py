@@ -13,7 +13,7 @@ from armlet.errors import ModelError
 from armlet.minimal import MinimalParameters, by_rank, check_options, standard_names
 from armlet.minimal.parameters import Model
 from armlet.robot import RobotModel
-from armlet.tracing import one_of
+from armlet.search.request import one_of
 
 
 def minimal_parameters(

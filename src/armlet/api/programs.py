@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from armlet.compose import cheapest_composition, several
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation
 from armlet.errors import ArmletError, listed, quoted
 from armlet.graph import Program
 from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
-from armlet.search import SearchResult, cheapest_program
-from armlet.tracing import AS_IT_IS, one_of, request
+from armlet.search.cheapest import SearchResult, cheapest_program
+from armlet.search.compose import cheapest_composition, several
+from armlet.search.request import AS_IT_IS, one_of, request
 
 Option = (
     str | bool | MinimalParameters[Any] | None | Sequence[str] | Mapping[str, str | Sequence[str]]

@@ -9,11 +9,11 @@ from typing import Literal, Self
 
 from numpy.typing import ArrayLike
 
-from armlet import models
+from armlet import formats as models
 from armlet.api.quantities import Quantities
-from armlet.models import EARTH
-from armlet.models.passive import Passive
-from armlet.models.ties import Mimic
+from armlet.description.mimic import Mimic
+from armlet.description.passive import Passive
+from armlet.formats import EARTH
 from armlet.robot import TOLERANCE, RobotModel
 
 

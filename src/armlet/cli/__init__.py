@@ -10,19 +10,19 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from armlet.cli.bench import bench
-from armlet.cli.compare import compare
-from armlet.cli.count import count
-from armlet.cli.demo import demo
-from armlet.cli.excite import excite
-from armlet.cli.generate import generate
-from armlet.cli.identify import identify
-from armlet.cli.info import info
-from armlet.cli.minimal import minimal
-from armlet.cli.robots import robots
-from armlet.cli.simulate import simulation
+from armlet.cli.commands.bench import bench
+from armlet.cli.commands.compare import compare
+from armlet.cli.commands.count import count
+from armlet.cli.commands.demo import demo
+from armlet.cli.commands.excite import excite
+from armlet.cli.commands.generate import generate
+from armlet.cli.commands.identify import identify
+from armlet.cli.commands.info import info
+from armlet.cli.commands.minimal import minimal
+from armlet.cli.commands.robots import robots
+from armlet.cli.commands.simulate import simulation
+from armlet.cli.commands.view import view
 from armlet.cli.terminal import Terminal, styled
-from armlet.cli.view import view
 from armlet.errors import ArmletError
 
 app = typer.Typer(

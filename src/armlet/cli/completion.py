@@ -10,7 +10,7 @@ import typer
 from armlet.api import load
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError
-from armlet.models import ENDINGS, catalogue
+from armlet.formats import ENDINGS, catalogue
 from armlet.robot import RobotModel
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from armlet.codegen.selftest import Reference
+from armlet.codegen.project.selftest import Reference
 from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
 from armlet.errors import ModelError
 from armlet.robot import RobotModel

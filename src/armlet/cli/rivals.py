@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.errors import ArmletError
-from armlet.models.urdf_writing import urdf_text
+from armlet.formats.urdf.writing import urdf_text
 from armlet.robot import RobotModel
 
 Array = np.ndarray[Any, Any]

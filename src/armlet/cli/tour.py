@@ -18,8 +18,8 @@ from armlet.errors import ArmletError
 from armlet.graph import Count, Program
 from armlet.identification import Identified, Log, identify
 from armlet.literature import totals
-from armlet.motion import Friction, Trajectory, simulate
 from armlet.runtime.timing import Timed, time_in_turns
+from armlet.simulation import Friction, Trajectory, simulate
 
 Array = NDArray[np.float64]
 STATES = 20

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from armlet.codegen.project import Function
+from armlet.codegen.project.project import Function
 from armlet.errors import ArmletError
 from armlet.fmu import function_block, plant_block, write_unit
 from armlet.robot import RobotModel

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
 
+from armlet._support.gc_pause import without_collections
 from armlet.codegen.expand import TRIGONOMETRY, expanded
 from armlet.codegen.fuse import Node, fused
-from armlet.collector import without_collections
 from armlet.graph import Count, Input, Program, Traced
 from armlet.graph.count import tallied
 from armlet.graph.inputs import Shape

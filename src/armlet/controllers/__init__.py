@@ -5,8 +5,8 @@ they shall be arguments, or torques shall be limited, call the controller in a f
 """
 
 from armlet.controllers.feedback import computed_torque, impedance, pd_with_gravity
-from armlet.controllers.regulators import Regulator, Tracker, regulator, tracker
-from armlet.controllers.sampling import Sampler
+from armlet.controllers.lqr import Regulator, Tracker, regulator, tracker
+from armlet.controllers.mppi import Sampler
 
 __all__ = [
     "Regulator",

@@ -20,18 +20,18 @@ from uuid import UUID
 
 from numpy.typing import ArrayLike
 
+from armlet._support.files import check_writable, unwritable, write_bytes
 from armlet.api.functions import Function
-from armlet.codegen.c import WIDTH, different, plain
-from armlet.codegen.languages import printer_for
-from armlet.codegen.project import MARK, c_files, filled, function_name, mark
+from armlet.codegen.project.project import MARK, c_files, filled, function_name, mark
+from armlet.codegen.source.c import WIDTH, different, plain
+from armlet.codegen.source.languages import printer_for
 from armlet.errors import CompileError, DataError, quoted, shown
 from armlet.fmu.block import Block, function_block, functions_of, plant_block
 from armlet.fmu.description import build_description, model_description
 from armlet.fmu.variables import Variable
 from armlet.graph import Program
-from armlet.motion.system import Friction, Stops
 from armlet.robot import RobotModel
-from armlet.writing import check_writable, unwritable, write_bytes
+from armlet.simulation.system import Friction, Stops
 
 VERSIONS = (2, 3)
 COMPILERS = ("cc", "gcc", "clang")

@@ -11,21 +11,21 @@ from numpy.typing import ArrayLike
 
 from armlet.api.functions import Function as OwnFunction
 from armlet.api.programs import cheapest, formulations
-from armlet.codegen.c import identifier
-from armlet.codegen.project import Function
+from armlet.codegen.project.project import Function
+from armlet.codegen.source.c import identifier
 from armlet.dynamics import QUANTITIES
 from armlet.errors import CompileError, DataError, ModelError, listed, quoted
 from armlet.fmu.variables import TIME, Entry, Variable, dependencies, variable
 from armlet.graph import Input, Program, traced
-from armlet.graph.arrays import as_traced
 from armlet.graph.inputs import Shape
-from armlet.motion.methods import METHODS
-from armlet.motion.plan import Plan
-from armlet.motion.rollout import option
-from armlet.motion.stiffness import default_steps, rates_of, warn_if_unstable
-from armlet.motion.system import Arm, Friction, Stops
+from armlet.graph.trace.arrays import as_traced
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
+from armlet.simulation.integrators import METHODS
+from armlet.simulation.plan import Plan
+from armlet.simulation.rollout import option
+from armlet.simulation.stiffness import default_steps, rates_of, warn_if_unstable
+from armlet.simulation.system import Arm, Friction, Stops
 
 SHORTEST_STEP = 1e-9
 INTEGRATORS = {

@@ -5,7 +5,7 @@ from itertools import product
 from math import inf
 from xml.etree import ElementTree as ET
 
-from armlet.codegen.c import plain
+from armlet.codegen.source.c import plain
 from armlet.fmu.block import Block
 from armlet.fmu.variables import UNITS, Entry, Variable
 from armlet.version import __version__

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 
-from armlet.codegen.c import plain
+from armlet.codegen.source.c import plain
 from armlet.graph import Program
 from armlet.graph.inputs import Shape
 from armlet.robot import RobotModel

@@ -5,7 +5,7 @@ from armlet.graph.graph import OPERATIONS, Graph, Traced
 from armlet.graph.inputs import Input
 from armlet.graph.loop import Loop
 from armlet.graph.program import PRINTERS, Program, compact, traced
-from armlet.graph.simplify import ORDER, simplified
+from armlet.graph.rewrite.simplify import ORDER, simplified
 
 __all__ = [
     "OPERATIONS",

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armlet.graph.elementary import logical_and, logical_or, negation, truth
 from armlet.graph.graph import Graph, Traced, live
+from armlet.graph.trace.elementary import logical_and, logical_or, negation, truth
 from armlet.scalar import DERIVATIVES, equal, less, log, power, where
 
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {

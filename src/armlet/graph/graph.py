@@ -15,9 +15,10 @@ import numpy as np
 
 from armlet import scalar
 from armlet.errors import CompileError
-from armlet.graph.arrays import recorded_function, recorded_ufunc
-from armlet.graph.branch import branched
-from armlet.graph.elementary import (
+from armlet.graph.fold import COMMUTATIVE, fold
+from armlet.graph.trace.arrays import recorded_function, recorded_ufunc
+from armlet.graph.trace.branch import branched
+from armlet.graph.trace.elementary import (
     ELEMENTARY,
     ceil,
     check_divisor,
@@ -30,7 +31,6 @@ from armlet.graph.elementary import (
     rounded,
     trunc,
 )
-from armlet.graph.fold import COMMUTATIVE, fold
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add,

@@ -6,7 +6,7 @@ from typing import Any
 
 from armlet.errors import CompileError
 from armlet.graph.differentiate import along, weighted
-from armlet.graph.functions import objects
+from armlet.graph.evaluate.namespaces import objects
 from armlet.graph.graph import Graph
 from armlet.graph.inputs import added
 from armlet.graph.program import Program, program

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from armlet.collector import without_collections
+from armlet._support.gc_pause import without_collections
 from armlet.errors import CompileError, DataError
 from armlet.graph.assignments import formulas
 from armlet.graph.count import Count, counted
 from armlet.graph.differentiate import along, derivatives, weighted
-from armlet.graph.functions import function_of, objects
+from armlet.graph.evaluate.namespaces import function_of, objects
 from armlet.graph.graph import Graph, Traced, live
 from armlet.graph.inputs import Input, Shape, added, named_inputs
 from armlet.graph.results import Names

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from armlet.collector import without_collections
-from armlet.graph.functions import objects
+from armlet._support.gc_pause import without_collections
+from armlet.graph.evaluate.namespaces import objects
 from armlet.graph.graph import Graph, Traced
 from armlet.graph.inputs import Input, named_inputs
 from armlet.graph.program import Program, program

@@ -8,13 +8,13 @@ import numpy as np
 
 from armlet.api import Robot
 from armlet.errors import DataError, quoted
-from armlet.identification.consistent import is_consistent
-from armlet.identification.estimators import Estimate
-from armlet.identification.factors import Array, Factors
-from armlet.identification.gains import Gains
-from armlet.identification.instrumental import Instrumented
-from armlet.identification.model import TorqueModel
-from armlet.identification.samples import Samples
+from armlet.identification.estimation.estimators import Estimate
+from armlet.identification.estimation.factors import Array, Factors
+from armlet.identification.estimation.gains import Gains
+from armlet.identification.estimation.instrumental import Instrumented
+from armlet.identification.estimation.physical import is_consistent
+from armlet.identification.estimation.torque_model import TorqueModel
+from armlet.identification.preprocessing.samples import Samples
 
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of solutions."""

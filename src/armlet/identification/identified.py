@@ -4,12 +4,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from armlet._support.files import write
 from armlet.api import Robot
 from armlet.errors import DataError
 from armlet.identification.findings import Findings
 from armlet.identification.report import page, torques
 from armlet.plotting import Figure, Plotted, Theme, themed
-from armlet.writing import write
 
 
 @dataclass(frozen=True, eq=False, repr=False)

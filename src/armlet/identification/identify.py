@@ -12,14 +12,18 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armlet._support.blas import single_blas_thread
+from armlet._support.progress import status
 from armlet.api import Robot
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, listed, quoted
-from armlet.identification import estimators
-from armlet.identification.blas import single_blas_thread
-from armlet.identification.centres import Centres, boxes
-from armlet.identification.conditioning import Conditioning
-from armlet.identification.consistent import (
+from armlet.identification.estimation import estimators
+from armlet.identification.estimation.com_bounds import Centres, boxes
+from armlet.identification.estimation.estimators import Estimate
+from armlet.identification.estimation.factors import Array, Factors
+from armlet.identification.estimation.gains import Gains, calibrated
+from armlet.identification.estimation.instrumental import Instrument, Instrumented, instrumental
+from armlet.identification.estimation.physical import (
     Distance,
     Prior,
     check_distance,
@@ -27,18 +31,19 @@ from armlet.identification.consistent import (
     checked_bounds,
     likely_bodies,
 )
-from armlet.identification.consistent import consistent as consistent_parameters
-from armlet.identification.estimators import Estimate
-from armlet.identification.factors import Array, Factors
+from armlet.identification.estimation.physical import consistent as consistent_parameters
+from armlet.identification.estimation.runs import KEPT, Client, Gathered, Reader, parts, rows, whole
+from armlet.identification.estimation.torque_model import (
+    Column,
+    FrictionModel,
+    TorqueModel,
+    torque_model,
+)
 from armlet.identification.findings import Fit
-from armlet.identification.gains import Gains, calibrated
 from armlet.identification.identified import Identified
-from armlet.identification.instrumental import Instrument, Instrumented, instrumental
-from armlet.identification.log import Log
-from armlet.identification.model import Column, FrictionModel, TorqueModel, torque_model
-from armlet.identification.parts import KEPT, Client, Gathered, Reader, parts, rows, whole
+from armlet.identification.logs.log import Log
+from armlet.identification.preprocessing.preprocessing import Conditioning
 from armlet.minimal import MinimalParameters
-from armlet.progress import status
 
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)

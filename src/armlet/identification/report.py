@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.errors import shown
-from armlet.identification.factors import Array
+from armlet.identification.estimation.factors import Array
 from armlet.identification.findings import Findings
-from armlet.identification.samples import Samples
+from armlet.identification.preprocessing.samples import Samples
 from armlet.plotting import COLOURS, INK, SHADE, graph_objects, panels, part, plain
 from armlet.plotting import page as page_of
 from armlet.version import __version__

@@ -14,8 +14,8 @@ from armlet.algebra import symmetric
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS
 from armlet.errors import ModelError
+from armlet.formats import general_arm
 from armlet.graph import Count, Graph, Program, traced
-from armlet.models import general_arm
 from armlet.robot import RobotModel
 
 

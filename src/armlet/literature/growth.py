@@ -8,8 +8,8 @@ from itertools import pairwise
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS
 from armlet.errors import ModelError
+from armlet.formats import general_arm
 from armlet.graph import Count
-from armlet.models import general_arm
 
 Polynomial = tuple[Fraction, ...]
 """Coefficients, constant term first."""

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support.lazy import cached_property
 from armlet.errors import DataError
-from armlet.lazy import cached_property
 from armlet.robot import PHI, Drive, RobotModel
 from armlet.robot.arrays import hashable
 from armlet.scalar import Scalar, is_zero, namespace

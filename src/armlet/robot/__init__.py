@@ -1,18 +1,7 @@
 """The robot: an immutable tree of bodies in canonical frames, and its traversals."""
 
 from armlet.robot.arrangement import Arrangement
-from armlet.robot.coupling import Coupling, Tie
-from armlet.robot.description import (
-    Connection,
-    Description,
-    Link,
-    PassiveForce,
-    assembled,
-    described,
-)
-from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
-from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
-from armlet.robot.parts import (
+from armlet.robot.components import (
     BASE,
     PHI,
     Compensation,
@@ -24,6 +13,9 @@ from armlet.robot.parts import (
     Spring,
     with_base,
 )
+from armlet.robot.coupling import Coupling
+from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
+from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel
 
@@ -36,27 +28,20 @@ __all__ = [
     "Arrangement",
     "Body",
     "Compensation",
-    "Connection",
     "Coupling",
     "DHRow",
-    "Description",
     "Displacement",
     "Drive",
     "Frame",
     "Joint",
     "JointKind",
     "Limits",
-    "Link",
-    "PassiveForce",
     "Pose",
     "RobotModel",
     "Screw",
     "Spring",
-    "Tie",
     "Twist",
-    "assembled",
     "axial_turn",
-    "described",
     "pose",
     "with_base",
 ]

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from armlet.algebra import Z_AXIS
+from armlet.robot.components import Compensation, Frame
 from armlet.robot.displacement import Screw
-from armlet.robot.parts import Compensation, Frame
 from armlet.robot.robot import RobotModel
 from armlet.scalar import Scalar, identical, is_zero
 

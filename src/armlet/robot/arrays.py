@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.errors import DataError, quoted
-from armlet.robot.parts import MAX_SIZE
+from armlet.robot.components import MAX_SIZE
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.robot.parts import BASE, DHRow
+from armlet.robot.components import BASE, DHRow
 from armlet.robot.pose import HERE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 

@@ -9,7 +9,7 @@ from armlet.robot.displacement import Screw, axial_turn
 from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 if TYPE_CHECKING:
-    from armlet.robot.parts import DHRow
+    from armlet.robot.components import DHRow
 
 
 class Twist(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
-from armlet.lazy import cached_property
+from armlet._support.lazy import cached_property
 from armlet.robot.arrays import hashable
 
 Made = TypeVar("Made")

@@ -10,13 +10,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support.lazy import cached_property
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.lazy import cached_property
 from armlet.robot.arrays import checked, read_only
-from armlet.robot.coupling import Coupling
-from armlet.robot.displacement import Body, Displacement, Screw, displacement
-from armlet.robot.parts import (
+from armlet.robot.components import (
     BASE,
     PHI,
     Compensation,
@@ -27,6 +25,8 @@ from armlet.robot.parts import (
     Spring,
     bodies_of,
 )
+from armlet.robot.coupling import Coupling
+from armlet.robot.displacement import Body, Displacement, Screw, displacement
 from armlet.robot.pose import Pose
 from armlet.robot.record import Record
 from armlet.robot.tree import Tree

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.lazy import cached_property
+from armlet._support.lazy import cached_property
+from armlet.robot.components import BASE, Joint
 from armlet.robot.coupling import Coupling, common_limits
 from armlet.robot.joints import Twist, slices
-from armlet.robot.parts import BASE, Joint
 
 
 class Tree:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from armlet.codegen.lower import Lowered
 from armlet.graph.inputs import Shape
-from armlet.runtime.native import Native
+from armlet.runtime.cpu import Native
 
 
 class Compiled(Protocol):

@@ -16,9 +16,9 @@ import numpy as np
 from llvmlite.binding import ffi
 
 from armlet import version
-from armlet.codegen.llvm import Target
+from armlet._support.progress import advancing, status
+from armlet.codegen.llvm.function import Target
 from armlet.errors import CompileError, listed, quoted
-from armlet.progress import advancing, status
 from armlet.runtime import cache
 from armlet.runtime.llvm_threads import THREADS, by_all
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armlet.codegen.entry import most_rows
-from armlet.codegen.llvm import Target
+from armlet._support.lazy import cached_property
+from armlet.codegen.entry.entry import most_rows
+from armlet.codegen.llvm.function import Target
 from armlet.codegen.lower import Lowered, lowered
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
 from armlet.graph.inputs import Shape, leading_axes
 from armlet.graph.results import collected
-from armlet.lazy import cached_property
+from armlet.runtime.arrays.libraries import library_of, refuse_out
 from armlet.runtime.backends import BACKENDS, Compiled
-from armlet.runtime.calls import vectorcalled
-from armlet.runtime.libraries import library_of, refuse_out
+from armlet.runtime.python_call import vectorcalled
 from armlet.runtime.threads import check_threads
 
 Array = np.ndarray[Any, Any]

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.codegen.llvm import many_states, module
-from armlet.codegen.loop import SCALARS, counted_loop, looped
+from armlet.codegen.llvm.function import many_states, module
+from armlet.codegen.llvm.loop import SCALARS, counted_loop, looped
 from armlet.graph import Loop
+from armlet.runtime.cpu import Array
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.kernel import Kernel
-from armlet.runtime.native import Array
 
 STATES = 256
 """How many states a native loop goes through in turn."""

@@ -9,14 +9,14 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support.files import check_writable, write
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.motion import Trajectory
 from armlet.robot.arrays import checked
+from armlet.simulation import Trajectory
 from armlet.view.page import page
 from armlet.view.scene import joint_range
 from armlet.view.server import Viewer
-from armlet.writing import check_writable, write
 
 __all__ = ["Viewer", "view"]
 

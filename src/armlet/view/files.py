@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from armlet._support.optional import needed
+from armlet.description.description import Mesh
 from armlet.errors import DataWarning, quoted
-from armlet.extras import needed
 from armlet.robot import Frame, RobotModel
-from armlet.robot.description import Mesh
 from armlet.view.scene import Part
 from armlet.view.surfaces import Surface, solid
 

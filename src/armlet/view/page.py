@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.api import Robot
-from armlet.motion import Trajectory
+from armlet.simulation import Trajectory
 from armlet.view.live import Numbers
 from armlet.view.panel import Bar, bars, energies, panel
 from armlet.view.server import RATE, Stage, quiet, viser_server

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.api import Robot
 from armlet.errors import ArmletError
-from armlet.motion import Trajectory
 from armlet.robot import BASE
+from armlet.simulation import Trajectory
 from armlet.view.access import Access, listening_socket
 from armlet.view.drawing import Drawing, stage
 from armlet.view.files import file_parts

@@ -1,0 +1,1 @@
+"""Helpers that any module may use: none knows of robots."""

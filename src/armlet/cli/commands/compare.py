@@ -1,0 +1,167 @@
+"""armlet compare"""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from armlet.api import compile, trace
+from armlet.cli.charts import CUT, Bar, operations
+from armlet.cli.completion import quantities
+from armlet.cli.deviation import by_definition, difference, random_states
+from armlet.cli.plots import Plot
+from armlet.cli.robot_options import Choice, FrameName, takes_robot
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal, progress, styled
+from armlet.dynamics import FORMULATIONS, QUANTITIES
+from armlet.dynamics.quantities import PASSIVE
+from armlet.errors import ArmletError, ModelError
+from armlet.graph import Count
+from armlet.plotting import Figure, save
+from armlet.robot import RobotModel
+
+ROWS = 4096
+REPEATS = 5
+CHECKED = 100
+WRONG = 1e-6
+"""Deviations above this are no rounding errors."""
+WIDTH = 24
+
+
+@dataclass(frozen=True)
+class Run:
+    """A formulation on a robot: operations, compiled nanoseconds per state, deviation."""
+
+    name: str
+    source: str
+    count: Count
+    time: float
+    deviation: float | None
+
+
+@takes_robot()
+def compare(
+    choice: Choice,
+    quantity: Annotated[
+        str, typer.Option(help="The quantity to compare.", autocompletion=quantities)
+    ] = "inverse_dynamics",
+    frame: FrameName = None,
+    plot: Plot = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Run every formulation of a quantity on a robot, and the cheapest program, side by side.
+
+    Operations are counted with symbolic inertias, drives off; times are those of the compiled
+    kernel on batches, one thread; deviations are from the definition.
+
+    Example: armlet compare puma560 --quantity inertia_matrix --plot bars.html
+    """
+    if quantity not in QUANTITIES:
+        raise ArmletError(
+            f"no quantity is called {quantity!r}: expected one of {', '.join(QUANTITIES)}"
+        )
+    arm = choice.load(frame)
+    runs, refused = [], []
+    states = random_states(arm, quantity, ROWS)
+    exact = by_definition(arm, quantity, [x[:CHECKED] for x in states])
+    for name in progress([*FORMULATIONS[quantity], None], "running"):
+        try:
+            runs.append(_run(arm, quantity, name, states, exact))
+        except ModelError as error:
+            refused.append(str(error))
+    if not runs:
+        raise ArmletError(refused[0])
+    runs.sort(key=lambda run: run.count.total)
+    if plot is not None:
+        save(_chart(arm, quantity, runs), plot)
+    if as_json:
+        print(json.dumps([_data(run) for run in runs], indent=2))
+        return
+    console = Terminal()
+    console.print(_table(arm, quantity, runs))
+    for line in refused:
+        console.print(line, style="dim")
+    for run in filter(_is_wrong, runs):
+        console.print(
+            f"{run.name} is off by {_short(run.deviation)} of the largest entry in one of "
+            f"{CHECKED} states: take another formulation",
+            style="red",
+        )
+    if plot is not None:
+        console.print(f"written: {plot}")
+
+
+def _run(
+    arm: RobotModel, quantity: str, name: str | None, states: list[Any], exact: list[Any] | None
+) -> Run:
+    """A formulation as it is written, or the cheapest program found."""
+    rigid = arm if quantity in PASSIVE else arm.without_drives()
+    counted = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
+    kernel = compile(arm, quantity, name)
+    kernel(*states)
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        kernel(*states)
+        times.append(time.perf_counter() - start)
+    off = None if exact is None else difference(exact, kernel(*states))
+    source = "the search over formulations, frames, units and rules"
+    if name is not None:
+        source = FORMULATIONS[quantity][name].source
+    return Run(name or "cheapest", source, counted, min(times) / ROWS * 1e9, off)
+
+
+def _scale(runs: list[Run]) -> int:
+    """The count of a full bar; counts far above the others are cut off."""
+    totals = [run.count.total for run in runs] or [1]
+    return max(1, min(max(totals), CUT * min(totals)))
+
+
+def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
+    table = Table(f"{arm.name}: {quantity}")
+    table.words("formulation")
+    table.numbers("M", "A", "M+A")
+    table.add_column("", no_wrap=True)
+    table.numbers("ns per state", "deviation")
+    whole = _scale(runs)
+    for run in runs:
+        bar = "█" * min(WIDTH, max(1, round(WIDTH * run.count.total / whole)))
+        bar += "▶" if run.count.total > whole else ""
+        table.add_row(
+            run.name,
+            str(run.count.M),
+            str(run.count.A),
+            str(run.count.total),
+            styled((bar, "cyan")),
+            f"{run.time:.1f}",
+            styled((_short(run.deviation), "red" if _is_wrong(run) else "")),
+        )
+    return table
+
+
+def _chart(arm: RobotModel, quantity: str, runs: list[Run]) -> Figure:
+    """Operations and times as bars."""
+    bars = [Bar(x.name, x.count, f"{x.time:.1f} ns", x.source) for x in runs]
+    title = f"Operations on {arm.name}, and the compiled time per state of a batch"
+    return operations(title, {quantity: bars})
+
+
+def _is_wrong(run: Run) -> bool:
+    return run.deviation is not None and run.deviation > WRONG
+
+
+def _short(deviation: float | None) -> str:
+    return "" if deviation is None else f"{deviation:.0e}"
+
+
+def _data(run: Run) -> dict[str, Any]:
+    return {
+        "formulation": run.name,
+        "source": run.source,
+        "M": run.count.M,
+        "A": run.count.A,
+        "nanoseconds": run.time,
+        "deviation": run.deviation,
+    }

@@ -1,0 +1,220 @@
+"""armlet count"""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from armlet.api import cheapest, trace
+from armlet.cli.charts import Bar, operations
+from armlet.cli.completion import one_of, quantities
+from armlet.cli.plots import Plot
+from armlet.cli.published import show_published
+from armlet.cli.robot_options import Choice, FrameName, takes_robot
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal, progress, styled
+from armlet.dynamics import FORMULATIONS, QUANTITIES
+from armlet.dynamics.quantities import PASSIVE
+from armlet.errors import ArmletError, ModelError, quoted
+from armlet.graph import Count
+from armlet.plotting import Figure, save
+from armlet.robot import RobotModel
+from armlet.search.cheapest import SearchResult
+
+WHAT = {
+    "factors": "a b + a c = a (b + c)",
+    "cancel": "terms that cancel",
+    "constants": "constants combined",
+    "angles": "sines of sums of angles",
+    "turns": "constants and rotations in another order",
+    "squares": "sums and differences of squares",
+    "sharing": "terms and factors that occur together",
+}
+"""What each simplification pass does."""
+
+
+@takes_robot(general=True)
+def count(
+    choice: Choice,
+    quantity: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A quantity to count; all by default. Repeatable.", autocompletion=quantities
+        ),
+    ] = None,
+    frame: FrameName = None,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Use the inertias as numbers, not as symbols.")
+    ] = False,
+    drives: Annotated[
+        bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
+    ] = False,
+    minimize: Annotated[
+        str,
+        typer.Option(
+            help="What the search minimizes: operations, multiplications, additions, "
+            "or time, which needs --numbers.",
+            autocompletion=one_of("operations", "multiplications", "additions", "time"),
+        ),
+    ] = "operations",
+    published: Annotated[
+        bool, typer.Option("--published", help="Compare with the totals printed in the literature.")
+    ] = False,
+    plot: Plot = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Count the operations of each formulation, and of the cheapest program found.
+
+    M is multiplications, A additions.
+
+    Geometry is numeric and inertias are symbolic, as in the published tables: operations on
+    constants alone are not counted. For a quantity that is named, every step of the search is
+    shown.
+
+    Example: armlet count puma560 --quantity inverse_dynamics
+
+    Example: armlet count --published --plot published.html
+    """
+    if published:
+        if choice.robot or choice.general:
+            raise ArmletError("--published counts the arms of the literature: name no robot")
+        show_published(quantity, as_json, plot)
+        return
+    arm = choice.load(frame)
+    rigid = arm if drives else arm.without_drives()
+    constants = {} if numbers else {"inertia": "symbolic"}
+    for name in quantity or ():
+        if name not in QUANTITIES:
+            raise ArmletError(
+                f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
+            )
+    names = quantity or _moving(drives)
+    pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
+    rows: list[dict[str, Any]] = []
+    found: dict[str, SearchResult] = {}
+    for name, entry in progress(pairs, "counting"):
+        asked = arm if name in PASSIVE else rigid
+        try:
+            if entry is None:
+                found[name] = cheapest(asked, name, constants=constants, minimize=minimize)
+                continue
+            every, fewest = (
+                trace(asked, name, entry, constants=constants, minimal=minimal).count()
+                for minimal in (False, True)
+            )
+        except ModelError:  # it does not hold for this robot
+            continue
+        rows.append({"quantity": name, "formulation": entry, "all": every, "minimal": fewest})
+    title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
+    for name in quantity or ():
+        if name not in found:
+            raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
+    if plot is not None:
+        save(_chart(title, rows, found), plot)
+    if as_json:
+        listed = [{**row, **_counts(row)} for row in rows]
+        print(json.dumps(listed + [_plain(name, best) for name, best in found.items()], indent=2))
+        return
+    console = Terminal()
+    console.print(_table(title, rows, found))
+    for name in quantity or ():
+        console.print()
+        console.print(_steps(name, arm, found[name]))
+    if plot is not None:
+        console.print()
+        console.print(f"written: {plot}")
+
+
+def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Table:
+    table = Table(title)
+    table.words("quantity", "formulation")
+    table.numbers("all", "M+A", "minimal", "M+A")
+    for name, best in found.items():
+        for row in (row for row in rows if row["quantity"] == name):
+            every, fewest = row["all"], row["minimal"]
+            same = every == fewest and not QUANTITIES[name].minimal
+            table.add_row(
+                name,
+                row["formulation"],
+                _short(every),
+                str(every.total),
+                "" if same else _short(fewest),
+                "" if same else str(fewest.total),
+            )
+        count = best.program.count()
+        bold = styled(("cheapest", "bold"))
+        table.add_row(name, bold, "", "", _short(count), str(count.total))
+    return table
+
+
+def _chart(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Figure:
+    """The same as bars, of minimal parameters."""
+    groups = {
+        name: [
+            Bar("cheapest", best.program.count(), about="the cheapest program found"),
+            *(
+                Bar(row["formulation"], row["minimal"], about=_source(row))
+                for row in rows
+                if row["quantity"] == name
+            ),
+        ]
+        for name, best in found.items()
+    }
+    return operations(f"Operations on {title}, minimal parameters", groups)
+
+
+def _source(row: dict[str, Any]) -> str:
+    return FORMULATIONS[row["quantity"]][row["formulation"]].source
+
+
+def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
+    """The steps of the search for the cheapest program, and what each gained."""
+    table = Table(f"the cheapest {quantity}")
+    table.words("step")
+    table.numbers("count", "M+A", "gain")
+    table.text("what")
+    before = None
+    for step in best.steps:
+        total = step.count.total
+        gain = "" if before is None else str(total - before)
+        table.add_row(step.name, _short(step.count), str(total), gain, _what(step.name, arm, best))
+        before = total
+    return table
+
+
+def _what(step: str, arm: RobotModel, best: SearchResult) -> str:
+    if step == "frames":
+        moved = ", ".join(arm.joint_names[i] for i in best.arrangement.back)
+        return f"origins moved back along the axes of {moved}"
+    if step == "units":
+        return f"lengths in units of {best.arrangement.unit:.6g} m"
+    first = step == best.steps[0].name
+    return WHAT.get(step, "as it is written, in canonical frames" if first else "its formulation")
+
+
+def _plain(quantity: str, best: SearchResult) -> dict[str, Any]:
+    steps = [{"step": s.name, "M": s.count.M, "A": s.count.A} for s in best.steps]
+    count = best.program.count()
+    return {
+        "quantity": quantity,
+        "formulation": "cheapest",
+        "minimal": _numbers(count),
+        "steps": steps,
+    }
+
+
+def _moving(drives: bool) -> list[str]:
+    """The quantities to count; those of passive forces only if drives are included."""
+    return [name for name in QUANTITIES if drives or name not in PASSIVE]
+
+
+def _short(count: Count) -> str:
+    return f"{count.M}M {count.A}A"
+
+
+def _counts(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: _numbers(row[key]) for key in ("all", "minimal")}
+
+
+def _numbers(count: Count) -> dict[str, int]:
+    return {"M": count.M, "A": count.A, **dict(count.functions)}

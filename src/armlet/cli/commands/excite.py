@@ -1,0 +1,141 @@
+"""armlet excite"""
+
+import json
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from armlet.cli.motion_options import (
+    Out,
+    Rotors,
+    WithFriction,
+    check_out,
+    chosen,
+    name_among,
+    numbers,
+    write,
+)
+from armlet.cli.plots import Plot
+from armlet.cli.robot_options import Choice, takes_robot
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal
+from armlet.identification import Excitation
+from armlet.identification import excite as found_excitation
+from armlet.identification.excitation.limits import units
+from armlet.identification.excitation.objective import CRITERIA
+
+EACH = "one number, or one for each joint with commas between"
+
+
+@takes_robot()
+def excite(
+    choice: Choice,
+    duration: Annotated[float, typer.Option(help="How long, in s.")] = 20.0,
+    harmonics: Annotated[
+        int | None, typer.Option(help="Harmonics of a Fourier series; 5 by default.")
+    ] = None,
+    splines: Annotated[
+        int | None, typer.Option(help="Instead, points of a spline that can be chosen.")
+    ] = None,
+    criterion: Annotated[str, name_among("What is made best", CRITERIA)] = "condition",
+    rate: Annotated[float, typer.Option(help="Rows per second.")] = 1000.0,
+    lower: Annotated[str | None, typer.Option(help=f"Lower limits of position: {EACH}.")] = None,
+    upper: Annotated[str | None, typer.Option(help="Upper limits of position, likewise.")] = None,
+    speed: Annotated[str | None, typer.Option(help="Limits of speed, likewise.")] = None,
+    acceleration: Annotated[
+        str | None, typer.Option(help="Limits of acceleration, likewise.")
+    ] = None,
+    torque: Annotated[str | None, typer.Option(help="Limits of torque, likewise.")] = None,
+    tool_box: Annotated[
+        str | None,
+        typer.Option(help="Where the tool stays: xmin,ymin,zmin,xmax,ymax,zmax in m, or inf."),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="The share of the robot's own limits that is not used.")
+    ] = 0.05,
+    rotors: Rotors = False,
+    friction: WithFriction = True,
+    starts: Annotated[int, typer.Option(help="Random motions to start from.")] = 4,
+    seed: Annotated[int, typer.Option(help="The seed of the random numbers.")] = 0,
+    out: Out = None,
+    plot: Plot = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Find a motion from which the parameters of a robot can be identified well.
+
+    It keeps within the limits of the robot and those given, and is at rest at both ends. Ctrl-C
+    ends the search with the best motion so far.
+
+    Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
+    """
+    check_out(out)
+    arm = choice.load()
+
+    def each(name: str, text: str | None) -> Any:
+        if text is None:
+            return None
+        found = numbers(name, text, 1, arm.nv)
+        return found if len(found) > 1 else found[0]
+
+    corners = None if tool_box is None else numbers("--tool-box", tool_box, 6)
+    plan = found_excitation(
+        arm, duration, harmonics=harmonics, splines=splines,
+        criterion=chosen("--criterion", criterion, CRITERIA),
+        rate=rate, position=(each("--lower", lower), each("--upper", upper)),
+        speed=each("--speed", speed), acceleration=each("--acceleration", acceleration),
+        torque=each("--torque", torque),
+        tool_box=None if corners is None else (corners[:3], corners[3:]),
+        margin=margin, rotors=rotors, friction=friction, starts=starts, seed=seed,
+    )  # fmt: skip
+    written = write(plan, out, plot)
+    if as_json:
+        print(json.dumps(_summary(plan), indent=2))
+        return
+    _print(plan, written)
+
+
+def _finite(x: Any) -> Any:
+    """Numbers for JSON, which has no infinite ones."""
+    return [float(y) if np.isfinite(y) else None for y in x]
+
+
+def _summary(plan: Excitation) -> dict[str, Any]:
+    return {
+        "robot": plan.robot.name, "joints": plan.motion.joints, "rows": len(plan.t),
+        "duration": plan.path.duration, "parameters": plan.parameters.names,
+        "criterion": plan.criterion, "condition": plan.condition, "log_det": plan.log_det,
+        "limits": {name: [_finite(side) for side in x] for name, x in plan.limits.items()},
+        "margins": {name: _finite(x) for name, x in plan.margins.items()},
+        "path": type(plan.path).__name__.lower(), "coefficients": plan.coefficients.tolist(),
+        "ended": plan.ended, "notes": plan.notes,
+    }  # fmt: skip
+
+
+def _print(plan: Excitation, written: list[str]) -> None:
+    """The margins of every joint, and of the tool."""
+    letters = {joint.letter for joint in plan.robot.coordinates}
+    jointwise = [name for name in plan.limits if name != "tool"]
+    table = Table()
+    table.words("margin of")
+    table.numbers(*(f"{name} ({units(name, letters)})" for name in jointwise))
+    for i, joint in enumerate(plan.motion.joints):
+        table.add_row(joint, *(f"{plan.margins[name][i]:.3g}" for name in jointwise))
+    console = Terminal()
+    console.print(
+        f"{plan.robot.name}: {plan.path.duration:g} s, {len(plan.t)} rows, condition number "
+        f"{plan.condition:.4g} for {len(plan.parameters)} parameters"
+    )
+    if plan.ended:
+        console.print(f"the search was {plan.ended}", style="yellow")
+    console.print()
+    console.print(table)
+    if "tool" in plan.margins:
+        console.print()
+        margins = zip("xyz", plan.margins["tool"], strict=True)
+        console.print("margin of the tool: " + ", ".join(f"{x} {y:.3g} m" for x, y in margins))
+    console.print()
+    for note in plan.notes:
+        console.print(note, style="dim")
+    for path in written:
+        console.print(f"written: {path}")

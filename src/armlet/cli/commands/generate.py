@@ -1,0 +1,260 @@
+"""armlet generate"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armlet._support.files import check_folder, shown_path, write
+from armlet.api import Robot, cheapest, formulations, trace
+from armlet.cli.completion import functions as completed_functions
+from armlet.cli.completion import one_of
+from armlet.cli.reference import reference, references
+from armlet.cli.robot_options import Choice, FrameNames, takes_robot
+from armlet.cli.terminal import Terminal, progress
+from armlet.cli.unit import UNIT, Unit
+from armlet.codegen.project.project import MARK, Function, project
+from armlet.codegen.source.languages import LANGUAGES
+from armlet.dynamics import QUANTITIES
+from armlet.errors import ArmletError
+from armlet.fmu import check_replaceable
+from armlet.robot.robot import GROUPS
+from armlet.search.request import one_of as checked
+
+TARGETS = (*LANGUAGES, UNIT)
+
+
+@takes_robot()
+def generate(
+    choice: Choice,
+    function: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--function",
+            "-f",
+            help="A quantity, QUANTITY:FORMULATION, or NAME=QUANTITY,QUANTITY,… for one function "
+            "of several. Repeatable.",
+            autocompletion=completed_functions,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The folder to write to; for fmu the file.", metavar="PATH"
+        ),
+    ] = None,
+    frame: FrameNames = None,
+    argument: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Constants that are given at run time: {', '.join(GROUPS)}. Repeatable.",
+            autocompletion=one_of(*GROUPS),
+        ),
+    ] = None,
+    target: Annotated[
+        str,
+        typer.Option(help=f"What to write: {', '.join(TARGETS)}.", autocompletion=one_of(*TARGETS)),
+    ] = "c",
+    dtype: Annotated[
+        str, typer.Option(help="float64 or float32.", autocompletion=one_of("float64", "float32"))
+    ] = "float64",
+    fused: Annotated[
+        bool | None,
+        typer.Option("--fused/--unfused", help="Call fma, or not; by default for CUDA alone."),
+    ] = None,
+    minimal: Annotated[
+        bool, typer.Option("--minimal/--full", help="Lump the inertias first, or keep them all.")
+    ] = True,
+    fmi: Annotated[
+        int | None, typer.Option(help="For fmu: the version of FMI, 3 (the default) or 2.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(help="For fmu without -f: the longest step of the integration, in s (0.001)."),
+    ] = None,
+    friction: Annotated[
+        bool | None,
+        typer.Option(help="For fmu without -f: whether drives have friction; yes."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was written as JSON.")
+    ] = False,
+) -> None:
+    """Write functions of a robot as source code with its own test, or as a block for simulation.
+
+    For C: a header, a source without allocation or globals, a test program with reference
+    values, a CMakeLists.txt and a README with the counts. Of several frames there is one function
+    each. Reference values come from the definition of the quantity.
+
+    For fmu: one file for Simulink, Modelica and others, by the standard FMI. Its outputs are the
+    functions; without -f it is the arm itself, moved by torques.
+
+    Example: armlet generate puma560 -f inverse_dynamics -f inertia_matrix --target c -o puma
+
+    Example: armlet generate panda -f terms=inertia_matrix,bias,jacobian -o panda
+
+    Example: armlet generate panda -f jacobian --frame link4 --frame flange -o panda
+
+    Example: armlet generate panda -f inverse_dynamics --argument inertia -o panda
+
+    Example: armlet generate panda -f inverse_dynamics --target fmu -o torques.fmu
+
+    Example: armlet generate panda --target fmu --fmi 2 -o arm.fmu
+    """
+    if target not in TARGETS:
+        raise ArmletError(f"target is {target!r}: expected one of {', '.join(TARGETS)}")
+    unit = Unit(fmi, step, friction, fused)
+    unit.check(target, dtype, bool(function), minimal)
+    if not function and target != UNIT:
+        raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
+    if out is None:
+        what, example = ("file", "arm.fmu") if target == UNIT else ("folder", "generated")
+        raise ArmletError(f"no {what} is named: give one, such as -o {example}")
+    (check_replaceable if target == UNIT else check_folder)(out)
+    for group in argument or ():
+        checked(group, dict.fromkeys(GROUPS), "group of constants")
+    arm = choice.load()
+    wanted = _jobs(arm, function or (), frame or (), argument or (), minimal)
+    functions = [job() for job in progress(wanted, "tracing")]
+    for group in argument or ():
+        if not any(group in f.program.inputs for f in functions):
+            raise ArmletError(f"--argument {group}: none of the functions depends on {group}")
+    further: dict[str, object] = {}
+    if target == UNIT:
+        functions, further["platform"] = unit.write(out, arm, functions)
+        written = [out]
+    else:
+        written = _write(out, project(arm, functions, target, dtype, fused))
+    if as_json:
+        told = {"functions": [_data(f) for f in functions], "files": [*map(str, written)]}
+        print(json.dumps(told | further, indent=2))
+        return
+    console = Terminal()
+    for f in functions:
+        console.print(f"{f.program.name}: {f.code.count()}")
+    for path in written:
+        console.print(f"wrote {shown_path(path)}", soft_wrap=True)
+    if further.get("platform") == "":
+        console.print("no C compiler is here: the file has sources, and no library", soft_wrap=True)
+
+
+def _jobs(
+    arm: Robot,
+    wanted: Sequence[str],
+    frames: Sequence[str],
+    arguments: Sequence[str],
+    minimal: bool,
+) -> list[Callable[[], Function]]:
+    """What makes each function, under a name of its own: one for each frame of a quantity."""
+    jobs: dict[str, Callable[[], Function]] = {}
+    of_frames = False
+    for text in wanted:
+        name, is_named, quantities = text.rpartition("=")
+        several = quantities.split(",")
+        for quantity in several:
+            formulations(quantity.partition(":")[0])
+        takes_frame = any(_takes_frame(quantity) for quantity in several)
+        of_frames = of_frames or takes_frame
+        here = frames if takes_frame else ()
+        new: dict[str, Callable[[], Function]] = {}
+        if is_named or len(several) > 1:
+            name = name or "_and_".join(several)
+            new[name] = partial(_together, arm, name, several, here, arguments, minimal)
+        else:
+            for frame in here or (None,):
+                suffix = f"_{re.sub('[^0-9A-Za-z]', '_', frame)}" if frame and len(here) > 1 else ""
+                name = quantities.partition(":")[0] + suffix
+                if name in new:
+                    raise ArmletError(f"two functions would be called {name}: name other frames")
+                new[name] = partial(_function, arm, quantities, frame, name, arguments, minimal)
+        for name in new:
+            if name in jobs:
+                raise ArmletError(f"{name} is given {_times(name, wanted)} times: expected once")
+        jobs |= new
+    if frames and not of_frames:
+        raise ArmletError("--frame is for kinematics: none of the functions is of a frame")
+    return [*jobs.values()]
+
+
+def _times(name: str, wanted: Sequence[str]) -> int:
+    """How often a function of that name is wanted."""
+    names = [re.split("[:=]", text)[0] for text in wanted]
+    return max(2, names.count(name))
+
+
+def _takes_frame(quantity: str) -> bool:
+    return "frame" in QUANTITIES[quantity.partition(":")[0]].options
+
+
+def _constants(arm: Robot, quantities: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
+    """The groups of constants that are arguments, of those that the quantities read."""
+    read = {group for quantity in quantities for group in QUANTITIES[quantity].reads}
+    return {group: "argument" for group in arguments if group in read and arm.constants(group)}
+
+
+def _function(
+    arm: Robot, text: str, frame: str | None, name: str, arguments: Sequence[str], minimal: bool
+) -> Function:
+    quantity, _, formulation = text.partition(":")
+    entries = formulations(quantity)
+    constants = _constants(arm, [quantity], arguments)
+    if formulation:
+        program = trace(
+            arm, quantity, formulation, constants=constants, minimal=minimal, frame=frame
+        )
+        entry, form = entries[formulation], ""
+    else:
+        found = cheapest(arm, quantity, constants=constants, minimal=minimal, frame=frame)
+        entry, program, form = entries[found.formulation], found.program, ", simplified"
+    about = QUANTITIES[quantity].about + (f" Frame {frame}." if frame else "")
+    source = f"{entry.name}: {entry.source}{form}"
+    return Function(replace(program, name=name), about, source, reference(arm, quantity, frame))
+
+
+def _data(function: Function) -> dict[str, object]:
+    """A function that was written, as plain data."""
+    count = function.code.count()
+    counted = {"M": count.M, "A": count.A, **dict(count.functions)}
+    inputs = {name: list(x.shape) for name, x in function.program.inputs.items()}
+    return {"name": function.program.name, "arguments": inputs, "operations": counted}
+
+
+def _together(
+    arm: Robot,
+    name: str,
+    quantities: Sequence[str],
+    frames: Sequence[str],
+    arguments: Sequence[str],
+    minimal: bool,
+) -> Function:
+    """One function of several quantities."""
+    constants = _constants(arm, quantities, arguments)
+    frame = (frames if len(frames) > 1 else frames[0]) if frames else None
+    found = cheapest(arm, quantities, constants=constants, minimal=minimal, frame=frame)
+    program = replace(found.program, name=name)
+    about = f"{', '.join(quantities)}: what they share is computed once."
+    source = f"{found.formulation}: together, simplified"
+    return Function(program, about, source, references(arm, quantities, frames))
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write all files, or none if one would replace a file that armlet did not write."""
+    paths = {folder / name: text for name, text in files.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            if path.exists() and MARK.encode() not in path.read_bytes().partition(b"\n")[0]:
+                raise ArmletError(
+                    f"{shown_path(path)} was not written by armlet: choose another folder, or move "
+                    "the file"
+                )
+    except OSError as error:
+        raise ArmletError(f"{shown_path(folder)}: {error.strerror}") from None
+    for path, text in paths.items():
+        write(path, text)
+    return list(paths)

@@ -1,0 +1,228 @@
+"""armlet identify"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from armlet._support.files import check_writable
+from armlet._support.optional import needed
+from armlet.api import Robot
+from armlet.cli.motion_options import Rotors, WithFriction, chosen, name_among, numbers
+from armlet.cli.plots import Plot
+from armlet.cli.robot_options import Choice, takes_robot
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal
+from armlet.errors import DataError, quoted
+from armlet.identification import Identified, Log
+from armlet.identification import identify as identified
+from armlet.identification.estimation.runs import Reader
+from armlet.identification.identify import ESTIMATORS
+from armlet.identification.logs.log import Load
+from armlet.identification.report import verdict
+from armlet.plotting import save
+
+OUT = {".urdf": Identified.to_urdf, ".toml": Identified.to_toml, ".json": Identified.to_json}
+PANEL = "A log in several files"
+LOADED = "A payload that is known"
+
+
+def _part(what: str) -> Any:
+    return typer.Option(help=f"The file of {what}.", rich_help_panel=PANEL)
+
+
+@takes_robot()
+def identify(
+    choice: Choice,
+    logs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Logs, each of one run: .csv, .tsv, .txt, .parquet, .npz, .npy, .mat, .mcap, .db3 "
+            "or the folder of a ROS 2 bag."
+        ),
+    ] = None,
+    times: Annotated[Path | None, _part("times")] = None,
+    positions: Annotated[Path | None, _part("positions")] = None,
+    velocities: Annotated[Path | None, _part("velocities")] = None,
+    torques: Annotated[Path | None, _part("torques")] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="Samples per second, of logs without times.")
+    ] = None,
+    ratios: Annotated[
+        str | None,
+        typer.Option(help="Gear ratios of logs of the motors, numbers with commas between."),
+    ] = None,
+    rotors: Rotors = False,
+    friction: WithFriction = True,
+    estimator: Annotated[str, name_among("How parameters are found", ESTIMATORS)] = "weighted",
+    loaded: Annotated[
+        list[Path] | None,
+        typer.Option(help="A log of a run with the payload. Repeatable.", rich_help_panel=LOADED),
+    ] = None,
+    payload: Annotated[
+        str | None,
+        typer.Option(
+            help="What the arm carries there: mass,x,y,z with the centre in the frame of the tool, "
+            "or mass,x,y,z,xx,xy,xz,yy,yz,zz with the inertia about the centre; kg, m and kg m².",
+            rich_help_panel=LOADED,
+        ),
+    ] = None,
+    gains: Annotated[
+        bool,
+        typer.Option(
+            "--gains", help="Logs have currents: find their gains, too.", rich_help_panel=LOADED
+        ),
+    ] = False,
+    centres: Annotated[
+        float | None,
+        typer.Option(
+            help="How far, in m, centres of mass may be outside the box around the joints and "
+            "frames of their body."
+        ),
+    ] = None,
+    consistent: Annotated[
+        bool | None,
+        typer.Option(help="Find bodies that are physical; by default if cvxpy is installed."),
+    ] = None,
+    validation: Annotated[
+        float,
+        typer.Option(help="The share of the time at the end of every run that is held out."),
+    ] = 0.3,
+    scheduler: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler, for many logs.")
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="How many processes of this machine read logs; needs Dask.")
+    ] = 1,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", help=f"Write the arm as {', '.join(OUT)}. Repeatable."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page with everything; needs the extra plot.")
+    ] = None,
+    plot: Plot = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Find the parameters of an arm from logs of its motion.
+
+    Example: armlet identify panda run1.csv run2.csv -o identified.urdf --report report.html
+    """
+    way = chosen("--estimator", estimator, ESTIMATORS)
+    for path in out or ():
+        if path.suffix not in OUT:
+            raise DataError(
+                f"--out {path.name} ends in {quoted(path.suffix)}: expected {', '.join(OUT)}"
+            )
+    for path in (*(out or ()), *((report, report.with_suffix(".json")) if report else ())):
+        check_writable(path)
+    if report is not None and report.suffix == ".json":
+        raise DataError(f"--report {report.name} ends in '.json', as its data do: expected .html")
+    arm = choice.load().without_drives()
+    parts = {"t": times, "q": positions, "qd": velocities, "tau": torques}
+    sources: list[Any] = [*(logs or ())]
+    given = {name: path for name, path in parts.items() if path is not None}
+    if given:
+        sources.append(given)
+    if not sources:
+        raise DataError("there is no log: expected files, or --positions and --torques")
+    options: dict[str, Any] = {
+        "rate": rate,
+        "ratios": None if ratios is None else numbers("--ratios", ratios, arm.n),
+        "gains": 1.0 if gains else None,
+    }
+    readers: list[Reader] = [partial(Log.read, source, arm, **options) for source in sources]
+    readers += _loaded(arm, loaded, payload, options)
+    with _client(scheduler, workers) as client:
+        found = identified(
+            arm, readers if len(readers) > 1 else readers[0](), rotors=rotors, friction=friction,
+            estimator=way, gains=gains,
+            consistent=consistent, centres=centres, validation=validation, client=client,
+        )  # fmt: skip
+    for path in out or ():
+        OUT[path.suffix](found, path)
+    if report is not None:
+        found.report(report)
+    if plot is not None:
+        save(found.plot(), plot)
+    if as_json:
+        print(json.dumps(found.figures(), indent=2))
+        return
+    _print(arm, found, [str(path) for path in (*(out or ()), report, plot) if path is not None])
+
+
+@contextmanager
+def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
+    """A Dask client of a scheduler, or of processes started for it; none for one process."""
+    if scheduler is None and workers == 1:
+        yield None
+        return
+    distributed = needed("distributed")
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout=10)
+        except (OSError, ValueError) as error:
+            raise DataError(f"--scheduler {quoted(scheduler)} does not answer: {error}") from None
+        with client:
+            yield client
+        return
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def _loaded(
+    arm: Robot, paths: list[Path] | None, payload: str | None, options: dict[str, Any]
+) -> list[Reader]:
+    """What reads the runs with a known payload."""
+    if bool(paths) != bool(payload):
+        raise DataError("--loaded and --payload belong together: expected both or neither")
+    if payload is None:
+        return []
+    mass, x, y, z, *inertia = numbers("--payload", payload, 4, 10)
+    load = Load(mass, (x, y, z), inertia or None)
+    return [partial(_with_payload, load, path, arm, options) for path in paths or ()]
+
+
+def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -> Log:
+    return Log.read(path, arm, **options).with_payload(*load)
+
+
+def _print(arm: Robot, found: Identified, written: list[str]) -> None:
+    console = Terminal()
+    table = Table()
+    table.words("parameter")
+    table.numbers("value", "deviation", "%")
+    for name, x, s in zip(found.names, found.values, found.deviations, strict=True):
+        share = 100 * s / max(abs(x), np.finfo(float).tiny)
+        percent = f"{share:.1f}" if share < 1000 else "> 1000"
+        style = None if name in found.essential else "dim"
+        table.add_row(name, f"{x:.5g}", f"{s:.2g}", percent, style=style)
+    console.print(table)
+    console.print()
+    fits = Table()
+    fits.words("error in % of the torque")
+    fits.numbers("all", *(joint.name for joint in arm.coordinates))
+    for name, fit in found.fits.items():
+        fits.add_row(name, f"{fit.whole:.2f}", *(f"{x:.2f}" for x in fit.joints))
+    console.print(fits)
+    console.print()
+    if found.gains is not None:
+        worth = Table()
+        worth.words("joint")
+        worth.numbers("gain", "deviation")
+        for joint, x, s in zip(arm.coordinates, *found.gains, strict=True):
+            worth.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
+        console.print(worth)
+        console.print()
+    for note in found.notes:
+        console.print(note, style="dim")
+    console.print()
+    console.print(verdict(found))
+    for path in written:
+        console.print(f"written: {path}")

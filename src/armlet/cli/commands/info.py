@@ -1,0 +1,216 @@
+"""armlet info"""
+
+import json
+from collections.abc import Sequence
+from math import degrees, isinf
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from armlet.cli.completion import frames
+from armlet.cli.robot_options import Choice, takes_robot
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal, styled
+from armlet.errors import quoted
+from armlet.robot import PHI, RobotModel
+from armlet.robot.pose import rpy_of
+
+RPY = ("roll", "pitch", "yaw")
+ANGLES = ("gamma", "alpha", "beta", "theta")
+
+
+@takes_robot()
+def info(
+    choice: Choice,
+    frame: Annotated[
+        list[str] | None,
+        typer.Option(help="A frame to place on its link. Repeatable.", autocompletion=frames),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Show a robot: its canonical frames, masses, drives, springs and named frames.
+
+    Example: armlet info puma560
+
+    Example: armlet info hand.urdf --mimic lock --frame palm
+    """
+    arm = choice.load()
+    poses = {name: _pose(arm, name) for name in frame or ()}
+    if as_json:
+        print(json.dumps(_data(arm) | ({"poses": poses} if poses else {}), indent=2))
+        return
+    console = Terminal()
+    console.print(styled((arm.name, "bold"), f"  {arm!r}"))
+    if arm.source:
+        console.print(f"numbers from {arm.source}", style="dim")
+    gravity = [x if isinstance(x, str) else round(float(x), 6) + 0.0 for x in arm.gravity]
+    console.print(f"gravity {gravity} in base axes")
+    if arm.couplings:
+        console.print(f"q holds {', '.join(arm.joint_names)}; other joints are moved by these")
+    for table in (_frames(arm), _bodies(arm), _drives(arm), _springs(arm)):
+        if table is not None:
+            console.print()
+            console.print(table)
+    console.print()
+    if not arm.symbols:
+        console.print(_masses(arm))
+    for note in arm.notes:
+        console.print(note)
+    console.print(f"frames: {', '.join(arm.frames)}")
+    if arm.keyframes:
+        console.print(f"keyframes: {', '.join(arm.keyframes)}")
+    if poses:
+        table = _table(
+            "frames (m, deg; in the link's own frame)", ["frame", "link"], [*"xyz", *RPY]
+        )
+        for name, at in poses.items():
+            turned = (degrees(x) for x in at["rpy"])
+            table.add_row(name, at["link"], *map(_number, at["xyz"]), *map(_number, turned))
+        console.print()
+        console.print(table)
+
+
+def _masses(arm: RobotModel) -> str:
+    """The mass that moves, and that of the base, which does not."""
+    moving, base = float(arm.mass), arm.base_mass
+    return (
+        f"mass: {moving:.6g} kg move; base {quoted(arm.base_link)} has {base:.6g} kg, is fixed and "
+        f"in no quantity; together {moving + base:.6g} kg"
+    )
+
+
+def _pose(arm: RobotModel, name: str) -> dict[str, Any]:
+    """A frame: the link that it is fixed to, and where it is in that link's frame."""
+    body, at = arm.frame(name)
+    link = (*arm.links, arm.base_link)[body]
+    pose = arm.frames[link].pose.inverse() @ at
+    rounded = [[round(float(x), 9) + 0.0 for x in part] for part in (pose.r, rpy_of(pose.R))]
+    return {"link": link, "xyz": rounded[0], "rpy": rounded[1]}
+
+
+def _data(arm: RobotModel) -> dict[str, Any]:
+    return {
+        "name": arm.name,
+        "source": arm.source,
+        "joints": arm.joint_letters,
+        "gravity": [x if isinstance(x, str) else float(x) for x in arm.gravity],
+        "tool": arm.tool,
+        "mass": None if arm.symbols else {"moving": float(arm.mass), "base": arm.base_mass},
+        "notes": list(arm.notes),
+        "frames": list(arm.frames),
+        "keyframes": {name: q.tolist() for name, q in arm.keyframes.items()},
+        "table": [
+            {
+                **row,
+                "limits": _finite(joint.limits._asdict()),
+                "drive": drive._asdict(),
+                "spring": spring._asdict(),
+            }
+            for row, joint, drive, spring in zip(
+                arm.dh_table(), arm.joints, arm.drives, arm.springs, strict=True
+            )
+        ],
+        "coordinates": [
+            {"name": x.name, "kind": x.kind, "limits": _finite(x.limits._asdict())}
+            for x in arm.coordinates
+        ],
+        "couplings": {
+            joint.name: {
+                "leader": arm.joints[x.leader].name,
+                "factor": x.factor,
+                "offset": x.offset,
+            }
+            for joint, x in zip(arm.joints, arm.couplings, strict=False)
+            if arm.joints[x.leader] != joint
+        },
+        "phi": dict(zip(arm.links, arm.phi.tolist(), strict=True)),
+        "phi_order": list(PHI),
+        "gravity_compensation": {
+            link: [*part.moment, part.mass]
+            for link, part in zip(arm.links, arm.compensation, strict=True)
+        },
+    }
+
+
+def _finite(limits: dict[str, float]) -> dict[str, float | None]:
+    return {key: None if isinf(value) else value for key, value in limits.items()}
+
+
+def _table(title: str, words: list[str], numbers: Sequence[str | Text]) -> Table:
+    """An empty table, words to the left and numbers to the right."""
+    table = Table(title)
+    table.words(*words)
+    table.numbers(*numbers)
+    return table
+
+
+def _number(value: float | str) -> Text:
+    """A number, or the name of a constant without a value."""
+    if isinstance(value, str):
+        return styled(value)
+    return styled(("·", "dim") if value == 0 else f"{value:.6g}")
+
+
+def _frames(arm: RobotModel) -> Table:
+    """The canonical DH rows, angles in degrees; gamma, b and beta only if not all zero."""
+    rows = arm.dh_table()
+    keys = [
+        key
+        for key in ("gamma", "b", "alpha", "a", "beta", "d", "theta")
+        if key not in ("gamma", "b", "beta") or any(row[key] for row in rows)
+    ]
+    units = [styled(f"{key} ", ("deg" if key in ANGLES else "m", "dim")) for key in keys]
+    title = "canonical frames (modified DH)"
+    moved = ["moved by"] if arm.couplings else []
+    table = _table(title, ["joint", *moved, "kind", "parent"], [*units, "range"])
+    for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
+        values = [_number(_shown(key, row[key])) for key in keys]
+        how = [arm.follows(i) or f"q[{arm.leaders.index(i)}]"] if arm.couplings else []
+        table.add_row(joint.name, *how, joint.kind, row["parent"], *values, _range(joint))
+    return table
+
+
+def _shown(key: str, value: float | str) -> float | str:
+    """An angle in degrees, all else as it is."""
+    return degrees(value) if key in ANGLES and not isinstance(value, str) else value
+
+
+def _range(joint: Any) -> Text:
+    if isinf(joint.limits.lower) and isinf(joint.limits.upper):
+        return styled(("any", "dim"))
+    scale, unit = (1.0, "m") if joint.letter == "P" else (degrees(1.0), "°")
+    return styled(f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}")
+
+
+def _bodies(arm: RobotModel) -> Table | None:
+    """Mass and centre of mass in the frames of the file, if they are numbers."""
+    if arm.symbols:
+        return None
+    columns = ["mass", "x", "y", "z", *(["compensated"] if arm.compensates else [])]
+    table = _table("bodies (kg, m; file frames)", ["link"], columns)
+    for i, link in enumerate(arm.links):
+        m = arm.m[i]
+        com = arm.frames[link].pose.inverse().point(arm.c[i] / m) if m else (0, 0, 0)
+        held = [_number(arm.compensation[i].mass)] if arm.compensates else []
+        table.add_row(link, _number(m), *(_number(round(float(x), 9)) for x in com), *held)
+    return table
+
+
+def _drives(arm: RobotModel) -> Table | None:
+    if not any(any(drive) for drive in arm.drives):
+        return None
+    columns = ["rotor inertia", "viscous", "Coulomb", "offset"]
+    table = _table("drives (SI, joint side)", ["joint"], columns)
+    for joint, drive in zip(arm.joints, arm.drives, strict=True):
+        table.add_row(joint.name, *(_number(x) for x in drive))
+    return table
+
+
+def _springs(arm: RobotModel) -> Table | None:
+    if not arm.has_springs:
+        return None
+    table = _table("springs (SI)", ["joint"], ["stiffness", "reference"])
+    for joint, spring in zip(arm.joints, arm.springs, strict=True):
+        table.add_row(joint.name, *(_number(x) for x in spring))
+    return table

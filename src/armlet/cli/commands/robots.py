@@ -1,0 +1,39 @@
+"""armlet robots"""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from armlet.api import load
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal
+from armlet.formats import about, catalogue
+
+
+def robots(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the arms of the catalogue.
+
+    Example: armlet robots
+    """
+    rows: list[dict[str, Any]] = []
+    for name in catalogue():
+        arm = load(name)
+        rows.append(
+            {"name": name, "joints": arm.joint_letters, "mass": float(arm.mass), **about(name)}
+        )
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table()
+    table.words("name", "joints")
+    table.numbers("mass")
+    table.text("arm")
+    for row in rows:
+        table.add_row(row["name"], row["joints"], f"{row['mass']:.2f} kg", row["title"])
+    console = Terminal()
+    console.print(table)
+    console.print()
+    console.print("The source of the numbers: armlet info NAME", style="dim")

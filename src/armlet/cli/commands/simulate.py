@@ -1,0 +1,124 @@
+"""armlet simulate"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from armlet.api import Robot, program
+from armlet.api.functions import Function
+from armlet.cli.motion_options import Out, check_out, chosen, name_among, numbers, write
+from armlet.cli.plots import Plot
+from armlet.cli.robot_options import Choice, takes_robot
+from armlet.cli.table import Table
+from armlet.cli.terminal import Terminal
+from armlet.errors import DataError, quoted
+from armlet.simulation import METHODS, Trajectory, simulate
+from armlet.simulation.run import ADAPTIVE
+from armlet.simulation.simulate import LIMITS
+
+
+def _at_start(what: str) -> Any:
+    return typer.Option(help=f"{what} at the start, numbers with commas between; zeros by default.")
+
+
+@takes_robot()
+def simulation(
+    choice: Choice,
+    duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
+    dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
+    method: Annotated[str | None, name_among("How it is integrated", (*ADAPTIVE, *METHODS))] = None,
+    q0: Annotated[str | None, _at_start("Positions")] = None,
+    qd0: Annotated[str | None, _at_start("Velocities")] = None,
+    torque: Annotated[
+        str,
+        typer.Option(
+            help="zero (free fall), hold (gravity torques, damping), or a .csv or .npy file with "
+            "a row of torques for every dt."
+        ),
+    ] = "zero",
+    friction: Annotated[bool, typer.Option(help="Whether drives have friction.")] = True,
+    limits: Annotated[str, name_among("At joint limits", LIMITS)] = "ignore",
+    out: Out = None,
+    plot: Plot = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Simulate the motion of a robot.
+
+    Example: armlet simulate panda --duration 2 --limits stop --plot run.html
+    """
+    check_out(out)
+    arm = choice.load()
+    run = simulate(
+        arm, _start("--q0", q0, arm.nq), _start("--qd0", qd0, arm.nv), _torque(arm, torque),
+        duration=duration, dt=dt, method=method, friction=friction,
+        limits=chosen("--limits", limits, LIMITS),
+    )  # fmt: skip
+    written = write(run, out, plot)
+    if as_json:
+        print(json.dumps(_summary(arm, run), indent=2))
+        return
+    _print(arm, run, written)
+
+
+simulation.__name__ = "simulate"
+
+
+def _start(name: str, text: str | None, count: int) -> list[float]:
+    return [0.0] * count if text is None else numbers(name, text, count)
+
+
+def _torque(arm: Robot, text: str) -> Any:
+    """The torques that are asked for by a word or a file."""
+    if text == "zero":
+        return None
+    if text == "hold":
+        return held(arm)
+    path = Path(text)
+    if path.suffix not in (".csv", ".npy") or not path.exists():
+        raise DataError(f"--torque is {quoted(text)}: expected zero, hold, or a .csv or .npy file")
+    try:
+        return np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+    except ValueError as error:
+        raise DataError(f"{path.name} has no rows of torques: {error}") from None
+
+
+def held(arm: Robot) -> Function:
+    """Gravity torques, and damping that stops the arm within about a second."""
+
+    @program(arm)
+    def hold(q, qd):  # type: ignore[no-untyped-def]
+        return arm.gravity_torque(q) - 5 * arm.inertia_matrix(q) @ qd
+
+    return hold
+
+
+def _summary(arm: Robot, run: Trajectory) -> dict[str, Any]:
+    last = {name: getattr(run, name)[-1].tolist() for name in ("q", "qd", "tau")}
+    return {
+        "robot": arm.name, "joints": run.joints, "rows": len(run), "duration": float(run.t[-1]),
+        "ended": run.ended, "energy": [float(run.energy[0]), float(run.energy[-1])], "last": last,
+    }  # fmt: skip
+
+
+def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:
+    table = Table()
+    table.words("joint")
+    table.numbers("start", "end", "least", "most", "fastest", "largest torque")
+    for i, joint in enumerate(run.joints):
+        q, qd, tau = run.q[:, i], run.qd[:, i], run.tau[:, i]
+        values = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(tau).max())
+        table.add_row(joint, *(f"{x:.4g}" for x in values))
+    console = Terminal()
+    console.print(f"{arm.name}: {len(run)} rows, {run.t[0]:g} to {run.t[-1]:g} s")
+    if run.ended:
+        console.print(f"ended before its time: {run.ended}", style="yellow")
+    console.print()
+    console.print(table)
+    console.print()
+    first, last = run.energy[0], run.energy[-1]
+    console.print(f"energy {first:.6g} J at the start, {last:.6g} J at the end", style="dim")
+    for path in written:
+        console.print(f"written: {path}")

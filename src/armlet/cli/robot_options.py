@@ -1,0 +1,216 @@
+"""The robot of a command: its name or file, and the options that are those of `armlet.load`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any
+
+import typer
+
+from armlet.api import Robot, general_arm, load
+from armlet.cli.completion import frames, joints, one_of, robots
+from armlet.description.mimic import MIMIC, Mimic
+from armlet.description.passive import PASSIVE, Passive
+from armlet.errors import ArmletError, quoted
+from armlet.robot import TOLERANCE
+
+PANEL = "The robot"
+ROBOT = Annotated[
+    str | None, typer.Argument(help="A catalogue name or a file.", autocompletion=robots)
+]
+GENERAL = Annotated[
+    str | None, typer.Option(help="Instead of a robot, the general arm, such as RRPRRR.")
+]
+OPTIONS: dict[str, Any] = {
+    "lock": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Fix a joint at a value (rad or m), such as finger=0.02. Repeatable.",
+            metavar="NAME=VALUE",
+            autocompletion=joints,
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "mimic": Annotated[
+        str | None,
+        typer.Option(
+            help="Joints that mimic others: couple (the default) moves them with the joint they "
+            "follow, free lets them move by themselves, lock fixes them.",
+            metavar="couple|free|lock",
+            autocompletion=one_of(*MIMIC),
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "tool": Annotated[
+        str | None,
+        typer.Option(
+            help="The frame that is the tool.", autocompletion=frames, rich_help_panel=PANEL
+        ),
+    ],
+    "gravity": Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(
+            help="The acceleration of gravity in base axes, three numbers.",
+            metavar="X Y Z",
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "tolerance": Annotated[
+        float | None,
+        typer.Option(
+            help="Angles this close to quarter turns (rad) are made exact.", rich_help_panel=PANEL
+        ),
+    ],
+    "passive": Annotated[
+        str | None,
+        typer.Option(
+            help="'ignore' leaves out passive forces other than damping and friction: springs, "
+            "gravity compensation, fluids, tendons.",
+            metavar="read|ignore",
+            autocompletion=one_of(*PASSIVE),
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "folders": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A folder that files named by the robot's may be read from, besides its own. "
+            "Repeatable.",
+            metavar="FOLDER",
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "xacro": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An argument of a .xacro file, such as hand=true. Repeatable.",
+            metavar="NAME=VALUE",
+            rich_help_panel=PANEL,
+        ),
+    ],
+    "order": Annotated[
+        str | None,
+        typer.Option(
+            help="The order of joints: file, pinocchio, or their names with commas between them.",
+            rich_help_panel=PANEL,
+        ),
+    ],
+}
+OF_A_FRAME = "of kinematics; by default the tool."
+FrameName = Annotated[
+    str | None, typer.Option(help=f"The frame {OF_A_FRAME}", autocompletion=frames)
+]
+FrameNames = Annotated[
+    list[str] | None,
+    typer.Option(help=f"A frame {OF_A_FRAME} Repeatable.", autocompletion=frames),
+]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The robot that was chosen on the command line, to be loaded by `load`."""
+
+    robot: str | None
+    lock: Sequence[str] | None = None
+    mimic: Mimic | None = None
+    tool: str | None = None
+    gravity: tuple[float, float, float] | None = None
+    tolerance: float | None = None
+    passive: Passive | None = None
+    folders: Sequence[str] | None = None
+    xacro: Sequence[str] | None = None
+    order: str | None = None
+    general: str | None = None
+
+    def load(self, frame: str | None = None) -> Robot:
+        """The robot by name or file, or the general arm; a frame that is given is its tool."""
+        arm = self._loaded()
+        return arm if frame is None else arm.with_tool(frame)
+
+    def _loaded(self) -> Robot:
+        if self.robot is not None and self.general is None:
+            return load(
+                self.robot,
+                lock=locks(self.lock or ()),
+                mimic=self.mimic or "couple",
+                tool=self.tool,
+                gravity=self.gravity,
+                tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
+                passive=self.passive or "read",
+                order=_order(self.order),
+                folders=self.folders or (),
+                xacro=_arguments(self.xacro),
+            )
+        if self.general is None or self.robot is not None:
+            raise ArmletError("name a robot or give --general RRRRRR, one of the two")
+        for name in OPTIONS:
+            if getattr(self, name):
+                raise ArmletError(f"--{name} is for a robot: leave it out with --general")
+        return general_arm(self.general)
+
+
+def _order(given: str | None) -> Any:
+    """The order of joints: its name, or the names of joints."""
+    return given.split(",") if given and "," in given else given or "file"
+
+
+def _arguments(given: Sequence[str] | None) -> dict[str, str] | None:
+    """The arguments of a xacro file."""
+    for text in given or ():
+        if not text.partition("=")[1]:
+            raise ArmletError(
+                f"--xacro {quoted(text)} is not understood: expected NAME=VALUE, such as hand=true"
+            )
+    pairs = [text.partition("=") for text in given or ()]
+    return {name: value for name, _, value in pairs} or None
+
+
+def locks(given: Sequence[str]) -> dict[str, float]:
+    """The values of joints to lock, by their names."""
+    values: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        try:
+            values[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ArmletError(
+                f"--lock {quoted(text)} is not understood: expected NAME=VALUE, such as finger=0.02"
+            )
+    return values
+
+
+def takes_robot(
+    default: str | None = None, *, general: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator for a command whose first argument is a `Choice`: adds the options for it.
+
+    Without a default the robot must be named, unless the general arm is another choice.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(**given: Any) -> None:
+            names = [field.name for field in fields(Choice) if field.name in given]
+            command(Choice(**{name: given.pop(name) for name in names}), **given)
+
+        _, *own = signature(command).parameters.values()
+        robot = Parameter.empty if default is None and not general else default
+        parameters = [
+            Parameter("robot", Parameter.KEYWORD_ONLY, default=robot, annotation=ROBOT),
+            *([_option("general", GENERAL)] if general else []),
+            *(parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own),
+            *(_option(name, annotation) for name, annotation in OPTIONS.items()),
+        ]
+        run.__name__, run.__doc__, run.__module__ = (
+            command.__name__, command.__doc__, command.__module__,
+        )  # fmt: skip
+        run.__annotations__ = {x.name: x.annotation for x in parameters}
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _option(name: str, annotation: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

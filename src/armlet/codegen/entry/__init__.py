@@ -1,0 +1,1 @@
+"""Entry points from Python and XLA to machine code, compiled with the kernel."""

@@ -1,0 +1,1 @@
+"""Programs and loops as LLVM IR."""

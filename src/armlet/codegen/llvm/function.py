@@ -1,0 +1,377 @@
+"""Programs as LLVM IR: scalar code for one state, one state per vector lane for batches.
+
+All sines and cosines of a program are computed together: for one state the angles of the joints
+fill the lanes of a vector, in a batch the states do.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import isfinite
+
+import numpy as np
+
+from armlet.codegen.expand import TRIGONOMETRY
+from armlet.codegen.llvm.operations import LIBRARY, filled, library_call
+from armlet.codegen.llvm.sincos import CONSTANTS, bits, sines, splat
+from armlet.codegen.llvm.transpose import load_columns, store_columns
+from armlet.codegen.lower import Lowered, Operand
+from armlet.errors import CompileError
+from armlet.graph import Input
+
+LONG, BLOCK = 8000, 200
+"""How many lines a function has at most that is not cut, and a block of one that is."""
+PREDECESSOR = re.compile(r"%([\w.]+) \]")
+"""The block that a value of a phi comes from."""
+Loaded = dict[tuple[str, int], str]
+"""The names of the entries of inputs."""
+PACK = 8
+"""How many angles of one state are taken together."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What code is compiled for: the dtype, lanes per register, and fused multiply-add or not."""
+
+    dtype: str = "float64"
+    lanes: int = 8
+    fuses: bool = True
+
+    @property
+    def element(self) -> str:
+        return {"float64": "double", "float32": "float"}[self.dtype]
+
+    @property
+    def width(self) -> int:
+        """The bits of a register."""
+        return self.lanes * {"float64": 64, "float32": 32}[self.dtype]
+
+
+@dataclass
+class Body:
+    """The lines that do operations, given the names of what they start from, for so many lanes."""
+
+    code: Lowered
+    target: Target
+    lanes: int
+    lines: list[str]
+    name: dict[int, str] = field(default_factory=dict)
+    kept: Mapping[int, int] = field(default_factory=dict)
+    """What was computed before the loop and lies at %kept: the place of each result."""
+    read: dict[int, str] = field(default_factory=dict)
+    """What of that has been read in the block of code that is being printed."""
+
+    def __post_init__(self) -> None:
+        element, lanes = self.target.element, self.lanes
+        scalar = {"double": "f64", "float": "f32"}[element]
+        self.T = element if lanes == 1 else f"<{lanes} x {element}>"
+        words = {
+            "T": self.T,
+            "S": scalar if lanes == 1 else f"v{lanes}{scalar}",
+            "B": "i1" if lanes == 1 else f"<{lanes} x i1>",
+            "plus": self.number(1.0),
+            "minus": self.number(-1.0),
+            "zero": self.number(0.0),
+        }
+        self.table = filled(words, self.target.fuses)
+        """How each operation is written for these lanes."""
+
+    def number(self, x: float) -> str:
+        value = bits(_finite(x, self.target.dtype))
+        return value if self.lanes == 1 else splat(self.target.element, value, self.lanes)
+
+    def operand(self, a: Operand) -> str:
+        if isinstance(a, float):
+            return self.number(a)
+        return self._read(a) if a in self.kept else self.name[a]
+
+    def _read(self, a: int) -> str:
+        """A result from before the loop in every lane, read again in each block of code.
+
+        That costs as little as a constant, where a register that is held through the loop is one
+        less for the others.
+        """
+        if a not in self.read:
+            out, F, n = f"%k{len(self.lines)}", self.target.element, self.lanes
+            self.lines += [
+                f"{out}.at = getelementptr {F}, ptr %kept, i64 {self.kept[a]}",
+                f"{out}.one = load {F}, ptr {out}.at",
+                f"{out}.first = insertelement {self.T} poison, {F} {out}.one, i32 0",
+                f"{out} = shufflevector {self.T} {out}.first, {self.T} poison, "
+                f"<{n} x i32> zeroinitializer",
+            ]
+            self.read[a] = out
+        return self.read[a]
+
+    def emit(self, i: int, op: str, args: Sequence[Operand]) -> None:
+        operands = [self.operand(a) for a in args]
+        out = self.name[i] = f"%v{i}"
+        if op in LIBRARY:
+            self.lines += library_call(op, operands, out, self.target.element, self.lanes)
+            return
+        self.lines += self.table[op].format(*operands, out=out).split("\n")
+
+    def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
+        """Add the lines of operations, given the names of the inputs' entries."""
+        for run in self.code.runs(first, last):
+            for i in run:
+                op, args = self.code.operations[i]
+                if op == "input":
+                    self.name[i] = loaded[args]
+            self.print_run(run)
+
+    def print_run(self, run: range) -> None:
+        """Add the lines of operations that are sines and cosines, or none of which is one."""
+        operations = {i: self.code.operations[i] for i in run}
+        if any(op in TRIGONOMETRY for op, _ in operations.values()):
+            self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
+            return
+        for i, (op, args) in operations.items():
+            if op != "input":
+                self.emit(i, op, args)
+
+    def outputs(self) -> Iterator[list[str]]:
+        """The names of the entries of each output."""
+        for output in self.code.outputs:
+            yield [self.operand(y) for y in output.values]
+
+    def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
+        """Sine and cosine of angles, by @sincos.near or, if one is out of reach, by @sincos.far."""
+        packed = self.lanes == 1
+        size = PACK if packed else 1
+        angles = list(dict.fromkeys(angle for _, angle in wanted))
+        groups = [angles[k : k + size] for k in range(0, len(angles), size)]
+        lanes = PACK if packed else self.lanes
+        of = CONSTANTS[self.target.dtype]
+        V, S, pair = of.vector(lanes), of.name(lanes), of.pair(lanes)
+        tag = f"t{min(wanted.values())}"
+        vectors = [self._vector(group, f"{tag}.{g}", V) for g, group in enumerate(groups)]
+        far_off, reach = "0", splat(of.element, bits(of.reach[self.target.fuses]), lanes)
+        for g, x in enumerate(vectors):
+            self.lines += [
+                f"%{tag}.{g}.abs = call {V} @llvm.fabs.{S}({V} {x})",
+                f"%{tag}.{g}.far = fcmp ugt {V} %{tag}.{g}.abs, {reach}",
+                f"%{tag}.{g}.bits = bitcast <{lanes} x i1> %{tag}.{g}.far to i{lanes}",
+                f"%{tag}.{g}.any = or i{lanes} {far_off}, %{tag}.{g}.bits",
+            ]
+            far_off = f"%{tag}.{g}.any"
+        self.lines += [
+            f"%{tag}.is_far = icmp ne i{lanes} {far_off}, 0",
+            f"br i1 %{tag}.is_far, label %{tag}.far, label %{tag}.near",
+        ]
+        for way in ("near", "far"):
+            self.lines.append(f"{tag}.{way}:")
+            self.lines += [
+                f"%{tag}.{g}.{way}.both = call {pair} @sincos.{way}.{S}({V} {x})"
+                for g, x in enumerate(vectors)
+            ]
+            self.lines.append(f"br label %{tag}.join")
+        self.lines.append(f"{tag}.join:")
+        self.read.clear()
+        self.lines += [
+            f"%{tag}.{g}.both = phi {pair} [ %{tag}.{g}.near.both, %{tag}.near ], "
+            f"[ %{tag}.{g}.far.both, %{tag}.far ]"
+            for g in range(len(vectors))
+        ]
+        for g, group in enumerate(groups):
+            for k, word in enumerate(TRIGONOMETRY):
+                whole = f"%{tag}.{g}.{word}"
+                self.lines.append(f"{whole} = extractvalue {pair} %{tag}.{g}.both, {k}")
+                for lane, angle in enumerate(group):
+                    if (word, angle) in wanted:
+                        value = f"{whole}.{lane}" if packed else whole
+                        self.name[wanted[word, angle]] = value
+                        if packed:
+                            self.lines.append(f"{value} = extractelement {V} {whole}, i32 {lane}")
+
+    def _vector(self, group: list[int], tag: str, V: str) -> str:
+        """Angles as a vector: those of one state side by side, or one of many states."""
+        if self.lanes > 1:
+            return self.operand(group[0])
+        x = "zeroinitializer"
+        for k, i in enumerate(group):
+            angle = f"{self.target.element} {self.operand(i)}"
+            self.lines.append(f"%{tag}.x{k} = insertelement {V} {x}, {angle}, i32 {k}")
+            x = f"%{tag}.x{k}"
+        return x
+
+
+def _finite(x: float, dtype: str) -> float:
+    """A constant as the nearest number of a type; one that is beyond its range is refused."""
+    value = x
+    if dtype != "float64":
+        with np.errstate(over="ignore"):
+            value = float(np.dtype(dtype).type(x))
+    if not isfinite(value):
+        raise CompileError(f"a constant is {x}: expected a finite {dtype}")
+    return value
+
+
+def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
+    """A function of these lines, the first of which is the label of its first block.
+
+    LLVM schedules the instructions of a block in quadratic time, so a long function is cut into
+    blocks, which does not affect its speed. They are separated by branches that LLVM cannot prove
+    to be always taken, or it would join them again.
+    """
+    head = f"define void @{name}({', '.join(arguments)}) #0 {{"
+    if len(lines) <= LONG:
+        return "\n".join([head, *lines, "}"])
+    first, *others = lines
+    cut = [first, f"%whole = icmp ne ptr {arguments[0].split()[-1]}, null"]
+    block, size, last = first[:-1], 0, {}
+    for line in others:
+        if line.endswith(":"):
+            block, size = line[:-1], 0
+        elif size >= BLOCK and " = phi " not in line:
+            last[block] = f"{block}.{len(cut)}"
+            cut += [f"br i1 %whole, label %{last[block]}, label %never", f"{last[block]}:"]
+            size = 0
+        cut.append(line)
+        size += 1
+    from_last = partial(PREDECESSOR.sub, lambda found: f"%{last.get(found[1], found[1])} ]")
+    cut = [from_last(line) if " = phi " in line else line for line in cut]
+    return "\n".join([head, *cut, "never:", "ret void", "}"])
+
+
+def arguments_of(code: Lowered) -> tuple[dict[str, Input], list[str]]:
+    """The names of the pointers to arguments, with the inputs they are, and to results."""
+    inputs = {f"in{k}": x for k, x in enumerate(code.inputs.values())}
+    return inputs, [f"out{k}" for k in range(len(code.outputs))]
+
+
+def loaded_entries(given: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
+    """The entries of one state's input, read one by one."""
+    for k in range(given.size):
+        lines += [
+            f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
+            f"%{name}.{k} = load {element}, ptr %{name}.p{k}",
+        ]
+    return {(given.name, k): f"%{name}.{k}" for k in range(given.size)}
+
+
+def stored_entries(
+    values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
+) -> None:
+    """Write the entries of one state's output one by one."""
+    for k, value in enumerate(values):
+        lines += [
+            f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
+            f"store {element} {value}, ptr %{name}.p{k}",
+        ]
+
+
+def one_state(code: Lowered, target: Target) -> str:
+    """void @one(ptr in…, ptr out…): one state, each argument contiguous."""
+    inputs, outputs = arguments_of(code)
+    F = target.element
+    arguments = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
+    lines = ["entry:"]
+    loaded: Loaded = {}
+    for name, given in inputs.items():
+        loaded |= loaded_entries(given, name, name, F, lines)
+    body = Body(code, target, 1, lines)
+    body.print(loaded, 0, len(code.operations))
+    for name, values in zip(outputs, body.outputs(), strict=True):
+        stored_entries(values, name, name, F, lines)
+    return function("one", arguments, [*lines, "ret void"])
+
+
+def many_states(code: Lowered, target: Target) -> str:
+    """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, one state per lane.
+
+    Rows are read as vectors and transposed in registers. There must be at least as many as lanes:
+    if the last vector is not full, it starts with rows that were computed before. Inputs given
+    once have no rows; what depends on them alone is computed before the loop.
+    """
+    inputs, outputs = arguments_of(code)
+    pointers = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
+    arguments = [*pointers, "i64 %from", "i64 %to"]
+    before: list[str] = []
+    _before_the_loop(code, target, inputs, before)
+    lines: list[str] = []
+    loaded: Loaded = {}
+    for name, given in inputs.items():
+        if given.rate == "state":
+            columns = load_columns(name, given.size, target.element, target.lanes, lines)
+            loaded |= {(given.name, k): column for k, column in enumerate(columns)}
+    body = Body(code, target, target.lanes, lines, kept=code.kept)
+    body.print(loaded, code.start, len(code.operations))
+    for name, columns in zip(outputs, body.outputs(), strict=True):
+        store_columns(name, columns, target.element, target.lanes, lines)
+    return function("many", arguments, ["entry:", *before, *over_rows(lines, target.lanes)])
+
+
+def over_rows(lines: Sequence[str], lanes: int, after: Sequence[str] = ()) -> list[str]:
+    """Lines that compute as many rows as there are lanes, those from %i on, for %from to %to."""
+    return [
+        f"%last = sub i64 %to, {lanes}",
+        "br label %begin",
+        "begin:",
+        "br label %rows",
+        "rows:",
+        "%i = phi i64 [ %from, %begin ], [ %then, %stored ]",
+        *lines,
+        "br label %stored",
+        "stored:",
+        f"%next = add i64 %i, {lanes}",
+        "%fits = icmp ult i64 %next, %last",
+        "%then = select i1 %fits, i64 %next, i64 %last",
+        "%more = icmp ult i64 %i, %last",
+        "br i1 %more, label %rows, label %done",
+        "done:",
+        *after,
+        "ret void",
+    ]
+
+
+def _before_the_loop(
+    code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
+) -> None:
+    """Compute what depends on inputs given once, and store at %kept what the loop reads."""
+    kept, F = code.kept, target.element
+    lines.append(f"%kept = alloca [{max(1, len(kept))} x {F}], align 64")
+    loaded: Loaded = {}
+    for name, given in inputs.items():
+        if given.rate == "once":
+            loaded |= loaded_entries(given, name, name, F, lines)
+    body = Body(code, target, 1, lines)
+    body.print(loaded, 0, code.start)
+    for number, place in kept.items():
+        lines += [
+            f"%kept.{place} = getelementptr {F}, ptr %kept, i64 {place}",
+            f"store {F} {body.name[number]}, ptr %kept.{place}",
+        ]
+
+
+def module(target: Target, *texts: str) -> str:
+    """Functions with all that they call."""
+    widths = sorted({PACK, target.lanes})
+    lines = ["declare double @sin(double)", "declare double @cos(double)"]
+    for element, S in (("double", "f64"), ("float", "f32")):
+        for lanes in (1, *widths):
+            T = element if lanes == 1 else f"<{lanes} x {element}>"
+            name = S if lanes == 1 else f"v{lanes}{S}"
+            lines += [
+                f"declare {T} @llvm.fma.{name}({T}, {T}, {T})",
+                f"declare {T} @llvm.sqrt.{name}({T})",
+                f"declare {T} @llvm.fabs.{name}({T})",
+                f"declare {T} @llvm.floor.{name}({T})",
+                f"declare {T} @llvm.copysign.{name}({T}, {T})",
+            ]
+    F, n = target.element, target.lanes
+    S = {"double": "f64", "float": "f32"}[F]
+    suffix = "" if F == "double" else "f"
+    lines += [
+        f"declare {F} @{name}{suffix}({', '.join([F] * count)})" for name, count in LIBRARY.items()
+    ]
+    lines += [
+        f"declare <{n} x {F}> @llvm.masked.load.v{n}{S}.p0(ptr, i32, <{n} x i1>, <{n} x {F}>)",
+        f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',
+    ]
+    for lanes in widths:
+        name = CONSTANTS[target.dtype].name(lanes)
+        if any(f"@sincos.near.{name}(" in text for text in texts):
+            lines += sines(target.dtype, lanes, target.fuses)
+    return "\n".join([*lines, *texts]) + "\n"

@@ -1,0 +1,208 @@
+"""Loops around programs as LLVM IR: what is carried stays in registers, one run per vector lane."""
+
+from collections.abc import Iterable
+
+from armlet.codegen.llvm.function import (
+    Body,
+    Loaded,
+    Target,
+    arguments_of,
+    function,
+    loaded_entries,
+    over_rows,
+    stored_entries,
+)
+from armlet.codegen.llvm.transpose import load_columns, store_columns
+from armlet.codegen.lower import Lowered
+from armlet.graph import Input, Loop
+
+SCALARS = ("runs", "from", "to", "first", "steps", "every")
+"""The arguments of a loop after its pointers, whole numbers.
+
+How many runs there are, which of them are computed, the number of the first step, how many steps
+are done, and how many a row stands for, both 1 or more.
+"""
+
+
+def looped(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
+    """void @loop(ptr in…, ptr out…, i64 …): a loop around a lowered program, for many runs.
+
+    The last arguments are SCALARS. With more than one lane there must be as many runs to compute
+    as lanes, and the last vector may repeat some: arrays that are carried are not those written to.
+    What does not change with the steps is to be lowered as given once.
+    """
+    text = _Text(loop, code, target, lanes)
+    pointers, outputs = arguments_of(code)
+    inputs = {name: loop.body.inputs[x.name] for name, x in pointers.items()}
+    for name, x in inputs.items():
+        text.load_before(name, x)
+    text.body.print(text.loaded, 0, code.start)
+    turns = f"%turns = mul i64 %steps, {loop.stages}"
+    text.lines += [turns, "br label %begun", "begun:", "br label %turn", "turn:"]
+    phis = len(text.lines)
+    text.lines += [
+        f"%stage = urem i64 %k, {loop.stages}",
+        f"%k.steps = udiv i64 %k, {loop.stages}",
+        "%step = add i64 %first, %k.steps",
+    ]
+    for name, x in inputs.items():
+        text.load_within(name, x)
+    text.body.print(text.loaded, code.start, len(code.operations))
+    values = dict(zip(outputs, text.body.outputs(), strict=True))
+    text.lines[phis:phis] = text.phis(list(values.values()))
+    for place, (name, entries) in enumerate(values.items()):
+        if place in loop.recorded:
+            text.record(name, entries)
+    text.lines += [
+        "br label %turned",
+        "turned:",
+        "%k.next = add i64 %k, 1",
+        "%k.last = icmp eq i64 %k.next, %turns",
+        "br i1 %k.last, label %finished, label %turn",
+        "finished:",
+    ]
+    for place, (name, entries) in enumerate(values.items()):
+        if place not in loop.recorded:
+            text.store(name, name, entries)
+    arguments = [*(f"ptr noalias %{name}" for name in (*inputs, *outputs))]
+    arguments += [f"i64 %{name}" for name in SCALARS]
+    return function("loop", arguments, ["entry:", *over_rows(text.lines, lanes)])
+
+
+class _Text:
+    """The lines of a loop for as many runs as there are lanes, numbers %i and on."""
+
+    def __init__(self, loop: Loop, code: Lowered, target: Target, lanes: int) -> None:
+        self.loop, self.lanes, self.F = loop, lanes, target.element
+        self.V = self.F if lanes == 1 else f"<{lanes} x {self.F}>"
+        self.lines: list[str] = []
+        self.loaded: Loaded = {}
+        self.starts: Loaded = {}
+        self.body = Body(code, target, lanes, self.lines)
+        self.sources = {name: place for place, name in loop.carried.items()}
+
+    def load_before(self, name: str, x: Input) -> None:
+        """Read what is there before the first step: starts, and what does not change with steps."""
+        if x.name in self.sources:
+            self.starts |= self._of_runs(name, name, x)
+            self.loaded |= {
+                entry: f"%{name}.x{entry[1]}" for entry in self.starts if entry[0] == x.name
+            }
+        elif x.rate == "run":
+            self.loaded |= self._of_runs(name, name, x)
+        elif x.rate == "once":
+            self.loaded |= self._of_all(name, name, x)
+
+    def load_within(self, name: str, x: Input) -> None:
+        """Read what changes with every step."""
+        if x.name in self.sources or x.rate in ("run", "once"):
+            return
+        number = "%stage" if x.rate == "stage" else "%step"
+        if self.loop.period is not None and x.rate != "stage":
+            number = f"%{name}.k"
+            self.lines.append(f"{number} = urem i64 %step, {self.loop.period}")
+        size, pointer = f"{x.size}", f"{name}.here"
+        if x.rate == "state":
+            size = f"%{name}.size"
+            self.lines.append(f"{size} = mul i64 %runs, {x.size}")
+        self._move(name, pointer, number, size)
+        read = self._of_runs if x.rate == "state" else self._of_all
+        self.loaded |= read(pointer, name, x)
+
+    def record(self, name: str, entries: list[str]) -> None:
+        """Write an output as the row of this step, if it is the last one of a row, or of all."""
+        at = f"%{name}"
+        self.lines += [
+            f"{at}.done = add i64 %step, 1",
+            f"{at}.rest = urem i64 {at}.done, %every",
+            f"{at}.full = icmp eq i64 {at}.rest, 0",
+            f"{at}.is_last = icmp eq i64 %stage, {self.loop.stages - 1}",
+            f"{at}.is_full = and i1 {at}.full, {at}.is_last",
+            f"{at}.turns = add i64 %k, 1",
+            f"{at}.end = icmp eq i64 {at}.turns, %turns",
+            f"{at}.is_row = or i1 {at}.is_full, {at}.end",
+            f"br i1 {at}.is_row, label %{name}.write, label %{name}.go_on",
+            f"{name}.write:",
+            f"{at}.row = udiv i64 %step, %every",
+            f"{at}.size = mul i64 %runs, {len(entries)}",
+        ]
+        row = f"{at}.row"
+        if self.loop.period is not None:
+            self.lines.append(f"{row}.again = urem i64 {row}, {self.loop.period}")
+            row = f"{row}.again"
+        self._move(name, f"{name}.rows", row, f"{at}.size")
+        self.store(f"{name}.rows", name, entries)
+        self.lines += [f"br label %{name}.go_on", f"{name}.go_on:"]
+
+    def store(self, pointer: str, name: str, entries: list[str]) -> None:
+        """Write the entries of an output of these runs."""
+        if self.lanes > 1:
+            store_columns(pointer, entries, self.F, self.lanes, self.lines)
+            return
+        self._move(pointer, f"{pointer}.run", "%i", f"{len(entries)}")
+        stored_entries(entries, f"{pointer}.run", name, self.F, self.lines)
+
+    def phis(self, values: list[list[str]]) -> list[str]:
+        """What is carried: a start, and then what the last step gave."""
+        lines = ["%k = phi i64 [ 0, %begun ], [ %k.next, %turned ]"]
+        for (name, k), start in self.starts.items():
+            last = values[self.sources[name]][k]
+            here = self.loaded[name, k]
+            lines.append(f"{here} = phi {self.V} [ {start}, %begun ], [ {last}, %turned ]")
+        return lines
+
+    def _of_runs(self, pointer: str, name: str, x: Input) -> Loaded:
+        """The entries of an input that has a row for every run."""
+        if self.lanes > 1:
+            columns = load_columns(pointer, x.size, self.F, self.lanes, self.lines)
+            return {(x.name, k): column for k, column in enumerate(columns)}
+        self._move(pointer, f"{pointer}.run", "%i", f"{x.size}")
+        return loaded_entries(x, f"{pointer}.run", name, self.F, self.lines)
+
+    def _of_all(self, pointer: str, name: str, x: Input) -> Loaded:
+        """The entries of an input that is the same for all runs, in every lane."""
+        loaded = loaded_entries(x, pointer, name, self.F, self.lines)
+        if self.lanes == 1:
+            return loaded
+        for entry, value in loaded.items():
+            self.lines += [
+                f"{value}.first = insertelement {self.V} poison, {self.F} {value}, i32 0",
+                f"{value}.every = shufflevector {self.V} {value}.first, {self.V} poison, "
+                f"<{self.lanes} x i32> zeroinitializer",
+            ]
+            loaded[entry] = f"{value}.every"
+        return loaded
+
+    def _move(self, pointer: str, moved: str, number: str, size: str) -> None:
+        """A pointer moved by so many pieces of a size."""
+        self.lines += [
+            f"%{moved}.at = mul i64 {number}, {size}",
+            f"%{moved} = getelementptr {self.F}, ptr %{pointer}, i64 %{moved}.at",
+        ]
+
+
+def counted_loop(pointers: Iterable[str], steps: Iterable[str], after: Iterable[str] = ()) -> str:
+    """void @loop(ptr …, i64 count): steps, so many times.
+
+    The first steps may be phi nodes, by what was so at %begin and by the last turn, at %turned.
+    """
+    arguments = ", ".join([*(f"ptr noalias %{name}" for name in pointers), "i64 %count"])
+    return "\n".join(
+        [
+            f"define void @loop({arguments}) #0 {{",
+            "begin:",
+            "br label %turn",
+            "turn:",
+            "%i = phi i64 [ 0, %begin ], [ %next, %turned ]",
+            *steps,
+            "br label %turned",
+            "turned:",
+            "%next = add i64 %i, 1",
+            "%last = icmp eq i64 %next, %count",
+            "br i1 %last, label %done, label %turn",
+            "done:",
+            *after,
+            "ret void",
+            "}",
+        ]
+    )

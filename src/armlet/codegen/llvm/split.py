@@ -1,0 +1,379 @@
+"""Long programs as LLVM IR: functions of a few hundred operations each.
+
+LLVM takes more than linear time for a long function, so the program of a large robot is cut into
+pieces. What one piece computes and another reads goes through memory, where a place is used again
+once its value is not needed any more. Rows of states lie there as columns: loops transpose inputs
+into it and outputs out of it. Operations and their operands are those of the whole.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from armlet._support.gc_pause import without_collections
+from armlet.codegen.expand import TRIGONOMETRY
+from armlet.codegen.llvm.function import (
+    Body,
+    Target,
+    arguments_of,
+    many_states,
+    one_state,
+    over_rows,
+)
+from armlet.codegen.llvm.sincos import bits
+from armlet.codegen.llvm.texts import Texts
+from armlet.codegen.llvm.transpose import columns_from_rows, rows_from_columns
+from armlet.codegen.lower import Lowered, Operand
+
+OPERATIONS, ENTRIES = 4000, 500
+"""How many operations, and entries of arguments and results, a program has at most that is not cut:
+more than a seven-joint arm's."""
+SIZE, ANGLES = 300, 8
+"""How many operations a piece has, and how many angles are taken at once within it."""
+TOGETHER = 10
+"""How many pieces are compiled together, which takes a fraction of a second."""
+ALIGNED = 64
+"""The alignment of memory in bytes: no vector in it lies in two lines of the cache."""
+
+Piece = list[range]
+"""Runs of operations, one function together."""
+
+
+class Place(NamedTuple):
+    """Where a value lies: an entry of what a pointer points to, a number or a whole vector."""
+
+    pointer: str
+    entry: int
+
+
+@without_collections
+def functions_of_one(code: Lowered, target: Target) -> Texts:
+    """The texts of @one and of what it calls, to be compiled one by one; @one is in the first."""
+    return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
+
+
+@without_collections
+def functions_of_many(code: Lowered, target: Target) -> Texts:
+    """The texts of @many and of what it calls, likewise."""
+    if is_long(code):
+        return _ManyStates(code, target).texts()
+    return Texts([partial(many_states, code, target)])
+
+
+def is_long(code: Lowered) -> bool:
+    """Whether a program is compiled in pieces."""
+    return len(code.operations) > OPERATIONS or sum(code.sizes) > ENTRIES
+
+
+# ------------------------------------------------------------------ cuts, and what passes them
+
+
+def pieces_of(code: Lowered, first: int, last: int) -> list[Piece]:
+    """Operations in order, in pieces."""
+    pieces: list[Piece] = []
+    size = SIZE
+    for run in code.runs(first, last):
+        for part in _parts(code, run):
+            if size >= SIZE:
+                pieces.append([])
+                size = 0
+            pieces[-1].append(part)
+            size += len(part)
+    return pieces
+
+
+def _parts(code: Lowered, run: range) -> Iterator[range]:
+    """A run cut into parts: of a piece's length, or of as many angles as are taken at once."""
+    if not run or code.operations[run[0]].op not in TRIGONOMETRY:
+        yield from (run[k : k + SIZE] for k in range(0, len(run), SIZE))
+        return
+    begin = run.start
+    angles: set[int] = set()
+    for i in run:
+        angle = code.operations[i].args[0]
+        if angle not in angles and len(angles) == ANGLES:
+            yield range(begin, i)
+            begin, angles = i, set()
+        angles.add(angle)
+    yield range(begin, run.stop)
+
+
+def places_of(
+    code: Lowered, pieces: Sequence[Piece], wanted: Iterable[Operand]
+) -> tuple[dict[int, int], int]:
+    """Where results lie that other pieces read or that are wanted in the end; and how many do."""
+    until: dict[Operand, int] = {}
+    for k, i in _numbered(pieces):
+        op, args = code.operations[i]
+        if op != "input":
+            until |= dict.fromkeys(args, k)
+    until |= dict.fromkeys(wanted, len(pieces))
+    places: dict[int, int] = {}
+    released: list[list[int]] = [[] for _ in range(len(pieces) + 1)]
+    free: list[int] = []
+    size, now = 0, 0
+    for k, i in _numbered(pieces):
+        while now < k:
+            for entry in released[now]:
+                heappush(free, entry)
+            now += 1
+        if until.get(i, k) > k and code.operations[i].op != "input":
+            if not free:
+                heappush(free, size)
+                size += 1
+            places[i] = heappop(free)
+            released[until[i]].append(places[i])
+    return places, size
+
+
+def _numbered(pieces: Iterable[Piece]) -> Iterator[tuple[int, int]]:
+    """Operations in order, each after the number of its piece."""
+    return ((k, i) for k, piece in enumerate(pieces) for run in piece for i in run)
+
+
+# ------------------------------------------------------------------ functions
+
+
+@dataclass
+class _PieceBody(Body):
+    """The lines of a piece: it reads what others computed, and writes what others read."""
+
+    sources: Mapping[int, Place] = field(default_factory=dict)
+    targets: Mapping[int, Sequence[Place]] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """The size of a value."""
+        return self.lanes * {"double": 8, "float": 4}[self.target.element]
+
+    def operand(self, a: Operand) -> str:
+        if isinstance(a, int) and a not in self.name and a not in self.kept:
+            out = self.name[a] = f"%r{a}"
+            self._point(f"{out}.at", self.sources[a])
+            self.lines.append(f"{out} = load {self.T}, ptr {out}.at, align {self.bytes}")
+        return super().operand(a)
+
+    def store(self, value: str, place: Place) -> None:
+        """Write a value to a place."""
+        at = f"%w{len(self.lines)}"
+        self._point(at, place)
+        self.lines.append(f"store {self.T} {value}, ptr {at}, align {self.bytes}")
+
+    def print_piece(self, piece: Piece) -> None:
+        """Add the lines of operations, and those that write their results."""
+        for run in piece:
+            self.print_run(run)
+            for i in run:
+                for place in self.targets.get(i, ()):
+                    self.store(self.operand(i), place)
+
+    def _point(self, name: str, place: Place) -> None:
+        self.lines.append(
+            f"{name} = getelementptr {self.T}, ptr %{place.pointer}, i64 {place.entry}"
+        )
+
+
+class _Stretch:
+    """Operations one after the other as functions, whose arguments are pointers.
+
+    The body says where inputs lie and where results go. The last arguments are %memory, of which
+    they use what begins at an entry, by two names: no piece reads what it writes there, and LLVM,
+    which would compare all loads with all stores, is told so.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        body: _PieceBody,
+        span: tuple[int, int],
+        wanted: Collection[Operand] = (),
+        begin: int = 0,
+    ) -> None:
+        self.name, self.arguments, self.body = name, arguments, body
+        self.pieces = pieces_of(body.code, *span)
+        places, size = places_of(body.code, self.pieces, wanted)
+        self.end = begin + size
+        entries = {i: begin + entry for i, entry in places.items()}
+        body.sources = {**body.sources, **{i: Place("read", k) for i, k in entries.items()}}
+        targets = {i: [*every] for i, every in body.targets.items()}
+        for i, k in entries.items():
+            targets.setdefault(i, []).append(Place("written", k))
+        body.targets = targets
+
+    def texts(self) -> list[Callable[[], str]]:
+        """What prints the functions, several in a text."""
+        numbers = range(len(self.pieces))
+        return [
+            partial(self._functions, numbers[k : k + TOGETHER])
+            for k in range(0, len(numbers), TOGETHER)
+        ]
+
+    @without_collections
+    def _functions(self, numbers: range) -> str:
+        return "\n".join(self._function(k) for k in numbers)
+
+    def _function(self, k: int) -> str:
+        body = replace(self.body, lines=[], name={}, read={})
+        body.print_piece(self.pieces[k])
+        names = (*self.arguments, "read", "written")
+        pointers = ", ".join(f"ptr noalias %{name}" for name in names)
+        head = f"define void @{self.name}.{k}({pointers}) #0 {{"
+        return "\n".join([head, "entry:", *body.lines, "ret void", "}"])
+
+    def declarations(self) -> list[str]:
+        """What a text that calls the functions begins with."""
+        kinds = ", ".join(["ptr"] * (len(self.arguments) + 2))
+        return [f"declare void @{self.name}.{k}({kinds})" for k in range(len(self.pieces))]
+
+    def calls(self) -> list[str]:
+        """The lines that call them."""
+        given = ", ".join(f"ptr %{name}" for name in (*self.arguments, "memory", "memory"))
+        return [f"call void @{self.name}.{k}({given})" for k in range(len(self.pieces))]
+
+
+def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
+    """Where the entries of inputs of some rates are given."""
+    pointer = {x.name: name for name, x in arguments_of(code)[0].items() if x.rate in rates}
+    return {
+        i: Place(pointer[args[0]], args[1])
+        for i, (op, args) in enumerate(code.operations)
+        if op == "input" and args[0] in pointer
+    }
+
+
+def _pointers(code: Lowered) -> str:
+    inputs, outputs = arguments_of(code)
+    return ", ".join(f"ptr noalias %{name}" for name in (*inputs, *outputs))
+
+
+def _one_state(code: Lowered, target: Target) -> Texts:
+    """@one in pieces, which write results where they belong; constant entries come first."""
+    inputs, outputs = arguments_of(code)
+    sources, targets = _input_places(code, "state", "once"), dict[int, list[Place]]()
+    body = _PieceBody(code, target, 1, [], sources=sources, targets=targets)
+    for name, output in zip(outputs, code.outputs, strict=True):
+        size = body.bytes * len(output.values)
+        body.lines.append(f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {size}, i1 false)")
+        for k, value in enumerate(output.values):
+            if isinstance(value, int):
+                targets.setdefault(value, []).append(Place(name, k))
+            elif bits(value) != bits(0.0):
+                body.store(body.number(value), Place(name, k))
+    constants, span = body.lines, (0, len(code.operations))
+    stretch = _Stretch("one.piece", [*inputs, *outputs], body, span)
+    driver = [
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        *stretch.declarations(),
+        f"define void @one({_pointers(code)}) #0 {{",
+        f"%memory = alloca [{max(1, stretch.end)} x {body.T}], align {ALIGNED}",
+        *constants,
+        *stretch.calls(),
+        "ret void",
+        "}",
+    ]
+    return Texts([partial("\n".join, driver), *stretch.texts()])
+
+
+class _ManyStates:
+    """@many in pieces, between loops that transpose inputs and outputs.
+
+    Columns of inputs come first in memory, then those that are the same for all rows.
+    """
+
+    def __init__(self, code: Lowered, target: Target) -> None:
+        self.code, self.target = code, target
+        self.inputs, self.outputs = arguments_of(code)
+        self.begin: dict[str, int] = {}
+        columns = 0
+        for name, x in self.inputs.items():
+            if x.rate == "state":
+                self.begin[name] = columns
+                columns += x.size
+        sources = {
+            i: Place("read", self.begin[name] + k)
+            for i, (name, k) in _input_places(code, "state").items()
+        }
+        self.body = _PieceBody(code, target, target.lanes, [], kept=code.kept, sources=sources)
+        values = [value for output in code.outputs for value in output.values]
+        self.column: dict[Operand | str, int] = {}
+        """Where the columns of outputs lie; those of constants are known by their text."""
+        for value in values:
+            if self._is_fixed(value):
+                self.column.setdefault(self._known_as(value), columns + len(self.column))
+        self.fixed = {self._known_as(value): value for value in values if self._is_fixed(value)}
+        span, begin = (code.start, len(code.operations)), columns + len(self.fixed)
+        self.late = _Stretch("many.piece", ["kept"], self.body, span, values, begin)
+        self.column |= {i: place.entry for i, place in self.body.sources.items()}
+        self.early = self._early()
+
+    def _is_fixed(self, value: Operand) -> bool:
+        """Whether an entry of an output is the same for all rows."""
+        return isinstance(value, float) or value in self.body.kept
+
+    def _known_as(self, value: Operand) -> Operand | str:
+        """What tells an entry from others, 0.0 from -0.0 too."""
+        return bits(value) if isinstance(value, float) else value
+
+    def _early(self) -> _Stretch:
+        """What depends on inputs given once, and is computed before the loop."""
+        code = self.code
+        targets = {i: [Place("kept", entry)] for i, entry in code.kept.items()}
+        sources = _input_places(code, "once")
+        body = _PieceBody(code, self.target, 1, [], sources=sources, targets=targets)
+        pointers = [name for name, x in self.inputs.items() if x.rate == "once"]
+        return _Stretch("once.piece", [*pointers, "kept"], body, (0, code.start))
+
+    def texts(self) -> Texts:
+        """@many, and the pieces."""
+        lanes = self.target.lanes
+        size = max(self.late.end * self.body.bytes, self.early.end * self.early.body.bytes)
+        pieces = [*self.early.texts(), *self.late.texts()]
+        driver = [
+            "declare ptr @malloc(i64)",
+            "declare void @free(ptr)",
+            *self._transposers(),
+            *self.early.declarations(),
+            *self.late.declarations(),
+            f"define void @many({_pointers(self.code)}, i64 %from, i64 %to) #0 {{",
+            "entry:",
+            f"%kept = alloca [{max(1, len(self.code.kept))} x {self.target.element}]",
+            f"%allocated = call ptr @malloc(i64 {size + ALIGNED})",
+            "%address = ptrtoint ptr %allocated to i64",
+            f"%over = urem i64 %address, {ALIGNED}",
+            f"%skipped = sub i64 {ALIGNED}, %over",
+            "%memory = getelementptr i8, ptr %allocated, i64 %skipped",
+            *self.early.calls(),
+            *self._fixed_columns(),
+            *over_rows(self._rows(), lanes, after=["call void @free(ptr %allocated)"]),
+            "}",
+        ]
+        return Texts([partial("\n".join, driver), *pieces])
+
+    def _fixed_columns(self) -> list[str]:
+        """The lines that write columns which are the same for all rows."""
+        self.body.lines, self.body.name, self.body.read = [], {}, {}
+        for key, value in self.fixed.items():
+            self.body.store(self.body.operand(value), Place("memory", self.column[key]))
+        return self.body.lines
+
+    def _rows(self) -> list[str]:
+        """The lines that compute as many rows as there are lanes, those from %i on."""
+        return [
+            *(f"call void @read.{name}(ptr %{name}, ptr %memory, i64 %i)" for name in self.begin),
+            *self.late.calls(),
+            *(
+                f"call void @write.{name}(ptr %{name}, ptr %memory, i64 %i)"
+                for name in self.outputs
+            ),
+        ]
+
+    def _transposers(self) -> Iterator[str]:
+        F, lanes = self.target.element, self.target.lanes
+        for name, begin in self.begin.items():
+            yield columns_from_rows(f"read.{name}", self.inputs[name].size, begin, F, lanes)
+        for name, output in zip(self.outputs, self.code.outputs, strict=True):
+            places = [self.column[self._known_as(value)] for value in output.values]
+            yield rows_from_columns(f"write.{name}", places, F, lanes)

@@ -1,0 +1,1 @@
+"""Generated projects: sources with their own build and test."""

@@ -1,0 +1,1 @@
+"""Programs as source code: C, C++, CUDA, Python, MATLAB, Julia and LaTeX."""

@@ -1,0 +1,339 @@
+"""Programs for people to read: a plain listing, Python, MATLAB, Julia and LaTeX.
+
+All print the same assignments, `graph.assignments`, one per line: a table of operations for each
+language and a frame around them. Symbolic constants are parameters, given by name.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import isfinite
+from textwrap import indent
+
+from armlet.codegen.source.c import identifier, plain
+from armlet.errors import CompileError
+from armlet.graph import PRINTERS, Count, Program
+from armlet.graph.assignments import Assignment, Assignments, Operand, Result, Term, assignments
+
+Table = Mapping[str, str]
+LEVEL = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
+"""How tightly operators bind; functions, names and numbers bind tightest."""
+TIGHTEST = 3
+OFF_LINE, ON_LINE = "constants, not counted", "state"
+"""The headings of the two parts of a program."""
+PLAIN = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0}*{1}",
+    "div": "{0}/{1}",
+    "neg": "-{0}",
+    "where": "where({0} != 0, {1}, {2})",
+    **{
+        op: f"{op}({{0}})"
+        for op in ("sin", "cos", "sqrt", "sign", "abs", "exp", "log", "tanh", "floor")
+    },
+    **{
+        op: f"{op}({{0}}, {{1}})"
+        for op in ("min", "max", "less", "less_equal", "equal", "atan2", "pow")
+    },
+}
+"""How each operation is written, here and, with few exceptions, in every language."""
+PYTHON = PLAIN | {
+    "min": "minimum({0}, {1})",
+    "max": "maximum({0}, {1})",
+    "less": "float({0} < {1})",
+    "less_equal": "float({0} <= {1})",
+    "equal": "float({0} == {1})",
+    "pow": "float_power({0}, {1})",
+    "atan2": "arctan2({0}, {1})",
+}
+MATLAB = PLAIN | {
+    "less": "double({0} < {1})",
+    "less_equal": "double({0} <= {1})",
+    "equal": "double({0} == {1})",
+    "pow": "power({0}, {1})",
+    "where": "if {0} ~= 0, {out} = {1}; else, {out} = {2}; end",
+}
+JULIA = PLAIN | {
+    "less": "Float64({0} < {1})",
+    "less_equal": "Float64({0} <= {1})",
+    "equal": "Float64({0} == {1})",
+    "pow": "({0})^({1})",
+    "where": "ifelse({0} != 0, {1}, {2})",
+    "atan2": "atan({0}, {1})",
+}
+LATEX = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": r"{0}\, {1}",
+    "div": r"\frac{{{0}}}{{{1}}}",
+    "neg": "-{0}",
+    "sqrt": r"\sqrt{{{0}}}",
+    "abs": r"\lvert {0} \rvert",
+    "sign": r"\operatorname{{sign}}({0})",
+    "less": r"[{0} < {1}]",
+    "less_equal": r"[{0} \le {1}]",
+    "equal": r"[{0} = {1}]",
+    "pow": r"\left({0}\right)^{{{1}}}",
+    "floor": r"\lfloor {0} \rfloor",
+    "where": r"\begin{{cases}} {1} & {0} \ne 0 \\ {2} & \text{{otherwise}} \end{{cases}}",
+    "atan2": r"\operatorname{{atan2}}({0}, {1})",
+    **{op: rf"\{op}({{0}})" for op in ("sin", "cos", "exp", "log", "tanh")},
+    **{op: rf"\{op}({{0}}, {{1}})" for op in ("min", "max")},
+}
+"""A comparison is 1 or 0, in the brackets of Iverson."""
+NUMPY = re.compile(
+    r"\b(arctan2|cos|exp|float_power|floor|log|maximum|minimum|sign|sin|sqrt|tanh|where)\("
+)
+"""The functions of NumPy in a line of Python; `abs` and `float` are Python's own."""
+GREEK = ("alpha", "beta", "gamma", "delta", "theta", "kappa", "phi", "tau")
+ACCENTS = {"qd": r"\dot{q}", "qdd": r"\ddot{q}"}
+
+
+def number(x: float) -> str:
+    """A constant; it reads back as the same number."""
+    if not isfinite(x):
+        raise CompileError(f"a constant is {x}: expected a finite number")
+    return repr(x)
+
+
+def written(x: Operand, table: Table, atom: Callable[[str | float], str], least: int = 0) -> str:
+    """An expression, in parentheses where it binds less tightly than it has to."""
+    if not isinstance(x, Term):
+        text = atom(x)
+        return f"({text})" if text.startswith("-") and least > TIGHTEST - 1 else text
+    level = LEVEL.get(x.op, TIGHTEST)
+    inner = [0] * len(x.args)
+    if x.op in LEVEL:
+        inner = [2] if x.op == "neg" else [level, level + 1]
+    operands = [written(a, table, atom, k) for a, k in zip(x.args, inner, strict=True)]
+    text = table[x.op].format(*operands, out="{out}")
+    return f"({text})" if level < least else text
+
+
+def plain_atom(x: str | float) -> str:
+    return x if isinstance(x, str) else number(x)
+
+
+def statement(line: Assignment, table: Table) -> str:
+    """An assignment; of a table's whole statements the variable is filled in."""
+    text = written(line.value, table, plain_atom)
+    whole = isinstance(line.value, Term) and "{out}" in table[line.value.op]
+    return text.replace("{out}", line.name) if whole else f"{line.name} = {text}"
+
+
+def entries_of(result: Result) -> list[str]:
+    """The entries of a result: variables and numbers."""
+    return [written(value, PLAIN, plain_atom) for _, value in result.entries]
+
+
+def rows_of(result: Result) -> list[list[str]]:
+    """The entries of a matrix, row by row."""
+    entries, columns = entries_of(result), result.shape[-1]
+    return [entries[k : k + columns] for k in range(0, len(entries), columns)]
+
+
+# ---------------------------------------------------------------------------------- the listing
+
+
+def listing(code: Assignments, name: str, count: Count) -> str:
+    """The assignments alone: constants first, then the lines that are counted, then results."""
+    given = ", ".join(code.arguments)
+    lines = [f"# {plain(name)}({given}): {count}"]
+    if code.constants:
+        lines += ["", f"# {OFF_LINE}", *(statement(line, PLAIN) for line in code.constants)]
+        lines += ["", f"# {ON_LINE}"]
+    lines += [statement(line, PLAIN) for line in code.lines]
+    # an entry that is a number, an argument or another entry is not among the lines
+    copies = [y for result in code.results for y in result.entries if y.name != y.value]
+    lines += [statement(line, PLAIN) for line in copies]
+    return "\n".join([*lines, ""])
+
+
+# ---------------------------------------------------------------------------------- languages
+
+
+def python(code: Assignments, name: str, count: Count) -> str:
+    """A function of NumPy arrays; symbolic constants are arguments by keyword."""
+    entries = [
+        f"{name} = {argument}[{', '.join(map(str, place))}]"
+        for name, argument, place in code.entries
+        if place
+    ]
+    body = _body(code, entries, PYTHON, "# ")
+    results = [_numpy_array(result) for result in code.results]
+    comma = "" if code.single or len(results) > 1 else ","
+    body.append(f"return {', '.join(results)}{comma}")
+    text = indent("\n".join(body), "    ")
+    used = set(NUMPY.findall(text)) | ({"array"} if "array(" in text else set())
+    imports = f"from numpy import {', '.join(sorted(used))}\n\n\n" if used else ""
+    keywords = ["*", *code.symbols] if code.symbols else []
+    head = _call(f"def {name}", [*code.arguments, *keywords], "    ")
+    return f'{imports}{head}:\n    """{plain(name)} of one state: {count}."""\n{text}\n'
+
+
+def _numpy_array(result: Result) -> str:
+    if not result.shape:
+        return entries_of(result)[0]
+    if len(result.shape) == 1 or not result.entries:
+        flat = f"array([{', '.join(entries_of(result))}])"
+        return flat if result.entries else f"{flat}.reshape({result.shape})"
+    rows = ",\n    ".join(f"[{', '.join(row)}]" for row in rows_of(result))
+    array = f"array([\n    {rows},\n])"
+    return array if len(result.shape) == 2 else f"{array}.reshape({result.shape})"
+
+
+def matlab(code: Assignments, name: str, count: Count) -> str:
+    """A MATLAB or Octave function; symbolic constants are fields of a last argument."""
+    entries = [f"{symbol} = constants.{symbol};" for symbol in code.symbols]
+    entries += [
+        f"{name} = {argument}({', '.join(str(k + 1) for k in place)});"
+        for name, argument, place in code.entries
+        if place
+    ]
+    body = _body(code, entries, MATLAB, "% ", ";")
+    arrays = [(result.name, _matlab_array(result)) for result in code.results]
+    body += [f"{name} = {array};" for name, array in arrays if name != array]
+    given = [*code.arguments, *(["constants"] if code.symbols else [])]
+    results = ", ".join(result.name for result in code.results)
+    head = f"function [{results}] = {name}({', '.join(given)})"
+    about = f"% {plain(name)} of one state: {count}."
+    return "\n".join([head, about, indent("\n".join(body), "    "), "end", ""])
+
+
+def _matlab_array(result: Result) -> str:
+    match len(result.shape):
+        case 0:
+            return entries_of(result)[0]
+        case 1:
+            return f"[{'; '.join(entries_of(result))}]"
+        case 2 if result.entries:
+            rows = "; ...\n    ".join(", ".join(row) for row in rows_of(result))
+            return f"[{rows}]"
+        case axes:
+            sizes = ", ".join(map(str, result.shape[::-1]))
+            turned = ", ".join(str(k) for k in range(axes, 0, -1))
+            flat = ", ".join(entries_of(result))
+            return f"permute(reshape([{flat}], [{sizes}]), [{turned}])"
+
+
+def julia(code: Assignments, name: str, count: Count) -> str:
+    """A Julia function of arrays; symbolic constants are arguments by keyword."""
+    entries = [
+        f"{name} = {argument}[{', '.join(str(k + 1) for k in place)}]"
+        for name, argument, place in code.entries
+        if place
+    ]
+    body = _body(code, entries, JULIA, "# ")
+    body.append(f"return {', '.join(_julia_array(result) for result in code.results)}")
+    head = _call(f"function {name}", code.arguments, "    ", code.symbols)
+    about = f'"{plain(name)} of one state: {count}."'
+    return "\n".join([about, head, indent("\n".join(body), "    "), "end", ""])
+
+
+def _julia_array(result: Result) -> str:
+    match len(result.shape):
+        case 0:
+            return entries_of(result)[0]
+        case 1:
+            return f"[{', '.join(entries_of(result))}]"
+        case 2 if result.entries:
+            rows = "\n    ".join(" ".join(row) for row in rows_of(result))
+            return f"[\n    {rows}\n]"
+        case axes:
+            sizes = ", ".join(map(str, result.shape[::-1]))
+            turned = ", ".join(str(k) for k in range(axes, 0, -1))
+            flat = ", ".join(entries_of(result))
+            return f"permutedims(reshape([{flat}], {sizes}), ({turned}))"
+
+
+def _body(
+    code: Assignments, entries: Sequence[str], table: Table, comment: str, end: str = ""
+) -> list[str]:
+    """The statements of a function, without its results."""
+    lines = list(entries)
+    if code.constants:
+        lines += [f"{comment}{OFF_LINE}"]
+        lines += [f"{statement(line, table)}{end}" for line in code.constants]
+        lines += [f"{comment}{ON_LINE}"]
+    for line in code.lines:
+        text = statement(line, table)
+        lines.append(text if text.endswith(" end") else f"{text}{end}")
+    return lines
+
+
+def _call(head: str, parameters: Sequence[str], by: str, keywords: Sequence[str] = ()) -> str:
+    """A head with its parameters, those by keyword after a semicolon, on lines of up to 96."""
+    words = [f"{x}, " for x in parameters[:-1]] + [*parameters[-1:]]
+    if keywords:
+        words[-1:] = [f"{words[-1]}; " if words else "; "]
+        words += [f"{x}, " for x in keywords[:-1]] + [keywords[-1]]
+    lines = [f"{head}("]
+    for word in words:
+        if len(lines[-1] + word) > 94:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(by)
+        lines[-1] += word
+    return "\n".join(lines) + ")"
+
+
+# ---------------------------------------------------------------------------------- LaTeX
+
+
+def latex(code: Assignments, name: str, count: Count) -> str:
+    """The assignments as lines of an align environment."""
+    copies = [y for result in code.results for y in result.entries if y.name != y.value]
+    lines = [
+        f"{latex_atom(line.name)} &= {written(line.value, LATEX, latex_atom)}"
+        for line in (*code.constants, *code.lines, *copies)
+    ]
+    return f"% {plain(name)}: {count}\n" + " \\\\\n".join(lines) + "\n"
+
+
+def latex_atom(x: str | float) -> str:
+    r"""A number or a variable: qd2 is \dot{q}_{2}, Jxx3 is J_{xx3}, 1e-05 is 10^{-5}."""
+    if not isinstance(x, str):
+        mantissa, _, exponent = number(x).partition("e")
+        if not exponent:
+            return mantissa
+        power = f"10^{{{int(exponent)}}}"
+        return power if mantissa == "1" else rf"{mantissa} \cdot {power}"
+    head, index = re.fullmatch(r"(.*?)_?([0-9][0-9_]*)?_*", x).groups()  # type: ignore[union-attr]
+    index = (index or "").rstrip("_").replace("_", ",")
+    if head in ACCENTS:
+        symbol = ACCENTS[head]
+    elif head in GREEK:
+        symbol = rf"\{head}"
+    elif re.fullmatch("[A-Za-z][qxyz]{0,2}", head):
+        symbol, index = head[0], head[1:] + index
+    else:
+        symbol = rf"\mathit{{{head}}}".replace("_", r"\_")
+    return f"{symbol}_{{{index}}}" if index else symbol
+
+
+def printed(
+    target: str, program: Program, name: str, dtype: str, fused: bool | None, sines: str
+) -> str:
+    """The program in one of the notations here; see `Program.source`."""
+    for option, given, only in (
+        ("dtype", dtype, "float64"),
+        ("fused", fused, None),
+        ("sines", sines, "library"),
+    ):
+        if given != only:
+            raise CompileError(
+                f"{option} is {given!r}: the target {target!r} does not take it; leave it out, or "
+                "print C, C++ or CUDA"
+            )
+    word = name if target in ("listing", "latex") else identifier(name)
+    return NOTATIONS[target](assignments(program), word, program.count())
+
+
+NOTATIONS: dict[str, Callable[[Assignments, str, Count], str]] = {
+    "python": python,
+    "matlab": matlab,
+    "julia": julia,
+    "latex": latex,
+    "listing": listing,
+}
+PRINTERS.update({target: partial(printed, target) for target in NOTATIONS})

@@ -1,0 +1,267 @@
+"""Regulators: the feedback of least quadratic cost about a posture or along a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armlet.api.functions import Function, program
+from armlet.api.quantities import Quantities
+from armlet.controllers.gains import Array, weights
+from armlet.errors import DataError, ModelError, listed, quoted
+from armlet.simulation.arguments import check_steps
+
+BALANCE = 1e-6
+"""The gravity torque of a joint without a drive that still counts as zero, as a fraction of the
+weight of the arm at a lever of 1 m."""
+
+
+class Regulator(NamedTuple):
+    """Feedback about a posture."""
+
+    torque: Function
+    """The torques, of q and qd."""
+    gain: Array
+    """G of the torques g(posture) + G (posture - q, -q̇), (n, 2 n)."""
+    cost: Array
+    """S of the cost to come, xᵀ S x for the state x = (q - posture, q̇), (2 n, 2 n)."""
+
+
+class Tracker(NamedTuple):
+    """Feedback along a motion."""
+
+    torque: Function
+    """The torques, of q, qd and the four `arguments`."""
+    arguments: dict[str, Array]
+    """`target`, `target_velocity` and `feedforward`, torques of the motion, of shape (steps, n),
+    `gain` of shape (steps, n, 2 n): what `simulate` and `rollout` take as arguments."""
+    cost: Array
+    """S of the cost to come at every row of the motion, (steps + 1, 2 n, 2 n)."""
+
+
+def regulator(
+    robot: Quantities,
+    q: ArrayLike,
+    *,
+    state_cost: ArrayLike,
+    torque_cost: ArrayLike,
+    driven: Sequence[str] | None = None,
+    dt: float | None = None,
+) -> Regulator:
+    """The linear-quadratic regulator that holds a posture.
+
+    In the linear model `robot.state_space` about the posture, it has the least integral of
+    xᵀ Q x + uᵀ R u, where x is the deviation of (q, q̇) and u that of the torques.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like of shape (n,)
+        The posture.
+    state_cost : array_like of shape (), (2 n,) or (2 n, 2 n)
+        Q, of positions and then velocities: one number, the diagonal or the matrix.
+    torque_cost : array_like of shape (), (n,) or (n, n)
+        R, likewise.
+    driven : sequence of str, optional
+        The joints that have a drive, by name; by default all. The others get no torque, so gravity
+        must be in balance there.
+    dt : float, optional
+        For torques that are held for this time, in s; by default they are continuous.
+
+    Returns
+    -------
+    Regulator
+        A named tuple torque, gain, cost.
+
+    Examples
+    --------
+    Both links upright, with a motor at the elbow alone:
+
+    >>> import armlet, numpy as np
+    >>> robot = armlet.load("planar2r")
+    >>> up = armlet.controllers.regulator(
+    ...     robot, [np.pi / 2, 0.0], state_cost=1, torque_cost=1, driven=["joint2"]
+    ... )
+    >>> run = armlet.simulate(robot, [np.pi / 2 + 0.02, 0.0], torque=up.torque, duration=10.0)
+    >>> bool(np.abs(run.q[-1] - [np.pi / 2, 0]).max() < 1e-3)
+    True
+    """
+    posture = _rows("q", q, (robot.nq,))
+    n = robot.nv
+    Q = weights("state_cost", state_cost, 2 * n)
+    R = weights("torque_cost", torque_cost, n, positive=True)
+    hold = robot.gravity_torque(posture)
+    kept = _drives(robot, driven, hold)
+    A, B = robot.state_space(posture, np.zeros(n), hold)
+    B, R = B[:, kept], R[np.ix_(kept, kept)]
+    if dt is None:
+        S = _endless("continuous", A, B, Q, R)
+        best = np.linalg.solve(R, B.T @ S)
+    else:
+        check_steps(dt, 1, 1)
+        A, B = _held(A, B, dt)
+        S = _endless("discrete", A, B, Q * dt, R * dt)
+        best = _step(A, B, R * dt, S)
+    gain = np.zeros((n, 2 * n))
+    gain[kept] = best
+
+    @program(robot)
+    def regulator(q: Array, qd: Array) -> Array:
+        tau: Array = hold - gain @ np.concatenate([q - posture, qd])
+        return tau
+
+    return Regulator(regulator, gain, S)
+
+
+def tracker(
+    robot: Quantities,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    dt: float,
+    state_cost: ArrayLike,
+    torque_cost: ArrayLike,
+    end_cost: ArrayLike | None = None,
+) -> Tracker:
+    """The time-varying linear-quadratic regulator along a motion.
+
+    The motion has a row for every dt; its torques are those of the inverse dynamics, held during
+    each step. The gains follow from Riccati's equation backwards along the linear models of the
+    rows, with the costs of `regulator`.
+
+    Parameters
+    ----------
+    robot : Robot
+    q, qd, qdd : array_like of shape (steps + 1, n)
+        The motion, from its start to its end.
+    dt : float
+        The time between rows, in s.
+    state_cost, torque_cost : array_like
+        Q and R, as `regulator` takes them.
+    end_cost : array_like, optional
+        S at the end, given like Q; by default the cost of staying at the last row for ever.
+
+    Returns
+    -------
+    Tracker
+        A named tuple torque, arguments, cost.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> robot, dt = armlet.load("planar2r"), 1e-3
+    >>> t = dt * np.arange(1001)[:, None]
+    >>> q, qd, qdd = np.sin(t) * [1, 2], np.cos(t) * [1, 2], -np.sin(t) * [1, 2]
+    >>> follow = armlet.controllers.tracker(
+    ...     robot, q, qd, qdd, dt=dt, state_cost=[100, 100, 1, 1], torque_cost=1e-3
+    ... )
+    >>> run = armlet.simulate(
+    ...     robot, q[0] + 0.1, qd[0], follow.torque, arguments=follow.arguments,
+    ...     duration=1.0, dt=dt, method="semi_implicit_euler",
+    ... )
+    >>> bool(np.abs(run.q[-1] - q[-1]).max() < 1e-2)
+    True
+    """
+    n = robot.nv
+    target = _rows("q", q, (None, robot.nq))
+    rows = len(target)
+    if rows < 2:
+        raise DataError(f"q has {rows} rows: expected 2 or more, the start and the end of a step")
+    check_steps(dt, rows - 1, 1)
+    velocity, acceleration = _rows("qd", qd, (rows, n)), _rows("qdd", qdd, (rows, n))
+    Q = weights("state_cost", state_cost, 2 * n)
+    R = weights("torque_cost", torque_cost, n, positive=True) * dt
+    feedforward = robot.inverse_dynamics(target, velocity, acceleration)
+    A, B = _held(*robot.state_space(target, velocity, feedforward), dt)
+    cost, gain = np.empty((rows, 2 * n, 2 * n)), np.empty((rows - 1, n, 2 * n))
+    if end_cost is None:
+        cost[-1] = _endless("discrete", A[-1], B[-1], Q * dt, R)
+    else:
+        cost[-1] = weights("end_cost", end_cost, 2 * n)
+    for k in reversed(range(rows - 1)):
+        S = cost[k + 1]
+        gain[k] = _step(A[k], B[k], R, S)
+        closed = A[k] - B[k] @ gain[k]
+        cost[k] = Q * dt + gain[k].T @ R @ gain[k] + closed.T @ S @ closed
+
+    @program(robot, target=robot.nq, target_velocity=n, feedforward=n, gain=(n, 2 * n))
+    def tracker(
+        q: Array, qd: Array, target: Array, target_velocity: Array, feedforward: Array, gain: Array
+    ) -> Array:
+        tau: Array = feedforward + gain @ np.concatenate([target - q, target_velocity - qd])
+        return tau
+
+    arguments = {
+        "target": target[:-1],
+        "target_velocity": velocity[:-1],
+        "feedforward": feedforward[:-1],
+        "gain": gain,
+    }
+    return Tracker(tracker, arguments, cost)
+
+
+def _step(A: Array, B: Array, R: Array, S: Array) -> Array:
+    """The gain of a step after which the cost to come is S."""
+    return np.asarray(np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), dtype=float)
+
+
+def _endless(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
+    """S of the cost to come when the regulator acts for ever, in continuous or discrete time."""
+    try:
+        S: Array = getattr(_linalg(), f"solve_{time}_are")(A, B, Q, R)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise DataError(
+            f"no regulator has a finite cost: {error}; expected drives that act on every unstable "
+            "motion, and a state_cost that sees every motion that does not die out"
+        ) from None
+    return S
+
+
+def _held(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
+    """The linear model of a step in which the torques are held, by the exponential function."""
+    states, torques = B.shape[-2:]
+    whole = np.zeros((*B.shape[:-2], states + torques, states + torques))
+    whole[..., :states, :states], whole[..., :states, states:] = A, B
+    found = _linalg().expm(whole * dt)[..., :states, :]
+    return found[..., :states], found[..., states:]
+
+
+def _drives(robot: Quantities, driven: Sequence[str] | None, hold: Array) -> list[int]:
+    """The indices of the joints that have a drive; the others need no torque in a posture."""
+    names = [joint.name for joint in robot.coordinates]
+    if driven is None:
+        return list(range(robot.nv))
+    for name in driven:
+        if name not in names:
+            raise ModelError(f"no joint is called {quoted(name)}: expected some of {listed(names)}")
+    most = BALANCE * float(robot.mass * np.linalg.norm(robot.gravity))
+    for name, tau in zip(names, hold, strict=True):
+        if name not in driven and abs(tau) > most:
+            raise DataError(
+                f"the posture is not in balance: joint {name!r} has no drive, and its gravity "
+                f"torque is {tau:.3g}; expected a posture where it is zero"
+            )
+    return [k for k, name in enumerate(names) if name in driven]
+
+
+def _rows(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> Array:
+    array = np.asarray(values, dtype=float)
+    fits = array.ndim == len(shape) and all(
+        k is None or k == size for k, size in zip(shape, array.shape, strict=True)
+    )
+    if not fits or not np.isfinite(array).all():
+        expected = ", ".join("rows" if k is None else str(k) for k in shape)
+        raise DataError(
+            f"{name} has shape {array.shape}: expected finite numbers of shape ({expected})"
+        )
+    return array
+
+
+def _linalg() -> Any:
+    from scipy import linalg  # which takes as long to load as all of armlet
+
+    return linalg

@@ -1,0 +1,180 @@
+"""Sampling-based control: plans that are tried out in roll-outs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armlet.api.functions import Function, program
+from armlet.api.quantities import Quantities
+from armlet.controllers.gains import Array, gains
+from armlet.errors import DataError, DataWarning, quoted
+from armlet.runtime.threads import check_threads
+from armlet.simulation.arguments import check_result, check_steps
+from armlet.simulation.rollout import rollout
+from armlet.simulation.system import Friction, Stops
+
+
+class Sampler:
+    """Control by trying out plans: model predictive path integrals (Williams and others 2017).
+
+    It holds a plan for the next steps. A call with the state of the arm draws random changes of
+    the plan, rolls all of them out, replaces the plan by their mean, each weighted by
+    exp(-cost / temperature), returns the torques of the first step, and moves on by a step.
+
+    Parameters
+    ----------
+    robot : Robot
+    cost : function of your own
+        The cost at an instant, a number, of q, qd, t (from now on), plan and further arguments; it
+        is added up over the steps.
+    dt : float
+        The length of a step in s.
+    steps : int
+        How many steps a plan has.
+    noise : array_like of shape () or (m,)
+        The standard deviation of the changes, of all entries of a step or of each.
+    temperature : float
+        How much a cost may exceed the least one before its plan matters little.
+    samples : int
+        How many plans are tried out at a call; the first is the present one.
+    correlation : float
+        That of the changes in a step and in the next, from 0 to less than 1.
+    torque : function of your own, optional
+        The torques, of q, qd, plan (of any size m) and further arguments; by default the plan is of
+        torques in addition to gravity's.
+    method, friction, stops, threads
+        As in `armlet.rollout`.
+    seed : int or numpy.random.Generator, optional
+        Of the random changes.
+
+    Attributes
+    ----------
+    plan : array of shape (steps, m)
+        The plan from the next step on; zero at first.
+    costs : array of shape (samples,)
+        The costs of the plans that the last call tried out.
+
+    Examples
+    --------
+    >>> import armlet, numpy as np
+    >>> robot = armlet.load("planar2r")
+    >>> @armlet.program(robot, goal=robot.n)
+    ... def cost(q, qd, goal):
+    ...     return ((q - goal) ** 2).sum() + 0.02 * (qd**2).sum()
+    >>> sampler = armlet.controllers.Sampler(
+    ...     robot, cost, dt=0.02, steps=25, noise=[10, 3], temperature=0.2, correlation=0.8, seed=0
+    ... )
+    >>> def torque(t, q, qd):
+    ...     return sampler(q, qd, goal=[1.0, 0.5])
+    >>> run = armlet.simulate(robot, [0, 0], torque=torque, duration=2.0, dt=0.02, method="rk4")
+    >>> bool(np.abs(run.q[-1] - [1.0, 0.5]).max() < 0.1)
+    True
+    """
+
+    plan: Array
+    costs: Array
+
+    def __init__(
+        self,
+        robot: Quantities,
+        cost: Function,
+        *,
+        dt: float,
+        steps: int,
+        noise: ArrayLike,
+        temperature: float,
+        samples: int = 512,
+        correlation: float = 0.0,
+        torque: Function | None = None,
+        method: str | None = None,
+        friction: bool | Friction = False,
+        stops: bool | Stops = False,
+        threads: int = 1,
+        seed: int | np.random.Generator | None = None,
+    ) -> None:
+        check_steps(dt, steps, 1)
+        check_threads(threads)
+        if not isinstance(samples, int | np.integer) or samples < 2:
+            raise DataError(f"samples is {quoted(samples)}: expected a whole number, 2 or more")
+        if not np.isfinite(temperature) or temperature <= 0:
+            raise DataError(f"temperature is {quoted(temperature)}: expected more than 0")
+        if not 0 <= correlation < 1:
+            raise DataError(f"correlation is {quoted(correlation)}: expected 0 to less than 1")
+        self.robot, self.cost, self.torque = robot, cost, torque or _beside_gravity(robot)
+        _check_functions(self.cost, self.torque, robot.nv)
+        (size,) = self.torque.inputs["plan"].shape
+        self.dt, self.steps, self.samples = dt, steps, samples
+        self.noise = gains("noise", noise, size)
+        self.temperature, self.correlation = temperature, correlation
+        self.method, self.friction, self.stops, self.threads = method, friction, stops, threads
+        self.random = np.random.default_rng(seed)
+        self.plan, self.costs = np.zeros((steps, size)), np.zeros(samples)
+
+    def __call__(self, q: ArrayLike, qd: ArrayLike, **arguments: ArrayLike) -> Array:
+        """The torques for a state, (n,); further arguments are those of the functions."""
+        q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
+        self.improve(q, qd, arguments)
+        now = {**arguments, "t": np.zeros(()), "q": q, "qd": qd, "plan": self.plan[0]}
+        tau = self.torque(*(now[name] for name in self.torque.inputs))
+        self.plan = np.concatenate([self.plan[1:], self.plan[-1:]])
+        return np.asarray(tau)
+
+    def improve(self, q: Array, qd: Array, arguments: Mapping[str, ArrayLike]) -> None:
+        """Replace the plan by the weighted mean of random ones, tried out from a state."""
+        if "plan" in arguments:
+            raise DataError(
+                "plan is an argument: expected others, as the plan is the sampler's own"
+            )
+        changes = self._changes()
+        plans = self.plan[:, None] + changes
+        starts = np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1))
+        with warnings.catch_warnings():
+            # a plan that diverges has no weight
+            warnings.filterwarnings("ignore", ".*roll-outs are not finite", DataWarning)
+            found = rollout(
+                self.robot, *starts, self.torque, dt=self.dt, steps=self.steps, method=self.method,
+                reduce=self.cost, arguments={**arguments, "plan": plans}, friction=self.friction,
+                stops=self.stops, threads=self.threads,
+            )  # fmt: skip
+        assert found.cost is not None
+        self.costs = np.where(np.isfinite(found.cost), found.cost, np.inf)
+        least = self.costs.min()
+        if not np.isfinite(least):
+            raise DataError(
+                f"no plan of {self.samples} has a finite cost from q = {quoted(q.tolist())}: "
+                "expected less noise, a shorter dt or a cost that is finite"
+            )
+        weights = np.exp((least - self.costs) / self.temperature)
+        self.plan = self.plan + np.einsum("k,skm->sm", weights / weights.sum(), changes)
+
+    def _changes(self) -> Array:
+        """Random changes of the plan, (steps, samples, m), the first of them zero."""
+        shape = (self.steps, self.samples, len(self.noise))
+        changes: Array = self.noise * self.random.standard_normal(shape)
+        for k in range(1, self.steps):
+            fresh = np.sqrt(1 - self.correlation**2) * changes[k]
+            changes[k] = self.correlation * changes[k - 1] + fresh
+        changes[:, 0] = 0
+        return changes
+
+
+def _beside_gravity(robot: Quantities) -> Function:
+    """Torques of a plan in addition to those that hold the weight of the arm."""
+
+    @program(robot, plan=robot.nv)
+    def beside_gravity(q: Array, plan: Array) -> Array:
+        return robot.gravity_torque(q) + plan
+
+    return beside_gravity
+
+
+def _check_functions(cost: Function, torque: Function, size: int) -> None:
+    """Refuse what is not a cost, or not a torque of a plan."""
+    check_result("cost", cost, ())
+    check_result("torque", torque, (size,))
+    if "plan" not in torque.inputs or len(torque.inputs["plan"].shape) != 1:
+        raise DataError(f"{torque!r} has no argument plan of shape (m,): expected one")

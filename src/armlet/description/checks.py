@@ -1,0 +1,281 @@
+"""Checks of a description, made once before a robot is built from it."""
+
+from collections.abc import Collection, Iterable, Sequence
+from math import isnan
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armlet.description.problems import Problems
+from armlet.errors import ModelError, listed, quoted
+from armlet.robot.components import BASE, MAX_SIZE
+
+if TYPE_CHECKING:
+    from armlet.description.description import Connection, Description, Link
+    from armlet.robot.robot import RobotModel
+
+MOVING = ("revolute", "continuous", "prismatic")
+"""The kinds of joint that have a coordinate."""
+KINDS = (*MOVING, "fixed")
+WORLDS = ("world", "universe")
+"""Names of a base to which a file fixes its robot."""
+MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
+"""From which mass (kg) and number of branches on a base a robot looks like a floating one."""
+FREEDOMS = {
+    "floating": "six freedoms",
+    "planar": "three freedoms",
+    "ball": "three freedoms",
+    "spherical": "three freedoms",
+    "universal": "two freedoms",
+    "revolute2": "two freedoms",
+    "screw": "a turn tied to a slide",
+    "gearbox": "a turn tied to another",
+}
+"""Other kinds of joint that files have, and why armlet has none; they may be fixed on loading."""
+MAX_NAME = 1000
+"""The most characters a name may have; names are printed in tables, comments and messages."""
+DOUBT = 1e-9
+"""The relative error up to which an inertia is accepted without a warning."""
+
+
+def check(description: "Description", problems: Problems) -> None:
+    """Add what is invalid to the errors, and what is physically doubtful to the doubts."""
+    where = description.where
+    known = {link.name for link in description.links}
+    names = listed(sorted(known))
+    with problems.collected():
+        _check_length(description.name, f"{where}: the robot")
+    before = len(problems.errors)
+    with problems.collected():
+        check_names(((link.name, link.where or where) for link in description.links), "link")
+        check_names(((joint.name, joint.where or where) for joint in description.joints), "joint")
+    names_are_clear = len(problems.errors) == before
+    for link in description.links:
+        with problems.collected():
+            _check_link(link, f"{link.where or where}: link {quoted(link.name)}", problems)
+    parent_of: dict[str, str] = {}
+    for joint in description.joints:
+        subject = f"{joint.where or where}: joint {quoted(joint.name)}"
+        with problems.collected():
+            _check_joint(joint, subject, problems)
+        if names_are_clear:
+            _check_ends(joint, subject, parent_of, known, names, problems)
+    if description.tool is not None and description.tool not in known:
+        problems.error(
+            f"{where}: the tool is {quoted(description.tool)}, which does not exist: expected one "
+            f"of {names}"
+        )
+    with problems.collected():
+        check_finite(description.gravity, f"{where}: gravity")
+
+
+def _check_ends(
+    joint: "Connection",
+    subject: str,
+    parent_of: dict[str, str],
+    known: Collection[str],
+    names: str,
+    problems: Problems,
+) -> None:
+    """Refuse a joint between links that do not exist, or to one that has a parent already."""
+    for end, name in (("parent", joint.parent), ("child", joint.child)):
+        if name not in known:
+            problems.error(
+                f"{subject} has the {end} {quoted(name)}, which does not exist: expected one of "
+                f"{names}",
+                "joints have a parent or a child that does not exist",
+                f"{joint.name} ({end} {quoted(name)})",
+            )
+    if joint.child in parent_of:
+        problems.error(
+            f"{subject} has the child {quoted(joint.child)}, which is the child of joint "
+            f"{quoted(parent_of[joint.child])} already: expected a tree, one joint per link",
+            "joints have a child with another joint to it: expected a tree, one joint per link",
+            f"{joint.name} (child {quoted(joint.child)})",
+        )
+    parent_of.setdefault(joint.child, joint.name)
+
+
+def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
+    """Refuse names that are missing, too long or repeated; each is given with its file and line."""
+    seen: set[str] = set()
+    for name, where in named:
+        if not name:
+            raise ModelError(f"{where}: a {kind} has no name: expected one")
+        if name in seen:
+            raise ModelError(f"{where}: two {kind}s are called {quoted(name)}: names must differ")
+        _check_length(name, f"{where}: a {kind}")
+        seen.add(name)
+
+
+def _check_length(name: str, subject: str) -> None:
+    if len(name) > MAX_NAME:
+        raise ModelError(
+            f"{subject} is called {quoted(name)}, a name of {len(name)} characters: expected "
+            f"{MAX_NAME} at most"
+        )
+
+
+def check_finite(numbers: Any, subject: str) -> None:
+    """Refuse numbers that are not finite, or so large that products of them overflow."""
+    array = np.asarray(numbers, float)
+    if not (np.abs(array) < MAX_SIZE).all():
+        raise ModelError(
+            f"{subject} is {array.tolist()}: expected finite numbers below {MAX_SIZE:g} in size"
+        )
+
+
+def _check_joint(joint: "Connection", subject: str, problems: Problems) -> None:
+    if joint.kind in FREEDOMS:
+        problems.error(
+            f"{subject} is {joint.kind}, with {FREEDOMS[joint.kind]}: expected {', '.join(KINDS)}; "
+            f"fix it where it is drawn, {lock_at_zero([joint.name])}",
+            f"joints are none of {', '.join(KINDS)}; fix each where it is drawn, lock={{NAME: 0}} "
+            "(on the command line --lock NAME=0)",
+            f"{joint.name} ({joint.kind}, with {FREEDOMS[joint.kind]})",
+        )
+        return
+    if joint.kind not in KINDS:
+        raise ModelError(
+            f"{subject} is of kind {quoted(joint.kind)}: expected one of {', '.join(KINDS)}"
+        )
+    check_finite(joint.pose.r, f"{subject}: its origin")
+    check_finite(joint.pose.R, f"{subject}: its orientation")
+    if joint.kind == "fixed":
+        return
+    check_finite(joint.axis, f"{subject}: its axis")
+    if np.linalg.norm(joint.axis) < 1e-9:
+        raise ModelError(
+            f"{subject} has the axis {joint.axis.tolist()}: expected a direction, not zero"
+        )
+    check_finite(joint.point, f"{subject}: the point on its axis")
+    check_finite(joint.drive, f"{subject}: its drive")
+    rotor, viscous, coulomb, _ = joint.drive
+    if rotor < 0:
+        raise ModelError(
+            f"{subject} has a rotor inertia of {rotor} on the joint's side of the gear: expected "
+            "none below zero"
+        )
+    if viscous < 0 or coulomb < 0:
+        problems.doubt(
+            f"{subject} has friction that drives it, viscous {viscous}, coulomb {coulomb}: "
+            "expected none below zero",
+            "joints have friction that drives them, below zero",
+            joint.name,
+        )
+    check_finite(joint.spring, f"{subject}: its spring")
+    if joint.spring.stiffness < 0:
+        problems.doubt(
+            f"{subject} has a spring of stiffness {joint.spring.stiffness}: expected none below "
+            "zero",
+            "joints have a spring of negative stiffness",
+            joint.name,
+        )
+    lower, upper, velocity, effort = joint.limits
+    if any(isnan(limit) for limit in joint.limits) or lower > upper or min(velocity, effort) < 0:
+        raise ModelError(
+            f"{subject} has the limits lower {lower:g}, upper {upper:g}, velocity {velocity:g}, "
+            f"effort {effort:g} (in rad or m): expected lower <= upper and the others not below "
+            "zero"
+        )
+
+
+def _check_link(link: "Link", subject: str, problems: Problems) -> None:
+    check_finite(link.mass, f"{subject}: its mass")
+    check_finite(link.com, f"{subject}: its centre of mass")
+    check_finite(link.inertia, f"{subject}: its inertia")
+    check_finite(
+        [*link.compensation.moment, link.compensation.mass],
+        f"{subject}: the moment and mass of its gravity compensation",
+    )
+    if link.mass < 0:
+        raise ModelError(f"{subject} has mass {link.mass}: expected none below zero")
+    size = np.abs(link.inertia).max()
+    if size == 0 or (link.as_published and not problems.strict):
+        return
+    if np.abs(link.inertia - link.inertia.T).max() > DOUBT * size:
+        raise ModelError(
+            f"{subject} has the inertia {link.inertia.tolist()}: expected a symmetric tensor"
+        )
+    low, middle, high = np.linalg.eigvalsh(link.inertia)
+    moments = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
+    if low <= 0:
+        problems.doubt(
+            f"{subject} has an inertia that is not positive definite: {moments}; expected all "
+            "above zero",
+            "links have an inertia that is not positive definite (lowest principal moment)",
+            f"{link.name} ({low:.2g})",
+        )
+    elif high - low - middle > DOUBT * size:
+        problems.doubt(
+            f"{subject} has an inertia that no body can have: {moments}, the largest exceeds the "
+            f"sum of the others by {high - low - middle:.6g} (triangle inequality)",
+            "links have an inertia that no body can have: the largest principal moment exceeds the "
+            "sum of the others",
+            f"{link.name} (by {100 * (high - low - middle) / high:.2g} %)",
+        )
+    if link.mass == 0:
+        problems.doubt(
+            f"{subject} has an inertia but no mass: {moments}; expected a mass too",
+            "links have an inertia but no mass",
+            link.name,
+        )
+
+
+# ---------------------------------------------------------------------------------- the robot
+
+
+def check_tips(robot: "RobotModel", problems: Problems) -> None:
+    """Doubt joints that move nothing but links without mass, on a robot with masses."""
+    weighs = [robot.m[i] > 0 or np.any(robot.J[i] != 0) for i in range(robot.nb)]
+    if not any(weighs):
+        return
+    for i in reversed(range(robot.nb)):
+        if robot.parent[i] != BASE and weighs[i]:
+            weighs[robot.parent[i]] = True
+    driven = [
+        heavy or drive.rotor_inertia != 0 for heavy, drive in zip(weighs, robot.drives, strict=True)
+    ]
+    leader = [coupling.leader for coupling in robot.couplings] or range(robot.nb)
+    moving = {i for i, drives in zip(leader, driven, strict=True) if drives}
+    light = [robot.joints[i].name for i in robot.leaders if i not in moving]
+    if light:
+        move = "joint moves a link" if len(light) == 1 else "joints move links"
+        problems.doubt(
+            f"{problems.where}: {len(light)} {move} without mass and nothing else, so that the "
+            "inertia matrix is singular: kinematics and torques have values, forward dynamics, "
+            f"simulation and the inverse of that matrix have none: {listed(light)}; give the links "
+            f"a mass or the drives a rotor inertia, or {lock_at_zero(light)}"
+        )
+
+
+def note_fixed_base(description: "Description", robot: "RobotModel", problems: Problems) -> None:
+    """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
+
+    That is one link with several joints, or four branches and more, on a robot of a kilogram and
+    more (not a hand), whose file neither names the world nor has a joint to it.
+    """
+    if robot.base_link in WORLDS or any(joint.kind in FREEDOMS for joint in description.joints):
+        return
+    moving = {joint.name for joint in robot.joints}
+    parents = [joint.parent for joint in description.joints if joint.name in moving]
+    on_base = [name for name in parents if robot.frames[name].body == BASE]
+    heavy = [link.name for link in description.links if link.mass > 0]
+    several = [name for name in heavy if on_base.count(name) > 1]
+    if not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS:
+        return
+    if several or len(on_base) >= MIN_BRANCHES:
+        problems.note(
+            f"{problems.where}: the base {quoted((several or [robot.base_link])[0])} has "
+            f"{robot.base_mass:.4g} kg and {len(on_base)} branches, like a robot on legs, wheels "
+            "or rotors; it is fixed to the world, since armlet has no floating base, and its mass "
+            "is in no quantity"
+        )
+
+
+def lock_at_zero(names: Sequence[str]) -> str:
+    """How to lock joints on loading, in Python and on the command line."""
+    entries = listed([f"{quoted(name)}: 0" for name in names])
+    flags = listed([f"--lock {quote(f'{name}=0')}" for name in names], " ")
+    return f"lock={{{entries}}} (on the command line {flags})"

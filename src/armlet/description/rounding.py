@@ -1,0 +1,93 @@
+"""Detection of angles that look like rounded quarter turns."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from math import atan2, ceil, hypot, log10
+from typing import TypeVar
+
+import numpy as np
+
+from armlet.description import Description, assembled
+from armlet.errors import ModelWarning
+from armlet.robot import DHRow, RobotModel
+from armlet.scalar import QUARTER, quarter_turns
+
+Model = TypeVar("Model", bound=RobotModel)
+NEAR = 1e-5
+"""The largest distance of a rounded angle from a multiple of a quarter turn (rad)."""
+DECIMALS = range(2, 10)
+"""An angle with at most this many decimals may be further off: 1.57, 3.142."""
+SAME = 1e-13
+"""The rounding error from the file to the canonical frames (rad)."""
+
+
+def warn_of_rounded_angles(
+    robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
+) -> None:
+    """Warn if angles look rounded, with the cost and the tolerance that makes them exact."""
+    angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
+    off = [away for x in angles if (away := _away_if_rounded(x))]
+    if not off:
+        return
+    tolerance = 10.0 ** ceil(log10(max(off)))
+    exact = assembled(description, lock, tolerance)
+    before, after = (len(arm.constants("geometry")) for arm in (robot, exact))
+    angles_are = "1 angle is" if len(off) == 1 else f"{len(off)} angles are"
+    warnings.warn(
+        f"{description.where}: {angles_are} up to {max(off):.1e} rad from a quarter turn, "
+        f"as if it had been rounded: as they are, the robot has {before} geometric constants "
+        f"other than 0 and ±1 instead of {after}, and takes more operations; load it with "
+        f"tolerance={tolerance:g} to take them as exact",
+        ModelWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def with_exact_angles(robot: Model) -> tuple[Model, float]:
+    """The robot as if its rounded angles were exact, and the sum of what they are off (rad).
+
+    An angle, and the direction of gravity, that is off by rounding shifts axes by that much of the
+    arm's size at most: lengths below the sum are zero then, too.
+    """
+    if robot.symbols:
+        return robot, 0.0
+    angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
+    g = [float(x) for x in robot.g]
+    tilts = [atan2(abs(x), hypot(*g[:k], *g[k + 1 :])) for k, x in enumerate(g)]
+    tilted = [_rounding(x) if x < QUARTER / 2 else 0.0 for x in tilts]
+    off = sum(map(_rounding, angles)) + sum(tilted)
+    reach = sum(abs(x) for row in robot.dh for x in (row.b, row.a, row.d))
+
+    def exact(angle: float) -> float:
+        return round(angle / QUARTER) * QUARTER if _rounding(angle) else angle
+
+    def length(x: float) -> float:
+        return x if abs(x) > off * reach else 0.0
+
+    rows = tuple(
+        DHRow(
+            exact(row.gamma), length(row.b), exact(row.alpha), length(row.a), length(row.d),
+            exact(row.theta), exact(row.beta),
+        )
+        for row in robot.dh
+    )  # fmt: skip
+    level = [0.0 if tilt else x for x, tilt in zip(g, tilted, strict=True)]
+    return replace(robot, dh=rows, g=np.array(level, dtype=object)), off
+
+
+def _rounding(angle: float) -> float:
+    """The distance of an angle from a quarter turn, or 0 if it, or its complement, is not rounded.
+
+    In canonical frames an angle may be that of the file, or what is missing to a half turn.
+    """
+    x = abs(angle)
+    return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
+
+
+def _away_if_rounded(angle: float) -> float:
+    """The distance of an angle from the quarter turn it was rounded from, or 0 if it was not."""
+    k = round(angle / QUARTER)
+    away = abs(angle - k * QUARTER)
+    written = any(abs(angle - round(k * QUARTER, digits)) <= SAME for digits in DECIMALS)
+    return away if quarter_turns(angle) is None and (away <= NEAR or written) else 0.0

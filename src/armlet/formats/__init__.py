@@ -1,0 +1,68 @@
+"""Robots from files and tables, and back."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from armlet._support.files import write
+from armlet.description import assembled, described
+from armlet.description.coupling import ties
+from armlet.description.passive import warn_of_passive
+from armlet.formats.catalogue import about, catalogue
+from armlet.formats.from_models import read_mujoco, read_pinocchio
+from armlet.formats.general import general_arm
+from armlet.formats.loading import EARTH, ENDINGS, Choices, checked_lock, from_model, load
+from armlet.formats.tables import from_dh
+from armlet.formats.toml.writing import toml_text
+from armlet.formats.urdf.writing import urdf_text
+from armlet.robot import RobotModel
+
+
+def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
+    """The robot with some joints fixed at given values; their bodies merge into the parents."""
+    return assembled(described(robot), checked_lock(values))
+
+
+def subchain(robot: RobotModel, tip: str) -> RobotModel:
+    """The serial arm from the base to a frame, which becomes the tool, without other branches."""
+    path = robot.path(robot.frame(tip).body)
+    kept, whole = set(path), described(robot)
+    names = {robot.base_link, *(robot.links[i] for i in kept)}
+    names |= {name for name, frame in robot.frames.items() if frame.body in kept}
+    links = tuple(link for link in whole.links if link.name in names)
+    joints = tuple(joint for joint in whole.joints if joint.child in names)
+    return assembled(replace(whole, links=links, joints=joints, tool=tip, ties=ties(robot, path)))
+
+
+def to_urdf(robot: RobotModel, path: str | Path) -> None:
+    """Write the robot as URDF, in the frames of the file it came from.
+
+    URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading. It has no
+    springs and no gravity compensation: they are left out with a warning.
+    """
+    warn_of_passive(robot)
+    write(path, urdf_text(robot))
+
+
+def to_toml(robot: RobotModel, path: str | Path) -> None:
+    """Write the robot in armlet's own format, in the frames of the file it came from."""
+    write(path, toml_text(robot))
+
+
+__all__ = [
+    "EARTH",
+    "ENDINGS",
+    "Choices",
+    "about",
+    "catalogue",
+    "from_dh",
+    "from_model",
+    "general_arm",
+    "load",
+    "lock",
+    "read_mujoco",
+    "read_pinocchio",
+    "subchain",
+    "to_toml",
+    "to_urdf",
+]

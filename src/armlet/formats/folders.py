@@ -1,0 +1,207 @@
+"""Where the files that a model names may be: its own folder, and folders named by the user."""
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from armlet._support.files import MAX_PATH, expanded, shown_path
+from armlet._support.lazy import cached_property
+from armlet.errors import ModelError, listed, quoted, shown
+from armlet.formats.file import MAX_BYTES, contents
+
+SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
+"""A scheme such as package:// and what follows it."""
+MARKS = {"package": "package.xml", "model": "model.config"}
+"""The file that every folder of a package has, by the scheme that refers to one."""
+NAME = re.compile(rb"<name>([^<]*)</name>")
+MAX_MESH_BYTES = 64 * 2**20
+"""The most bytes of one mesh."""
+MAX_ALL_MESHES = 512 * 2**20
+"""The most bytes of all meshes of a model that are read."""
+MAX_FOLDERS = 20_000
+"""How many of the folders below those named by the user are looked at for a package."""
+CURE = "name its folder by folders=[...] (on the command line --folders)"
+
+
+class Folders:
+    """The folders that files named by a model are read from.
+
+    A name is looked up in the model's own folder first, then in those named by the user, in their
+    order. What is found must lie in one of these, or in the ROS package or Gazebo model that the
+    model's own folder is a part of; nothing else is read, by whatever path or link.
+    """
+
+    def __init__(self, own: Path, named: Sequence[str | Path] = ()) -> None:
+        if isinstance(named, str | os.PathLike):
+            named = [named]
+        if not isinstance(named, Sequence):
+            raise ModelError(f"folders is {quoted(named)}: expected a list of paths")
+        self.own = _real(own)
+        self.roots = [self.own, *(_named(folder) for folder in named)]
+        self.allowed = [*self.roots, *_package_around(self.own)]
+        self.packages: dict[tuple[str, str], Path | None] = {}
+        """The packages that were looked for."""
+        self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
+        """How many more bytes are read of files of each kind."""
+
+    def file(self, name: str, where: str, base: Path | None = None) -> Path:
+        """The existing file that a model calls by a name.
+
+        `where` is the file and line that has the name, for messages; `base` the folder that the
+        name is relative to, if that is not the model's own.
+        """
+        scheme, rest = _parted(name, where)
+        if scheme in MARKS:
+            package, _, inside = rest.partition("/")
+            return self._found(inside, name, where, [self.package(package, where, scheme)])
+        if scheme not in ("", "file"):
+            raise ModelError(
+                f"{where}: the file {quoted(name)} is at {scheme}://, which armlet does not read: "
+                f"save it in a folder and {CURE}"
+            )
+        starts = self.roots if base is None else [base, *self.roots]
+        return self._found(f"/{rest}" if scheme else rest, name, where, starts)
+
+    def find(self, name: str, starts: Sequence[Path], subject: str) -> Path | None:
+        """The file of a name, relative to the first of some folders that has it, or None."""
+        if not name or "\0" in name or len(name) > MAX_PATH:
+            return None
+        candidates = [_real(start / name) for start in starts]
+        inside = [path for path in candidates if self._allows(path)]
+        found = next((path for path in inside if os.path.isfile(path)), None)
+        if found is None and len(inside) < len(candidates):
+            raise ModelError(
+                f"{subject} names {quoted(name)}, which is outside the folder of the model: "
+                f"expected a file in it; to allow it, {CURE}"
+            )
+        return found
+
+    def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
+        """The bytes of a file that was found, within what is left for files of its kind."""
+        most = min(most, self.left[kind])
+        try:
+            with path.open("rb") as file:
+                data = file.read(most + 1)
+        except OSError as error:
+            raise ModelError(
+                f"{subject} names {quoted(path.name)}, which cannot be read: {error.strerror}"
+            ) from None
+        if len(data) > most:
+            raise ModelError(
+                f"{subject} names {quoted(path.name)}, with more than the {most} bytes that are "
+                f"left for a {kind} of this model: expected the files of one robot"
+            )
+        self.left[kind] -= len(data)
+        return data
+
+    def package(self, name: str, where: str, scheme: str = "package") -> Path:
+        """The folder of a ROS package or a Gazebo model, by its name."""
+        if (scheme, name) not in self.packages:
+            self.packages[scheme, name] = self._package(name, MARKS[scheme])
+        found = self.packages[scheme, name]
+        if found is None:
+            raise ModelError(
+                f"{where}: {scheme} {quoted(name)} is in none of the folders "
+                f"{_shown(self.allowed)}: {CURE}"
+            )
+        return found
+
+    def _package(self, name: str, mark: str) -> Path | None:
+        if name in ("", ".", ".."):
+            return None
+        inside = [_real(root / name) for root in self.allowed]
+        around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
+        folders = (*filter(self._allows, inside), *around)
+        found = next((folder for folder in folders if os.path.isdir(folder)), None)
+        return found or self._package_below(name, mark)
+
+    def _package_below(self, name: str, mark: str) -> Path | None:
+        """The package below the folders named by the user; without one, a folder of its name."""
+        alike = [folder for folder in self._below if folder.name == name]
+        marked = (x for x in (*alike, *self._below) if _package_name(x, mark) is not None)
+        called = (x for x in marked if name in (x.name, _package_name(x, mark)))
+        return next(chain(called, alike), None)
+
+    @cached_property
+    def _below(self) -> list[Path]:
+        """The folders below those named by the user, the nearest first."""
+        return list(islice(_walk(self.roots[1:]), MAX_FOLDERS))
+
+    def _allows(self, path: Path) -> bool:
+        return any(path.is_relative_to(root) for root in self.allowed)
+
+    def _found(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
+        """The first existing file among those that a path relative to some folders may mean."""
+        inside = [x for start in starts if self._allows(x := _real(start / path))]
+        for candidate in inside:
+            if os.path.isfile(candidate):
+                return candidate
+        if inside:
+            raise ModelError(
+                f"{where}: the file {quoted(name)} is in none of the folders {_shown(starts)}: "
+                f"{CURE}"
+            )
+        raise ModelError(
+            f"{where}: the file {quoted(name)} is outside the folders {_shown(self.allowed)}, and "
+            f"nothing else is read: to allow it, {CURE}"
+        )
+
+
+def _parted(name: str, where: str) -> tuple[str, str]:
+    """The scheme of a name, empty if it has none, and the rest."""
+    if not name or "\0" in name or len(name) > MAX_PATH:
+        raise ModelError(f"{where}: the file name is {quoted(name)}: expected the path of a file")
+    found = SCHEME.fullmatch(name)
+    return (found[1].lower(), found[2]) if found else ("", name)
+
+
+def _real(path: Path) -> Path:
+    """The path without links and dots, whether it exists or not."""
+    return Path(os.path.realpath(path))
+
+
+def _named(folder: str | Path) -> Path:
+    """A folder named by the user, which must exist."""
+    if not isinstance(folder, str | os.PathLike):
+        raise ModelError(f"folders has {quoted(folder)}: expected paths of folders")
+    path = expanded(folder)
+    if not os.path.isdir(path):
+        raise ModelError(f"folders has {shown_path(path)}: no such folder")
+    return _real(path)
+
+
+def _package_around(folder: Path) -> list[Path]:
+    """The nearest folder upwards that is a ROS package or a Gazebo model, if there is one."""
+    for around in (folder, *folder.parents):
+        if any(os.path.isfile(around / mark) for mark in MARKS.values()):
+            return [around]
+    return []
+
+
+def _package_name(folder: Path, mark: str) -> str | None:
+    """The name in the mark of a package, or None."""
+    if not os.path.isfile(folder / mark):
+        return None
+    found = NAME.search(contents(folder / mark))
+    return found[1].decode("utf-8", "replace").strip() if found else None
+
+
+def _walk(folders: Sequence[Path]) -> Iterator[Path]:
+    """The folders below some, level by level, without hidden ones and links."""
+    waiting = deque(folders)
+    while waiting:
+        try:
+            with os.scandir(waiting.popleft()) as entries:
+                inside = sorted(x.path for x in entries if x.is_dir(follow_symlinks=False))
+        except OSError:
+            continue
+        found = [Path(path) for path in inside if not os.path.basename(path).startswith(".")]
+        yield from found
+        waiting += found
+
+
+def _shown(folders: Sequence[Path]) -> str:
+    return listed([shown(str(folder), MAX_PATH) for folder in dict.fromkeys(folders)])

@@ -1,0 +1,62 @@
+"""The limits of joints as files have them."""
+
+from collections.abc import Mapping
+from math import copysign, inf
+
+from armlet.description.problems import Problems
+from armlet.errors import shown
+from armlet.formats.xml import NUMBER
+from armlet.robot import Limits
+
+UNLIMITED = 1e308
+"""Stands for no limit where the format requires a number."""
+INFINITE = {"inf": inf, "+inf": inf, "-inf": -inf, "infinity": inf, "-infinity": -inf}
+
+
+def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Problems) -> Limits:
+    """The limits of a joint, of the texts that the file has for some of them.
+
+    Dynamics do not depend on them: those that cannot be right are changed or left out, with a
+    doubt. `subject` is the joint with its file and line.
+    """
+    read = Limits()
+    for key, text in texts.items():
+        value = _number(text)
+        if value is None or (value < 0 and key in ("velocity", "effort")):
+            problems.doubt(
+                f'{subject} has the limit {key}="{shown(text)}": taken as none',
+                "limits are not numbers or below zero, and are taken as none",
+                f"{key} of {joint}",
+            )
+        else:
+            read = read._replace(**{key: value})
+    if read.lower > read.upper:
+        problems.doubt(
+            f"{subject} has the limits lower {read.lower:g}, upper {read.upper:g}: taken the other "
+            "way round",
+            "joints have a lower limit above the upper one, and are taken the other way round",
+            joint,
+        )
+        read = read._replace(lower=read.upper, upper=read.lower)
+    return read
+
+
+def doubt_no_limit(subject: str, joint: str, kind: str, problems: Problems) -> None:
+    """Doubt that a revolute or prismatic joint of a format that requires limits has none."""
+    if kind in ("revolute", "prismatic"):
+        problems.doubt(
+            f"{subject} is {kind} and has no <limit>: taken as without limits",
+            "revolute or prismatic joints have no <limit>, and are taken as without limits",
+            joint,
+        )
+
+
+def _number(text: str) -> float | None:
+    """The number in a text, which may be infinite, or None."""
+    word = text.strip().lower()
+    if word in INFINITE:
+        return INFINITE[word]
+    if not NUMBER.fullmatch(word):
+        return None
+    value = float(word)
+    return value if abs(value) < UNLIMITED else copysign(inf, value)

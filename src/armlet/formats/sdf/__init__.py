@@ -1,0 +1,1 @@
+"""SDF, as Gazebo and Drake have it: reading."""

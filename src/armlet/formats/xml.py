@@ -1,0 +1,241 @@
+"""A small XML reader that records line numbers and refuses what a robot file never needs.
+
+No document type, so no entities and no external references; bounded in size, depth and number.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from xml.parsers import expat
+
+import numpy as np
+
+from armlet.errors import ModelError, shown
+from armlet.formats.file import contents
+from armlet.scalar import Vector
+
+MAX_DEPTH = 200
+MAX_ELEMENTS = 200_000
+MAX_ATTRIBUTES = 100
+"""The most attributes of one element, including those of its default class."""
+MAX_NAME = 200
+"""The most characters in the name of a tag or an attribute."""
+NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
+"""A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
+REPAIRED = (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI)
+"""The errors of the parser that may come from what other readers overlook."""
+DECLARATION = re.compile(rb"<\?xml[^>?]*+\?>")
+
+
+@dataclass(slots=True)
+class Element:
+    """A tag with its attributes, its children, and its file and line."""
+
+    tag: str
+    attributes: dict[str, str]
+    file: str
+    line: int
+    children: list["Element"] = field(default_factory=list)
+    text: str = ""
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}, line {self.line}"
+
+    def all(self, tag: str) -> list["Element"]:
+        """The children with a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> "Element | None":
+        """The first child with a tag, or None."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def need(self, tag: str, subject: str) -> "Element":
+        """The first child with a tag, which must exist."""
+        child = self.first(tag)
+        if child is None:
+            raise ModelError(f"{self.where}: {subject} has no <{tag}>: expected one")
+        return child
+
+    def get(self, key: str, default: str = "") -> str:
+        return self.attributes.get(key, default)
+
+    def said(self, key: str) -> str:
+        """An attribute for a message, as written in the file."""
+        return f'{key}="{shown(self.get(key))}"'
+
+    def word(self, key: str, wanted: str = "a name") -> str:
+        """An attribute that must be present."""
+        if not self.attributes.get(key):
+            raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
+        return self.attributes[key]
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """An attribute that is one finite number."""
+        return float(self.numbers(key, 1, None if default is None else (default,))[0])
+
+    def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
+        """An attribute that is n finite numbers, or any number of them when n is None."""
+        text = self.attributes.get(key)
+        if text is None:
+            if default is None:
+                wanted = "a number" if n == 1 else "numbers"
+                raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
+            return np.array(default, dtype=float)
+        return numbers(text, n, f"{self.where}: <{self.tag} {self.said(key)}>")
+
+
+def words(text: str) -> list[str]:
+    """The parts of a text between white space as XML defines it, which Python's split does not."""
+    return re.findall("[^ \t\r\n]+", text)
+
+
+def numbers(text: str, n: int | None, subject: str) -> Vector:
+    """The finite numbers in a text, n of them if n is given."""
+    wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
+    found = words(text)
+    if not all(map(NUMBER.fullmatch, found)):
+        raise ModelError(f"{subject}: expected {wanted}")
+    if n is not None and len(found) != n:
+        plural = "numbers" if n > 1 else "number"
+        raise ModelError(f"{subject} has {len(found)} values: expected {n} {plural}")
+    values = [float(word) for word in found]
+    if not all(isfinite(value) for value in values):
+        raise ModelError(f"{subject}: expected {wanted}")
+    return np.array(values)
+
+
+class _Builder:
+    """Builds the tree of elements from the events of a parser."""
+
+    def __init__(self, file: str, count: int) -> None:
+        self.file = file
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.count = count
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.refuse
+        self.parser.EntityDeclHandler = self.refuse
+        self.pieces: list[list[str]] = []
+        """The text of each open element, as a list: appending to a string would be quadratic."""
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
+        self.count += 1
+        if excess := _excess(element, len(self.open), self.count):
+            raise ModelError(f"{element.where}: <{shown(tag)}> {excess}")
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+        self.pieces.append([])
+
+    def end(self, _: str) -> None:
+        self.open.pop().text = "".join(self.pieces.pop())
+
+    def characters(self, text: str) -> None:
+        self.pieces[-1].append(text)
+
+    def refuse(self, *_: object) -> None:
+        raise ModelError(
+            f"{self.file}, line {self.parser.CurrentLineNumber}: a document type or entity "
+            "declaration: expected plain elements (entities are refused for safety)"
+        )
+
+
+def _excess(element: Element, depth: int, count: int) -> str:
+    """The limit that an element exceeds, for a message, or an empty string."""
+    if depth >= MAX_DEPTH:
+        return (
+            f"is nested deeper than {MAX_DEPTH} elements: expected fewer (no robot file needs as "
+            "many)"
+        )
+    if count > MAX_ELEMENTS:
+        return f"is one of more than {MAX_ELEMENTS} elements: expected the description of one robot"
+    if len(element.attributes) > MAX_ATTRIBUTES:
+        return f"has {len(element.attributes)} attributes: expected {MAX_ATTRIBUTES} at most"
+    longest = max((element.tag, *element.attributes), key=len)
+    if len(longest) > MAX_NAME:
+        return (
+            f"has the name {shown(longest)} of {len(longest)} characters: expected {MAX_NAME} at "
+            "most"
+        )
+    return ""
+
+
+def read_xml(path: Path) -> Element:
+    """The root element of a file."""
+    return parsed_xml(contents(path), shown(path.name))
+
+
+def parsed_xml(data: bytes, file: str, count: int = 0) -> Element:
+    """The root element of the contents of a file; `count` is the number of elements read before."""
+    return parsed_and_plain(data, file, count)[0]
+
+
+def parsed_and_plain(
+    data: bytes, file: str, count: int = 0, repairs: Collection[str] = REPAIRED
+) -> tuple[Element, bytes]:
+    """The root element of the contents of a file, and the contents as a strict parser takes them.
+
+    A declaration that is not at the start and comments with "--" in them are made blank if they
+    are why the contents cannot be parsed: other readers of robots overlook them.
+    """
+    builder = _Builder(file, count)
+    try:
+        builder.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        at, reason = builder.parser.ErrorByteIndex, expat.ErrorString(error.code)
+        if reason in repairs and (plain := _repaired(data, at, reason, builder.root)) != data:
+            return parsed_and_plain(plain, file, count, [x for x in repairs if x != reason])
+        reason = _reason(reason, data[at:][:1], builder.open)
+        raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
+    except (LookupError, ValueError) as error:
+        raise ModelError(f"{file}, line 1: {shown(str(error))}: save the file as UTF-8") from None
+    assert builder.root is not None  # the parser raises if there is none
+    return builder.root, data
+
+
+def _repaired(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
+    """The contents without what may be overlooked, given why and at which byte parsing failed."""
+    if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
+        return _without_comments(data)
+    if root is None:
+        start = data.find(b"<?xml", at)
+        if start < 0:
+            return data
+        declaration = DECLARATION.match(data, start)
+        return _blanked(data, start, declaration.end() if declaration else start + len(b"<?xml"))
+    return data
+
+
+def _without_comments(data: bytes) -> bytes:
+    """The contents with comments made blank, each up to the first -->."""
+    pieces, end = [], 0
+    while (start := data.find(b"<!--", end)) >= 0 and (last := data.find(b"-->", start + 4)) >= 0:
+        pieces += [data[end:start], _blanked(data[start : last + 3], 0, last + 3 - start)]
+        end = last + 3
+    return b"".join([*pieces, data[end:]])
+
+
+def _blanked(data: bytes, start: int, end: int) -> bytes:
+    """The contents with some bytes made blank; lines keep their numbers."""
+    return data[:start] + re.sub(rb"[^\r\n]", b" ", data[start:end]) + data[end:]
+
+
+def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
+    """The parser's error in plain words; `rest` is the input from where it stopped."""
+    if reason == expat.errors.XML_ERROR_NO_ELEMENTS:
+        reason = "the file ends" if open_elements else "the file has no element"
+    if reason == expat.errors.XML_ERROR_INVALID_TOKEN and rest[:1] > b"\x7f":
+        reason = f"the byte {rest[0]:#x} is not UTF-8: save the file as UTF-8"
+    elif open_elements:
+        reason += f" inside <{open_elements[-1].tag}> of line {open_elements[-1].line}"
+    return reason

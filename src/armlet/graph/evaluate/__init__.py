@@ -1,0 +1,1 @@
+"""Evaluation of programs on the arrays of any library, operation by operation."""

@@ -1,0 +1,1 @@
+"""Simplification: tables of identities and the passes that apply them."""

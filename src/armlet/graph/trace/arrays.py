@@ -1,0 +1,257 @@
+"""Arrays of traced scalars on which NumPy's functions record what they do.
+
+NumPy compares objects by asking them for their truth, which a traced scalar does not have: what
+compares is taken over by functions that record.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from armlet import scalar
+from armlet.errors import CompileError
+from armlet.graph.trace.branch import BranchError, place, unsupported
+from armlet.graph.trace.elementary import (
+    ELEMENTARY,
+    isinf,
+    isnan,
+    logical_or,
+    rounded,
+    sinc,
+    trunc,
+    truth,
+)
+
+LARGEST = np.finfo(float).max
+
+
+class TracedArray(np.ndarray):
+    """An array of traced scalars and numbers."""
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: Any, *inputs: Any, out: Any = None, **options: Any
+    ) -> Any:
+        return recorded_ufunc(ufunc, method, inputs, out, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return recorded_function(function, args, options)
+
+    def __getitem__(self, index: Any) -> Any:
+        if _is_computed(index):
+            raise BranchError(
+                f"{place()}: an array is indexed by a traced array, so that the number of entries "
+                "depends on the state: choose with numpy.where(mask, x, y), which keeps the shape"
+            )
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if _is_computed(index):
+            if not isinstance(index, TracedArray) or index.shape != self.shape or np.ndim(value):
+                raise BranchError(
+                    f"{place()}: entries are set where a traced array says: expected a mask of the "
+                    "array's shape and one number, or x = numpy.where(mask, new, x)"
+                )
+            index, value = ..., elementwise(scalar.where, index, value, self)
+        super().__setitem__(index, value)
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        """The same for floats; whole numbers or truth values as numbers."""
+        kind = np.dtype(dtype).kind
+        if kind not in "fiub":
+            return super().astype(dtype, *args, **options)
+        return self.copy() if kind == "f" else elementwise(truth if kind == "b" else trunc, self)
+
+    def round(self, decimals: Any = 0, out: Any = None) -> Any:
+        return _round(self, decimals, out)
+
+
+def recorded_ufunc(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: Any, options: dict[str, Any]
+) -> Any:
+    """The result of an elementwise function of traced arrays, or of its reduction."""
+    name = ufunc.__name__
+    function = ufunc
+    if name in ELEMENTARY:
+        function = np.frompyfunc(ELEMENTARY[name], ufunc.nin, ufunc.nout)
+    if out is not None:
+        options["out"] = tuple(map(_plain, out))
+    options = {key: _plain(x) for key, x in options.items()}
+    try:
+        found = getattr(function, method)(*map(_plain, inputs), **options)
+    except BranchError:
+        raise
+    except TypeError as error:
+        raise unsupported(name, error) from error
+    if out is not None:
+        return out[0]
+    if name.startswith("logical") and method == "reduce":
+        found = elementwise(truth, found)  # of one entry, the reduction is that entry
+    return tuple(map(as_traced, found)) if isinstance(found, tuple) else as_traced(found)
+
+
+def recorded_function(function: Any, args: Any, options: Any) -> Any:
+    """The result of another function of NumPy with traced arguments."""
+    name = function.__name__
+    if "linalg" in (function.__module__ or "") and name not in PRODUCTS:
+        raise CompileError(
+            f"{place()}: numpy.linalg.{name} looks at numbers, which a traced array does not "
+            "have yet: solve a symmetric positive definite system with armlet.math.solve"
+        )
+    own = FUNCTIONS.get(name)
+    try:
+        if own is not None:
+            return own(*args, **options)
+        found = function._implementation(*args, **options)
+    except (TypeError, IndexError, AttributeError) as error:
+        raise unsupported(name, error) from error
+    return type(found)(map(as_traced, found)) if type(found) in (list, tuple) else as_traced(found)
+
+
+PRODUCTS = (
+    "norm",
+    "vector_norm",
+    "matrix_norm",
+    "cross",
+    "outer",
+    "trace",
+    "vecdot",
+    "matmul",
+    "multi_dot",
+    "matrix_power",
+    "diagonal",
+    "matrix_transpose",
+    "tensordot",
+)
+"""The functions of numpy.linalg that do the same whatever the numbers."""
+
+
+def _plain(x: Any) -> Any:
+    """An operand without NumPy's hooks: a plain array, of one traced scalar too."""
+    if isinstance(x, TracedArray):
+        return x.view(np.ndarray)
+    if hasattr(x, "record"):
+        one = np.empty((), dtype=object)
+        one[()] = x
+        return one
+    return x
+
+
+def _is_computed(index: Any) -> bool:
+    """Whether an index is a traced array, or a tuple with one."""
+    if isinstance(index, tuple):
+        return any(map(_is_computed, index))
+    return isinstance(index, TracedArray) and bool(index.size)
+
+
+def as_traced(x: Any) -> Any:
+    """An array of objects as one of traced scalars; all else as it is."""
+    is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
+    return x.view(TracedArray) if is_plain else x
+
+
+def elementwise(function: Callable[..., Any], *args: Any) -> Any:
+    """A function of scalars on arrays of them, of objects entry by entry."""
+    has_objects = any(isinstance(x, np.ndarray) and x.dtype == object for x in args)
+    has_traced = any(hasattr(x, "record") for x in args)
+    if has_objects or (has_traced and any(map(np.ndim, args))):
+        return as_traced(np.frompyfunc(function, len(args), 1)(*map(_plain, args)))
+    return function(*args)
+
+
+# ------------------------------------------------------------------ functions of whole arrays
+
+
+def _where(condition: Any, *options: Any) -> Any:
+    if len(options) != 2:
+        raise TypeError("the number of entries depends on the state")
+    return elementwise(scalar.where, condition, *options)
+
+
+def _select(conditions: Any, options: Any, default: Any = 0) -> Any:
+    found = default
+    for condition, option in reversed([*zip(conditions, options, strict=True)]):
+        found = elementwise(scalar.where, condition, option, found)
+    return found
+
+
+def _is_close(
+    x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    def close(a: Any, b: Any) -> Any:
+        near = scalar.where(
+            logical_or(isinf(a), isinf(b)),
+            scalar.equal(a, b),
+            truth(scalar.less_equal(abs(a - b), atol + rtol * abs(b))),
+        )
+        return logical_or(near, scalar.where(isnan(a), isnan(b), 0)) if equal_nan else near
+
+    return elementwise(close, x, y)
+
+
+def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
+    """Limits may be missing, and have two names."""
+    low, high = options.get("min", low), options.get("max", high)
+    found = x if low is None else elementwise(scalar.maximum, x, low)
+    found = found if high is None else elementwise(scalar.minimum, found, high)
+    return _written(found, out)
+
+
+def _written(result: Any, out: Any) -> Any:
+    """A result, in the array `out` if there is one."""
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
+    return _written(elementwise(lambda entry: rounded(entry, decimals), x), out)
+
+
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    high = LARGEST if posinf is None else posinf
+    low = -LARGEST if neginf is None else neginf
+
+    def finite(a: Any) -> Any:
+        infinite = scalar.where(scalar.less(a, 0), low, high)
+        return scalar.where(isnan(a), nan, scalar.where(isinf(a), infinite, a))
+
+    return _written(elementwise(finite, x), None if copy else x)
+
+
+def _sum_of_numbers(x: Any, *args: Any, **options: Any) -> Any:
+    return np.sum(elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord in (np.inf, -np.inf) and (np.ndim(x) == 1 or isinstance(axis, int)):
+        largest = np.max if ord > 0 else np.min
+        return largest(np.abs(x), axis=axis, keepdims=keepdims)
+    plain: Any = np.linalg.norm
+    return as_traced(plain._implementation(x, ord, axis, keepdims))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "where": _where,
+    "select": _select,
+    "isclose": _is_close,
+    "allclose": lambda x, y, *rest, **options: np.all(_is_close(x, y, *rest, **options)),
+    "array_equal": lambda x, y: np.all(np.equal(x, y)) if np.shape(x) == np.shape(y) else False,
+    "count_nonzero": lambda x, axis=None, **options: np.sum(
+        elementwise(truth, x), axis=axis, **options
+    ),
+    "sinc": lambda x: elementwise(sinc, x),
+    "fix": lambda x, out=None: _written(elementwise(trunc, x), out),
+    "nan_to_num": _nan_to_num,
+    "clip": _clip,
+    "round": _round,
+    "around": _round,
+    "nansum": _sum_of_numbers,
+    "nanmax": lambda x, axis=None, **options: np.fmax.reduce(x, axis=axis, **options),
+    "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
+    "norm": _norm,
+}
+"""Functions of NumPy by name that its own code cannot do with objects."""

@@ -1,0 +1,1 @@
+"""Estimation of parameters from samples: torque models, least squares, physical bodies."""

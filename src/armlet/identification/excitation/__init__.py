@@ -1,0 +1,1 @@
+"""Exciting motions within all limits."""

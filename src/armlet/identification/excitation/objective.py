@@ -1,0 +1,169 @@
+"""How much a motion tells of the parameters, and its derivative by the coefficients of a path."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.api import Robot, compile, minimal_parameters
+from armlet.identification.estimation.torque_model import identifiable
+from armlet.identification.excitation.limits import Limit, Range, State
+from armlet.identification.excitation.paths import Path
+from armlet.minimal import MinimalParameters
+
+Array = NDArray[np.float64]
+LEAST = 1e-14
+"""What eigenvalues are at least taken for, relative to the largest: a joint may not move yet."""
+NEAR = 0.1
+"""The slack, for each unit of its weight, below which a barrier goes on as a parabola."""
+SMOOTH = 0.02
+"""The share of the speed limit within which Coulomb friction changes its sign while searching."""
+ROWS = 256
+"""How many rows of a motion are factorised together: few enough for the processor's cache."""
+SAMPLES = 20
+"""How many times are looked at while searching, for each coefficient of a path."""
+
+
+def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
+    """The logarithm of a smooth condition number of W, and its derivative by eigenvalues of WᵀW.
+
+    The largest eigenvalue and the inverse of the smallest are replaced by p-norms, p the exponent:
+    the larger, the closer, and the closer, the less smooth where eigenvalues meet.
+    """
+    x = eigenvalues
+    above, below = (x / x[-1]) ** exponent, (x[0] / x) ** exponent
+    value = np.log(x[-1] / x[0]) + np.log(above.sum() * below.sum()) / exponent
+    return float(value) / 2, (above / above.sum() - below / below.sum()) / x / 2
+
+
+def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
+    """Minus the mean logarithm of the eigenvalues of WᵀW, and its derivative by them."""
+    x = eigenvalues
+    return -float(np.log(x).mean()), -1 / x / len(x)
+
+
+Criterion = Callable[[Array, float], tuple[float, Array]]
+CriterionName = Literal["condition", "log_det"]
+CRITERIA: dict[CriterionName, Criterion] = {
+    "condition": condition,
+    "log_det": log_det,
+}
+"""What can be made small, functions of the eigenvalues in ascending order."""
+
+
+class Score(NamedTuple):
+    """The condition number of a regressor W and log det(WᵀW / rows)."""
+
+    condition: float
+    log_det: float
+
+    @classmethod
+    def of(cls, eigenvalues: Array) -> "Score":
+        """Those of a matrix by the eigenvalues of WᵀW / rows, in ascending order."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.sqrt(eigenvalues[-1] / eigenvalues[0])
+            return cls(float(ratio), float(np.log(eigenvalues).sum()))
+
+
+class Regressor:
+    """The regressor of a robot over a motion, and derivatives of functions of WᵀW."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        parameters: MinimalParameters[Any] | None,
+        rotors: bool,
+        friction: bool,
+        speed: Array,
+    ) -> None:
+        options: Mapping[str, Any] = {"rotors": rotors, "friction": friction}
+        self.notes: tuple[str, ...] = ()
+        if parameters is None:
+            parameters, self.notes = identifiable(robot, rotors, friction)
+        if parameters is not minimal_parameters(robot, rotors, friction):
+            options = {"parameters": parameters}
+        self.parameters = parameters
+        self.kernel = compile(robot, "regressor", **options)
+        self.step = SMOOTH * speed
+        places = [f"coulomb{i + 1}" for i in range(len(robot.drives))]
+        known = {name: row for name, row in zip(parameters.standard, parameters.back, strict=True)}
+        rows = np.array(
+            [known.get(name, np.zeros(len(parameters))) for name in places], dtype=float
+        )
+        signs = np.sign(robot.joint_velocities(np.ones(robot.nv)))
+        self.coulomb = robot.coordinate_torques(signs[:, None] * rows)
+        """Which columns have the sign of a velocity, one row for each velocity."""
+
+    def score(self, state: State) -> Score:
+        """The condition number and the determinant over all rows, by their triangular factor."""
+        factor: Array = np.empty((0, len(self.parameters)))
+        for k in range(0, len(state.q), ROWS):
+            W = self.kernel(*(x[k : k + ROWS] for x in state)).reshape(-1, factor.shape[1])
+            factor = np.asarray(np.linalg.qr(np.vstack([factor, W]), mode="r"))
+        values = np.linalg.svd(factor, compute_uv=False)[::-1]
+        return Score.of(values**2 / len(state.q))
+
+    def smooth(self, state: State) -> Array:
+        """The regressor at every row, with signs of velocities that change smoothly: (k, n, p)."""
+        jump = np.tanh(state.qd / self.step) - np.sign(state.qd)
+        W: Array = self.kernel(*state) + jump[:, :, None] * self.coulomb
+        return W
+
+    def objective(
+        self, state: State, criterion: Criterion, exponent: float
+    ) -> tuple[float, State, Score]:
+        """A criterion, its derivatives by the state, and the score of the smooth regressor."""
+        Y = self.smooth(state)
+        W = Y.reshape(-1, Y.shape[-1])
+        found, V = np.linalg.eigh(W.T @ W / len(Y))
+        eigenvalues = np.maximum(found, LEAST * found[-1])
+        value, slopes = criterion(eigenvalues, exponent)
+        weights = (W @ (2 / len(Y) * (V * slopes) @ V.T)).reshape(Y.shape)
+        by = State(*self.kernel.vjp(*state, weights))
+        signs = np.einsum("kip,ip->ki", weights, self.coulomb)
+        by = by._replace(qd=by.qd + signs * (1 - np.tanh(state.qd / self.step) ** 2) / self.step)
+        return value, by, Score.of(eigenvalues)
+
+
+class Problem:
+    """Choose the free coefficients x of a path, (p, n), in units of each joint's half range."""
+
+    def __init__(
+        self, path: Path, regressor: Regressor, limits: list[Limit], positions: Range
+    ) -> None:
+        self.path, self.regressor, self.limits = path, regressor, limits
+        self.centre = (positions.lower + positions.upper) / 2
+        self.half = (positions.upper - positions.lower) / 2
+        self.shape = path.free.shape[1], len(self.half)
+        times = np.linspace(0, path.duration, SAMPLES * len(path.free))
+        self.basis = [B @ path.free for B in path.basis(times)]
+        self.spare = {limit.name: 0.0 for limit in limits}
+        """How much slack is left before each limit, for what happens between the times."""
+        self.score = Score(np.inf, -np.inf)
+        """That of the motion which was looked at last."""
+
+    def state(self, x: Array) -> State:
+        """The motion at the times that are looked at while searching."""
+        q, qd, qdd = (B @ (x.reshape(self.shape) * self.half) for B in self.basis)
+        return State(q + self.centre, qd, qdd)
+
+    def coefficients(self, x: Array) -> Array:
+        """The coefficients of the path, (m, n)."""
+        moved = self.path.free @ (x.reshape(self.shape) * self.half)
+        coefficients: Array = moved + np.outer(self.path.constant, self.centre)
+        return coefficients
+
+    def objective(
+        self, x: Array, criterion: Criterion, exponent: float, weight: float
+    ) -> tuple[float, Array]:
+        """A criterion with barriers before the limits, and its derivative by x."""
+        state = self.state(x)
+        value, by, self.score = self.regressor.objective(state, criterion, exponent)
+        total = [*by]
+        for limit in self.limits:
+            height, slopes = limit.barrier(state, NEAR * weight, self.spare[limit.name])
+            value += weight * height
+            total = [a + weight * b for a, b in zip(total, slopes, strict=True)]
+        by_x = sum(B.T @ a for B, a in zip(self.basis, total, strict=True)) * self.half
+        return value, np.ravel(by_x)

@@ -1,0 +1,1 @@
+"""Logs: files, columns, units, and checks of what was measured."""

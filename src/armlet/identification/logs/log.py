@@ -1,0 +1,380 @@
+"""`Log`: what was measured while an arm moved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet.api.quantities import Quantities
+from armlet.errors import DataError, DataWarning, quoted
+from armlet.identification.logs.checks import suspicions, unwrap, wrap_message, wraps
+from armlet.identification.logs.columns import Found
+from armlet.identification.logs.sources import Columns, Source, gathered, label
+from armlet.identification.logs.units import (
+    NAMES,
+    PerJoint,
+    check_units,
+    in_si,
+    per_joint,
+    times,
+    transmission,
+    unit_of_time,
+)
+
+Array = NDArray[np.float64]
+MEASURED = ("q", "tau", "qd", "qdd")
+
+
+class Load(NamedTuple):
+    """A payload that is known, as `robot.with_payload` takes it."""
+
+    mass: float
+    com: ArrayLike
+    inertia: ArrayLike | None = None
+    frame: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """One run of an arm: what was measured, one row per time.
+
+    Attributes
+    ----------
+    t : array of shape (k,)
+        Times in s, rising; they need not be equally far apart.
+    q, tau : arrays of shape (k, n)
+        Positions and torques of the joints, rad and Nm, of prismatic joints m and N.
+    qd, qdd : arrays of shape (k, n), optional
+        Velocities and accelerations, if they were measured.
+    joints : tuple of str
+        The names of the joints, by which columns are put in the order of a robot; empty where the
+        order is the robot's.
+    name : str
+        What the log is called in messages and reports.
+    notes : tuple of str
+        What was guessed or converted, in sentences.
+    payload : Load, optional
+        What the arm carried that is not to be identified.
+    """
+
+    t: Array
+    q: Array
+    tau: Array
+    qd: Array | None = None
+    qdd: Array | None = None
+    joints: tuple[str, ...] = ()
+    name: str = "log"
+    notes: tuple[str, ...] = ()
+    payload: Load | None = None
+
+    def __post_init__(self) -> None:
+        joints = self.labels
+        object.__setattr__(self, "t", _checked_times(self.t, self.name))
+        for name in MEASURED:
+            array = getattr(self, name)
+            if array is not None:
+                rows = _checked(array, name, self.name, len(self.t), joints)
+                object.__setattr__(self, name, rows)
+
+    @classmethod
+    def read(
+        cls,
+        source: Source,
+        robot: Quantities,
+        *,
+        columns: Columns | None = None,
+        rate: float | None = None,
+        units: Mapping[str, str] | None = None,
+        ratios: PerJoint | None = None,
+        coupling: ArrayLike | None = None,
+        torque_coupling: ArrayLike | None = None,
+        gains: PerJoint | None = None,
+        offsets: PerJoint = 0.0,
+        topic: str | None = None,
+        name: str | None = None,
+    ) -> Log:
+        """A log of a robot, from a file, several files, arrays or a simulated motion.
+
+        Parameters
+        ----------
+        source : path, mapping or Trajectory
+            A file (.csv, .tsv, .txt, .parquet, .npz, .npy, .mat; .mcap, .db3 or a folder of
+            ROS 2, with the extra `ros`), a mapping from "t", "q", "qd", "qdd", "tau" or "current"
+            to files or arrays, or a `Trajectory`.
+        robot : Robot
+            Its joints are those of the log, in their order. Where it has masses, its gravity
+            torques show a wrong order or sign.
+        columns : mapping, optional
+            Names of columns by quantity, where they cannot be guessed: a list in the order of the
+            joints, the name of an array, or a pattern such as "pos_{}", filled with the names of
+            the joints or with 1, 2, ….
+        rate : float, optional
+            Samples per second, of a log without time; time in the log is then ignored.
+        units : mapping of str to str, optional
+            Units by quantity, other than s, rad, m, Nm, N and A: "ms", "us", "ns"; "deg", "rev",
+            "mm"; "deg/s", "rpm"; "mNm"; "mA". They are of the joints that can have them, of motors
+            those of all, and come before units in the names of columns. Velocities follow the unit
+            of the positions.
+        ratios : optional
+            Gear ratios of a log of the motors, motor over joint: a number, one per joint, or a
+            mapping by the names of joints; negative where a motor turns the other way.
+        coupling : (n, n) array_like, optional
+            N of p = N q, motor positions by joint positions, where motors move several joints.
+        torque_coupling : (n, n) array_like, optional
+            T of tau = T c, joint torques by motor torques; N transposed by default.
+        gains : optional
+            Torques per current, Nm/A, on the side where the currents are.
+        offsets : optional
+            What to add to the positions of the joints, rad or m.
+        topic : str, optional
+            The topic in a bag; by default that of joint states with the most messages.
+        name : str, optional
+            What to call the log; by default its file.
+
+        Returns
+        -------
+        Log
+            `log.notes` says what was guessed. What is suspicious, such as a joint that never
+            moves, is a `DataWarning`.
+
+        Examples
+        --------
+        >>> import armlet, numpy as np
+        >>> robot = armlet.load("planar2r")
+        >>> t = np.arange(500) / 100
+        >>> q = np.stack([np.sin(3 * t), np.cos(2 * t)], axis=1)
+        >>> armlet.Log.read({"t": t, "q": q, "tau": robot.gravity_torque(q)}, robot)
+        <Log 'log' of 2 joints, 500 rows, 0 to 4.99 s>
+        """
+        if robot.nq != robot.n or robot.nv != robot.n:
+            raise DataError(
+                f"robot {quoted(robot.name)} has joints with more than one position: a log has "
+                "one column per joint"
+            )
+        check_units(units or {})
+        joints = tuple(joint.name for joint in robot.coordinates)
+        found = gathered(source, joints, columns or {}, topic)
+        notes, doubts = found.notes, found.doubts
+        where = name or label(source)
+        sides = transmission(joints, ratios, coupling, torque_coupling)
+        letters = [joint.letter for joint in robot.coordinates]
+        rows = len(found.arrays["q"])
+        checked = {
+            quantity: _checked(found.arrays[quantity], quantity, where, rows, joints)
+            for quantity in sorted(found.arrays.keys() - {"t"}, key=[*NAMES].index)
+        }
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers may be of any size
+            measured = in_si(
+                checked, units or {}, found.units, letters, joints, where, sides is not None, notes
+            )
+            jumps = wraps(measured["q"], [x == "R" or sides is not None for x in letters])
+            measured["q"] = unwrap(measured["q"], jumps)
+            _torques(measured, gains, joints, where, notes)
+            if sides is not None:
+                N, T = sides
+                for x in measured.keys() & {"q", "qd", "qdd"}:
+                    measured[x] = np.linalg.solve(N, measured[x].T).T.astype(float)
+                measured["tau"] = measured["tau"] @ T.T
+                notes.append("the log is of the motors: gears take it to the joints")
+            t = _time(found, measured, rate, (units or {}).get("t"), where)
+            doubts += [wrap_message(t, x, joints, sides is not None) for x in jumps]
+            t, measured = _without_repeats(t, measured, notes)
+            measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
+            arrays: dict[str, Any] = {**measured}
+            log = cls(t, **arrays, joints=joints, name=where, notes=tuple(notes))
+            doubts += suspicions(log.t, log.q, log.qd, log.tau, robot)
+        for doubt in doubts:
+            warnings.warn(f"{where}: {doubt}", DataWarning, stacklevel=2)
+        return replace(log, notes=(*log.notes, *doubts))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, rows: slice) -> Log:
+        """Some of the rows, as a slice says."""
+        if not isinstance(rows, slice):
+            raise TypeError(f"a log is cut by a slice, such as log[10:20], not by {rows!r}")
+        arrays = {name: getattr(self, name) for name in ("t", *MEASURED)}
+        cut: dict[str, Any] = {name: None if x is None else x[rows] for name, x in arrays.items()}
+        return replace(self, **cut)
+
+    def with_payload(
+        self,
+        mass: float,
+        com: ArrayLike,
+        inertia: ArrayLike | None = None,
+        frame: str | None = None,
+    ) -> Log:
+        """The log of a run in which the arm carried a known payload, as in `robot.with_payload`.
+
+        Its torques are taken off in an identification, and tell what currents are worth.
+        """
+        return replace(self, payload=Load(mass, com, inertia, frame))
+
+    def between(self, start: float, end: float) -> Log:
+        """The rows from one time to before another, in s."""
+        first, last = np.searchsorted(self.t, (start, end))
+        return self[int(first) : int(last)]
+
+    def in_order_of(self, robot: Quantities) -> Log:
+        """The log with its columns in the order of a robot's joints, found by their names."""
+        names = tuple(joint.name for joint in robot.coordinates)
+        if not self.joints and self.q.shape[1] != len(names):
+            raise DataError(
+                f"{self.name} has {self.q.shape[1]} joints: expected the {len(names)} of robot "
+                f"{quoted(robot.name)}"
+            )
+        order = joint_order(self.joints, robot, self.name)
+        if order is None:
+            return replace(self, joints=names)
+        arrays: dict[str, Any] = {
+            key: x[:, order] for key in MEASURED if (x := getattr(self, key)) is not None
+        }
+        note = f"columns are put in the order of the robot's joints: {', '.join(names)}"
+        return replace(self, **arrays, joints=names, notes=(*self.notes, note))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the joints, or joint1, joint2, … where they have none."""
+        n = np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 0
+        return self.joints or tuple(f"joint{k}" for k in range(1, n + 1))
+
+    @property
+    def duration(self) -> float:
+        """The time from the first row to the last, in s."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def rate(self) -> float:
+        """Samples per second: one over the median time between rows."""
+        return float(1 / np.median(np.diff(self.t)))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Log {self.name!r} of {self.q.shape[1]} joints, {len(self)} rows, "
+            f"{self.t[0]:g} to {self.t[-1]:g} s>"
+        )
+
+
+def joint_order(joints: Sequence[str], robot: Quantities, where: str) -> list[int] | None:
+    """Which column is that of each joint of a robot; None where they are in its order."""
+    names = [joint.name for joint in robot.coordinates]
+    if not joints or [*joints] == names:
+        return None
+    if sorted(joints) != sorted(names):
+        raise DataError(
+            f"{where} has joints {', '.join(map(quoted, joints))}: expected those of robot "
+            f"{quoted(robot.name)}, {', '.join(map(quoted, names))}; read it for this robot, or, "
+            "if columns are in the robot's order, take dataclasses.replace(log, joints=())"
+        )
+    return [joints.index(name) for name in names]
+
+
+def _time(
+    found: Found, measured: Mapping[str, Array], rate: float | None, asked: str | None, where: str
+) -> Array:
+    """The times of rows."""
+    rows = len(measured["q"])
+    if rate is not None:
+        if not np.isfinite(rate) or rate <= 0:
+            raise DataError(f"rate is {quoted(rate)}: expected samples per second, more than 0")
+        if "t" in found.arrays:
+            found.notes.append(f"time in the log is ignored: rate= has {rate:g} samples per second")
+        return np.arange(rows) / rate
+    if "t" not in found.arrays:
+        raise DataError(f"{where} has no time: give rate=, in samples per second")
+    stamps = found.arrays["t"]
+    if len(stamps) != rows:
+        raise DataError(f"{where} has {len(stamps)} times and {rows} rows of positions")
+    if stamps.dtype.kind == "u":
+        stamps = stamps.astype(np.int64)
+    if stamps.dtype.kind not in "if":
+        raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
+    named = found.units.get("t")
+    unit = asked or (named if isinstance(named, str) else None)
+    if unit is None:
+        unit = unit_of_time(stamps, measured["q"], measured.get("qd"), where, found.notes)
+    return times(stamps, unit, found.notes)
+
+
+def _without_repeats(
+    t: Array, measured: dict[str, Array], notes: list[str]
+) -> tuple[Array, dict[str, Array]]:
+    """The rows without those that have the time of the row before."""
+    repeated = np.flatnonzero(np.diff(t) == 0) + 1
+    if not len(repeated) or not np.isfinite(t).all():
+        return t, measured
+    notes.append(
+        f"{len(repeated):,} rows have the time of the row before and are left out, the first is "
+        f"row {repeated[0]}"
+    )
+    kept = np.delete(np.arange(len(t)), repeated)
+    return t[kept], {name: array[kept] for name, array in measured.items()}
+
+
+def _torques(
+    measured: dict[str, Array], gains: PerJoint | None, joints: Sequence[str], where: str,
+    notes: list[str],
+) -> None:  # fmt: skip
+    """Make torques of currents, if there are gains."""
+    current = measured.pop("current", None)
+    if gains is None and "tau" not in measured:
+        raise DataError(f"{where} has currents and no torques: give gains=, in Nm/A")
+    if gains is None:
+        return
+    if current is None:
+        raise DataError(
+            f"{where} has no currents, which gains= is for: name their columns with "
+            "columns={'current': ...}"
+        )
+    measured["tau"] = current * per_joint(gains, joints, "gains", 1.0)
+    notes.append("torques are currents times the gains of the drives")
+
+
+# ------------------------------------------------------------------ checks
+
+
+def _checked_times(t: Any, where: str) -> Array:
+    """Times as an array, if they rise."""
+    array = np.asarray(t, dtype=float)
+    if array.ndim != 1 or len(array) < 2:
+        raise DataError(f"{where}: t has shape {array.shape}: expected at least two times")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise DataError(f"{where}: t is {array[bad[0]]} at row {bad[0]} (rows count from 0)")
+    falls = np.flatnonzero(np.diff(array) <= 0)
+    if len(falls):
+        k = int(falls[0])
+        raise DataError(
+            f"{where}: time goes back from {array[k]:g} s at row {k} to {array[k + 1]:g} s in the "
+            f"next (rows count from 0), {len(falls):,} times in all: sort the rows, or cut the "
+            "log there and read the parts as logs of their own"
+        )
+    return array
+
+
+def _checked(array: Any, name: str, where: str, rows: int, joints: Sequence[str]) -> Array:
+    """A measured array, if it has a finite number for every row and joint."""
+    found = np.asarray(array, dtype=float)
+    if found.shape != (rows, len(joints)):
+        raise DataError(
+            f"{where}: {name} has shape {found.shape}: expected ({rows}, {len(joints)}), one row "
+            "per time and one column per joint"
+        )
+    bad = ~np.isfinite(found)
+    if bad.any():
+        joint = int(np.argmax(bad.any(0)))
+        at = np.flatnonzero(bad[:, joint])
+        breaks = np.flatnonzero(np.diff(at) > 1)
+        last = at[breaks[0]] if len(breaks) else at[-1]
+        raise DataError(
+            f"{where}: {name} of joint {quoted(joints[joint])} is {found[at[0], joint]} in rows "
+            f"{at[0]} to {last} (rows count from 0), {len(at):,} of {rows:,} rows in all: cut "
+            "these rows out of the log, or fill them"
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Preprocessing of logs: resampled, filtered, differentiated and decimated samples."""

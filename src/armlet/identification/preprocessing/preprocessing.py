@@ -1,0 +1,383 @@
+"""Samples for identification: a log, resampled, filtered, differentiated and decimated.
+
+Positions are filtered without phase at a high cut-off and differentiated. The torques, and every
+column that is compared with them, are filtered at a lower one, the bandwidth, and decimated
+(parallel filtering, Gautier 1997): what lies above is noise and vibration to a rigid-body model,
+and what the filter does to the torques it does to the model too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.errors import DataError, listed, quoted
+from armlet.identification.logs.checks import AT_REST
+from armlet.identification.logs.log import Log
+from armlet.identification.preprocessing.filters import by_filter, by_spline, resampled
+from armlet.identification.preprocessing.samples import Samples
+from armlet.identification.preprocessing.spectrum import (
+    ABOVE_BANDWIDTH,
+    ABOVE_MOTION,
+    LEAST,
+    NOISE,
+    POWER,
+    quiet,
+    reach,
+    spectrum,
+)
+
+Array = NDArray[np.float64]
+JITTER = 1e-3
+"""Times that differ from equally spaced ones by this much of a step are resampled."""
+GAP = 10.0
+"""A time between samples is a gap if it is more than this many steps and than a quarter of a
+period of the bandwidth."""
+LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
+"""The lowest rate and the highest cut-offs, relative to the rate of the log."""
+OVERSAMPLED = 10.0
+"""The rate of the samples over their cut-off, at least: friction changes its sign between two."""
+ROWS_PER_PERIOD = 2.5
+"""Decimated rows in a period of the bandwidth; two would be independent."""
+EDGE = 2.0
+"""What is trimmed at both ends, in periods of the lowest cut-off: filters are wrong there."""
+AGREES = 0.05
+"""Measured velocities are used if they differ by less from the derivative of the positions."""
+REST = 5e-3
+"""An arm is at rest where all joints are slower than this share of their highest speed."""
+FEWEST = 10
+"""The fewest rows that are worth having."""
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """How a log is made into samples; what is None is chosen from the log.
+
+    Attributes
+    ----------
+    rate : float, optional
+        Rows per second of the even grid that a log is resampled to; by default its own rate.
+    cutoff : float, optional
+        Cut-off of positions, velocities and torques in Hz, before differentiation. By default ten
+        times the bandwidth, or less where noise would be more than a tenth of an acceleration.
+    bandwidth : float, optional
+        Cut-off in Hz of the filter that torques and regressors go through in parallel. By default
+        ten times the frequency below which the fastest joint has 95 % of its power.
+    order : int
+        The order of the Butterworth filters, which are applied forwards and backwards.
+    derivative : {"filter", "spline"}
+        Derivatives of the filtered positions, or of a smoothing spline with the same cut-off, which
+        takes uneven times as they are.
+    velocity : {"auto", "measured", "derived"}
+        Whether measured velocities are used; by default if they agree with the positions.
+    acceleration : {"derived", "measured"}
+        Whether measured accelerations are used.
+    decimate : bool
+        Whether there is a parallel filter; without it the cut-off is that of the bandwidth.
+    trim : float, optional
+        What is left out at both ends, in s; by default two periods of the lowest cut-off.
+    rest : bool
+        Whether times are kept at which no joint moves, and the rows of a joint that rests while
+        others move. The direction of friction is not known then.
+    """
+
+    rate: float | None = None
+    cutoff: float | None = None
+    bandwidth: float | None = None
+    order: int = 4
+    derivative: Literal["filter", "spline"] = "filter"
+    velocity: Literal["auto", "measured", "derived"] = "auto"
+    acceleration: Literal["derived", "measured"] = "derived"
+    decimate: bool = True
+    trim: float | None = None
+    rest: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "cutoff", "bandwidth"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < inf:
+                raise DataError(f"{name} is {quoted(value)}: expected a frequency in Hz, or None")
+        if self.trim is not None and not 0 <= self.trim < inf:
+            raise DataError(f"trim is {quoted(self.trim)}: expected a time in s, or None")
+        if self.order not in range(1, 11):
+            raise DataError(f"order is {quoted(self.order)}: expected 1 to 10")
+        for name, known in {
+            "derivative": ("filter", "spline"),
+            "velocity": ("auto", "measured", "derived"),
+            "acceleration": ("derived", "measured"),
+        }.items():
+            if getattr(self, name) not in known:
+                raise DataError(
+                    f"{name} is {quoted(getattr(self, name))}: expected {' or '.join(known)}"
+                )
+
+
+def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
+    """The samples of a log.
+
+    Parameters
+    ----------
+    log : Log
+    settings : Conditioning, optional
+        What is not to be chosen from the log.
+
+    Returns
+    -------
+    Samples
+        `choices` and `notes` say how they were made.
+    """
+    s = settings or Conditioning()
+    notes = list(log.notes)
+    if len(log) < FEWEST:
+        raise _too_few(log, f"{len(log)} rows in {log.duration:.3g} s")
+    rate, even = _even_rate(s, log, notes)
+    t = log.t[0] + np.arange(int(log.duration * rate * (1 + 1e-9)) + 1) / rate
+    raw = {
+        name: x if even else resampled(t, log.t, x)
+        for name in ("q", "tau", "qd", "qdd")
+        if (x := getattr(log, name)) is not None
+    }
+    moving = np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST)
+    bandwidth = _bandwidth(s, log, raw["q"], moving, rate, notes)
+    measured = _uses_velocity(s, log, raw, moving, bandwidth, rate, notes)
+    cutoff = _cutoff(s, log, raw["qd" if measured else "q"], moving, bandwidth, rate, measured,
+                     notes)  # fmt: skip
+    step = max(1, int(rate / (OVERSAMPLED * cutoff)))
+
+    def smooth(name: str, derivatives: int) -> list[Array]:
+        if s.derivative == "spline":
+            return by_spline(log.t, getattr(log, name), t[::step], cutoff, derivatives)
+        return by_filter(raw[name], cutoff, rate, s.order, derivatives, step)
+
+    if measured:
+        (q,), (qd, qdd) = smooth("q", 0), smooth("qd", 1)
+    else:
+        q, qd, qdd = smooth("q", 2)
+    if s.acceleration == "measured":
+        if log.qdd is None:
+            raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
+        (qdd,) = smooth("qdd", 0)
+    (tau,) = smooth("tau", 0)
+    idle = np.ptp(log.q, axis=0) < AT_REST
+    qd[:, idle] = qdd[:, idle] = 0  # whose noise is no motion, and has no sign
+    if idle.any() and not idle.all():
+        names = [repr(log.labels[i]) for i in np.flatnonzero(idle)]
+        notes.append(
+            f"joint {listed(names)} never moves: its torques are taken as free of friction, though "
+            "static friction may carry part of the load"
+        )
+    trim = s.trim
+    if trim is None:
+        trim = EDGE / (bandwidth if s.decimate else cutoff)
+    t = t[::step]
+    spacing = 1
+    if s.decimate:
+        spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth)))
+    good = _without_gaps(log, t, trim, bandwidth, notes)
+    if not s.rest:
+        good &= _in_motion(t, qd, bandwidth, notes)
+    in_motion = np.full(q.shape, True) if s.rest else _joints_in_motion(log, t, q, bandwidth, notes)
+    kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
+    if len(kept) < FEWEST:
+        raise _too_few(
+            log,
+            f"{log.duration:.3g} s, of which {trim:.3g} s are trimmed at both ends and "
+            f"{len(kept)} rows remain at {bandwidth:.3g} Hz",
+        )
+    notes.append(f"{len(kept):,} rows remain, {trim:.2g} s are trimmed at both ends")
+    choices: dict[str, Any] = {
+        "log_rate": log.rate, "resampled": not even, "rate": rate / step, "cutoff": cutoff,
+        "order": s.order, "derivative": s.derivative,
+        "velocity": "measured" if measured else "derived", "acceleration": s.acceleration,
+        "bandwidth": bandwidth if s.decimate else None, "trim": trim,
+        "decimated_rate": rate / step / spacing, "rows": len(kept),
+    }  # fmt: skip
+    return Samples(
+        t, q, qd, qdd, tau, in_motion, rate / step, kept, bandwidth if s.decimate else None,
+        s.order, log.labels, log.name, choices, tuple(notes), log.payload,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ choices
+
+
+def _even_rate(s: Conditioning, log: Log, notes: list[str]) -> tuple[float, bool]:
+    """The rate of an even grid, and whether the log has it already.
+
+    Of a log with uneven times it is the median to two digits: that of a clock, less its jitter.
+    """
+    mean = (len(log) - 1) / log.duration
+    off = log.t - log.t[0] - np.arange(len(log)) / mean
+    is_even = float(np.abs(off).max()) < JITTER / mean
+    own = mean if is_even else float(f"{log.rate:.2g}")
+    if s.rate is not None and s.rate < LOWEST_RATE * own:
+        raise DataError(
+            f"rate is {s.rate:g} Hz: expected no less than that of {log.name}, {own:g} Hz, since "
+            "noise between rows would be taken for motion; bandwidth= decimates"
+        )
+    rate = s.rate or own
+    if is_even and abs(rate - own) * log.duration < JITTER:
+        return own, True
+    between = np.diff(log.t)
+    notes.append(
+        f"time steps are {between.min():.3g} to {between.max():.3g} s: resampled to {rate:g} Hz"
+    )
+    return rate, False
+
+
+def _bandwidth(
+    s: Conditioning, log: Log, q: Array, moving: NDArray[np.intp], rate: float, notes: list[str]
+) -> float:
+    highest = HIGHEST_BANDWIDTH * rate
+    if s.bandwidth is not None:
+        return _below_half("bandwidth", s.bandwidth, log, rate)
+    if not len(moving):
+        notes.append(f"no joint moves: the bandwidth is {min(LEAST, highest):g} Hz")
+        return min(LEAST, highest)
+    top = float(reach(spectrum(q[:, moving], rate)).max())
+    found = min(max(ABOVE_MOTION * top, LEAST), highest)
+    notes.append(
+        f"the bandwidth is {found:.3g} Hz: the fastest joint has {POWER:.0%} of its power below "
+        f"{top:.3g} Hz"
+    )
+    return found
+
+
+def _uses_velocity(
+    s: Conditioning, log: Log, raw: Mapping[str, Array], moving: NDArray[np.intp],
+    bandwidth: float, rate: float, notes: list[str],
+) -> bool:  # fmt: skip
+    """Whether measured velocities are used."""
+    if s.velocity == "derived" or (log.qd is None and s.velocity == "auto"):
+        return False
+    if log.qd is None:
+        raise DataError(f"{log.name} has no velocities: expected velocity='derived' or 'auto'")
+    if s.velocity == "measured" or not len(moving):
+        return True
+    _, derived = by_filter(raw["q"][:, moving], bandwidth, rate, s.order, 1)
+    (own,) = by_filter(raw["qd"][:, moving], bandwidth, rate, s.order, 0)
+    inner = slice(len(own) // 20, len(own) - len(own) // 20)
+    differs = np.linalg.norm((own - derived)[inner], axis=0)
+    differs /= np.maximum(np.linalg.norm(derived[inner], axis=0), 1e-300)
+    worst = int(np.argmax(differs))
+    if differs[worst] < AGREES:
+        return True
+    notes.append(
+        f"measured velocities are not used: that of joint {log.labels[moving[worst]]!r} differs by "
+        f"{differs[worst]:.0%} from the derivative of its position"
+    )
+    return False
+
+
+def _cutoff(
+    s: Conditioning, log: Log, x: Array, moving: NDArray[np.intp], bandwidth: float, rate: float,
+    measured: bool, notes: list[str],
+) -> float:  # fmt: skip
+    """The cut-off of what is differentiated: positions twice, or measured velocities once."""
+    if s.cutoff is not None:
+        return _below_half("cutoff", s.cutoff, log, rate)
+    if not s.decimate:
+        return bandwidth
+    wanted = min(ABOVE_BANDWIDTH * bandwidth, HIGHEST_CUTOFF * rate)
+    if not len(moving):
+        return wanted
+    limit = quiet(spectrum(x[:, moving], rate), bandwidth, 1 if measured else 2)
+    if limit >= wanted:
+        notes.append(f"the cut-off is {wanted:.3g} Hz")
+        return wanted
+    found = min(max(limit, 2 * bandwidth), wanted)
+    notes.append(
+        f"the cut-off is {found:.3g} Hz and not {wanted:.3g}: noise would be more than {NOISE:.0%} "
+        "of an acceleration"
+    )
+    return found
+
+
+def _below_half(name: str, frequency: float, log: Log, rate: float) -> float:
+    """A frequency that was given, if samples of this rate have it."""
+    if frequency >= rate / 2:
+        raise DataError(
+            f"{name} is {frequency:g} Hz: expected less than half the rate of {log.name}, "
+            f"{rate:g} Hz"
+        )
+    return frequency
+
+
+def _without_gaps(
+    log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]
+) -> NDArray[np.bool_]:
+    """Whether each time is away from both ends and from gaps."""
+    good: NDArray[np.bool_] = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
+    between = np.diff(log.t)
+    gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
+    if len(gaps):
+        good &= ~_within(t, log.t[gaps] - trim, log.t[gaps + 1] + trim)
+        k = gaps[0]
+        notes.append(
+            f"gaps in time are left out, {len(gaps)} in all, with {trim:.2g} s at both sides; the "
+            f"first is from {log.t[k]:.4g} to {log.t[k + 1]:.4g} s"
+        )
+    return good
+
+
+def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> NDArray[np.bool_]:
+    """Whether some joint moves at each time, or within half a period of the bandwidth."""
+    half = 0.5 / bandwidth
+    still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
+    change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
+    first, last = t[change[::2]], t[change[1::2] - 1]
+    long = last - first > half
+    if not long.any() or still.all():
+        return np.full(len(t), True)
+    notes.append(
+        f"times at which no joint moves are left out, {(last - first)[long].sum():.3g} s in all: "
+        "the direction of friction is not known at rest"
+    )
+    return ~_within(t, first[long] - half, last[long] + half)
+
+
+def _joints_in_motion(
+    log: Log, t: Array, q: Array, bandwidth: float, notes: list[str]
+) -> NDArray[np.bool_]:
+    """Whether each joint moves at each time, or within half a period of the bandwidth.
+
+    Its speed is that between the ends of a period of the bandwidth, which has less noise than a
+    derivative. A joint that reverses is slow for less than the two periods that count as rest; one
+    that never moves is not left out, as weights act on it.
+    """
+    half = 0.5 / bandwidth
+    ends = np.clip([t - half, t + half], t[0], t[-1])
+    before, after = np.searchsorted(t, ends)
+    travel = np.abs(q[after] - q[before])
+    moving = np.full(q.shape, True)
+    for i in np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST):
+        still = np.concatenate([[False], travel[:, i] <= REST * travel[:, i].max(), [False]])
+        change = np.flatnonzero(np.diff(still))
+        first, last = t[change[::2]], t[change[1::2] - 1]
+        long = last - first > 2 / bandwidth
+        if long.any():
+            moving[:, i] = ~_within(t, first[long] - half, last[long] + half)
+            notes.append(
+                f"joint {log.labels[i]!r} rests for {(last - first)[long].sum():.3g} of "
+                f"{log.duration:.3g} s: its rows there are left out, as the direction of friction "
+                "is not known at rest"
+            )
+    return moving
+
+
+def _within(t: Array, first: Array, last: Array) -> NDArray[np.bool_]:
+    """Whether each time is in one of the intervals, which come in the order of their ends."""
+    begun = np.searchsorted(first, t, side="right")
+    ended = np.searchsorted(last, t, side="left")
+    found: NDArray[np.bool_] = begun != ended
+    return found
+
+
+def _too_few(log: Log, found: str) -> DataError:
+    return DataError(
+        f"{log.name} has too few samples: it has {found}; expected at least {FEWEST} rows. "
+        "Record for longer, or set bandwidth= and trim="
+    )

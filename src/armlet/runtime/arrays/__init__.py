@@ -1,0 +1,1 @@
+"""Kernels on the arrays of other libraries: one module per library."""

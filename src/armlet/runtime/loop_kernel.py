@@ -1,0 +1,187 @@
+"""Loops around programs as machine code, for one run or many."""
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from armlet._support.lazy import cached_property
+from armlet.codegen.llvm.function import Target, module
+from armlet.codegen.llvm.loop import SCALARS, looped
+from armlet.codegen.lower import Lowered, lowered
+from armlet.errors import DataError
+from armlet.graph import Input, Loop
+from armlet.graph.inputs import Shape
+from armlet.runtime.engine import Code, compiled, host
+from armlet.runtime.python_call import address
+from armlet.runtime.threads import parallel_for
+
+Array = np.ndarray[Any, Any]
+BLOCK = 2**23
+"""How many operations are done before Ctrl-C is looked for."""
+
+
+class LoopKernel:
+    """A loop as machine code: one run as scalar code, many with one run per vector lane.
+
+    The bits of a run do not depend on how many there are, nor on threads.
+
+    Parameters
+    ----------
+    loop : Loop
+    dtype : {"float64", "float32"}
+        The type of numbers; arrays of other dtypes are converted once.
+    target : Target, optional
+        What to compile for instead of all features of this machine; sets the dtype.
+    """
+
+    def __init__(self, loop: Loop, dtype: str = "float64", target: Target | None = None) -> None:
+        loop.body.check_values()
+        self.loop, self._order = _separated(loop)
+        self.target = host(dtype) if target is None else target
+        self.dtype = np.dtype(self.target.dtype)
+
+    @cached_property
+    def code(self) -> Lowered:
+        """The operations of one step, those first that do not change with the steps."""
+        fixed = [x.name for x in self.loop.body.inputs.values() if self._is_fixed(x)]
+        return lowered(self.loop.body, fixed)
+
+    def _is_fixed(self, x: Input) -> bool:
+        return x.rate in ("run", "once") and x.name not in self.loop.carried.values()
+
+    def shape(self, x: Input, runs: int, steps: int) -> Shape:
+        """The shape of an input's array."""
+        axes = {
+            "state": (steps, runs), "step": (steps,), "run": (runs,),
+            "stage": (self.loop.stages,), "once": (),
+        }[x.rate]  # fmt: skip
+        return (*((runs,) if x.name in self.loop.carried.values() else axes), *x.shape)
+
+    def __call__(
+        self,
+        *arrays: Any,
+        runs: int,
+        steps: int,
+        first: int = 0,
+        every: int = 1,
+        threads: int = 1,
+        advance: Callable[[float], None] = lambda share: None,
+    ) -> tuple[Array, ...]:
+        """The outputs of all runs: those recorded with a row for `every` so many steps.
+
+        Steps are numbered from 0; where those before the `first` have been done otherwise, their
+        rows are left empty. `advance` is told every few milliseconds which share is done.
+        """
+        found = self.results(runs, steps, every)
+        for done in self.pieces(arrays, found, runs, range(first, steps), every, threads):
+            advance(done / steps)
+        return self.ordered(found)
+
+    def results(self, runs: int, steps: int, every: int = 1) -> list[Array]:
+        """Empty arrays for `pieces` to write to."""
+        rows = min(-(-steps // every), self.loop.period or steps)
+        return [
+            np.empty(self._result_shape(k, y.shape, runs, rows), self.dtype)
+            for k, y in enumerate(self.loop.body.outputs)
+        ]
+
+    def ordered(self, results: Sequence[Array]) -> tuple[Array, ...]:
+        """What `pieces` has written, as the outputs of the loop in their order."""
+        return tuple(results[k] for k in self._order)
+
+    def pieces(
+        self,
+        arrays: Sequence[Any],
+        results: list[Array],
+        runs: int,
+        steps: range,
+        every: int = 1,
+        threads: int = 1,
+    ) -> Iterator[int]:
+        """Do some steps after the other, for a few milliseconds each; yields how many are done.
+
+        What is carried from one piece to the next goes through memory: what was written is read,
+        and written to what was read.
+        """
+        inputs = self.loop.body.inputs
+        given = [
+            self._converted(x, array, runs, steps.stop)
+            for x, array in zip(inputs.values(), arrays, strict=True)
+        ]
+        if not runs:
+            return
+        places = {name: k for k, name in enumerate(inputs)}
+        carried = [(place, places[name]) for place, name in self.loop.carried.items()]
+        for _, k in carried:  # the caller's arrays are left as they are
+            given[k] = given[k].copy()
+        piece = max(1, BLOCK // max(1, self.loop.stages * len(self.code.operations)))
+        for start in steps[::piece]:
+            count = min(piece, steps.stop - start)
+            self._run(given, results, runs, (start, count, every), threads)
+            yield start + count
+            if start + count < steps.stop:
+                for place, k in carried:
+                    given[k], results[place] = results[place], given[k]
+
+    def _run(
+        self,
+        given: Sequence[Array],
+        results: Sequence[Array],
+        runs: int,
+        steps: tuple[int, int, int],
+        threads: int,
+    ) -> None:
+        """Do some steps of all runs: the first, how many, and how many a row stands for."""
+        lanes = self.target.lanes if runs >= self.target.lanes else 1
+        function, _ = self._many if lanes > 1 else self._one
+        pointers = [address(array) for array in (*given, *results)]
+
+        def rows(begin: int, end: int, _kept: Any = (given, results)) -> None:
+            function(*pointers, runs, min(begin, end - lanes), end, *steps)
+
+        parallel_for(rows, runs, lanes, threads, grain=lanes)
+
+    @cached_property
+    def _one(self) -> tuple[Any, Code]:
+        return self._compiled(1)
+
+    @cached_property
+    def _many(self) -> tuple[Any, Code]:
+        return self._compiled(self.target.lanes)
+
+    def _compiled(self, lanes: int) -> tuple[Any, Code]:
+        """The function, and its code, which must live as long."""
+        text = looped(self.loop, self.code, self.target, lanes)
+        code = compiled(module(self.target, text), "loop")
+        kinds = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
+        return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"]), code
+
+    def _result_shape(self, place: int, shape: Shape, runs: int, rows: int) -> Shape:
+        return (rows, runs, *shape) if place in self.loop.recorded else (runs, *shape)
+
+    def _converted(self, x: Input, array: Any, runs: int, steps: int) -> Array:
+        found = np.asarray(array, self.dtype, order="C")
+        expected = self.shape(x, runs, steps)
+        if self.loop.period is not None and x.rate in ("state", "step"):
+            expected = self.shape(x, runs, self.loop.period)
+        if found.shape != expected:
+            raise DataError(f"{x.name} has shape {found.shape}: expected {expected}")
+        return found
+
+
+def _separated(loop: Loop) -> tuple[Loop, list[int]]:
+    """The loop with one more output for each that is both carried and recorded.
+
+    Also where the outputs of the first are in it.
+    """
+    body = loop.body
+    both = [k for k in loop.recorded if k in loop.carried]
+    more = {k: len(body.outputs) + i for i, k in enumerate(both)}
+    outputs = (*body.outputs, *(body.outputs[k] for k in both))
+    recorded = [more.get(k, k) for k in loop.recorded]
+    larger = replace(body, outputs=outputs, single=False, names=None)
+    order = [more.get(k, k) for k in range(len(body.outputs))]
+    return replace(loop, body=larger, recorded=recorded), order

@@ -1,0 +1,219 @@
+"""Compiled entries as things that Python calls: functions of its own kind, and kernels."""
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from armlet.codegen.entry.arguments import dispatcher
+from armlet.codegen.entry.entry import shared
+from armlet.codegen.entry.objects import ARRAY, OWNED, SHARED, SLOT, SPARES, shared_name
+from armlet.runtime.engine import Code, add_symbols, compiled
+
+C = TypeVar("C", bound=type)
+KINDS: dict[str, Any] = {"i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
+FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+
+class ArrayObject(ctypes.Structure):
+    """NumPy's array object."""
+
+    _fields_ = tuple((name, KINDS[kind]) for name, kind in ARRAY.items())
+
+
+@functools.cache
+def reads_arrays() -> bool:
+    """Whether arrays lie in memory as the entry takes them to, in this Python and this NumPy."""
+    array = np.zeros((2, 3))
+    found = ArrayObject.from_address(id(array))
+    return (
+        found.references == sys.getrefcount(array) - 1
+        and found.type == id(np.ndarray)
+        and found.data == array.ctypes.data
+        and found.rank == array.ndim
+        and found.descriptor == id(np.dtype(np.float64))
+        and found.flags & OWNED == OWNED
+        and found.base is None
+        and found.weakrefs is None
+        and tuple((ctypes.c_int64 * 2).from_address(found.dimensions)) == array.shape
+        and tuple((ctypes.c_int64 * 2).from_address(found.strides)) == array.strides
+    )
+
+
+def address(array: Any) -> int:
+    """Where the entries of an array are; NumPy's own way to ask takes microseconds."""
+    if not reads_arrays():
+        there: int = array.__array_interface__["data"][0]
+        return there
+    return ctypes.c_size_t.from_address(id(array) + ArrayObject.data.offset).value
+
+
+class Callee(tuple[Any, ...]):
+    """What a compiled entry has as self; `codegen.objects.PLACES` says what is where."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(
+        cls,
+        fallback: Callable[..., Any],
+        inputs: Sequence[str],
+        option: str,
+        others: dict[Any, Any],
+        code: Code,
+        results: type[tuple[Any, ...]] = tuple,
+    ) -> "Callee":
+        """All that an entry needs, with the code, which lives as long."""
+        names = (*inputs, "out", *([option] if option else []))
+        interned = tuple(map(sys.intern, names))
+        spares = [None] * SPARES
+        return cls((fallback, interned, others, spares, ("out",), results, code))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The robot or kernel, since CPython pickles an entry as getattr(self, its name)."""
+        return _itself, (self[0].__self__,)
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+SHARED_CODE: dict[str, Code] = {}
+"""The code that the entries of all kernels of a dtype call, once they can find it."""
+NEVER_FREED: list[Code] = []
+"""All such code: threads that come at the same time each have their own; LLVM knows the last."""
+
+
+def share(dtype: str) -> None:
+    """Have the code of a dtype where the entries look for it."""
+    if dtype not in SHARED_CODE:
+        names = [shared_name(name, dtype) for name in SHARED]
+        code = compiled(shared(dtype), *names)
+        NEVER_FREED.append(code)
+        add_symbols(code.addresses)
+        SHARED_CODE[dtype] = code
+
+
+class MethodDefinition(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def fast_call(code: Code, name: str, callee: Callee, about: str) -> Callable[..., Any]:
+    """The entry in compiled code as a function of Python's own kind, which keeps the code.
+
+    Its module is a string, which PyTorch's compiler reads.
+    """
+    definition = MethodDefinition(
+        name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, about.encode()
+    )
+    kept = Callee((*callee, Code.of(code.addresses, code, definition)))
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    function: Callable[..., Any] = new(ctypes.addressof(definition), kept, "armlet")
+    return function
+
+
+def dispatcher_call(
+    name: str,
+    fallback: Callable[..., Any],
+    inputs: Sequence[str],
+    option: str,
+    others: dict[Any, Any],
+    about: str,
+) -> Callable[..., Any]:
+    """A compiled function that calls one of others by the option given, and else the fallback."""
+    if not reads_arrays():
+        return fallback
+    share("float64")
+    code = compiled(dispatcher(len(inputs)), "entry")
+    return fast_call(code, name, Callee.of(fallback, inputs, option, others, code), about)
+
+
+def join(one: Code, many: Code) -> None:
+    """Tell the code for one state, which keeps it alive, of the code for rows of states."""
+    one[-1] = many
+    ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
+
+
+# ------------------------------------------------------------------ objects that are called
+
+
+class TypeSlot(ctypes.Structure):
+    """CPython's PyType_Slot."""
+
+    _fields_ = (("slot", ctypes.c_int), ("value", ctypes.c_void_p))
+
+
+class TypeSpec(ctypes.Structure):
+    """CPython's PyType_Spec."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("size", ctypes.c_int),
+        ("item_size", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(TypeSlot)),
+    )
+
+
+class Member(ctypes.Structure):
+    """CPython's PyMemberDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+MEMBERS, SIGNED_SIZE, READ_ONLY = 72, 19, 1
+SUBCLASSABLE, VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
+
+
+def vectorcalled(cls: C) -> C:
+    """A subclass whose instances can be given a compiled function as what calling them does.
+
+    A class of Python's cannot have that (PEP 590), since `__call__` is looked up with every call; a
+    type made by CPython's PyType_FromSpec can. Until an instance is given its function, and in
+    subclasses, `__call__` is called. The class has the slot `callee`, and no other.
+    """
+    if sys.implementation.name != "cpython":
+        return cls
+    offset = cls.__basicsize__
+    members = (Member * 2)(Member(b"__vectorcalloffset__", SIGNED_SIZE, offset, READ_ONLY))
+    slots = (TypeSlot * 2)(TypeSlot(MEMBERS, ctypes.addressof(members)))
+    size = offset + ctypes.sizeof(ctypes.c_void_p)
+    name = f"{cls.__module__}.{cls.__qualname__}".encode()
+    spec = TypeSpec(name, size, 0, SUBCLASSABLE | VECTORCALL | DEFAULT, slots)
+    new = ctypes.pythonapi.PyType_FromSpecWithBases
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.py_object)
+    made: Any = new(ctypes.addressof(spec), (cls,))
+    made.__doc__, made._vectorcall = cls.__doc__, offset
+    found: C = made
+    return found
+
+
+def connect(thing: Any, callee: Callee, code: Code) -> None:
+    """Make compiled code what calling an instance of a vectorcalled class does."""
+    cls = type(thing)
+    offset = vars(cls).get("_vectorcall")
+    if offset is None:
+        return
+    thing.callee = callee
+    if ctypes.c_void_p.from_address(id(thing) + SLOT).value == id(callee):
+        function = ctypes.c_void_p.from_address(id(thing) + offset)
+        function.value = code.addresses["vectorcall"]

@@ -1,0 +1,1 @@
+"""From a request to its cheapest program, for one quantity or several."""

@@ -1,0 +1,226 @@
+"""A motion of an arm over time: what `armlet.simulate` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet._support.files import expanded
+from armlet.errors import DataError
+from armlet.plotting import (
+    COLOURS,
+    FAINT,
+    INK,
+    Figure,
+    Plotted,
+    Theme,
+    graph_objects,
+    panels,
+    plain,
+    themed,
+)
+from armlet.simulation import files
+from armlet.simulation.events import Happened
+
+Array = NDArray[np.float64]
+JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
+"""What there is of every joint, and in which units."""
+ENERGIES = ("kinetic", "potential")
+ARRAYS = ("t", *JOINTWISE, *ENERGIES)
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory(Plotted):
+    """A motion, one row per time.
+
+    Attributes
+    ----------
+    t : array of shape (k,)
+        Times in s, rising.
+    q, qd, qdd : arrays of shape (k, n)
+        Positions, velocities and accelerations.
+    tau : array of shape (k, n)
+        The torques that were applied, without passive forces and stops.
+    kinetic, potential : arrays of shape (k,)
+        Energies in J.
+    joints : tuple of str
+        The names of the joints.
+    ended : str
+        Why it ended before its time; empty if it did not.
+    notes : tuple of str
+        What is worth knowing of how it was computed.
+    events : tuple of Happened
+        What happened, in the order of time: name, t, q, qd.
+    recorded : mapping of str to array
+        What else was asked for, by name, one row per time.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    kinetic: Array
+    potential: Array
+    joints: tuple[str, ...]
+    ended: str = ""
+    notes: tuple[str, ...] = ()
+    events: tuple[Happened, ...] = ()
+    recorded: Mapping[str, Array] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, rows: slice) -> Trajectory:
+        """Some of the rows, as a slice says."""
+        if not isinstance(rows, slice):
+            raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
+        return self._of({name: array[rows] for name, array in self._arrays().items()})
+
+    def _arrays(self) -> dict[str, Array]:
+        return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
+
+    def _of(self, arrays: Mapping[str, Array]) -> Trajectory:
+        """The same with other rows."""
+        own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
+        return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy together, (k,)."""
+        return self.kinetic + self.potential
+
+    def at(self, times: ArrayLike) -> Trajectory:
+        """The motion at other times within its own.
+
+        Positions and velocities are cubics between rows, through both and with the slopes of both,
+        all else is linear.
+        """
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
+            span = f"{self.t[0]} to {self.t[-1]} s" if len(self) else "nothing"
+            raise DataError(f"times reach beyond the trajectory, which has {span}")
+        found = {name: _linear(self.t, array, t) for name, array in self._arrays().items()}
+        if len(self) > 1:
+            found["q"] = _cubic(self.t, self.q, self.qd, t)
+            found["qd"] = _cubic(self.t, self.qd, self.qdd, t)
+        return self._of({**found, "t": t})
+
+    # ---------------------------------------------------------------- files
+
+    def to_npz(self, path: str | Path) -> None:
+        """Write it as a file of NumPy's."""
+        files.to_npz(path, self._arrays(), self._told())
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write it as a table with a line of names; events and notes are left out."""
+        files.to_csv(path, self.columns())
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write it as a Parquet file; needs pyarrow."""
+        files.to_parquet(path, self.columns(), self._told())
+
+    def columns(self) -> dict[str, Array]:
+        """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`.
+
+        Entries of other arrays that were recorded are called `name[0,3]`.
+        """
+        return files.columns(self._arrays(), dict.fromkeys(JOINTWISE, self.joints))
+
+    def _told(self) -> dict[str, Any]:
+        events = [(x.name, x.t, x.q.tolist(), x.qd.tolist()) for x in self.events]
+        return {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
+
+    @classmethod
+    def read(cls, path: str | Path) -> Trajectory:
+        """A trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
+        file = expanded(path)
+        arrays, told = files.read(file, JOINTWISE)
+        missing = [name for name in ARRAYS if name not in arrays]
+        if missing:
+            raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
+        with files.readable(file, files.DAMAGED):
+            joints = tuple(map(str, told["joints"]))
+            events = tuple(
+                Happened(str(name), float(t), np.array(q, dtype=float), np.array(qd, dtype=float))
+                for name, t, q, qd in told.get("events", ())
+            )
+            ended, notes = str(told.get("ended", "")), tuple(map(str, told.get("notes", ())))
+        for name, array in arrays.items():
+            expected = (len(arrays["t"]), *((len(joints),) if name in JOINTWISE else ()))
+            if array.shape != expected and (name in ARRAYS or array.shape[:1] != expected[:1]):
+                raise DataError(
+                    f"{file.name}: {name} has shape {array.shape}: expected {expected}, one row "
+                    "per time"
+                )
+        return cls(
+            **{name: arrays[name] for name in ARRAYS}, joints=joints, ended=ended, notes=notes,
+            events=events, recorded={name: x for name, x in arrays.items() if name not in ARRAYS},
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------- to look at
+
+    def plot(self, theme: Theme = "light") -> Figure:
+        """A figure of Plotly's: positions, velocities, torques if there are any, and energy."""
+        shown = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
+        last = len(shown) + 1
+        titles = [f"{title} ({JOINTWISE[name]})" for name, title in shown.items()]
+        figure = panels(
+            last, 1, height=210 * last + 90, title=plain(self.ended) or None, shared_xaxes=True,
+            vertical_spacing=0.2 / last, subplot_titles=[*titles, "energy (J)"],
+        )  # fmt: skip
+        graphs = graph_objects()
+        for row, name in enumerate(shown, 1):
+            for i, joint in enumerate(self.joints):
+                curve = graphs.Scatter(
+                    x=self.t, y=getattr(self, name)[:, i], name=plain(joint), legendgroup=joint,
+                    showlegend=row == 1, line_color=COLOURS[i % len(COLOURS)],
+                )  # fmt: skip
+                figure.add_trace(curve, row, 1)
+        energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
+        for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
+            style = {"color": INK, "dash": dash}
+            curve = graphs.Scatter(x=self.t, y=values, name=name, line=style, legend="legend2")
+            figure.add_trace(curve, last, 1)
+        for event in self.events:
+            figure.add_vline(x=event.t, line={"color": FAINT, "dash": "dot"}, row="all")
+        figure.update_xaxes(title_text="time (s)", row=last, col=1)
+        figure.update_layout(
+            legend2={"y": figure.get_subplot(last, 1).yaxis.domain[1], "yanchor": "top"}
+        )
+        return themed(figure, theme)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "empty"
+        ended = f", ended: {self.ended}" if self.ended else ""
+        return f"<Trajectory of {len(self.joints)} joints, {len(self)} rows, {span}{ended}>"
+
+
+def decimate(run: Trajectory, count: int) -> Trajectory:
+    """The first of every so many rows, and the last row."""
+    if count == 1:
+        return run
+    rows = np.arange(len(run)) % count == 0
+    rows[-1:] = True
+    return run._of({name: array[rows] for name, array in run._arrays().items()})
+
+
+def _linear(t: Array, x: Array, at: Array) -> Array:
+    columns = [np.interp(at, t, column) for column in x.reshape(len(t), -1).T]
+    return np.array(columns).T.reshape(len(at), *x.shape[1:])
+
+
+def _cubic(t: Array, x: Array, slope: Array, at: Array) -> Array:
+    """Hermite's cubics through rows with slopes."""
+    k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
+    h = (t[k + 1] - t[k])[:, None]
+    s = (at - t[k])[:, None] / h
+    return (
+        x[k] * (1 + 2 * s) * (1 - s) ** 2 + x[k + 1] * s**2 * (3 - 2 * s)
+        + h * s * (1 - s) * (slope[k] * (1 - s) - slope[k + 1] * s)
+    )  # fmt: skip
