@@ -26,8 +26,8 @@ import armlet
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from files import kind
-from peers import Pinocchio
-from robots import value
+from support.peers import Pinocchio
+from support.robots import value
 from test_menagerie import copied
 
 FORMATS = ("URDF", "MJCF")

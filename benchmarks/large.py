@@ -24,7 +24,7 @@ import armlet
 from armlet.formats.urdf.writing import urdf_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from robots import random_urdf
+from support.robots import random_urdf
 
 DERIVATIVES = ("linearization", "state_space", "cartesian")
 NOT_FOR_LARGE = "friction_torque"

@@ -23,7 +23,7 @@ COLOURS = 128
 def picture(page: Path, width: int, theme: str) -> tuple[bytes, list[str]]:
     """The whole page as a PNG, and what is wrong with it: errors, or too wide for the window."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from browser import Browser
+    from support.browser import Browser
 
     with Browser(page.resolve().as_uri(), width, 900) as shown:
         features = [{"name": "prefers-color-scheme", "value": theme}]

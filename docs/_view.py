@@ -22,7 +22,7 @@ SIZE = (1200, 940)
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from browser import Browser
+    from support.browser import Browser
 
     panda, ur5e = armlet.load("panda"), armlet.load("ur5e")
     run = armlet.simulate(panda, PANDA, np.zeros(7), duration=1.5, dt=0.01)

@@ -17,7 +17,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-from browser import CHROMIUM, Browser
+from support.browser import CHROMIUM, Browser
 
 WIDTHS, THEMES = (1400, 400), ("light", "dark")
 HEIGHT, TALLEST = 900, 16_000

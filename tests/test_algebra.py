@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensors import (
+from support.tensors import (
     angle_cosine,
     commutator,
     dual,

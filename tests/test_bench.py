@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from commands import run
+from support.commands import run
 
 import armlet
 from armlet.cli.commands.bench import show

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from robots import random_robot, states
+from support.robots import random_robot, states
 from typer.testing import CliRunner
 
 import armlet

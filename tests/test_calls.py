@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
-from kernels import results, same
+from support.kernels import results, same
 
 import armlet
 from armlet.codegen.entry.entry import COPIED, FEW

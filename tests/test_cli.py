@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import run
+from support.commands import run
 from typer.testing import CliRunner
 
 import armlet

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from commands import ARMLET, run
+from support.commands import ARMLET, run
 from test_c import needs
 from test_cli import COMMANDS
 from test_formats import MIMIC

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from datasets import panda_log, recorded, tx40, tx40_log
 from recorded_arms import wrist
+from support.datasets import panda_log, recorded, tx40, tx40_log
 
 import armlet
 from armlet import Conditioning, DataError, Log

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from robots import deviation, states, suited, value
+from support.robots import deviation, states, suited, value
 
 import armlet
 from armlet.dynamics import FORMULATIONS

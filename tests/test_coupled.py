@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from peers import Mujoco, Pinocchio
-from robots import coupled_urdf, deviation, random_arm, random_urdf, states, value
+from support.peers import Mujoco, Pinocchio
+from support.robots import coupled_urdf, deviation, random_arm, random_urdf, states, value
 
 import armlet
 from armlet.dynamics import FORMULATIONS, QUANTITIES, definition

@@ -10,9 +10,9 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from commands import run as armlet_run
-from peers import Mujoco
-from robots import coupled_urdf, deviation, states, value
+from support.commands import run as armlet_run
+from support.peers import Mujoco
+from support.robots import coupled_urdf, deviation, states, value
 from test_c import needs
 from test_coupled import GRIPPER, by_hand, compare_with_pinocchio, loaded
 from test_formats import WRITERS

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from browser import CHROMIUM
-from commands import run
+from support.browser import CHROMIUM
+from support.commands import run
 from test_cli import HOSTILE, NAME
 from test_docs import part_of_docs
 

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from robots import (
+from support.robots import (
     LARGEST,
     deviation,
     random_arm,

@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from support.units import ERROR, OK, Instance, description, unpacked
 from typer.testing import CliRunner
-from units import ERROR, OK, Instance, description, unpacked
 
 import armlet
 from armlet.cli import app

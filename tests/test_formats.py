@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from robots import deviation, random_robot, states, value
+from support.robots import deviation, random_robot, states, value
 
 import armlet
 from armlet.description.description import Mesh

@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from peers import Pinocchio
-from robots import deviation, link, numbers, random_robot, random_urdf, states, value
+from support.peers import Pinocchio
+from support.robots import deviation, link, numbers, random_robot, random_urdf, states, value
 
 import armlet
 from armlet.robot.pose import pose, rpy_of

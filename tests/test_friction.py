@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from datasets import panda_log
-from datasets import recorded as with_data
+from support.datasets import panda_log
+from support.datasets import recorded as with_data
 from test_identify import random_arm, recorded
 
 import armlet

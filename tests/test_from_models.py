@@ -7,8 +7,8 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from peers import Mujoco, Pinocchio
-from robots import random_urdf
+from support.peers import Mujoco, Pinocchio
+from support.robots import random_urdf
 from test_mjcf import Writer
 
 import armlet

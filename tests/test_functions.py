@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from numpy_expressions import EXPRESSIONS, REFUSED
+from support.numpy_expressions import EXPRESSIONS, REFUSED
 
 import armlet
 import armlet.math as am

@@ -10,7 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from expressions import (
+from hypothesis import given, settings
+from support.expressions import (
     INPUTS,
     VARIABLES,
     close,
@@ -22,7 +23,6 @@ from expressions import (
     states,
     value,
 )
-from hypothesis import given, settings
 
 from armlet.errors import CompileError, DataError
 from armlet.graph import OPERATIONS, Count, Graph, Traced, traced

@@ -4,7 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from expressions import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.expressions import (
     CONTINUED,
     INPUTS,
     MODES,
@@ -17,8 +19,6 @@ from expressions import (
     states,
     value,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from armlet.graph import Graph, traced
 from armlet.scalar import derivatives

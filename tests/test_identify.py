@@ -12,9 +12,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from datasets import panda_log, tx40, tx40_log
-from datasets import recorded as with_data
 from recorded_arms import wrist
+from support.datasets import panda_log, tx40, tx40_log
+from support.datasets import recorded as with_data
 
 import armlet
 from armlet import Friction, Log

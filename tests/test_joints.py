@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import deviation
+from support.robots import deviation
 
 import armlet
 from armlet.dynamics import FORMULATIONS

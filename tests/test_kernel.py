@@ -6,9 +6,9 @@ import os
 
 import numpy as np
 import pytest
-from kernels import ONE, TEN, same_bits
-from robots import deviation, random_robot
-from robots import states as robot_states
+from support.kernels import ONE, TEN, same_bits
+from support.robots import deviation, random_robot
+from support.robots import states as robot_states
 
 import armlet
 from armlet.errors import ArmletError, CompileError, ModelError

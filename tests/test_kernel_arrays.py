@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from kernels import (
+from support.kernels import (
     ONE,
     TEN,
     WAYS,

@@ -8,11 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from expressions import expressions, program_of, replayed, states
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernels import ROUNDING, TARGETS, every_target, same_bits
-from robots import deviation
+from support.expressions import expressions, program_of, replayed, states
+from support.kernels import ROUNDING, TARGETS, every_target, same_bits
+from support.robots import deviation
 
 import armlet
 from armlet.codegen.llvm import function as llvm_text

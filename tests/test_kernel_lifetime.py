@@ -16,8 +16,8 @@ from contextlib import suppress
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from kernels import MANY, ONE, TEN, every_way, same_bits, ways
-from robots import states as robot_states
+from support.kernels import MANY, ONE, TEN, every_way, same_bits, ways
+from support.robots import states as robot_states
 
 import armlet
 from armlet.errors import DataError

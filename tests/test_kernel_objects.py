@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from kernels import same
+from support.kernels import same
 
 import armlet
 from armlet.runtime import Kernel

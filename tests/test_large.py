@@ -4,8 +4,8 @@ import os
 
 import numpy as np
 import pytest
-from peers import Pinocchio
-from robots import deviation, random_robot, states
+from support.peers import Pinocchio
+from support.robots import deviation, random_robot, states
 
 import armlet
 from armlet.api.programs import compile

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from robots import deviation, random_arm, states
+from support.robots import deviation, random_arm, states
 
 from armlet.algebra import angular_acceleration_tensor, cross, euler, point_inertia, skew
 from armlet.dynamics import definition

@@ -10,8 +10,8 @@ import warnings
 
 import numpy as np
 import pytest
-from expressions import program_of
-from robots import deviation
+from support.expressions import program_of
+from support.robots import deviation
 
 import armlet
 from armlet import Kernel

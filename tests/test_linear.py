@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import deviation, random_arm, random_robot, states, value
+from support.robots import deviation, random_arm, random_robot, states, value
 
 import armlet
 from armlet.algebra import Z_AXIS

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from datasets import panda_log, recorded, tx40_log
+from support.datasets import panda_log, recorded, tx40_log
 
 import armlet
 from armlet import DataError, DataWarning, Log

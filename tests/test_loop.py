@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernels import same_bits
+from support.kernels import same_bits
 
 import armlet
 from armlet.codegen.llvm.function import Target

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from robots import deviation, random_arm, random_robot, states, value, with_scalars
+from support.robots import deviation, random_arm, random_robot, states, value, with_scalars
 from typer.testing import CliRunner
 
 import armlet

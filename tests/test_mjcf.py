@@ -5,7 +5,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from robots import value
+from support.robots import value
 
 import armlet
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernels import same_bits
 from scipy.integrate import solve_ivp
+from support.kernels import same_bits
 
 import armlet
 from armlet import METHODS, Friction, MotionError, Stops, Trajectory

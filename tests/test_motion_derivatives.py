@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernels import same_bits
+from support.kernels import same_bits
 
 import armlet
 from armlet.errors import DataError

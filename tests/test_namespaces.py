@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from expressions import expressions, program_of, states
 from hypothesis import HealthCheck, given, settings
-from robots import deviation
+from support.expressions import expressions, program_of, states
+from support.robots import deviation
 
 import armlet
 from armlet.errors import CompileError, DataError

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from commands import run
-from robots import random_urdf
+from support.commands import run
+from support.robots import random_urdf
 from test_urdf import FILES, stored
 
 import armlet

@@ -4,7 +4,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from robots import deviation, random_body
+from support.robots import deviation, random_body
 
 import armlet
 from armlet.dynamics import FORMULATIONS, definition

@@ -7,8 +7,8 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
-from datasets import ROBOTS
-from robots import random_robot, states, value
+from support.datasets import ROBOTS
+from support.robots import random_robot, states, value
 from test_mjcf import BOX, TIP, TURN, Writer, model
 
 import armlet

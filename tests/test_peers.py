@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from peers import Mujoco, Pinocchio
-from robots import deviation, random_robot, states, value
+from support.peers import Mujoco, Pinocchio
+from support.robots import deviation, random_robot, states, value
 
 import armlet
 from armlet.dynamics import definition

@@ -6,7 +6,7 @@ from time import process_time
 
 import numpy as np
 import pytest
-from robots import random_robot, states
+from support.robots import random_robot, states
 
 import armlet
 from armlet.codegen.llvm import split as pieces

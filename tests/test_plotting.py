@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import CHROMIUM, Browser
+from support.browser import CHROMIUM, Browser
 
 from armlet.errors import ArmletError
 from armlet.plotting import (

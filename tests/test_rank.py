@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from robots import deviation, states
+from support.robots import deviation, states
 
 import armlet
 from armlet.minimal import rank

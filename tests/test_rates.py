@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from expressions import INPUTS, expressions, program_of
-from expressions import states as expression_states
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernels import TARGETS, same_bits
-from robots import states as robot_states
+from support.expressions import INPUTS, expressions, program_of
+from support.expressions import states as expression_states
+from support.kernels import TARGETS, same_bits
+from support.robots import states as robot_states
 
 import armlet
 from armlet.codegen.expand import TRIGONOMETRY

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from robots import random_robot
+from support.robots import random_robot
 from test_c import compiled, pointer
 
 import armlet

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from robots import deviation, random_robot, random_urdf, states, value
+from support.robots import deviation, random_robot, random_urdf, states, value
 
 import armlet
 from armlet.robot import Pose

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from browser import CHROMIUM, Browser
 from screenshots import look, picture, problems, served, show, visit
+from support.browser import CHROMIUM, Browser
 
 pytest.importorskip("websockets", reason="websockets, which drives the browser, is missing")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")

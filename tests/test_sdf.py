@@ -5,8 +5,8 @@ from math import inf, pi
 
 import numpy as np
 import pytest
-from robots import random_arm, random_urdf
-from sdf import STYLES, assert_same, sdf_of
+from support.robots import random_arm, random_urdf
+from support.sdf import STYLES, assert_same, sdf_of
 
 import armlet
 from armlet import ModelError, ModelWarning

@@ -6,7 +6,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from robots import deviation, random_robot, states, value, with_scalars
+from support.robots import deviation, random_robot, states, value, with_scalars
 
 import armlet
 from armlet.codegen.expand import expanded

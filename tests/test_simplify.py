@@ -11,9 +11,9 @@ from inspect import signature
 import mpmath
 import numpy as np
 import pytest
-from expressions import expressions, program_of, value
-from expressions import states as inputs
 from hypothesis import given, settings
+from support.expressions import expressions, program_of, value
+from support.expressions import states as inputs
 
 import armlet
 from armlet.codegen.expand import expanded

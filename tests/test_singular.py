@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from robots import random_robot, states
+from support.robots import random_robot, states
 
 import armlet
 from armlet.dynamics.singular import joint_without_inertia

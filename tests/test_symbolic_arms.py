@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from robots import deviation, states
+from support.robots import deviation, states
 from test_readable import python_of
 from typer.testing import CliRunner
 

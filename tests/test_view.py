@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import random_robot
+from support.robots import random_robot
 
 import armlet
 from armlet.algebra import point_inertia

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from browser import CHROMIUM, Browser
+from support.browser import CHROMIUM, Browser
 from typer.testing import CliRunner
 
 import armlet

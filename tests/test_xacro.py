@@ -8,7 +8,7 @@ from xml.dom import minidom
 
 import numpy as np
 import pytest
-from commands import run
+from support.commands import run
 
 import armlet
 from armlet import ModelError

@@ -3,7 +3,7 @@
 import shutil
 from functools import cache
 
-from robots import random_arm, random_robot
+from support.robots import random_arm, random_robot
 from test_c import SANITIZED, STRICT, run
 
 import armlet

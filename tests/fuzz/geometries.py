@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from robots import QUARTERS, numbers, random_body
+from support.robots import QUARTERS, numbers, random_body
 
 import armlet
 from armlet.formats.urdf.writing import urdf_text

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from robots import random_arm, random_urdf
-from sdf import STYLES, sdf_of
+from support.robots import random_arm, random_urdf
+from support.sdf import STYLES, sdf_of
 from test_mjcf import RULES, Writer
 from test_xacro import ARM, ATTACKS
 

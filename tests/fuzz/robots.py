@@ -9,7 +9,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from peers import Pinocchio
+from support.peers import Pinocchio
 
 import armlet
 from fuzz.exact import Tree

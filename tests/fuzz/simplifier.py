@@ -3,8 +3,17 @@
 import json
 
 import mpmath
-from expressions import LEAVES, NUMBERS, VARIABLES, fifty, operands_of, program_of, replayed, value
-from kernels import ROUNDING
+from support.expressions import (
+    LEAVES,
+    NUMBERS,
+    VARIABLES,
+    fifty,
+    operands_of,
+    program_of,
+    replayed,
+    value,
+)
+from support.kernels import ROUNDING
 from test_kernel_bits import bounded
 
 from armlet.codegen.expand import expanded

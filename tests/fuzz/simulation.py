@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from robots import coupled_urdf, random_urdf
+from support.robots import coupled_urdf, random_urdf
 
 import armlet
 from armlet import DataWarning, Friction, Stops

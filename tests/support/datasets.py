@@ -8,7 +8,7 @@ import recorded_arms
 
 def beside(name):
     """A folder beside the checkout, or None."""
-    folders = [parent / "shared" / name for parent in Path(__file__).parents[2:4]]
+    folders = [parent / "shared" / name for parent in Path(__file__).parents[3:5]]
     return next((folder for folder in folders if folder.is_dir()), None)
 
 

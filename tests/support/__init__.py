@@ -1,0 +1,1 @@
+"""What tests share: robots, peers, data sets, and how programs and pages are run."""
