@@ -34,9 +34,9 @@ test: .venv/dev
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-# What `make test` skipped: long tests, and those of PyTorch, FMPy and viser, which are no part of dev.
+# What `make test` leaves out: tests marked long, and those of PyTorch, FMPy and viser, which are no part of dev.
 test-extras: .venv/extras
-	ARMLET_LONG=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --skipped
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m "" --skipped
 
 test-elsewhere: .venv/dev
 	$(BIN)/python tests/elsewhere.py

@@ -8,13 +8,13 @@ import pytest
 import armlet
 
 SKIPPED = "armlet/skipped"
-"""Where pytest's cache has the tests, and files, that the last run skipped."""
+"""Key of pytest's cache: the tests, and files, that the last run skipped."""
 
 
 def pytest_addoption(parser):
     parser.addoption("--order", type=int, help="a seed: files, and tests in each, are shuffled")
     parser.addoption("--draw", type=int, help="a seed: other random numbers than the usual ones")
-    parser.addoption("--skipped", action="store_true", help="only what the last run skipped")
+    parser.addoption("--skipped", action="store_true", help="only tests that the last run skipped, and those marked long")
 
 
 def pytest_configure(config):
@@ -32,7 +32,11 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("--skipped"):
         last = config.cache.get(SKIPPED, {})
         items[:] = [
-            item for item in items if item.nodeid in last or item.nodeid.partition("::")[0] in last
+            item
+            for item in items
+            if item.get_closest_marker("long")
+            or item.nodeid in last
+            or item.nodeid.partition("::")[0] in last
         ]
     order = config.getoption("--order")
     if order is not None:

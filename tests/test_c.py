@@ -1,6 +1,6 @@
 """Printed C, C++ and CUDA: it compiles without a warning and computes what the program does.
 
-Set ARMLET_LONG=1 to compare its bits with those of kernels on every arm of the catalogue.
+With `pytest -m long` its bits are those of kernels on every arm of the catalogue.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import cases
 from support.robots import random_robot, states
 from typer.testing import CliRunner
 
@@ -151,7 +152,8 @@ def test_the_template_compiles_and_passes_its_own_test(dtype, tmp_path):
 
 
 HOST = host("float64")
-ARMS = armlet.catalogue() if os.environ.get("ARMLET_LONG") else ["planar2r", "scara"]
+ARMS = ["planar2r", "scara"]
+OTHER_ARMS = [name for name in armlet.catalogue() if name not in ARMS]
 EXACT = ["-O2", "-ffp-contract=off", *(["-mfma"] if HOST.fuses else [])]
 
 
@@ -181,7 +183,7 @@ def called(function, program, state, dtype):
 @needs("gcc")
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library must be the one of the kernel")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("arm", ARMS)
+@pytest.mark.parametrize("arm", cases(ARMS, long=OTHER_ARMS))
 def test_printed_c_gives_the_bits_of_the_kernel(arm, dtype, tmp_path):
     robot = armlet.load(arm)
     programs = dict(every_program(robot))

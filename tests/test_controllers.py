@@ -2,7 +2,6 @@
 
 import ctypes
 import importlib.util
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.cases import cases
 
 import armlet
 from armlet import controllers
 from armlet.errors import DataError, DataWarning, ModelError
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-LONG = bool(os.environ.get("ARMLET_LONG"))
 CC = shutil.which("gcc") or shutil.which("clang")
 robot = armlet.load("puma560")
 planar = armlet.load("planar2r")
@@ -200,9 +199,9 @@ def test_one_motor_balances_two_links():
         assert np.abs(fallen.q - q).max() > 1
 
 
-def test_the_panda_stays_up_with_noise_and_falls_without_control():
-    """For a minute with ARMLET_LONG."""
-    balance, duration = example("balance"), 60.0 if LONG else 10.0
+@pytest.mark.parametrize("duration", cases([10.0], long=[60.0]))
+def test_the_panda_stays_up_with_noise_and_falls_without_control(duration):
+    balance = example("balance")
     runs = balance.simulate(duration)
     assert runs.balanced.t[-1] == pytest.approx(duration)
     assert np.abs(runs.balanced.q - runs.posture).max() < 0.05
@@ -258,7 +257,7 @@ def _expm(M):
     return found
 
 
-@pytest.mark.skipif(not LONG, reason="takes 8 s: set ARMLET_LONG=1")
+@pytest.mark.long
 def test_a_tracker_keeps_a_loaded_arm_on_its_path_and_feed_forward_does_not():
     track = example("track")
     runs = track.simulate()
@@ -347,7 +346,7 @@ def test_an_arm_is_brought_to_its_goal_by_sampling(cost):
     assert np.abs(run.q[-20:] - np.array(goal)).max() < 0.15
 
 
-@pytest.mark.skipif(not LONG, reason="takes 15 s: set ARMLET_LONG=1")
+@pytest.mark.long
 def test_the_panda_reaches_around_a_ball_by_sampling():
     reach = example("reach_by_sampling")
     found = reach.simulate(samples=256, duration=1.5)
@@ -384,7 +383,7 @@ def test_plans_that_diverge_have_no_weight_and_are_no_news():
 # ------------------------------------------------------------------ examples
 
 
-@pytest.mark.skipif(not LONG, reason="takes 45 s: set ARMLET_LONG=1")
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["balance", "track", "reach_page"])
 def test_an_example_prints_figures_and_writes_a_page(name, tmp_path, monkeypatch, capsys):
     pytest.importorskip("plotly", reason="plotly is not installed")

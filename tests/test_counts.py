@@ -1,7 +1,6 @@
 """Operation counts: golden, and never above the best tool known."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -133,6 +132,6 @@ def test_every_published_method_is_a_formulation_or_is_only_cited():
     assert len(named) >= 25
 
 
-@pytest.mark.skipif("ARMLET_LONG" not in os.environ, reason="takes 30 s: set ARMLET_LONG=1")
+@pytest.mark.long
 def test_the_readme_shows_the_table_that_the_script_prints():
     assert counts.table() in (ROOT / "README.md").read_text()

@@ -1,14 +1,14 @@
 """Coupled joints: robots of which one coordinate moves several joints.
 
-With ARMLET_LONG=1 on 200 random trees, else on 20.
+On 20 random trees, with `pytest -m long` on 180 more.
 """
 
-import os
 from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.cases import cases
 from support.peers import Mujoco, Pinocchio
 from support.robots import coupled_urdf, deviation, random_arm, random_urdf, states, value
 
@@ -18,9 +18,8 @@ from armlet.dynamics.coupling import PROJECTIONS
 from armlet.minimal import rank
 from armlet.robot import Coupling
 
-LONG = bool(os.environ.get("ARMLET_LONG"))
-TREES = 200 if LONG else 20
 CHUNK = 10
+every_chunk = pytest.mark.parametrize("chunk", cases(range(2), long=range(2, 20)))
 pytestmark = pytest.mark.filterwarnings("ignore:.*no range to move in:armlet.ModelWarning")
 
 
@@ -62,7 +61,7 @@ def tied(tmp_path_factory):
 # ------------------------------------------------------------------ the same in other engines
 
 
-@pytest.mark.parametrize("chunk", range(TREES // CHUNK))
+@every_chunk
 def test_random_couplings_agree_with_mujoco_by_projection(tmp_path, chunk):
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         robot, K, b, text = coupled(tmp_path, seed, 2 + seed % 19)
@@ -78,7 +77,7 @@ def test_random_couplings_agree_with_mujoco_by_projection(tmp_path, chunk):
             assert deviation(H[k], K.T @ free.inertia_matrix(state[0]) @ K) < 1e-10
 
 
-@pytest.mark.parametrize("chunk", range(TREES // CHUNK))
+@every_chunk
 def test_random_couplings_agree_with_pinocchio(tmp_path, chunk):
     """Pinocchio takes mimics of joints that come before them and mimic none, none continuous."""
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
@@ -204,20 +203,22 @@ def coupled_arm(seed, kinds="RP"):
     return robot, *by_hand(robot, mimics)
 
 
+@pytest.mark.parametrize("seed", cases([4], long=[7]))
 @pytest.mark.parametrize(("quantity", "name"), DEFINED)
-def test_every_formulation_of_coupled_joints_is_the_projected_definition(tmp_path, quantity, name):
-    for seed in (4, 7) if LONG else (4,):
-        robot, K, b = suited(tmp_path, FORMULATIONS[quantity][name], seed)
-        assert robot.n < robot.nb
-        q, qd, qdd = np.random.default_rng(seed).uniform(-1, 1, (3, robot.n))
-        state = [{"q": q, "qd": qd}.get(x, qdd) for x in QUANTITIES[quantity].arguments]
-        found = armlet.trace(robot, quantity, name).function(np)(*state)
-        wanted = expected(robot, K, b, quantity, q, qd, qdd)
-        cond = np.linalg.cond(expected(robot, K, b, "inertia_matrix", q, qd, qdd))
-        limit = 1e-10 * (cond if QUANTITIES[quantity].inverts else 1)
-        pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
-        for y, x in pairs:
-            assert deviation(y, x) < limit
+def test_every_formulation_of_coupled_joints_is_the_projected_definition(
+    tmp_path, quantity, name, seed
+):
+    robot, K, b = suited(tmp_path, FORMULATIONS[quantity][name], seed)
+    assert robot.n < robot.nb
+    q, qd, qdd = np.random.default_rng(seed).uniform(-1, 1, (3, robot.n))
+    state = [{"q": q, "qd": qd}.get(x, qdd) for x in QUANTITIES[quantity].arguments]
+    found = armlet.trace(robot, quantity, name).function(np)(*state)
+    wanted = expected(robot, K, b, quantity, q, qd, qdd)
+    cond = np.linalg.cond(expected(robot, K, b, "inertia_matrix", q, qd, qdd))
+    limit = 1e-10 * (cond if QUANTITIES[quantity].inverts else 1)
+    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+    for y, x in pairs:
+        assert deviation(y, x) < limit
 
 
 @pytest.mark.parametrize("quantity", sorted(vars(definition).keys() & QUANTITIES.keys()))

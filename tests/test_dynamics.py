@@ -1,11 +1,10 @@
 """Every formulation against the definition, and the laws that tie the quantities together."""
 
-import os
-
 import mpmath
 import numpy as np
 import pytest
 import sympy
+from support.cases import cases
 from support.robots import (
     LARGEST,
     deviation,
@@ -24,8 +23,7 @@ from armlet.graph import traced
 TABLE = [(quantity, name) for quantity, entries in FORMULATIONS.items() for name in entries]
 DEFINED = [(quantity, name) for quantity, name in TABLE if hasattr(definition, quantity)]
 EXACT = [entry for entry in DEFINED if not FORMULATIONS[entry[0]][entry[1]].traced]
-LONG = bool(os.environ.get("ARMLET_LONG"))
-SEEDS = range(16 if LONG else 4)
+SEEDS = cases(range(4), long=range(4, 16))
 
 
 def arguments(quantity, robot, seed=0):
@@ -93,10 +91,11 @@ def test_it_is_that_on_nearly_parallel_axes_too(quantity, name):
         assert deviation(found, by_definition(robot, quantity, state)) < limit
 
 
+@pytest.mark.parametrize("seeds", cases([range(3)], long=[range(3, 10)]), ids=str)
 @pytest.mark.parametrize(("quantity", "name"), EXACT)
-def test_at_fifty_digits_all_formulations_are_the_definition(quantity, name):
-    """On arms of six joints, ten with ARMLET_LONG; floats stay within what those digits say."""
-    for seed in range(10 if LONG else 3):
+def test_at_fifty_digits_all_formulations_are_the_definition(quantity, name, seeds):
+    """On arms of six joints; floats stay within what those digits say."""
+    for seed in seeds:
         robot = random_arm(seed, 6, FORMULATIONS[quantity][name].joints)
         state = [rows[0] for rows in arguments(quantity, robot, seed)]
         with mpmath.workdps(50):

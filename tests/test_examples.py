@@ -1,6 +1,5 @@
 """The short examples run, are short, and do what they say."""
 
-import os
 import re
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +9,6 @@ from test_c import needs
 
 import armlet
 
-LONG = bool(os.environ.get("ARMLET_LONG"))
 FOLDER = Path(__file__).parents[1] / "examples"
 SHORT = (
     "control_loop", "identify_from_log", "learning_environment", "microcontroller", "mpc_casadi",
@@ -50,7 +48,7 @@ def test_the_hand_reaches_its_target_in_a_loop(capsys):
     assert numbers(told.splitlines()[-1])[0] < 5
 
 
-@pytest.mark.skipif(not LONG, reason="takes 10 s: set ARMLET_LONG=1")
+@pytest.mark.long
 def test_the_hand_follows_its_circle(capsys):
     told = printed("operational_space", capsys)
     assert numbers(told.splitlines()[1])[1] < 3
@@ -80,7 +78,7 @@ def test_a_payload_is_weighed():
     assert abs(found.com - example.CENTRE).max() < 1e-3
 
 
-@pytest.mark.skipif(not LONG, reason="takes 5 s: set ARMLET_LONG=1")
+@pytest.mark.long
 def test_a_derivative_tells_where_a_payload_takes_the_arm(capsys):
     _, small, _, corrected = printed("sensitivity", capsys).splitlines()
     assert numbers(small)[-1] < 2

@@ -1,7 +1,6 @@
 """Exciting motions: derivatives, limits, rest at both ends, and how well they identify."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -306,7 +305,7 @@ def test_many_rows_have_the_condition_number_of_few(monkeypatch, plan):
     assert regressor.score(state).condition == pytest.approx(np.linalg.cond(W), rel=1e-9)
 
 
-@pytest.mark.skipif(not os.environ.get("ARMLET_LONG"), reason="takes 15 s; ARMLET_LONG=1 runs it")
+@pytest.mark.long
 def test_a_panda_is_excited_to_a_condition_number_of_50_at_most():
     """The published motion has 121.9 (Gaz et al. 2019)."""
     panda = armlet.load("panda")

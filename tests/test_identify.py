@@ -1,7 +1,6 @@
 """Identification: simulated arms are found again, and recorded ones as well as was published."""
 
 import errno
-import os
 import re
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 from recorded_arms import wrist
+from support.cases import cases
 from support.datasets import panda_log, tx40, tx40_log
 from support.datasets import recorded as with_data
 
@@ -34,9 +34,6 @@ from armlet.identification.estimation.torque_model import torque_model
 from armlet.identification.findings import Fit
 from armlet.identification.report import page, verdict
 from armlet.robot import Spring
-
-LONG = bool(os.environ.get("ARMLET_LONG"))
-
 
 # ------------------------------------------------------------------ least squares
 
@@ -168,9 +165,10 @@ def recorded(robot, seed, duration=20.0, size=1.0, noise=0.02):
     return Log(t, step * np.round(q / step), tau, joints=tuple(x.name for x in robot.coordinates))
 
 
-def test_true_parameters_are_within_their_deviations():
+@pytest.mark.parametrize("arms", cases([3], long=[10]))
+def test_true_parameters_are_within_their_deviations(arms):
     z = []
-    for seed in range(10 if LONG else 3):
+    for seed in range(arms):
         robot = random_arm(seed)
         found = armlet.identify(robot, recorded(robot, seed), consistent=False)
         true = armlet.minimal_parameters(robot, friction=True).values
@@ -521,10 +519,11 @@ def test_boxes_that_a_clean_log_contradicts_still_give_bodies(cvxpy, arms):
             assert (at < box.upper + 1e-4).all()
 
 
-def test_with_poor_excitation_physical_bodies_predict_better(cvxpy):
+@pytest.mark.parametrize("arms", cases([3], long=[10]))
+def test_with_poor_excitation_physical_bodies_predict_better(cvxpy, arms):
     """From two seconds of small motions, with bodies 30 % off as the prior."""
     better = []
-    for seed in range(10 if LONG else 3):
+    for seed in range(arms):
         robot = random_arm(seed)
         rng = np.random.default_rng(seed)
         likely = robot.phi.astype(float) * rng.uniform(0.7, 1.3, (robot.nb, 1))

@@ -2,10 +2,10 @@
 
 import inspect
 import math
-import os
 
 import numpy as np
 import pytest
+from support.cases import cases
 from support.kernels import ONE, TEN, same_bits
 from support.robots import deviation, random_robot
 from support.robots import states as robot_states
@@ -15,8 +15,6 @@ from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import traced
 from armlet.runtime import Kernel
 from armlet.runtime import cpu as native
-
-LONG = bool(os.environ.get("ARMLET_LONG"))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +68,7 @@ def program_and_arrays(robot, quantity, options):
     return program, arrays, np.linalg.cond(A).max()
 
 
-@pytest.mark.parametrize("name", ["scara", *(["puma560", "panda"] if LONG else [])])
+@pytest.mark.parametrize("name", cases(["scara"], long=["puma560", "panda"]))
 @pytest.mark.parametrize(("quantity", "options"), CASES.values(), ids=CASES)
 def test_every_quantity_is_what_its_replayed_program_gives(arms, name, quantity, options):
     if quantity.startswith("cartesian") and arms[name].n > 6:

@@ -1,6 +1,6 @@
 """How long kernels, their code and their results live, and that nothing leaks.
 
-Set ARMLET_LONG=1 to make a million calls in the search for leaks instead of two hundred thousand.
+With `pytest -m long`, a million calls in the search for leaks instead of two hundred thousand.
 """
 
 import copy
@@ -16,6 +16,7 @@ from contextlib import suppress
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from support.cases import cases
 from support.kernels import MANY, ONE, TEN, every_way, same_bits, ways
 from support.robots import states as robot_states
 
@@ -24,8 +25,6 @@ from armlet.errors import DataError
 from armlet.graph import traced
 from armlet.runtime import Kernel, engine
 from armlet.runtime import python_call as calls
-
-CALLS = 1_000_000 if os.environ.get("ARMLET_LONG") else 200_000
 
 
 @pytest.fixture(scope="module")
@@ -200,12 +199,13 @@ def random_calls(robot, kernel, count, rng):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
-def test_calls_leak_nothing(robot, bias):
+@pytest.mark.parametrize("calls", cases([200_000], long=[1_000_000]))
+def test_calls_leak_nothing(robot, bias, calls):
     rng = np.random.default_rng(7)
-    random_calls(robot, bias, CALLS // 10, rng)
+    random_calls(robot, bias, calls // 10, rng)
     gc.collect()
     before = resident()
-    random_calls(robot, bias, CALLS, rng)
+    random_calls(robot, bias, calls, rng)
     gc.collect()
     assert resident() - before < 4 * 2**20
 
@@ -214,7 +214,7 @@ def test_calls_leak_nothing(robot, bias):
         random_calls(robot, bias, 1000, rng)
         gc.collect()
         before, _ = tracemalloc.get_traced_memory()
-        random_calls(robot, bias, CALLS // 20, rng)
+        random_calls(robot, bias, calls // 20, rng)
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
     finally:

@@ -1,9 +1,8 @@
-"""Robots of forty joints, and with ARMLET_LONG of a hundred, beside Pinocchio."""
-
-import os
+"""Robots of forty joints, and with `pytest -m long` of a hundred, beside Pinocchio."""
 
 import numpy as np
 import pytest
+from support.cases import cases
 from support.peers import Pinocchio
 from support.robots import deviation, random_robot, states
 
@@ -12,11 +11,10 @@ from armlet.api.programs import compile
 from armlet.codegen.llvm.split import is_long
 from armlet.search.cheapest import QUICK
 
-SIZES = [40, 100] if os.environ.get("ARMLET_LONG") else [40]
 QUANTITIES = {"inverse_dynamics": 3, "inertia_matrix": 1, "bias": 2, "gravity_torque": 1}
 
 
-@pytest.fixture(scope="module", params=SIZES)
+@pytest.fixture(scope="module", params=cases([40], long=[100]))
 def large(request, tmp_path_factory):
     """A random tree, and Pinocchio's model of it."""
     robot, path = random_robot(tmp_path_factory.mktemp("large"), 0, request.param)

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from support.cases import cases
 from support.robots import deviation, random_arm, random_robot, states, value, with_scalars
 from typer.testing import CliRunner
 
@@ -16,8 +17,6 @@ import armlet
 from armlet.cli import app
 from armlet.dynamics.regressor import regressor
 from armlet.minimal import closed_form, lumped, observability, rank
-
-LONG = bool(os.environ.get("ARMLET_LONG"))
 
 ROBOTS = int(os.environ.get("ARMLET_MINIMAL_ROBOTS", "100"))
 SIZES = {
@@ -77,7 +76,7 @@ def stacked(robot, seed=0, quantity="regressor", **options):
 DRIVES = ({"rotors": True}, {"friction": True}, {"rotors": True, "friction": True})
 
 
-@pytest.mark.parametrize("part", range(20 if LONG else 8))
+@pytest.mark.parametrize("part", cases(range(8), long=range(8, 20)))
 def test_size_is_the_rank_and_no_torque_changes(tmp_path, part):
     """Both closed forms, on random robots; with what drives add, on one in five."""
     for seed in range(part, ROBOTS, 20):
@@ -100,7 +99,7 @@ def check_set(robot, seed, **drives):
     assert np.linalg.matrix_rank(armlet.equivalence(lin, kg)) == len(lin), seed
 
 
-@pytest.mark.parametrize("part", range(10 if LONG else 5))
+@pytest.mark.parametrize("part", cases(range(5), long=range(5, 10)))
 def test_size_of_gravity_is_its_rank_and_no_weight_changes(tmp_path, part):
     for seed in range(part, ROBOTS, 10):
         robot = any_robot(tmp_path, seed)
@@ -121,7 +120,7 @@ def test_size_of_gravity_is_its_rank_and_no_weight_changes(tmp_path, part):
             assert not len(M) or np.linalg.matrix_rank(M) == len(M), seed
 
 
-@pytest.mark.parametrize("seed", range(24 if LONG else 10))
+@pytest.mark.parametrize("seed", cases(range(10), long=range(10, 24)))
 def test_weight_stays_when_the_parameters_of_gravity_do(tmp_path, seed):
     robot = any_robot(tmp_path, seed)
     q, _, _ = states(robot, seed=seed)
@@ -184,7 +183,7 @@ def test_gravity_has_no_drives():
         armlet.trace(robot, "regressor", "unit_bodies", parameters="gravity")
 
 
-@pytest.mark.parametrize("seed", range(24 if LONG else 10))
+@pytest.mark.parametrize("seed", cases(range(10), long=range(10, 24)))
 def test_energies_are_the_regressor_times_the_parameters(tmp_path, seed):
     """With minimal parameters the potential is so but for a constant."""
     robot = any_robot(tmp_path, seed)
@@ -229,7 +228,7 @@ def test_without_gravity_axes_through_one_point_hide_first_moments():
     assert armlet.minimal_parameters(still).expressions["Jxz2*"] == "Jxz2 - 0.3 cx2"
 
 
-@pytest.mark.parametrize("seed", range(12 if LONG else 6))
+@pytest.mark.parametrize("seed", cases(range(6), long=range(6, 12)))
 def test_torques_are_the_regressor_times_the_parameters(tmp_path, seed):
     robot = any_robot(tmp_path, seed)
     q, qd, qdd = states(robot, seed=seed)
@@ -250,7 +249,7 @@ def test_torques_are_the_regressor_times_the_parameters(tmp_path, seed):
     assert np.abs(at_rest @ found.values - holding).max() < 1e-12 * max(1, np.abs(bare).max())
 
 
-@pytest.mark.parametrize("seed", range(12 if LONG else 6))
+@pytest.mark.parametrize("seed", cases(range(6), long=range(6, 12)))
 def test_torques_stay_when_the_minimal_parameters_do(tmp_path, seed):
     """Any full set with the same minimal parameters, the one that `full` gives among them."""
     robot = any_robot(tmp_path, seed).without_drives()

@@ -13,14 +13,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from support.cases import cases
 from support.kernels import same_bits
 
 import armlet
 from armlet import METHODS, Friction, MotionError, Stops, Trajectory
 from armlet.errors import DataError, DataWarning
 from armlet.simulation.run import Run
-
-LONG = bool(os.environ.get("ARMLET_LONG"))
 
 
 @pytest.fixture(scope="module")
@@ -94,15 +93,15 @@ def test_stages_are_the_whole_step(arm):
     np.testing.assert_allclose(by_stages.qd, whole.qd, rtol=0, atol=1e-12)
 
 
-def test_energy_is_kept_by_an_adaptive_method(panda):
-    duration = 10.0 if LONG else 2.0
+@pytest.mark.parametrize("duration", cases([2.0], long=[10.0]))
+def test_energy_is_kept_by_an_adaptive_method(panda, duration):
     run = armlet.simulate(panda, starts(panda, 1)[0], duration=duration, rtol=1e-10, atol=1e-12)
     assert np.ptp(run.energy) < 1e-9 * np.ptp(run.kinetic)
 
 
-def test_energy_has_no_trend_with_the_symplectic_method(panda):
+@pytest.mark.parametrize("duration", cases([60.0], long=[1000.0]))
+def test_energy_has_no_trend_with_the_symplectic_method(panda, duration):
     """Its error stays where it was in the first part of a long run."""
-    duration = 1000.0 if LONG else 60.0
     run = armlet.simulate(
         panda, starts(panda, 1)[0], duration=duration, dt=1e-3, method="variational_midpoint"
     )
@@ -319,9 +318,11 @@ def test_a_cost_is_the_sum_over_all_steps(arm):
     assert found.q.shape == (1, 10, arm.n)
 
 
-def test_memory_does_not_grow_with_the_number_of_steps():
-    """A million steps of 1,000 Pandas, with ARMLET_LONG; a smaller arm and fewer steps without."""
-    arm = armlet.load("panda" if LONG else "planar2r").without_drives()
+@pytest.mark.parametrize(
+    ("name", "steps"), cases([("planar2r", 10_000)], long=[("panda", 1_000_000)])
+)
+def test_memory_does_not_grow_with_the_number_of_steps(name, steps):
+    arm = armlet.load(name).without_drives()
 
     @armlet.program(arm)
     def work(q, qd):
@@ -336,7 +337,7 @@ def test_memory_does_not_grow_with_the_number_of_steps():
         return peak
 
     taken(10)
-    assert taken(1_000_000 if LONG else 10_000) < taken(100) + 100_000
+    assert taken(steps) < taken(100) + 100_000
 
 
 # fmt: off

@@ -2,13 +2,12 @@
 
 import ast
 import json
-import os
 from pathlib import Path
 
 import pytest
+from support.cases import cases
 from test_docs import part_of_docs
 
-LONG = bool(os.environ.get("ARMLET_LONG"))
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
@@ -49,12 +48,10 @@ def test_notebooks_are_stored_without_results(path):
     assert not any(cell.get("outputs") for cell in found["cells"])
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_draws(path, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", cases(["control", "first_steps"], long=["log_to_urdf"]))
+def test_a_notebook_runs_and_draws(name, tmp_path, monkeypatch):
     pytest.importorskip("plotly", reason="plotly is not installed")
-    if path.stem == "log_to_urdf" and not LONG:
-        pytest.skip("takes a minute, and test_docs.py runs the same code: set ARMLET_LONG=1")
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
-    pages = [shown(code, namespace) for code in cells(path)]
+    pages = [shown(code, namespace) for code in cells(FOLDER / f"{name}.ipynb")]
     assert any("plotly" in page for page in pages)

@@ -1,17 +1,16 @@
-"""The same robots in Pinocchio and MuJoCo; with ARMLET_LONG=1 on 300 random trees, else on 20."""
+"""The same robots in Pinocchio and MuJoCo: 20 random trees, with `pytest -m long` 280 more."""
 
-import os
 from functools import partial
 
 import numpy as np
 import pytest
+from support.cases import cases
 from support.peers import Mujoco, Pinocchio
 from support.robots import deviation, random_robot, states, value
 
 import armlet
 from armlet.dynamics import definition
 
-TREES = 300 if os.environ.get("ARMLET_LONG") else 20
 CHUNK = 10
 REFUSED_BY_MUJOCO = {"puma560", "stanford"}
 """Published tensors that break the triangle inequality or, but for rounding, meet its bound."""
@@ -65,7 +64,7 @@ def check(robot, urdf, frame, peers, without=frozenset()):
                 assert deviation(found, expected) < limit, (peer, quantity)
 
 
-@pytest.mark.parametrize("chunk", range(TREES // CHUNK))
+@pytest.mark.parametrize("chunk", cases(range(2), long=range(2, 30)))
 def test_random_trees_agree(tmp_path, chunk):
     for seed in range(1000 + chunk * CHUNK, 1000 + (chunk + 1) * CHUNK):
         robot, path = random_robot(tmp_path, seed, 2 + seed % 29)

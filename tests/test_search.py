@@ -1,11 +1,11 @@
 """The search for the cheapest program: whatever it chooses, the numbers stay the same."""
 
-import os
 from dataclasses import replace
 
 import mpmath
 import numpy as np
 import pytest
+from support.cases import cases
 from support.robots import deviation, random_robot, states, value, with_scalars
 
 import armlet
@@ -19,8 +19,6 @@ from armlet.scalar import quarter_turns
 from armlet.search import cheapest as search
 from armlet.search.request import request
 
-LONG = bool(os.environ.get("ARMLET_LONG"))
-
 MOVING = ["inverse_dynamics", "inertia_matrix", "bias", "gravity_torque", "forward_dynamics"]
 
 
@@ -30,7 +28,7 @@ def arguments(robot, quantity, count=3):
     return [given[name] for name in armlet.QUANTITIES[quantity].arguments]
 
 
-@pytest.mark.parametrize("seed", range(24 if LONG else 5))
+@pytest.mark.parametrize("seed", cases(range(5), long=range(5, 24)))
 def test_the_cheapest_program_gives_what_the_definition_gives(tmp_path, seed):
     robot, _ = random_robot(
         tmp_path, seed, 1 + seed % 8, drives=True, special=(0.5, 1, 1)[seed % 3]
@@ -54,7 +52,7 @@ def test_larger_programs_keep_their_values(quantity):
     assert all(deviation(*pair) < 1e-12 for pair in zip(cheap, plain, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(12 if LONG else 3))
+@pytest.mark.parametrize("seed", cases(range(3), long=range(3, 12)))
 def test_other_frames_and_units_change_no_torque(tmp_path, seed):
     robot, _ = random_robot(tmp_path, seed, 6, special=1.0)
     rng = np.random.default_rng(seed)

@@ -2,17 +2,17 @@
 
 The reference is the C library's long double, with 64 bits of significand at least, on exact
 arguments. A first test holds it against mpmath; from there on its own error does not count.
-Set ARMLET_LONG=1 to try a million arguments of each kind instead of a hundred thousand, and every
+With `pytest -m long`, a million arguments of each kind instead of a hundred thousand, and every
 single.
 """
 
 import math
-import os
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
+from support.cases import cases
 
 from armlet.codegen.llvm.function import Target
 from armlet.codegen.llvm.sincos import CONSTANTS
@@ -21,9 +21,6 @@ from armlet.runtime import Kernel
 from armlet.runtime.engine import host
 from armlet.scalar import cos, sin
 
-COUNT = 1_000_000 if os.environ.get("ARMLET_LONG") else 100_000
-STEP = 1 if os.environ.get("ARMLET_LONG") else 101
-"""How many singles are between two that are tried."""
 LONG = np.longdouble
 FUNCTIONS = (np.sin, np.cos)
 QUARTER = (1.5707963267948966, 6.123233995736766e-17)
@@ -56,7 +53,7 @@ def near_multiples(of, largest, count, rng, dtype):
     return np.concatenate([nearest, *beside, np.minimum(spread, largest)])
 
 
-def arguments(kind, count=COUNT, dtype="float64", fuses=True):
+def arguments(kind, count=100_000, dtype="float64", fuses=True):
     rng = np.random.default_rng(1)
     half = tuple(part / 2 for part in QUARTER)
     largest, numbers = CONSTANTS[dtype].reach[fuses], np.finfo(dtype)
@@ -115,8 +112,9 @@ every_precision = pytest.mark.parametrize(("fuses", "dtype", "worst"), WORST.val
 @needs_long_double
 @every_kind
 @every_precision
-def test_it_is_off_by_no_more_than_two_units(fuses, dtype, worst, kind):
-    x = arguments(kind, dtype=dtype, fuses=fuses)
+@pytest.mark.parametrize("count", cases([100_000], long=[1_000_000]))
+def test_it_is_off_by_no_more_than_two_units(fuses, dtype, worst, kind, count):
+    x = arguments(kind, count, dtype, fuses=fuses)
     found = both(Target(dtype, host(dtype).lanes, fuses))(x)
     for ours, function in zip(found, FUNCTIONS, strict=True):
         assert ulps(ours, function(x.astype(LONG))).max() <= worst <= 2
@@ -139,14 +137,15 @@ def test_the_parts_add_up_to_a_quarter_turn(dtype, fuses):
 
 
 @pytest.mark.parametrize("fuses", [host("float32").fuses, False], ids=["fused", "unfused"])
-def test_singles_up_to_the_last_within_reach_are_off_by_no_more_than_two_units(fuses):
+@pytest.mark.parametrize("step", cases([101], long=[1]))
+def test_singles_up_to_the_last_within_reach_are_off_by_no_more_than_two_units(fuses, step):
     """Below 2⁻¹³, sine and cosine are the argument and one but for rounding."""
     function = both(Target("float32", host("float32").lanes, fuses))
     reach = CONSTANTS["float32"].reach[fuses]
     first, last = np.array([2.0**-13, reach], np.float32).view(np.int32)
-    block = STEP * 1_000_000
+    block = step * 1_000_000
     for start in range(first, last + 1, block):
-        x = np.arange(start, min(start + block, last + 1), STEP, np.int32).view(np.float32)
+        x = np.arange(start, min(start + block, last + 1), step, np.int32).view(np.float32)
         for ours, exact in zip(function(x), FUNCTIONS, strict=True):
             assert ulps(ours, exact(x.astype(float))).max() <= WORST["fused singles"][-1]
 

@@ -1,10 +1,10 @@
 """Where an inverse does not exist: joints that move no inertia, and singular postures."""
 
-import os
 import warnings
 
 import numpy as np
 import pytest
+from support.cases import cases
 from support.robots import random_robot, states
 
 import armlet
@@ -54,11 +54,6 @@ def test_every_other_robot_can_be_inverted(arms, tmp_path):
     assert [joint_without_inertia(robot) for robot in robots] == [None] * len(robots)
 
 
-TAKES_LONG = pytest.mark.skipif(
-    "ARMLET_LONG" not in os.environ, reason="takes 15 s: set ARMLET_LONG=1"
-)
-
-
 SMALL_AND_COAXIAL = """
 <robot name="small"><link name="base"/>
 <joint name="turn" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
@@ -82,9 +77,7 @@ def test_a_small_body_that_slides_has_inertia(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    "quantity", ["cartesian_model", pytest.param("cartesian_linearization", marks=TAKES_LONG)]
-)
+@pytest.mark.parametrize("quantity", cases(["cartesian_model"], long=["cartesian_linearization"]))
 def test_singular_postures_give_nan_and_a_warning_that_counts_them(arms, quantity):
     robot = arms["puma560"]
     state = states(robot, count=5)[: len(armlet.QUANTITIES[quantity].arguments)]
