@@ -14,7 +14,11 @@ SKIPPED = "armlet/skipped"
 def pytest_addoption(parser):
     parser.addoption("--order", type=int, help="a seed: files, and tests in each, are shuffled")
     parser.addoption("--draw", type=int, help="a seed: other random numbers than the usual ones")
-    parser.addoption("--skipped", action="store_true", help="only tests that the last run skipped, and those marked long")
+    parser.addoption(
+        "--skipped",
+        action="store_true",
+        help="only tests that the last run skipped, and those marked long",
+    )
 
 
 def pytest_configure(config):
