@@ -18,7 +18,7 @@ TERMS = ["inertia_matrix", "bias", "forward_kinematics", "jacobian"]
 robot = armlet.load("panda").without_drives()
 
 
-@armlet.program(robot, target=3, limit=robot.nv)
+@armlet.function(robot, target=3, limit=robot.nv)
 def controller(q, qd, target, limit):
     H, b = robot.inertia_matrix(q), robot.bias(q, qd)
     X, Jq = robot.forward_kinematics(q), robot.jacobian(q)[3:]

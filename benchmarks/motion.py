@@ -28,7 +28,7 @@ PEERS = {
 robot = armlet.load("panda").without_drives()
 
 
-@armlet.program(robot, target=robot.n)
+@armlet.function(robot, target=robot.n)
 def computed_torque(q, qd, target):
     return robot.inverse_dynamics(q, qd, 100 * (target - q) - 20 * qd)
 

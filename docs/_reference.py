@@ -9,7 +9,7 @@ from armlet.cli import app
 
 SECTIONS = {
     "Robots": ("Robot", "load", "general_arm", "catalogue"),
-    "Programs": ("trace", "cheapest", "compile", "program", "Program", "Kernel", "Function"),
+    "Programs": ("trace", "cheapest", "compile", "function", "Program", "Kernel", "Function"),
     "Motion": ("simulate", "rollout", "Trajectory"),
     "Identification": ("Log", "Conditioning", "excite", "identify", "Identified"),
 }

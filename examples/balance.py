@@ -83,7 +83,7 @@ def simulate(duration: float = DURATION, seed: int = 0) -> Runs:
     n, posture, most = robot.n, upright(robot), efforts(robot)
     balance = regulator(robot, posture).torque
 
-    @armlet.program(robot, push=n, error=2 * n)
+    @armlet.function(robot, push=n, error=2 * n)
     def balancing(q: Vector, qd: Vector, push: Vector, error: Vector) -> Vector:
         return np.clip(balance(q + error[:n], qd + error[n:]), -most, most) + push
 

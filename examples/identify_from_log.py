@@ -30,7 +30,7 @@ def planned(n: int, waves: int = 8, seed: int = 8) -> list[Array]:
 def recorded(arm: armlet.Robot, model: armlet.Robot) -> armlet.Log:
     """The log of an arm under the torques of its model and the feedback of each joint."""
 
-    @armlet.program(arm, target=arm.n, speed=arm.n, feedforward=arm.n)
+    @armlet.function(arm, target=arm.n, speed=arm.n, feedforward=arm.n)
     def follow(q: Array, qd: Array, target: Array, speed: Array, feedforward: Array) -> Array:
         return feedforward + STIFFNESS * (target - q) + 0.1 * STIFFNESS * (speed - qd)
 

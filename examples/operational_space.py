@@ -26,7 +26,7 @@ def circle(t: Array) -> tuple[Array, Array, Array]:
     return place, RATE * np.array([0 * t, -s, c]), -(RATE**2) * np.array([0 * t, c, s])
 
 
-@armlet.program(robot)
+@armlet.function(robot)
 def follow(q: Array, qd: Array, t: Array) -> Array:
     Jq = robot.jacobian(q)[3:]
     inertia = robot.inverse_inertia_matrix(q)

@@ -38,13 +38,13 @@ def motion(t: ArrayLike) -> Motion:
     return cycloid(START, END, DURATION, t)
 
 
-@armlet.program(robot)
+@armlet.function(robot)
 def torque(t: Array) -> Array:
     """The torques of the motion, to be compiled into the simulation."""
     return robot.inverse_dynamics(*motion(t))
 
 
-@armlet.program(robot)
+@armlet.function(robot)
 def accelerations(q: Array, qd: Array, tau: Array) -> Array:
     """Forward dynamics in the steps of the paper: inertia matrix, bias, LDLᵀ."""
     return ldl_solved(robot.inertia_matrix(q), tau - robot.bias(q, qd))

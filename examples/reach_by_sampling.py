@@ -31,7 +31,7 @@ class Reach(NamedTuple):
     planning: float
 
 
-@armlet.program(robot, goal=3, ball=3)
+@armlet.function(robot, goal=3, ball=3)
 def cost(q: Vector, qd: Vector, goal: Vector, ball: Vector) -> float:
     """Distance from the goal, velocities, and how deep the arm is in the ball."""
     origins = robot.poses(q, KEPT_OFF)[:, :3, 3]
@@ -40,7 +40,7 @@ def cost(q: Vector, qd: Vector, goal: Vector, ball: Vector) -> float:
     return 10 * distance + 0.1 * (qd**2).sum() + 1e3 * depth.sum()
 
 
-@armlet.program(robot, plan=robot.n)
+@armlet.function(robot, plan=robot.n)
 def planned(q: Vector, qd: Vector, plan: Vector) -> Vector:
     """The torques of a plan, which has the accelerations of the joints, and some damping."""
     return robot.inverse_dynamics(q, qd, plan - 2 * qd)

@@ -67,7 +67,7 @@ def moved(robot: armlet.Robot, torque: Array, mass: float) -> Array:
 def corrected(robot: armlet.Robot, torque: Array, mass: float, rounds: int) -> tuple[float, float]:
     """The sum of squared distances from the path before and after SciPy's minimization."""
 
-    @armlet.program(robot, goal=robot.n)
+    @armlet.function(robot, goal=robot.n)
     def distance(q: Array, goal: Array) -> float:
         return ((q - goal) ** 2).sum()
 

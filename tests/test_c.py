@@ -469,7 +469,7 @@ def test_arguments_may_be_called_like_macros_of_the_standard_headers(tmp_path):
     names += ["floor", "pow", "signbit", "SIZE_MAX", "DBL_MAX"]
     argument = ", ".join(names)
     function = eval(f"lambda {argument}: {' + '.join(names)}", {})
-    source = armlet.program(**dict.fromkeys(names, 2))(function).source("c")
+    source = armlet.function(**dict.fromkeys(names, 2))(function).source("c")
     headers = ("stddef", "stdint", "limits", "float", "stdlib")
     file = tmp_path / "names.c"
     file.write_text("".join(f"#include <{name}.h>\n" for name in headers) + source)

@@ -83,7 +83,7 @@ def test_errors_under_computed_torques_die_out_as_in_the_linear_equation():
     w = np.array([4.0, 6.0])
     critical = controllers.computed_torque(planar, stiffness=w**2, damping=2 * w)
 
-    @armlet.program(planar)
+    @armlet.function(planar)
     def swing(q, qd, t):
         s, c = np.sin(3 * t), np.cos(3 * t)
         return critical(
@@ -272,7 +272,7 @@ def test_a_tracker_keeps_a_loaded_arm_on_its_path_and_feed_forward_does_not():
 
 @pytest.fixture(scope="module")
 def cost():
-    @armlet.program(planar, goal=2)
+    @armlet.function(planar, goal=2)
     def cost(q, qd, goal):
         return ((q - goal) ** 2).sum() + 0.02 * (qd**2).sum()
 
@@ -323,7 +323,7 @@ def test_a_plan_may_be_of_something_else_than_torques(cost):
     """Of targets for a controller of its own, say."""
     pd = controllers.pd_with_gravity(planar, 50, 5)
 
-    @armlet.program(planar, plan=2, about=2)
+    @armlet.function(planar, plan=2, about=2)
     def towards(q, qd, plan, about):
         return pd(q, qd, plan + about)
 
@@ -357,7 +357,7 @@ def test_the_panda_reaches_around_a_ball_by_sampling():
 
 
 def test_plans_of_which_none_is_finite_are_refused():
-    @armlet.program(planar)
+    @armlet.function(planar)
     def infinite(q):
         return (1 / np.maximum(q - 10, 0)).sum()
 
@@ -366,11 +366,11 @@ def test_plans_of_which_none_is_finite_are_refused():
 
 
 def test_plans_that_diverge_have_no_weight_and_are_no_news():
-    @armlet.program(planar, plan=2)
+    @armlet.function(planar, plan=2)
     def wild(qd, plan):
         return plan * qd**3
 
-    @armlet.program(planar)
+    @armlet.function(planar)
     def cost(q):
         return q @ q
 
@@ -476,7 +476,7 @@ def test_names_that_do_not_exist_are_refused():
 
 
 def test_a_sampler_that_makes_no_sense_is_refused(cost):
-    @armlet.program(planar)
+    @armlet.function(planar)
     def two(q):
         return q
 

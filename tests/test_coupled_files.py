@@ -252,12 +252,12 @@ def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
     def both(qd):
         return friction_torque(model, robot, qd), friction_damping(model, robot, qd, qd, 0.5)
 
-    found, slope = armlet.program(robot, qd=robot.n)(both)(qd)
+    found, slope = armlet.function(robot, qd=robot.n)(both)(qd)
     each = np.array([x.viscous * v + x.coulomb * np.tanh(v / 1e-2) + x.offset
                      for x, v in zip(robot.drives, K @ qd, strict=True)])  # fmt: skip
     assert deviation(found, K.T @ each) < 1e-9
     steps = 1e-7 * np.eye(robot.n)
-    ends = [armlet.program(robot, qd=robot.n)(both)(qd + sign * steps)[0] for sign in (1, -1)]
+    ends = [armlet.function(robot, qd=robot.n)(both)(qd + sign * steps)[0] for sign in (1, -1)]
     assert deviation(slope, np.diag(ends[0] - ends[1]) / 2e-7) < 1e-5
 
 

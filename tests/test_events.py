@@ -50,7 +50,7 @@ def test_events_have_a_direction_and_may_let_the_motion_go_on(arm):
 
 
 def test_an_event_may_be_a_program_with_arguments(arm):
-    @armlet.program(arm, level=())
+    @armlet.function(arm, level=())
     def depth(q, level):
         return arm.forward_kinematics(q)[1, 3] - level
 
@@ -123,7 +123,7 @@ def test_limits_are_looked_at_in_every_dt(arm):
     limited = armlet.load("panda").without_drives()
     q, qd = np.array([0, 0, 0, -0.1, 0, 1.0, 0]), np.array([0, 0, 0, 1.0, 0, 0, 0])
 
-    @armlet.program(limited)
+    @armlet.function(limited)
     def pull(q, qd, t):
         wanted = -np.array([0, 0, 0, 10.0, 0, 0, 0])
         return limited.inverse_dynamics(q, qd, wanted)

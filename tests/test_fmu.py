@@ -468,7 +468,7 @@ def test_functions_are_those_of_the_robot_whenever_they_are_read(terms):
 
 @needs_compiler
 def test_a_function_of_your_own_has_the_time_and_parameters(planar, tmp_path):
-    @armlet.program(planar, gain=armlet.Input("gain", (2,), "once"))
+    @armlet.function(planar, gain=armlet.Input("gain", (2,), "once"))
     def swing(q, t, gain):
         """Swing about the lower position."""
         return {"tau": planar.gravity_torque(q) + gain * np.sin(t)}
@@ -506,7 +506,7 @@ def test_inertias_are_parameters_that_start_as_the_robots_own(planar, tmp_path):
 def test_an_argument_called_as_constants_of_the_robot_is_an_input(planar, name):
     functions = {}
     exec(f"def law(q, {name}): return q * {name}[0]", functions)
-    law = armlet.program(planar, **{name: 3})(functions["law"])
+    law = armlet.function(planar, **{name: 3})(functions["law"])
     block = block_of(planar, law)
     (found,) = (x for x in block.variables if x.name == name)
     assert found == variable(planar, name, "input", (3,))
@@ -514,7 +514,7 @@ def test_an_argument_called_as_constants_of_the_robot_is_an_input(planar, name):
 
 @needs_compiler
 def test_a_result_that_is_not_finite_is_an_error(planar, tmp_path):
-    @armlet.program(planar)
+    @armlet.function(planar)
     def inverse(q):
         return 1 / q
 
@@ -569,11 +569,11 @@ def test_the_command_replaces_its_own_units_and_no_other_file(tmp_path, monkeypa
 def test_what_cannot_be_a_unit_is_refused(planar, tmp_path, monkeypatch):
     path = tmp_path / "x.fmu"
 
-    @armlet.program(planar)
+    @armlet.function(planar)
     def same(q):
         return {"q": 2 * q}
 
-    @armlet.program(time=())
+    @armlet.function(time=())
     def late(time):
         return 2 * time
 

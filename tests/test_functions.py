@@ -29,13 +29,13 @@ puma = armlet.load("puma560")
 CC = shutil.which("gcc") or shutil.which("clang")
 
 
-@armlet.program(panda, q=panda.nq, qd=panda.nv, target=3)
+@armlet.function(panda, q=panda.nq, qd=panda.nv, target=3)
 def reach(q, qd, target):
     X, Jq = panda.forward_kinematics(q), panda.jacobian(q)[3:]
     return panda.gravity_torque(q) + Jq.T @ (400 * (target - X[:3, 3]) - 40 * Jq @ qd)
 
 
-@armlet.program(panda, target=3, limit=7)
+@armlet.function(panda, target=3, limit=7)
 def operational_space(q, qd, target, limit):
     """Acceleration of the tool towards a target, with saturation, through its own inertia."""
     H, b = panda.inertia_matrix(q), panda.bias(q, qd)
@@ -66,7 +66,7 @@ def test_a_frame_that_was_used_with_numbers_can_be_used_in_a_function(first):
         robot.forward_kinematics(q)
     expected = robot.forward_kinematics(q, "link3")
 
-    @armlet.program(robot)
+    @armlet.function(robot)
     def pose(q):
         return robot.forward_kinematics(q, "link3"), robot.forward_kinematics(q, frame="link3")
 
@@ -143,7 +143,7 @@ def test_what_several_quantities_share_is_computed_once():
 
 
 def test_a_function_of_one_quantity_takes_what_that_takes():
-    @armlet.program(puma)
+    @armlet.function(puma)
     def torque(q, qd, qdd):
         return puma.inverse_dynamics(q, qd, qdd)
 
@@ -151,13 +151,13 @@ def test_a_function_of_one_quantity_takes_what_that_takes():
     assert torque.count().total <= alone.total
 
 
-@armlet.program(x=3, gain=())
+@armlet.function(x=3, gain=())
 def scaled(x, gain):
     return gain * np.tanh(x)
 
 
 def test_several_robots_and_other_functions_may_be_used():
-    @armlet.program(q=7, p=6)
+    @armlet.function(q=7, p=6)
     def both(q, p):
         apart = panda.forward_kinematics(q)[:3, 3] - puma.forward_kinematics(p)[:3, 3]
         return scaled(apart, 2 * q[0])
@@ -169,7 +169,7 @@ def test_several_robots_and_other_functions_may_be_used():
 def test_many_results_are_written_where_the_caller_says():
     """Also where they are too many for the compiled entry to compare each with each."""
 
-    @armlet.program(x=3)
+    @armlet.function(x=3)
     def multiples(x):
         return tuple(k * x for k in range(2, 42))
 
@@ -183,7 +183,7 @@ def test_many_results_are_written_where_the_caller_says():
 
 
 def test_the_derivative_of_a_number_by_a_number_is_a_number():
-    square = armlet.program(s=())(lambda s: s * s)
+    square = armlet.function(s=())(lambda s: s * s)
     for mode in ("forward", "reverse"):
         assert square.derivative("s", mode).function()(3.0) == 6
 
@@ -191,7 +191,7 @@ def test_the_derivative_of_a_number_by_a_number_is_a_number():
 def test_constants_in_arrays_are_numbers_like_others():
     """They come of diag and triu; a comparison is a number of NumPy's too."""
 
-    @armlet.program(x=3)
+    @armlet.function(x=3)
     def function(x):
         return np.sqrt(np.diag(x)), np.nan_to_num(np.log(x)), 1 / (x > 0), np.modf(1 / x)[0]
 
@@ -206,13 +206,13 @@ def test_constants_in_arrays_are_numbers_like_others():
 def test_a_division_by_a_constant_zero_names_its_line():
     for function in (lambda x: 2 / (x[0] - x[0]), lambda x: x % (x - x)):
         with pytest.raises(armlet.CompileError, match=r"test_functions.py, line \d+.*by zero"):
-            armlet.program(x=3)(function).count()
+            armlet.function(x=3)(function).count()
 
 
 def test_constants_of_a_robot_may_be_arguments():
     robot = armlet.load("planar2r")
 
-    @armlet.program(robot, mass=(), com=3, g=3, rotors=2)
+    @armlet.function(robot, mass=(), com=3, g=3, rotors=2)
     def loaded(q, qd, mass, com, g, rotors):
         arm = robot.with_payload(mass, com).with_gravity(g).with_drives(rotor_inertia=rotors)
         assert arm == arm
@@ -220,7 +220,7 @@ def test_constants_of_a_robot_may_be_arguments():
         assert arm != arm.with_gravity(2 * g)
         return arm.inverse_dynamics(q, qd, qd), arm.forward_dynamics(q, qd, qd)
 
-    @armlet.program(robot, phi=(2, 10))
+    @armlet.function(robot, phi=(2, 10))
     def at_rest(phi):
         return robot.with_inertia(phi).gravity_torque([0.3, 0.4])
 
@@ -236,7 +236,7 @@ def test_constants_of_a_robot_may_be_arguments():
 
 
 def test_leading_axes_of_traced_arrays_are_gone_through():
-    rows = armlet.program(q=(2, 7))(lambda q: panda.forward_kinematics(q)[:, :3, 3])
+    rows = armlet.function(q=(2, 7))(lambda q: panda.forward_kinematics(q)[:, :3, 3])
     q = states(2)[0]
     np.testing.assert_allclose(rows(q), panda.forward_kinematics(q)[:, :3, 3], atol=1e-14)
 
@@ -247,13 +247,13 @@ def test_results_have_the_form_that_the_function_gives_them():
         down: object
 
     x = np.array([1.0, 2.0])
-    bare = armlet.program(x=2)(lambda x: 2 * x)
+    bare = armlet.function(x=2)(lambda x: 2 * x)
     assert bare(x).tolist() == [2, 4]
-    several = armlet.program(x=2)(lambda x: (x, x[0] * x[1]))
+    several = armlet.function(x=2)(lambda x: (x, x[0] * x[1]))
     assert type(several(x)) is tuple
-    named = armlet.program(x=2)(lambda x: Both(x + 1, x - 1))
+    named = armlet.function(x=2)(lambda x: Both(x + 1, x - 1))
     assert named(x)._fields == ("up", "down")
-    listed = armlet.program(x=2, t=())(lambda x, t: [x[1], t, 3])
+    listed = armlet.function(x=2, t=())(lambda x, t: [x[1], t, 3])
     assert listed(x, 0.5).tolist() == [2, 0.5, 3]
     assert bare(x[None]).shape == (1, 2)
 
@@ -301,7 +301,7 @@ def _in_place(x, y):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_of_numpy_is_recorded(name):
     function = FUNCTIONS[name]
-    compiled = armlet.program(x=3, y=3)(function)
+    compiled = armlet.function(x=3, y=3)(function)
     rng = np.random.default_rng(0)
     for x, y in [*rng.uniform(-2, 2, (20, 2, 3)), np.ones((2, 3))]:
         expected = function(x, y)
@@ -315,7 +315,7 @@ def test_a_function_of_numpy_is_recorded(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_derivatives_are_those_of_small_steps(name, mode):
-    compiled = armlet.program(x=3, y=3)(FUNCTIONS[name])
+    compiled = armlet.function(x=3, y=3)(FUNCTIONS[name])
     derivative = compiled.derivative("x", mode).function()
     x, y = np.random.default_rng(3).uniform(-2, 2, (2, 3))
     step = 1e-6
@@ -329,7 +329,7 @@ def test_derivatives_are_those_of_small_steps(name, mode):
 @pytest.mark.parametrize("library", ["jax", "torch", "casadi", "sympy", "mpmath"])
 def test_every_library_computes_the_same(name, library):
     module = pytest.importorskip("jax.numpy" if library == "jax" else library)
-    compiled = armlet.program(x=3, y=3)(FUNCTIONS[name])
+    compiled = armlet.function(x=3, y=3)(FUNCTIONS[name])
     x, y = np.random.default_rng(0).uniform(-2, 2, (2, 3))
     expected = compiled(x, y)
     if library == "torch":
@@ -363,7 +363,7 @@ def test_ordinary_expressions_of_numpy_agree_with_numpy():
         f"e{k}": eval(f"lambda x, y: {text}", {"np": np, "math": math})
         for k, text in enumerate(EXPRESSIONS)
     }
-    together = armlet.program(x=3, y=3)(
+    together = armlet.function(x=3, y=3)(
         lambda x, y: {name: function(x, y) for name, function in functions.items()}
     )
     program = together._composition().program([])  # no search, which takes long
@@ -380,7 +380,7 @@ def test_ordinary_expressions_of_numpy_agree_with_numpy():
 
 
 def test_one_number_is_differentiated_by_another():
-    sine = armlet.program(x=())(lambda x: np.sin(x))
+    sine = armlet.function(x=())(lambda x: np.sin(x))
     for mode in ("forward", "reverse"):
         assert sine.derivative("x", mode).function()(0.3) == pytest.approx(np.cos(0.3), rel=1e-12)
 
@@ -397,13 +397,13 @@ def test_functions_of_numpy_write_to_the_array_that_is_given():
 
     x = np.array([0.34, -1.26, 2.5])
     for function in (into(np.round, 1), into(np.fix), into(np.clip, -1, 1), into(np.sin)):
-        np.testing.assert_allclose(armlet.program(x=3)(function)(x), function(x), rtol=1e-12)
+        np.testing.assert_allclose(armlet.function(x=3)(function)(x), function(x), rtol=1e-12)
 
 
 def test_infinite_numbers_and_those_that_are_none_are_replaced():
     x = np.array([np.nan, np.inf, -np.inf, 2.0])
     for options in ({}, {"posinf": None}, {"nan": 3.0, "posinf": 4.0, "neginf": -5.0}):
-        found = armlet.program(x=4)(lambda x, options=options: np.nan_to_num(x, **options))
+        found = armlet.function(x=4)(lambda x, options=options: np.nan_to_num(x, **options))
         np.testing.assert_array_equal(found(x), np.nan_to_num(x, **options))
 
 
@@ -411,7 +411,7 @@ def test_infinite_numbers_and_those_that_are_none_are_replaced():
 def test_an_expression_that_cannot_be_recorded_names_what_to_use(text):
     function = eval(f"lambda x, y: {text}", {"np": np, "math": math})
     with pytest.raises(armlet.CompileError, match=re.escape(REFUSED[text])) as error:
-        armlet.program(x=3, y=3)(function).count()
+        armlet.function(x=3, y=3)(function).count()
     assert "<string>, line 1, in <lambda>" in str(error.value)
 
 
@@ -431,7 +431,7 @@ GUARDS = {
 @pytest.mark.parametrize("name", GUARDS)
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_a_guard_of_a_division_guards_its_derivative(name, mode):
-    guarded = armlet.program(x=2)(GUARDS[name])
+    guarded = armlet.function(x=2)(GUARDS[name])
     derivative = guarded.derivative("x", mode).function()
     for x in ([0.0, 0.0], [0.0, 1.5], [-0.7, 2.5], [-0.0, -1.5]):
         with np.errstate(all="ignore"):
@@ -442,7 +442,7 @@ def test_a_guard_of_a_division_guards_its_derivative(name, mode):
 
 def test_derivatives_of_libraries_do_not_see_what_is_not_chosen():
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
-    guarded = armlet.program(x=2)(GUARDS["unit vector"])
+    guarded = armlet.function(x=2)(GUARDS["unit vector"])
     assert np.isfinite(jax.jacrev(guarded)(jax.numpy.zeros(2))).all()
     x = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     guarded(x).sum().backward()
@@ -451,7 +451,7 @@ def test_derivatives_of_libraries_do_not_see_what_is_not_chosen():
 
 
 def test_comparisons_with_what_is_not_a_number_are_false():
-    compared = armlet.program(x=1)(
+    compared = armlet.function(x=1)(
         lambda x: np.concatenate(
             [x < 1, x <= 1, x > 1, x >= 1, x == x, x == 1, x != 1, np.isnan(x)]
         )
@@ -461,7 +461,7 @@ def test_comparisons_with_what_is_not_a_number_are_false():
 
 
 def test_not_a_number_is_not_hidden():
-    limited = armlet.program(x=1, y=1)(lambda x, y: (np.minimum(x, y), np.maximum(x, y)))
+    limited = armlet.function(x=1, y=1)(lambda x, y: (np.minimum(x, y), np.maximum(x, y)))
     for x, y in ((math.nan, 1.0), (1.0, math.nan)):
         for result in (limited([x], [y]), limited(np.full((9, 1), x), np.full((9, 1), y))):
             assert np.isnan(result[0]).all()
@@ -494,7 +494,7 @@ def smaller(q):
 
 
 def escaping(q):
-    inner = armlet.program(x=2)(lambda x: x * q)
+    inner = armlet.function(x=2)(lambda x: x * q)
     return inner(q)
 
 
@@ -519,7 +519,7 @@ def is_one_of(q):
 )
 def test_a_branch_on_a_traced_value_names_its_line(function):
     with pytest.raises(BranchError) as error:
-        armlet.program(q=2)(function).count()
+        armlet.function(q=2)(function).count()
     first = inspect.getsourcelines(function)[1] + 1
     assert f"{__file__}, line {first}, in {function.__name__}" in str(error.value)
     assert "armlet.math.where, minimum or maximum" in str(error.value)
@@ -528,18 +528,18 @@ def test_a_branch_on_a_traced_value_names_its_line(function):
 
 def test_numerical_linear_algebra_is_refused():
     with pytest.raises(armlet.CompileError, match=r"inv looks at numbers.*armlet\.math\.solve"):
-        armlet.program(q=2)(inverts).count()
+        armlet.function(q=2)(inverts).count()
 
 
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: armlet.program(q=2)(lambda q, target: q), "argument 'target' of <lambda>"),
-        (lambda: armlet.program(q=2, x=3)(lambda q: q), "has no argument 'x'"),
-        (lambda: armlet.program(q=2)(lambda q: "q").count(), "returns 'q': expected arrays"),
-        (lambda: armlet.program(q=2)(lambda q: {"a b": q}).count(), "a result is called 'a b'"),
-        (lambda: armlet.program(out=2)(lambda out: out), "an argument 'out', which means"),
-        (lambda: armlet.program(q=2)(escaping).count(), "outside the function that it is an arg"),
+        (lambda: armlet.function(q=2)(lambda q, target: q), "argument 'target' of <lambda>"),
+        (lambda: armlet.function(q=2, x=3)(lambda q: q), "has no argument 'x'"),
+        (lambda: armlet.function(q=2)(lambda q: "q").count(), "returns 'q': expected arrays"),
+        (lambda: armlet.function(q=2)(lambda q: {"a b": q}).count(), "a result is called 'a b'"),
+        (lambda: armlet.function(out=2)(lambda out: out), "an argument 'out', which means"),
+        (lambda: armlet.function(q=2)(escaping).count(), "outside the function that it is an arg"),
     ],
 )
 def test_what_makes_no_sense_is_refused(made, message):
@@ -553,7 +553,7 @@ def test_what_makes_no_sense_is_refused(made, message):
 def test_a_function_is_traced_when_it_is_first_used_and_once():
     calls = []
 
-    @armlet.program(x=2)
+    @armlet.function(x=2)
     def twice(x):
         calls.append(1)
         return 2 * x
@@ -571,7 +571,7 @@ def test_a_function_keeps_its_name_and_pickles():
 
 
 def test_arguments_may_be_named_and_have_defaults():
-    @armlet.program(panda, target=3)
+    @armlet.function(panda, target=3)
     def pull(q, target, gain=2.0):
         return gain * (target - panda.forward_kinematics(q)[:3, 3])
 
@@ -586,21 +586,21 @@ def test_arguments_may_be_named_and_have_defaults():
 
 def test_an_input_may_be_given_once_for_all_states():
     gains = armlet.Input("", (2,), "once")
-    scaled = armlet.program(x=2, k=gains)(lambda x, k: np.exp(k) * x)
+    scaled = armlet.function(x=2, k=gains)(lambda x, k: np.exp(k) * x)
     x = np.ones((30, 2))
     np.testing.assert_allclose(scaled(x, np.zeros(2)), x)
     assert scaled.inputs["k"] == armlet.Input("k", (2,), "once")
 
 
 def test_counts_list_functions_apart():
-    f = armlet.program(x=2)(lambda x: np.where(x > 0, np.exp(x), np.minimum(x, abs(x[0]))))
+    f = armlet.function(x=2)(lambda x: np.where(x > 0, np.exp(x), np.minimum(x, abs(x[0]))))
     assert str(f.count()) == "0M 0A, 1 abs, 2 exp, 2 less, 2 min, 2 where"
 
 
 def test_every_operation_is_used_by_a_function_here():
     used = set()
     for function in FUNCTIONS.values():
-        program = armlet.program(x=3, y=3)(function).program
+        program = armlet.function(x=3, y=3)(function).program
         used |= {op for _, op, _ in program.nodes}
     assert set(OPERATIONS) - {"neg"} <= used
 
@@ -635,7 +635,7 @@ def test_methods_give_expressions_of_casadi():
 
 def test_symbols_of_a_general_arm_stay_symbols():
     arm = armlet.general_arm("RR")
-    weight = armlet.program(arm)(lambda q: arm.gravity_torque(q))
+    weight = armlet.function(arm)(lambda q: arm.gravity_torque(q))
     assert "m2" in weight.program.symbols or weight.program.symbols
 
 

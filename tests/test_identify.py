@@ -311,7 +311,7 @@ def test_springs_and_asymmetric_friction_are_columns():
     extra = np.where(qd > 0, 0.8, -0.3)
     log = replace(log, tau=log.tau + spring + extra)
 
-    @armlet.program(robot)
+    @armlet.function(robot)
     def stiffness(q):
         return np.array([0 * q[0], q[1], 0 * q[0]])
 

@@ -194,7 +194,7 @@ def test_a_weak_instrument_is_warned_of(log):
 def test_what_is_not_simulated_is_refused():
     at_rest = armlet.Trajectory(*np.zeros((2, 2)), *np.zeros((5, 2)), ())
 
-    @armlet.program(robot, goal=2)
+    @armlet.function(robot, goal=2)
     def odd(q, goal):
         return goal - q
 

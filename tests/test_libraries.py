@@ -48,7 +48,7 @@ def state(robot, quantity, *leading):
 def own_function(robot):
     """A controller that reaches for a target with little torque."""
 
-    @armlet.program(robot, target=3, limit=())
+    @armlet.function(robot, target=3, limit=())
     def reach(q, qd, target, limit):
         X, Jq = robot.forward_kinematics(q), robot.jacobian(q)[3:]
         tau = robot.gravity_torque(q) + Jq.T @ (40 * (target - X[:3, 3]) - 4 * Jq @ qd)
@@ -212,7 +212,7 @@ def test_lists_and_arrays_are_taken_beside_tensors(torch, robot):
 
 def test_nested_lists_of_tensors_carry_derivatives(torch, robot):
     (q,) = state(robot, "gravity_torque")
-    own = armlet.program(robot)(lambda q: robot.gravity_torque(q))
+    own = armlet.function(robot)(lambda q: robot.gravity_torque(q))
     for call in (robot.gravity_torque, armlet.compile(robot, "gravity_torque"), own):
         entries = [torch.tensor(x, requires_grad=True) for x in q[:5]]
         found = call([[*entries, q[5]], (*entries, float(q[5]))])
@@ -410,7 +410,7 @@ def test_jax_without_doubles_runs_the_kernel_for_singles(jax, robot):
 
 def test_nested_lists_of_jaxs_arrays_carry_derivatives(jax, robot):
     (q,) = state(robot, "gravity_torque")
-    own = armlet.program(robot)(lambda q: robot.gravity_torque(q))
+    own = armlet.function(robot)(lambda q: robot.gravity_torque(q))
     for call in (robot.gravity_torque, armlet.compile(robot, "gravity_torque"), own):
         for wrap in (jax.jit, lambda f: f):
             found = wrap(lambda x: call([[*x], x]))(jax.numpy.asarray(q))  # noqa: B023

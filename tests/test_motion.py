@@ -39,7 +39,7 @@ def starts(robot, count, seed=0):
 def own_torque(robot):
     """A controller that pulls weakly towards a target, and stirs."""
 
-    @armlet.program(robot, target=robot.n)
+    @armlet.function(robot, target=robot.n)
     def pull(q, qd, t, target):
         return 0.05 * (target - q) - 0.001 * qd + 0.05 * np.sin(t)
 
@@ -81,7 +81,7 @@ def test_errors_fall_with_the_order_of_the_method(arm, method):
 def test_stages_are_the_whole_step(arm):
     """A cost is that of whole steps, which are then compiled as such."""
 
-    @armlet.program(arm)
+    @armlet.function(arm)
     def work(q, qd):
         return (qd**2).sum()
 
@@ -166,7 +166,7 @@ def test_friction_is_followed_by_steps_that_are_longer_than_it_takes_to_act(name
     robot = rubbing(armlet.load(name).without_drives())
     coulomb, viscous = (np.array([x[k] for x in robot.drives]) for k in (2, 1))
 
-    @armlet.program(robot)
+    @armlet.function(robot)
     def stir(q, t):
         return robot.gravity_torque(q) + 2 * coulomb * np.sin(9 * t)
 
@@ -191,7 +191,7 @@ def test_an_arm_that_friction_holds_rests_but_for_the_creep_of_the_smooth_law(pa
     coulomb = np.array([drive.coulomb for drive in robot.drives])
     share = rng.uniform(-0.9, 0.9, (10, robot.n))
 
-    @armlet.program(robot, load=robot.n)
+    @armlet.function(robot, load=robot.n)
     def hold(q, load):
         return robot.gravity_torque(q) + load
 
@@ -217,7 +217,7 @@ def test_friction_that_is_too_stiff_for_the_method_is_told(arm, method):
 
 
 def test_gains_that_are_too_high_for_the_steps_are_told(arm):
-    @armlet.program(arm, gain=())
+    @armlet.function(arm, gain=())
     def hold(q, qd, gain):
         return arm.gravity_torque(q) - gain * qd
 
@@ -229,7 +229,7 @@ def test_gains_that_are_too_high_for_the_steps_are_told(arm):
 
 
 def test_gains_of_roll_outs_are_looked_at_again_where_they_change(arm):
-    @armlet.program(arm, gain=())
+    @armlet.function(arm, gain=())
     def hold(q, qd, gain):
         return arm.gravity_torque(q) - gain * qd
 
@@ -304,7 +304,7 @@ def test_every_motion_may_have_inertias_of_its_own(arm):
 
 
 def test_a_cost_is_the_sum_over_all_steps(arm):
-    @armlet.program(arm, goal=arm.n)
+    @armlet.function(arm, goal=arm.n)
     def cost(q, qd, t, goal):
         return ((q - goal) ** 2).sum() + 0.1 * (qd**2).sum() + t
 
@@ -324,7 +324,7 @@ def test_a_cost_is_the_sum_over_all_steps(arm):
 def test_memory_does_not_grow_with_the_number_of_steps(name, steps):
     arm = armlet.load(name).without_drives()
 
-    @armlet.program(arm)
+    @armlet.function(arm)
     def work(q, qd):
         return (qd**2).sum()
 
@@ -366,11 +366,11 @@ def test_a_roll_out_that_makes_no_sense_is_refused(arm, options, message):
 
 
 def test_functions_that_make_no_sense_are_refused(arm):
-    @armlet.program(arm)
+    @armlet.function(arm)
     def number(q):
         return q @ q
 
-    @armlet.program(arm)
+    @armlet.function(arm)
     def wide(q):
         return np.concatenate([q, q])
 
@@ -387,7 +387,7 @@ def test_functions_that_make_no_sense_are_refused(arm):
 
 
 def test_derivatives_of_no_threads_are_refused(arm):
-    @armlet.program(arm)
+    @armlet.function(arm)
     def cost(q):
         return q @ q
 
@@ -455,11 +455,11 @@ def test_arguments_that_are_missing_or_unclear_are_named(arm):
 def test_motions_that_diverge_are_marked_and_counted():
     robot = armlet.load("planar2r")
 
-    @armlet.program(robot, gain=())
+    @armlet.function(robot, gain=())
     def push(q, qd, gain):
         return gain * qd**3
 
-    @armlet.program(robot)
+    @armlet.function(robot)
     def cost(q):
         return q @ q
 
@@ -485,7 +485,7 @@ def test_motions_that_diverge_are_marked_and_counted():
 def test_a_gradient_that_is_not_finite_is_told():
     robot = armlet.load("planar2r")
 
-    @armlet.program(robot)
+    @armlet.function(robot)
     def distance(q):
         return np.sqrt(q @ q)
 
@@ -507,7 +507,7 @@ def weak_pull(robot, names):
     functions = {}
     exec(text, functions)
     shapes = dict.fromkeys(names, ())
-    return (armlet.program(robot, **shapes)(functions[x]) for x in ("law", "price"))
+    return (armlet.function(robot, **shapes)(functions[x]) for x in ("law", "price"))
 
 
 @pytest.fixture(scope="module")
@@ -568,11 +568,11 @@ def test_derivatives_may_be_by_arguments_of_any_name(named):
 def test_a_name_that_may_mean_two_things_in_a_derivative_is_refused():
     robot = armlet.load("planar2r")
 
-    @armlet.program(robot, q0=2, inertia=())
+    @armlet.function(robot, q0=2, inertia=())
     def law(q, q0, inertia):
         return inertia * (q0 - q)
 
-    @armlet.program(robot)
+    @armlet.function(robot)
     def cost(q):
         return q @ q
 
@@ -585,7 +585,7 @@ def test_a_name_that_may_mean_two_things_in_a_derivative_is_refused():
 
 
 def test_a_cost_may_be_of_the_torques_that_are_held(arm):
-    @armlet.program(arm)
+    @armlet.function(arm)
     def effort(tau):
         return tau @ tau
 
@@ -614,7 +614,7 @@ def test_a_method_of_several_steps_may_do_few(arm, steps):
     def cost(q, qd):
         return q @ q + qd @ qd
 
-    price = armlet.program(arm)(cost)
+    price = armlet.function(arm)(cost)
     q, options = starts(arm, 2), {"dt": 1e-3, "steps": steps}
     few, rk4 = (
         armlet.rollout(arm, q, method=method, **options) for method in ("adams_bashforth4", "rk4")
@@ -685,7 +685,7 @@ def test_a_stop_that_is_too_stiff_for_the_steps_is_named_with_a_step_that_works(
 
 
 def test_a_stop_is_not_blamed_where_the_steps_are_short_enough(panda):
-    @armlet.program(panda)
+    @armlet.function(panda)
     def unstable(q, qd):
         return panda.gravity_torque(q) + 300 * qd + 1
 
@@ -725,7 +725,7 @@ def test_what_is_not_finite_ends_the_run_and_is_named(arm):
 def test_a_motion_that_diverges_ends():
     arm = armlet.load("planar2r")
 
-    @armlet.program(arm)
+    @armlet.function(arm)
     def wrong(q, qd):
         return 100 * q + 20 * qd
 
@@ -774,7 +774,7 @@ def test_functions_may_write_to_their_arrays_and_return_one_array_again_and_agai
 
 @pytest.mark.parametrize("method", ["dop853", "radau", "rk4", "semi_implicit_euler"])
 def test_torques_that_are_not_finite_at_the_start_are_refused(arm, method):
-    @armlet.program(arm)
+    @armlet.function(arm)
     def root(q):
         return np.sqrt(q - 10)
 
@@ -802,11 +802,11 @@ def test_the_duration_is_a_whole_number_of_steps(method):
 
 
 def test_arguments_with_a_value_for_every_step_reach_events_and_records(arm):
-    @armlet.program(arm, level=())
+    @armlet.function(arm, level=())
     def above(t, level):
         return t - level
 
-    @armlet.program(arm, level=())
+    @armlet.function(arm, level=())
     def twice(t, level):
         return 2 * level
 
@@ -831,7 +831,7 @@ def test_a_name_is_recorded_once(arm):
             return q
 
         f.__name__ = name
-        return armlet.program(arm)(f)
+        return armlet.function(arm)(f)
 
     for record in (["bias", "bias"], [function("tau")], [function("x"), function("x")]):
         with pytest.raises(DataError, match="is recorded twice: expected functions with other"):
@@ -885,7 +885,7 @@ def test_rows_of_one_motion_are_kept_every_few_steps(arm):
 
 
 def test_other_quantities_are_recorded(arm, tmp_path):
-    @armlet.program(arm, goal=3)
+    @armlet.function(arm, goal=3)
     def distance(q, qdd, goal):
         return ((arm.forward_kinematics(q)[:3, 3] - goal) ** 2).sum() + 0 * qdd[0]
 

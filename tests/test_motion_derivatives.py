@@ -23,7 +23,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def cost(arm):
-    @armlet.program(arm, goal=arm.n)
+    @armlet.function(arm, goal=arm.n)
     def cost(q, qd, t, goal):
         return ((q - goal) ** 2).sum() + (0.1 + t) * (qd**2).sum()
 
@@ -131,7 +131,7 @@ def test_long_runs_go_back_in_pieces(arm, cost, monkeypatch):
 
 
 def test_a_controller_s_gains_have_a_gradient(arm, cost):
-    @armlet.program(arm, gains=2, goal=arm.n)
+    @armlet.function(arm, gains=2, goal=arm.n)
     def pull(q, qd, gains, goal):
         return gains[0] * (goal - q) - gains[1] * qd
 

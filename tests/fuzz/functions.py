@@ -34,7 +34,7 @@ def trial(rng, folder):
     (folder / "expressions.txt").write_text("\n".join(texts))
     call = function_of(texts)
     call.__name__ = "expressions"
-    compiled = armlet.program(**SHAPES)(call)
+    compiled = armlet.function(**SHAPES)(call)
     states = [random_state(rng, scale) for scale in ("any", "any", "ties", "zeros", "large")]
     try:
         program = compiled.program

@@ -164,7 +164,7 @@ class Case:
     def function(self, name, inputs, text, shapes):
         known = {"np": np}
         exec(f"def {name}({', '.join(inputs)}): return {text}", known)
-        return armlet.program(self.robot, **shapes)(known[name])
+        return armlet.function(self.robot, **shapes)(known[name])
 
     def simulate_options(self):
         rng = self.rng

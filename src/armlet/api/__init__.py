@@ -1,6 +1,6 @@
 """The public interface: robots with their quantities, programs, kernels, minimal parameters."""
 
-from armlet.api.functions import Function, program
+from armlet.api.functions import Function, function
 from armlet.api.parameters import minimal_parameters
 from armlet.api.programs import cheapest, compile, formulations, trace
 from armlet.api.robot import Robot, from_mujoco, from_pinocchio, general_arm, load
@@ -13,9 +13,9 @@ __all__ = [
     "formulations",
     "from_mujoco",
     "from_pinocchio",
+    "function",
     "general_arm",
     "load",
     "minimal_parameters",
-    "program",
     "trace",
 ]

@@ -32,7 +32,7 @@ Results = NDArray[np.float64] | tuple[NDArray[np.float64], ...]
 KEPT = (int, float, np.number)
 
 
-def program(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any]], Function]:
+def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any]], Function]:
     """Make the function below a program: counted, compiled, differentiated, printed as C.
 
     The function is called once, with traced arrays: NumPy's functions on them, those of
@@ -58,7 +58,7 @@ def program(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any
     --------
     >>> import armlet, numpy as np
     >>> robot = armlet.load("planar2r")
-    >>> @armlet.program(robot, target=3)
+    >>> @armlet.function(robot, target=3)
     ... def reach(q, qd, target):
     ...     X, Jq = robot.forward_kinematics(q), robot.jacobian(q)[3:]
     ...     return robot.gravity_torque(q) + Jq.T @ (400 * (target - X[:3, 3]) - 40 * Jq @ qd)
@@ -77,7 +77,7 @@ def program(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any
 
 
 class Function:
-    """A function of your own as a program; `armlet.program` makes it.
+    """A function of your own as a program; `armlet.function` makes it.
 
     It is traced when it is first used, and compiled when it is first called. The Python function
     stays in `__wrapped__`: called with NumPy arrays of one state, it computes the same.
@@ -255,7 +255,7 @@ def _inputs(
                 continue
             raise CompileError(
                 f"the shape of argument {argument!r} of {name} is not given: expected "
-                f"armlet.program(..., {argument}=3) or the like"
+                f"armlet.function(..., {argument}=3) or the like"
             )
         inputs[argument] = _input(argument, shapes.get(argument, known.get(argument, ())))
     return inputs

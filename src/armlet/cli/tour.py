@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.api import Robot, compile, load, minimal_parameters, program, trace
+from armlet.api import Robot, compile, function, load, minimal_parameters, trace
 from armlet.cli.deviation import deviation, random_states
 from armlet.cli.measure import random_states as states_of
 from armlet.cli.rivals import pinocchio
@@ -213,7 +213,7 @@ def moved(arm: Robot) -> Trajectory:
     inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
     stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
 
-    @program(arm, target=arm.n, velocity=arm.n, feedforward=arm.n)
+    @function(arm, target=arm.n, velocity=arm.n, feedforward=arm.n)
     def follow(q: Array, qd: Array, target: Array, velocity: Array, feedforward: Array) -> Array:
         tau: Array = feedforward + stiffness * (target - q) + damping * (velocity - qd)
         return tau

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armlet.api.functions import Function, program
+from armlet.api.functions import Function, function
 from armlet.api.quantities import Quantities
 from armlet.controllers.gains import Array, gains
 
@@ -40,7 +40,7 @@ def pd_with_gravity(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike)
     K = gains("stiffness", stiffness, robot.nv)
     D = gains("damping", damping, robot.nv)
 
-    @program(robot, target=robot.nq)
+    @function(robot, target=robot.nq)
     def pd_with_gravity(q: Array, qd: Array, target: Array) -> Array:
         return robot.gravity_torque(q) + K * (target - q) - D * qd
 
@@ -69,7 +69,7 @@ def computed_torque(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike)
     >>> import armlet, numpy as np
     >>> robot = armlet.load("planar2r")
     >>> follow = armlet.controllers.computed_torque(robot, stiffness=100, damping=20)
-    >>> @armlet.program(robot)
+    >>> @armlet.function(robot)
     ... def swing(q, qd, t):
     ...     s, c = np.sin(t), np.cos(t)
     ...     return follow(q, qd, np.array([s, c]), np.array([c, -s]), np.array([-s, -c]))
@@ -81,7 +81,7 @@ def computed_torque(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike)
     K = gains("stiffness", stiffness, robot.nv)
     D = gains("damping", damping, robot.nv)
 
-    @program(robot, target=robot.nq, target_velocity=robot.nv, target_acceleration=robot.nv)
+    @function(robot, target=robot.nq, target_velocity=robot.nv, target_acceleration=robot.nv)
     def computed_torque(
         q: Array, qd: Array, target: Array, target_velocity: Array, target_acceleration: Array
     ) -> Array:
@@ -140,7 +140,7 @@ def impedance(
     d = gains("joint_damping", joint_damping, robot.nv)
     has_orientation = len(K) == 6
 
-    @program(robot, target=(4, 4) if has_orientation else 3)
+    @function(robot, target=(4, 4) if has_orientation else 3)
     def impedance(q: Array, qd: Array, target: Array) -> Array:
         X, Jq = robot.forward_kinematics(q, frame), robot.jacobian(q, frame)
         if has_orientation:

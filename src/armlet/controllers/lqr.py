@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armlet.api.functions import Function, program
+from armlet.api.functions import Function, function
 from armlet.api.quantities import Quantities
 from armlet.controllers.gains import Array, weights
 from armlet.errors import DataError, ModelError, listed, quoted
@@ -108,7 +108,7 @@ def regulator(
     gain = np.zeros((n, 2 * n))
     gain[kept] = best
 
-    @program(robot)
+    @function(robot)
     def regulator(q: Array, qd: Array) -> Array:
         tau: Array = hold - gain @ np.concatenate([q - posture, qd])
         return tau
@@ -188,7 +188,7 @@ def tracker(
         closed = A[k] - B[k] @ gain[k]
         cost[k] = Q * dt + gain[k].T @ R @ gain[k] + closed.T @ S @ closed
 
-    @program(robot, target=robot.nq, target_velocity=n, feedforward=n, gain=(n, 2 * n))
+    @function(robot, target=robot.nq, target_velocity=n, feedforward=n, gain=(n, 2 * n))
     def tracker(
         q: Array, qd: Array, target: Array, target_velocity: Array, feedforward: Array, gain: Array
     ) -> Array:

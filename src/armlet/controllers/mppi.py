@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armlet.api.functions import Function, program
+from armlet.api.functions import Function, function
 from armlet.api.quantities import Quantities
 from armlet.controllers.gains import Array, gains
 from armlet.errors import DataError, DataWarning, quoted
@@ -62,7 +62,7 @@ class Sampler:
     --------
     >>> import armlet, numpy as np
     >>> robot = armlet.load("planar2r")
-    >>> @armlet.program(robot, goal=robot.n)
+    >>> @armlet.function(robot, goal=robot.n)
     ... def cost(q, qd, goal):
     ...     return ((q - goal) ** 2).sum() + 0.02 * (qd**2).sum()
     >>> sampler = armlet.controllers.Sampler(
@@ -165,7 +165,7 @@ class Sampler:
 def _beside_gravity(robot: Quantities) -> Function:
     """Torques of a plan in addition to those that hold the weight of the arm."""
 
-    @program(robot, plan=robot.nv)
+    @function(robot, plan=robot.nv)
     def beside_gravity(q: Array, plan: Array) -> Array:
         return robot.gravity_torque(q) + plan
 

@@ -69,7 +69,7 @@ def to_fmu(
     path : str or Path
         The file to write; other programs expect it to end in .fmu.
     of : str, sequence of str, function of your own or Program, optional
-        One or several quantities, an `armlet.program`, or what `armlet.trace` returns. An argument
+        One or several quantities, an `armlet.function`, or what `armlet.trace` returns. An argument
         t is the time; constants that are arguments become parameters.
     fmi : {3, 2}
         The version of the standard. In FMI 3 arrays are variables, in FMI 2 each entry is.

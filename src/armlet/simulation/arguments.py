@@ -76,11 +76,11 @@ def arguments_by_name(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str,
 
 
 def check_result(name: str, function: Function | None, shape: Shape) -> None:
-    """Refuse what is no function under `armlet.program`, or returns arrays of other shapes."""
+    """Refuse what is no function under `armlet.function`, or returns arrays of other shapes."""
     if function is None:
         return
     if not isinstance(function, Function):
-        raise DataError(f"{name} is {quoted(function)}: expected a function under armlet.program")
+        raise DataError(f"{name} is {quoted(function)}: expected a function under armlet.function")
     shapes = [y.shape for y in function.program.outputs]
     if shapes != [shape]:
         expected = f"one array of shape {shape}" if shape else "one number"
@@ -113,7 +113,9 @@ class Arguments:
         inertia: ArrayLike | None = None,
     ) -> None:
         if callable(torque) and not isinstance(torque, Function):
-            raise DataError(f"torque is {quoted(torque)}: expected a function under armlet.program")
+            raise DataError(
+                f"torque is {quoted(torque)}: expected a function under armlet.function"
+            )
         self.torque = torque if isinstance(torque, Function) else None
         check_result("torque", self.torque, (robot.nv,))
         check_result("reduce", reduce, ())

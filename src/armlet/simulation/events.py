@@ -61,8 +61,8 @@ class Event:
 
     Parameters
     ----------
-    function : armlet.program or callable
-        A number, as an `armlet.program` of q, qd, t and further arguments, or as a Python function
+    function : armlet.function or callable
+        A number, as an `armlet.function` of q, qd, t and further arguments, or as a Python function
         of t, q and qd.
     direction : {0, 1, -1}
         Whether it happens in both directions, or only where the number rises or falls.

@@ -52,7 +52,7 @@ def rollout(
         Where the motions start; at rest by default.
     torque : array_like or function of your own, optional
         Torques that do not change, of shape (n,), or (N, n) for each motion; torques of shape
-        (steps, n) or (steps, N, n), held during each step; or an `armlet.program` of q, qd, t and
+        (steps, n) or (steps, N, n), held during each step; or an `armlet.function` of q, qd, t and
         further arguments, taken at every instant that the method asks for. None by default.
     dt : float
         The length of a step in s.

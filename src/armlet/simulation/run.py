@@ -30,7 +30,7 @@ FASTEST = 1e5
 """A velocity, rad/s or m/s, that no arm has: a motion ends there."""
 INTERRUPTED = "interrupted"
 """How the sentence begins that says where Ctrl-C was pressed."""
-SLOW = "the torque is a Python function, called at every step: an armlet.program is faster"
+SLOW = "the torque is a Python function, called at every step: an armlet.function is faster"
 
 
 @dataclass(frozen=True)

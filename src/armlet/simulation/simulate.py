@@ -82,7 +82,7 @@ def simulate(
         Where it starts; at rest by default.
     torque : optional
         None (free motion); an array of shape (n,), torques that do not change, or (steps, n), rows
-        dt apart, each held until the next; an `armlet.program` of q, qd, t and further arguments,
+        dt apart, each held until the next; an `armlet.function` of q, qd, t and further arguments,
         compiled into the simulation; or any Python function of t, q and qd, which is slower: with
         steps of fixed length it is called at the start of each, and its torques are held.
     duration : float
@@ -154,7 +154,7 @@ def simulate(
         if method in METHODS and METHODS[method].memory:
             raise DataError(
                 f"{method} remembers past steps, during which a Python function's torques are held "
-                "and jump in between: expected another method, or an armlet.program"
+                "and jump in between: expected another method, or an armlet.function"
             )
     given = Arguments(robot, None, steps, _own(values, torque, known, record), torque)
     q = _start("q0", q0, robot.nq)

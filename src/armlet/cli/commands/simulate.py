@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armlet.api import Robot, program
+from armlet.api import Robot, function
 from armlet.api.functions import Function
 from armlet.cli.motion_options import Out, check_out, chosen, name_among, numbers, write
 from armlet.cli.plots import Plot
@@ -88,7 +88,7 @@ def _torque(arm: Robot, text: str) -> Any:
 def held(arm: Robot) -> Function:
     """Gravity torques, and damping that stops the arm within about a second."""
 
-    @program(arm)
+    @function(arm)
     def hold(q, qd):  # type: ignore[no-untyped-def]
         return arm.gravity_torque(q) - 5 * arm.inertia_matrix(q) @ qd
 

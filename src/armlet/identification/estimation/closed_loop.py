@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.api import Robot, program
+from armlet.api import Robot, function
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
 from armlet.identification.estimation.instrumental import Instrument
@@ -63,7 +63,7 @@ def closed_loop(
     bare = robot.without_drives()
     shapes = dict.fromkeys(TARGETS, n) | dict.fromkeys(("viscous", "coulomb", "offset"), joints)
 
-    @program(bare, **shapes)
+    @function(bare, **shapes)
     def driven(
         q: Array, qd: Array, target: Array, target_velocity: Array, target_acceleration: Array,
         viscous: Array, coulomb: Array, offset: Array,

@@ -73,7 +73,7 @@ class TorqueModel:
         How signs are made smooth and how Stribeck's part falls, as in a simulation, or the shape of
         a sigmoid; signs are those of the velocities by default.
     extra : mapping of str to function
-        Further columns by name: functions of q, qd and qdd, of your own (`armlet.program`, for one
+        Further columns by name: functions of q, qd and qdd, of your own (`armlet.function`, for one
         state) or of arrays with a row for every state, that return the torques of all joints.
     gains : bool
         Whether the gains of the drives are unknown, so that rows have a further column with the
