@@ -949,7 +949,7 @@ def test_a_file_that_is_no_trajectory_is_refused(tmp_path):
     for name, text, message in (
         ("run.txt", "", "run.txt ends in '.txt': expected .npz, .csv, .parquet"),
         ("run.csv", "t,q.a\n0,1\n", "run.csv is no trajectory"),
-        ("run.csv", "", "run.csv is no trajectory"),
+        ("run.csv", "", "run.csv has no numbers"),
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(DataError, match=message):
@@ -1007,7 +1007,7 @@ def test_a_table_that_ends_within_a_line_loses_that_line_with_a_warning(run, tmp
             found = Trajectory.read(path)
         same_bits(found.q, run.q[:-1])
     path.write_bytes(b"".join([*lines[:3], lines[3][:20] + b"\n", *lines[4:]]))
-    with pytest.raises(DataError, match=r"run\.csv, line 4: expected 27 numbers"):
+    with pytest.raises(DataError, match=r"run\.csv, line 4 has 2 cells: expected 27"):
         Trajectory.read(path)
     first, second = (f"q.{joint}".encode() for joint in run.joints[:2])
     path.write_bytes(lines[0].replace(second, first) + b"".join(lines[1:]))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import tables
 from armlet._support.files import expanded
-from armlet.errors import DataError
+from armlet.errors import DataError, DataWarning, quoted
 from armlet.plotting import (
     COLOURS,
     FAINT,
@@ -24,7 +27,6 @@ from armlet.plotting import (
     plain,
     themed,
 )
-from armlet.simulation import files
 from armlet.simulation.events import Happened
 
 Array = NDArray[np.float64]
@@ -114,43 +116,67 @@ class Trajectory(Plotted):
     # ---------------------------------------------------------------- files
 
     def to_npz(self, path: str | Path) -> None:
-        """Write it as a file of NumPy's."""
-        files.to_npz(path, self._arrays(), self._told())
+        """Write it as a NumPy archive."""
+        tables.write_npz(path, self._arrays(), self._metadata())
 
     def to_csv(self, path: str | Path) -> None:
         """Write it as a table with a line of names; events and notes are left out."""
-        files.to_csv(path, self.columns())
+        tables.write_csv(path, self.columns())
 
     def to_parquet(self, path: str | Path) -> None:
         """Write it as a Parquet file; needs pyarrow."""
-        files.to_parquet(path, self.columns(), self._told())
+        tables.write_parquet(path, self.columns(), self._metadata())
 
     def columns(self) -> dict[str, Array]:
         """All numbers as columns by name: `t`, `q.joint1`, …, `kinetic`, `potential`.
 
         Entries of other arrays that were recorded are called `name[0,3]`.
         """
-        return files.columns(self._arrays(), dict.fromkeys(JOINTWISE, self.joints))
+        columns: dict[str, Array] = {}
+        for name, array in self._arrays().items():
+            if name in JOINTWISE:
+                columns |= {f"{name}.{joint}": array[:, i] for i, joint in enumerate(self.joints)}
+            elif array.ndim == 1:
+                columns[name] = array
+            else:
+                entries = product(*map(range, array.shape[1:]))
+                for entry, column in zip(entries, array.reshape(len(array), -1).T, strict=True):
+                    columns[f"{name}[{','.join(map(str, entry))}]"] = column
+        return columns
 
-    def _told(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
         events = [(x.name, x.t, x.q.tolist(), x.qd.tolist()) for x in self.events]
         return {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
 
     @classmethod
     def read(cls, path: str | Path) -> Trajectory:
-        """A trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
+        """Read a trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
         file = expanded(path)
-        arrays, told = files.read(file, JOINTWISE)
-        missing = [name for name in ARRAYS if name not in arrays]
-        if missing:
-            raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
-        with files.readable(file, files.DAMAGED):
-            joints = tuple(map(str, told["joints"]))
+        table = tables.read(file, (".npz", ".csv", ".parquet"))
+        arrays, metadata = table.arrays, table.metadata
+        if table.repeats:
+            double = quoted(next(iter(table.repeats.values())))
+            raise DataError(f"{file.name} has the column {double} more than once")
+        if not table.is_ended:  # `to_csv` ends every line: this one is cut off
+            arrays = {name: column[:-1] for name, column in arrays.items()}
+        if table.warnings or not table.is_ended:
+            warnings.warn(
+                f"{file.name} ends in the middle of a line, which is left out",
+                DataWarning,
+                stacklevel=2,
+            )
+        with tables.readable(file):
+            if file.suffix.lower() != ".npz":
+                joints = tuple(name[2:] for name in arrays if name.startswith("q."))
+                arrays, metadata = _stack_columns(arrays, joints), {**metadata, "joints": joints}
+            missing = [name for name in ARRAYS if name not in arrays]
+            if missing:
+                raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
+            joints = tuple(map(str, metadata["joints"]))
             events = tuple(
                 Happened(str(name), float(t), np.array(q, dtype=float), np.array(qd, dtype=float))
-                for name, t, q, qd in told.get("events", ())
+                for name, t, q, qd in metadata.get("events", ())
             )
-            ended, notes = str(told.get("ended", "")), tuple(map(str, told.get("notes", ())))
         for name, array in arrays.items():
             expected = (len(arrays["t"]), *((len(joints),) if name in JOINTWISE else ()))
             if array.shape != expected and (name in ARRAYS or array.shape[:1] != expected[:1]):
@@ -159,9 +185,13 @@ class Trajectory(Plotted):
                     "per time"
                 )
         return cls(
-            **{name: arrays[name] for name in ARRAYS}, joints=joints, ended=ended, notes=notes,
-            events=events, recorded={name: x for name, x in arrays.items() if name not in ARRAYS},
-        )  # fmt: skip
+            **{name: arrays[name] for name in ARRAYS},
+            joints=joints,
+            ended=str(metadata.get("ended", "")),
+            notes=tuple(map(str, metadata.get("notes", ()))),
+            events=events,
+            recorded={name: x for name, x in arrays.items() if name not in ARRAYS},
+        )
 
     # ---------------------------------------------------------------- to look at
 
@@ -199,6 +229,27 @@ class Trajectory(Plotted):
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "empty"
         ended = f", ended: {self.ended}" if self.ended else ""
         return f"<Trajectory of {len(self.joints)} joints, {len(self)} rows, {span}{ended}>"
+
+
+def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[str, Array]:
+    """The arrays of columns that `Trajectory.columns` has named."""
+    arrays: dict[str, Array] = {}
+    entries: dict[str, dict[tuple[int, ...], Array]] = {}
+    for name in JOINTWISE:
+        own = [columns[x] for joint in joints if (x := f"{name}.{joint}") in columns]
+        if len(own) == len(joints):
+            arrays[name] = np.stack(own, axis=1)
+    for label, column in columns.items():
+        name, bracket, place = label.partition("[")
+        if bracket:
+            entries.setdefault(name, {})[tuple(map(int, place[:-1].split(",")))] = column
+        elif label.partition(".")[0] not in JOINTWISE:
+            arrays[label] = column
+    for name, by_place in entries.items():
+        shape = tuple(k + 1 for k in max(by_place))
+        rows = np.stack([by_place[place] for place in product(*map(range, shape))], axis=1)
+        arrays[name] = rows.reshape(len(rows), *shape)
+    return arrays
 
 
 def decimate(run: Trajectory, count: int) -> Trajectory:

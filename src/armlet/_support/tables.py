@@ -1,0 +1,335 @@
+"""Tables in files: text, NumPy, Parquet and MATLAB files are read, CSV, NPZ and Parquet written.
+
+Logs, trajectories and plans of identification are read and written here. Files are written
+atomically, and what a decoder raises on a damaged file becomes an error that names the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from io import BytesIO, TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet._support.files import replacing, shown_path
+from armlet._support.optional import needed
+from armlet.errors import ArmletError, DataError, listed, quoted
+
+UNNAMED = ""
+"""The name of numbers that have none."""
+METADATA = "metadata"
+"""The array of a NumPy archive that has the metadata, as JSON."""
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The arrays of a file by name, with as many rows each, and what else the file says."""
+
+    arrays: Arrays
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What `write_npz` or `write_parquet` stored beside the arrays."""
+    repeats: dict[str, str] = field(default_factory=dict)
+    """Columns whose name an earlier column has: that name, by the name they have here."""
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    is_ended: bool = True
+    """Whether the last line of a text file has an end: otherwise its last number may be cut."""
+
+    @classmethod
+    def of_columns(cls, names: Sequence[str], columns: Iterable[NDArray[Any]]) -> Table:
+        """A table of columns, of which several may have the same name."""
+        arrays: Arrays = {}
+        repeats = {}
+        for k, (name, array) in enumerate(zip(names, columns, strict=True), 1):
+            own = name
+            if name in arrays:
+                own = f"{name} (column {k})"
+                repeats[own] = name
+            arrays[own] = array
+        return cls(arrays, repeats=repeats)
+
+
+def read(path: Path, endings: Sequence[str] | None = None) -> Table:
+    """Read the table in a file whose name has one of the given endings."""
+    expected = READERS if endings is None else endings
+    reader = READERS.get(path.suffix.lower())
+    if reader is None or path.suffix.lower() not in expected:
+        raise DataError(
+            f"{path.name} ends in {quoted(path.suffix)}: expected {', '.join(expected)}"
+        )
+    with readable(path):
+        return reader(path)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what decoders raise on missing and damaged files into an error that names the file."""
+    try:
+        yield
+    except ArmletError:
+        raise
+    except FileNotFoundError:
+        raise DataError(f"there is no file {shown_path(path)}") from None
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or error}") from error
+    except Exception as error:
+        raise DataError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+
+
+# ------------------------------------------------------------------ text
+
+
+def read_text(path: Path) -> Table:
+    """Read the columns of a text file, with or without a line of names."""
+    encoding = _encoding(path)
+    with path.open(encoding=encoding) as file:
+        names, separator, skipped = _head(path, file)
+    try:
+        with path.open(encoding=encoding) as file:
+            lines = file if separator == "," else map(_with_points, file)
+            rows = np.loadtxt(lines, delimiter=separator, skiprows=skipped, ndmin=2, comments=None)
+    except ValueError:
+        rows = None
+    is_ended = _is_ended(path)
+    if rows is None or (names and len(names) != rows.shape[1]):
+        table = _read_cells(path, encoding, names, separator, skipped, is_ended)
+    elif names:
+        table = replace(Table.of_columns(names, rows.T), is_ended=is_ended)
+    else:
+        table = Table({UNNAMED: rows}, is_ended=is_ended)
+    if not table.is_ended:
+        table.notes.append(f"{path.name} has no line break at its end: its last number may be cut")
+    return table
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8, or the code of Western Europe where it is not that: units may be ° and µ."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            while file.read(2**20):
+                pass
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _is_ended(path: Path) -> bool:
+    """Whether the last line of a file has an end."""
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read() in b"\r\n"
+
+
+def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]:
+    """The names of the columns, what separates them, and how many lines precede the numbers."""
+    above = ""
+    for k, line in enumerate(islice(lines, 1000)):
+        if not line.strip():
+            continue
+        separator = next((s for s in (";", "\t", ",") if s in line), None)
+        if any(map(_is_number, _cells(line, separator))):
+            names = _cells(above.lstrip("#% "), separator)
+            return names if len(names) > 1 or separator is None else [], separator, k
+        above = line.strip()
+    raise DataError(f"{path.name} has no numbers in its first thousand lines")
+
+
+def _cells(line: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return line.split()
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+
+
+def _with_points(text: str) -> str:
+    """Text with decimal points where it has decimal commas."""
+    return text.replace(",", ".")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(_with_points(text))
+    except ValueError:
+        return False
+    return "_" not in text and text.isascii()  # Python reads 1_0 as ten
+
+
+def _read_cells(
+    path: Path,
+    encoding: str,
+    names: list[str],
+    separator: str | None,
+    skipped: int,
+    is_ended: bool,
+) -> Table:
+    """Read the columns cell by cell, for files with text or nothing in some of them.
+
+    A last line that is cut off is left out.
+    """
+    with path.open(encoding=encoding) as file:
+        rows = {k: _cells(x, separator) for k, x in enumerate(file, 1) if k > skipped and x.strip()}
+    width = len(names) or len(next(iter(rows.values())))
+    last = max(rows)
+    warnings = []
+    if len(rows) > 1 and (
+        len(rows[last]) < width or (not is_ended and _is_cut(*[*rows.values()][-2:]))
+    ):
+        warnings.append(f"line {last}, the last one, is cut off and left out")
+        del rows[last]
+        is_ended = True
+    for k, cells in rows.items():
+        if len(cells) != width:
+            raise DataError(f"{path.name}, line {k} has {len(cells)} cells: expected {width}")
+    headings = names or [str(k) for k in range(1, width + 1)]
+    numeric, arrays, text = [], [], []
+    for name, *cells in zip(headings, *rows.values(), strict=True):
+        are_numbers = [cell == "" or _is_number(cell) for cell in cells]
+        if all(are_numbers):
+            numeric.append(name)
+            arrays.append(np.array([float(_with_points(x)) if x else np.nan for x in cells]))
+        elif (dates := _dates(cells)) is not None:
+            numeric.append(name)
+            arrays.append(dates)
+        elif sum(are_numbers) > len(are_numbers) / 2:
+            at = are_numbers.index(False)
+            raise DataError(
+                f"{path.name}, line {list(rows)[at]}, column {quoted(name)} is "
+                f"{quoted(cells[at])}: expected a number"
+            )
+        else:
+            text.append(name)
+    table = Table.of_columns(numeric, arrays) if names else Table({UNNAMED: np.stack(arrays, 1)})
+    notes = [f"columns of text are left out: {listed(text)}"] if text else []
+    return replace(table, notes=notes, warnings=warnings, is_ended=is_ended)
+
+
+def _is_cut(before: list[str], last: list[str]) -> bool:
+    """Whether the last cell of a line is no number, though that of the line before is."""
+    return _is_number(before[-1]) and not _is_number(last[-1])
+
+
+def _dates(cells: list[str]) -> NDArray[Any] | None:
+    """Dates and times of day in nanoseconds, if the text is that."""
+    zone = re.compile(r"(?:Z|[+-]\d\d:?\d\d)?$")
+    without_zone = [zone.sub("", cell, count=1) for cell in cells]
+    if len({cell[len(x) :] for cell, x in zip(cells, without_zone, strict=True)}) > 1:
+        return None
+    try:
+        return np.array(without_zone, dtype="datetime64[ns]")
+    except ValueError:
+        return None
+
+
+def write_csv(path: str | Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write columns as a table with a line of names."""
+    with replacing(path) as raw:
+        file = TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        file.detach()
+
+
+# ------------------------------------------------------------------ binary files
+
+
+def read_npy(path: Path) -> Table:
+    """Read the array of a NumPy file; one with named fields has columns."""
+    with path.open("rb") as raw:
+        array = np.load(raw, allow_pickle=False)
+    if array.dtype.names:
+        return Table({name: array[name] for name in array.dtype.names})
+    return Table({UNNAMED: array})
+
+
+def read_npz(path: Path) -> Table:
+    """Read the arrays of a NumPy archive, all of whose checksums are verified."""
+    arrays: Arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for file in archive.namelist():
+            name = file.removesuffix(".npy")
+            if name == file:
+                continue
+            if name in arrays:
+                raise DataError(f"{path.name} has the array {quoted(name)} more than once")
+            content = BytesIO(archive.read(file))
+            arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
+    metadata = arrays.pop(METADATA, None)
+    return Table(arrays, {} if metadata is None else json.loads(str(metadata)))
+
+
+def write_npz(
+    path: str | Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> None:
+    """Write arrays of any shape and metadata as a NumPy archive."""
+    content: dict[str, Any] = {**arrays, METADATA: np.array(json.dumps(metadata))}
+    with replacing(path) as file:
+        np.savez_compressed(file, **content)
+
+
+def read_parquet(path: Path) -> Table:
+    """Read the columns of a Parquet file; a column of lists of equal length is an array.
+
+    Checksums are verified where the file has them.
+    """
+    parquet = needed("pyarrow.parquet")
+    with path.open("rb") as file:
+        columns = parquet.ParquetFile(file, page_checksum_verification=True).read()
+    arrays = []
+    for column in columns.columns:
+        values = column.to_numpy()
+        arrays.append(np.stack([*values]) if len(values) and np.ndim(values[0]) else values)
+    metadata = json.loads((columns.schema.metadata or {}).get(b"armlet", b"{}"))
+    return replace(Table.of_columns(columns.column_names, arrays), metadata=metadata)
+
+
+def write_parquet(
+    path: str | Path, columns: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> None:
+    """Write columns and metadata as a Parquet file."""
+    arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    table = arrow.table(dict(columns)).replace_schema_metadata({"armlet": json.dumps(metadata)})
+    with replacing(path) as file:
+        parquet.write_table(table, file, write_page_checksum=True)
+
+
+def read_mat(path: Path) -> Table:
+    """Read the arrays of a MATLAB file; fields of structs are called `struct.field`."""
+    try:
+        variables = needed("scipy.io").loadmat(path, simplify_cells=True)
+    except NotImplementedError:
+        raise DataError(
+            f"{path.name} is a MATLAB file of version 7.3: save it with '-v7', or as CSV"
+        ) from None
+    return Table(_without_structs(variables))
+
+
+def _without_structs(variables: Mapping[str, Any], above: str = "") -> Arrays:
+    arrays: Arrays = {}
+    for name, value in variables.items():
+        if isinstance(value, Mapping):
+            arrays |= _without_structs(value, f"{above}{name}.")
+        elif not name.startswith("__"):
+            arrays[above + name] = np.squeeze(value)
+    return arrays
+
+
+READERS: dict[str, Callable[[Path], Table]] = {
+    ".csv": read_text,
+    ".tsv": read_text,
+    ".txt": read_text,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".parquet": read_parquet,
+    ".mat": read_mat,
+}
