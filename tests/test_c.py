@@ -432,8 +432,8 @@ def test_the_command_replaces_its_own_files_and_no_others(tmp_path):
     ("args", "line"),
     [
         ((), "no function is named"),
-        (("-f", "power", "-o", "x"), "no quantity is called 'power'"),
-        (("-f", "bias:nobody", "-o", "x"), "no formulation of bias is called 'nobody'"),
+        (("-f", "power", "-o", "x"), "quantity is 'power'"),
+        (("-f", "bias:nobody", "-o", "x"), "formulation of bias is 'nobody'"),
         (("-f", "bias", "-f", "bias", "-o", "x"), "bias is given 2 times"),
         (("-f", "bias"), "no folder is named"),
         (("-f", "bias", "-o", __file__), "test_c.py: cannot be written"),

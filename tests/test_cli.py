@@ -81,7 +81,7 @@ def test_count_prints_what_trace_counts():
         (("info", "nobody"), "error: no robot is called 'nobody'"),
         (("info", "missing.urdf"), "error: missing.urdf: no such file"),
         (("count",), "error: name a robot or give --general RRRRRR, one of the two"),
-        (("count", "panda", "--quantity", "power"), "error: no quantity is called 'power'"),
+        (("count", "panda", "--quantity", "power"), "error: quantity is 'power'"),
         (
             ("count", "--published", "--quantity", "energy", "--plot", "x.html"),
             "error: no published total is of energy",

@@ -279,7 +279,7 @@ def test_the_self_test_fails_if_the_program_is_not_the_quantity(tmp_path, monkey
     [
         ("-f bias --frame link1", "error: --frame is for kinematics"),
         ("-f jacobian --argument inertia", "error: --argument inertia: none of the functions"),
-        ("-f bias --argument mass", "error: no group of constants is called 'mass'"),
+        ("-f bias --argument mass", "error: group of constants is 'mass'"),
         ("-f jacobian --frame flange --frame flange", "error: two functions would be called"),
     ],
 )

@@ -257,12 +257,12 @@ def test_the_command_writes_one_function_of_several_quantities(tmp_path):
     [
         ([], {}, "no quantity is named"),
         (["bias", "bias"], {}, "bias is given 2 times: expected once"),
-        (["bias", "torque"], {}, "no quantity is called 'torque'"),
+        (["bias", "torque"], {}, "quantity is 'torque'"),
         (["bias", "energy"], {"frame": "link1"}, "none of bias, energy takes frame="),
         (["bias", "jacobian"], {"frame": "nose"}, "nose"),
         (["bias"], {"formulation": "lin"}, "expected a mapping with one for each of bias"),
         ("bias", {"formulation": {"bias": "lin"}}, "expected the name of one for bias"),
-        (["bias"], {"minimize": "time"}, "weight of several quantities"),
+        (["bias"], {"minimize": "time"}, "minimize of several quantities"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arms, quantity, options, message):

@@ -534,7 +534,7 @@ def test_a_result_that_is_not_finite_is_an_error(planar, tmp_path):
     ("args", "line"),
     [
         ("--target fmu", "no file is named: give one, such as -o arm.fmu"),
-        ("--target fmu -f power -o x", "no quantity is called 'power'"),
+        ("--target fmu -f power -o x", "quantity is 'power'"),
         ("--target fmu -o x --fmi 1", "--fmi 1: expected 2 or 3"),
         ("--target fmu -o x --dtype float32", "a functional mock-up unit has float64 alone"),
         ("--target fmu -o x -f bias --step 1", "--step is for the arm itself"),

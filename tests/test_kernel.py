@@ -120,7 +120,7 @@ def test_what_cannot_be_compiled_is_refused(robot):
         armlet.compile(robot, "bias", constants={"inertia": "symbolic"})
     with pytest.raises(ModelError, match="has constants without a value"):
         armlet.general_arm("RRR").bias(ONE, ONE)
-    with pytest.raises(ArmletError, match="no quantity is called 'speed'"):
+    with pytest.raises(ArmletError, match="quantity is 'speed'"):
         armlet.compile(robot, "speed")
 
 

@@ -222,7 +222,7 @@ def test_a_formulation_that_takes_no_lumped_inertias_is_not_rearranged(arms):
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"minimize": "gold"}, "no weight is called 'gold'"),
+        ({"minimize": "gold"}, "minimize is 'gold'"),
         ({"minimize": "time", "constants": {"inertia": "symbolic"}}, "it takes no time"),
         ({"formulation": "lin", "minimize": "time"}, "leave it out if a formulation is named"),
     ],

@@ -145,7 +145,7 @@ def test_weights_decide_what_is_cheap():
     assert cost["multiplications"].M <= cost["operations"].M
     assert cost["additions"].A <= cost["operations"].A
     assert cost["operations"].total == min(count.total for count in cost.values())
-    with pytest.raises(armlet.ArmletError, match="no weight is called 'weight': expected one of"):
+    with pytest.raises(armlet.ArmletError, match="minimize is 'weight': expected one of"):
         armlet.trace(robot, "inverse_dynamics", minimize="weight")
 
 

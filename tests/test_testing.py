@@ -180,7 +180,7 @@ def test_a_name_is_taken_once_but_may_be_registered_again_from_its_place(registe
     register("gravity_torque", weight)
     with pytest.raises(armlet.ArmletError, match="already: choose another name"):
         register("gravity_torque", roots_left_out, name="weight")
-    with pytest.raises(armlet.ArmletError, match="no quantity is called 'torque'"):
+    with pytest.raises(armlet.ArmletError, match="quantity is 'torque'"):
         armlet.formulation("torque", source="", growth="n")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import armlet
-from armlet.robot import record
+from armlet.robot import robot as model
 from armlet.runtime import engine, llvm_threads, threads
 from armlet.runtime import python_call as calls
 from armlet.runtime.llvm_threads import LlvmThread, by_all
@@ -452,7 +452,7 @@ def test_a_process_may_fork_while_a_thread_computes_a_property_of_a_robot(monkey
             finish.wait()
         return repr(data)
 
-    monkeypatch.setattr(record, "hashable", slow)
+    monkeypatch.setattr(model, "hashable", slow)
     robot = armlet.load("planar2r")
     thread = threading.Thread(target=hash, args=[robot.with_payload(1.0, com=(0, 0, 0))])
     thread.start()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from armlet._support.validation import one_of
 from armlet.api.programs import trace
 from armlet.dynamics import QUANTITIES
 from armlet.dynamics.regressor import minimal_set
@@ -13,7 +14,6 @@ from armlet.errors import ModelError
 from armlet.minimal import MinimalParameters, by_rank, check_options, standard_names
 from armlet.minimal.parameters import Model
 from armlet.robot import RobotModel
-from armlet.search.request import one_of
 
 
 def minimal_parameters(
@@ -62,7 +62,7 @@ def minimal_parameters(
         check_options(of, rotors, friction)
         standard = standard_names(robot.nb, rotors, friction)
         for name in zero:
-            one_of(name, dict.fromkeys(standard), "parameter")
+            one_of(name, "parameter", standard)
         return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
     if robot.symbols:
         sympy = importlib.import_module("sympy")

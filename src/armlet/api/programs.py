@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation
 from armlet.errors import ArmletError, listed, quoted
 from armlet.graph import Program
@@ -11,7 +12,7 @@ from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.search.cheapest import SearchResult, cheapest_program
 from armlet.search.compose import cheapest_composition, several
-from armlet.search.request import AS_IT_IS, one_of, request
+from armlet.search.request import AS_IT_IS, request
 
 Option = (
     str | bool | MinimalParameters[Any] | None | Sequence[str] | Mapping[str, str | Sequence[str]]
@@ -28,7 +29,7 @@ def formulations(quantity: str) -> dict[str, Formulation]:
     >>> armlet.formulations("inertia_matrix")["composite_bodies"].growth
     'n^2'
     """
-    return FORMULATIONS[one_of(quantity, QUANTITIES, "quantity")]
+    return FORMULATIONS[one_of(quantity, "quantity", QUANTITIES)]
 
 
 def trace(

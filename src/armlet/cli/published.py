@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from armlet._support.validation import one_of
 from armlet.cli.charts import published
 from armlet.cli.table import Table
 from armlet.cli.terminal import Terminal, progress, styled
@@ -21,10 +22,7 @@ MARKS = {"below": "green", "equal": "", "above": "red"}
 def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path | None) -> None:
     """Print and plot every published total with armlet's count in the same scope."""
     for name in quantities or ():
-        if name not in QUANTITIES:
-            raise ArmletError(
-                f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
-            )
+        one_of(name, "quantity", QUANTITIES)
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
     if plot is not None and not chosen:
         raise ArmletError(f"no published total is of {' or '.join(quantities or ())}")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armlet._support.validation import MAX_SIZE
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listed, quoted
-from armlet.robot.components import BASE, MAX_SIZE
+from armlet.robot.components import BASE
 
 if TYPE_CHECKING:
     from armlet.description.description import Connection, Description, Link

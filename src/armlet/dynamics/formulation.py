@@ -7,6 +7,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
+from armlet._support.validation import one_of
 from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
 from armlet.errors import ArmletError, ModelError
@@ -137,10 +138,7 @@ def formulation(
     >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
     'n'
     """
-    if quantity not in QUANTITIES:
-        raise ArmletError(
-            f"no quantity is called {quantity!r}: expected one of {', '.join(QUANTITIES)}"
-        )
+    one_of(quantity, "quantity", QUANTITIES)
 
     def register(function: Function) -> Function:
         complete = function if own_rotors else with_rotors(quantity, function)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from armlet._support.validation import one_of
 from armlet.algebra import ZERO, cross, symmetric, vector
 from armlet.dynamics.coupling import with_coupling
 from armlet.dynamics.formulation import formulation
@@ -95,8 +96,7 @@ def full_sets(
     """For each parameter of a set, standard parameters that make it one and the others zero."""
     if isinstance(parameters, tuple):
         return [list(column) for column in parameters]
-    if parameters not in names:
-        raise ArmletError(f"parameters is {parameters!r}: expected one of {', '.join(names)}")
+    one_of(parameters, "parameters", names)
     if parameters == "standard":
         return np.eye(len(standard_names(robot.nb, rotors, friction)), dtype=int).tolist()
     of = "gravity" if parameters == "gravity" else "torques"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from armlet._support.files import expanded, shown_path
+from armlet._support.validation import MAX_SIZE
 from armlet.description import Description, assembled
 from armlet.description.checks import check, check_tips, note_fixed_base
 from armlet.description.description import without_freedoms
@@ -32,7 +33,6 @@ from armlet.formats.urdf.reading import read_urdf
 from armlet.formats.xacro import expanded_xacro
 from armlet.formats.xml import Element, parsed_xml, read_xml
 from armlet.robot import TOLERANCE, RobotModel
-from armlet.robot.components import MAX_SIZE
 from armlet.scalar import Vector
 
 EARTH = (0.0, 0.0, -9.81)

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from armlet._support.validation import MAX_SIZE
 from armlet.algebra import vector
 from armlet.description.checks import check_names
 from armlet.errors import ModelError, quoted
 from armlet.formats.dh import check_angles
 from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, RobotModel, Spring
-from armlet.robot.components import MAX_SIZE, bodies_of
+from armlet.robot.components import bodies_of
 from armlet.robot.pose import HERE, TOLERANCE, round_angle
 from armlet.scalar import Scalar, Symbol, is_zero
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from armlet._support.validation import one_of
 from armlet.algebra import ZERO, symmetric, upper_triangle, vector
 from armlet.errors import ArmletError, ModelError
 from armlet.minimal.lumping import NOTHING, Rule, added, axially_symmetric, gathered, khalil_gautier
@@ -129,10 +130,7 @@ def closed_form(
     the outermost makes a torque at its own joint.
     """
     check_options(of, rotors, friction)
-    if kind not in KINDS:
-        raise ArmletError(
-            f"no minimal set is called {kind!r}: expected one of {', '.join(KINDS)}, rank"
-        )
+    one_of(kind, "kind", (*KINDS, "rank"))
     if others := sorted(set(robot.joint_letters) - set("RP")):
         raise ModelError(
             f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
@@ -182,8 +180,7 @@ def _derived(
 
 def check_options(of: str, rotors: bool, friction: bool) -> None:
     """Raise if there is no such set."""
-    if of not in SETS:
-        raise ArmletError(f"no minimal set is of {of!r}: expected one of {', '.join(SETS)}")
+    one_of(of, "of", SETS)
     if of == "gravity" and (rotors or friction):
         raise ArmletError(
             "torques against gravity show neither rotors nor friction: leave out "

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support.lazy import cached_property
 from armlet.errors import DataError
 from armlet.robot import PHI, Drive, RobotModel
-from armlet.robot.arrays import hashable
+from armlet.robot.robot import hashable
 from armlet.scalar import Scalar, is_zero, namespace
 
 Model = TypeVar("Model", bound=RobotModel)

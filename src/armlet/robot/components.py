@@ -22,10 +22,6 @@ PHI = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz", "cx", "cy", "cz", "m")
 """The inertial parameters of a body, in their order."""
 
 
-MAX_SIZE = 1e50
-"""Larger numbers are refused: they are not physical, and their products overflow."""
-
-
 class DHRow(NamedTuple):
     """Where a body sits in its parent when its joint is at zero.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
+from armlet._support.validation import scalars
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.robot.arrays import checked, read_only
 from armlet.robot.components import (
     BASE,
     PHI,
@@ -25,11 +25,10 @@ from armlet.robot.components import (
     Spring,
     bodies_of,
 )
-from armlet.robot.coupling import Coupling
+from armlet.robot.coupling import Coupling, common_limits
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
+from armlet.robot.joints import Twist, slices
 from armlet.robot.pose import Pose
-from armlet.robot.record import Record
-from armlet.robot.tree import Tree
 from armlet.scalar import (
     Matrix,
     Scalar,
@@ -47,7 +46,7 @@ GROUPS = ("geometry", "inertia", "gravity", "drive")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RobotModel(Record, Tree):
+class RobotModel:
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
     Body i and joint i share one index, and so does q[i] where no joints are coupled. Constants are
@@ -112,6 +111,15 @@ class RobotModel(Record, Tree):
         keyframes = {name: read_only(q) for name, q in self.keyframes.items()}
         object.__setattr__(self, "keyframes", MappingProxyType(keyframes))
 
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """The result of make(), computed on the first call with this key and cached."""
+        if key not in self.memory:
+            self.memory.setdefault(key, make())
+        made: Made = self.memory[key]
+        return made
+
+    # ------------------------------------------------------------------ what it holds
+
     @property
     def gravity(self) -> NDArray[Any]:
         """The acceleration of gravity in the axes of the file's base, of shape (3,)."""
@@ -132,6 +140,214 @@ class RobotModel(Record, Tree):
         rows = [[*upper_triangle(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
         return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.nb, 10))
+
+    # ------------------------------------------------------------------ sizes and names
+
+    @property
+    def n(self) -> int:
+        """The number of coordinates: of joints, less those that are moved by another one."""
+        return len(self.coordinates)
+
+    @property
+    def nb(self) -> int:
+        """The number of bodies, one per joint."""
+        return len(self.joints)
+
+    @cached_property
+    def nq(self) -> int:
+        """The number of positions in q."""
+        return sum(joint.motion.nq for joint in self.coordinates)
+
+    @cached_property
+    def nv(self) -> int:
+        """The number of velocities in qd, and of torques in tau."""
+        return sum(joint.motion.nv for joint in self.coordinates)
+
+    @cached_property
+    def q_of(self) -> tuple[slice, ...]:
+        """The slice with the positions of each joint, of q where no joints are coupled."""
+        return slices([joint.motion.nq for joint in self.joints])
+
+    @cached_property
+    def v_of(self) -> tuple[slice, ...]:
+        """The slice with the velocities of each joint, of qd where no joints are coupled."""
+        return slices([joint.motion.nv for joint in self.joints])
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """The names of the coordinates, in the order of q: those of the joints that lead."""
+        return tuple(joint.name for joint in self.coordinates)
+
+    @property
+    def joint_letters(self) -> str:
+        """One letter per joint, R (revolute) or P (prismatic)."""
+        return "".join(joint.letter for joint in self.joints)
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether every body has at most one child."""
+        return all(p == i - 1 for i, p in enumerate(self.parent))
+
+    # ------------------------------------------------------------------ coupled joints
+
+    @property
+    def coordinates(self) -> tuple[Joint, ...]:
+        """What q holds: the name, kind and limits of each coordinate.
+
+        A coordinate that moves several joints has the name and kind of the joint that leads, and
+        its limits within those of the others.
+        """
+        return self._coordinates if self.couplings else self.joints
+
+    @cached_property
+    def _coordinates(self) -> tuple[Joint, ...]:
+        return tuple(
+            self.joints[i]._replace(
+                limits=common_limits(self.joints[i].limits, self.followers(i))[0]
+            )
+            for i in self.leaders
+        )
+
+    @cached_property
+    def leaders(self) -> tuple[int, ...]:
+        """The joint of each coordinate."""
+        if not self.couplings:
+            return tuple(range(self.nb))
+        return tuple(i for i, coupling in enumerate(self.couplings) if coupling.leader == i)
+
+    def followers(self, i: int) -> list[tuple[Joint, Coupling]]:
+        """The other joints that joint i moves."""
+        pairs = enumerate(zip(self.joints, self.couplings, strict=False))
+        return [pair for k, pair in pairs if pair[1].leader == i and k != i]
+
+    def follows(self, i: int) -> str:
+        """How joint i is moved by another, such as "-2 finger + 0.5"; empty if it leads."""
+        if i in self.leaders:
+            return ""
+        leader, factor, offset = self.couplings[i]
+        name = self.joints[leader].name
+        times = {1: name, -1: f"-{name}"}.get(factor, f"{factor:.6g} {name}")
+        return times + (f" {'+' if offset > 0 else '-'} {abs(offset):.6g}" if offset else "")
+
+    def joint_positions(self, q: ArrayLike) -> NDArray[Any]:
+        """The positions of all joints, coupled ones too: Γ q + q₀, of shape (..., nb).
+
+        >>> import armlet
+        >>> armlet.load("planar2r").joint_positions([0.1, 0.2]).tolist()
+        [0.1, 0.2]
+        """
+        moved = self.joint_velocities(q)
+        offsets = [coupling.offset for coupling in self.couplings]
+        positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
+        return positions
+
+    def joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
+        """The velocities of all joints, coupled ones too: Γ qd, of shape (..., nb).
+
+        Accelerations and small displacements are related in the same way.
+        """
+        given = np.asarray(qd)
+        if not self.couplings:
+            return given
+        if given.dtype != object:
+            given = given.astype(float)
+        index, factors = self._moved_by
+        moved: NDArray[Any] = given[..., index] * np.array(factors, given.dtype)
+        return moved
+
+    def coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
+        """The torques of the coordinates that do the work of those of all joints: Γᵀ tau.
+
+        The first axis is that of the joints; others stay as they are.
+        """
+        if not self.couplings:
+            return tau
+        index, factors = self._moved_by
+        gathered = np.zeros((self.nv, *tau.shape[1:]), tau.dtype)
+        for k, factor, row in zip(index, factors, tau, strict=True):
+            gathered[k] = gathered[k] + factor * row
+        return gathered
+
+    @cached_property
+    def _moved_by(self) -> tuple[list[int], list[Any]]:
+        """For each velocity of the joints, that of the coordinates which moves it, and how far."""
+        places = dict(
+            zip(self.leaders, slices([x.motion.nv for x in self.coordinates]), strict=True)
+        )
+        moved = [
+            (k, coupling.factor)
+            for coupling in self.couplings
+            for k in range(self.nv)[places[coupling.leader]]
+        ]
+        return [k for k, _ in moved], [factor for _, factor in moved]
+
+    # ------------------------------------------------------------------ how joints move bodies
+
+    @cached_property
+    def twists(self) -> tuple[tuple[Twist, ...], ...]:
+        """The unit twists (w, v) of each joint, in its body's axes: one for each velocity."""
+        return tuple(joint.motion.twists for joint in self.joints)
+
+    @cached_property
+    def unit_twists(self) -> tuple[Twist, ...]:
+        """The unit twists of all joints in one tuple: one for each velocity of the robot."""
+        return tuple(twist for twists in self.twists for twist in twists)
+
+    @cached_property
+    def velocities(self) -> tuple[tuple[int, Twist], ...]:
+        """For each velocity of the robot, the body that it moves and its unit twist."""
+        return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
+
+    @cached_property
+    def turns(self) -> tuple[int, ...]:
+        """For each joint, 1 if it rotates its body, else 0."""
+        return tuple(joint.motion.turns for joint in self.joints)
+
+    @cached_property
+    def slides(self) -> tuple[int, ...]:
+        """For each joint, 1 if it moves its body's origin in the parent, else 0."""
+        return tuple(joint.motion.slides for joint in self.joints)
+
+    # ------------------------------------------------------------------ positions
+
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> NDArray[Any]:
+        """The positions reached from q by dv, a velocity times a duration.
+
+        For revolute and prismatic joints it is q + dv.
+        """
+        reached: NDArray[Any] = np.asarray(q) + np.asarray(dv)
+        return reached
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
+        """The dv for which `integrate(q0, dv)` is q1.
+
+        For revolute and prismatic joints it is q1 - q0.
+        """
+        dv: NDArray[Any] = np.asarray(q1) - np.asarray(q0)
+        return dv
+
+    # ------------------------------------------------------------------ walking the tree
+
+    def base_to_tips(self) -> Iterator[tuple[int, int]]:
+        """Every body with its parent, parents first; the parent of a root is BASE."""
+        return iter(enumerate(self.parent))
+
+    def tips_to_base(self) -> Iterator[tuple[int, int]]:
+        """Every body with its parent, children first; the parent of a root is BASE.
+
+        A list that sums over children needs a last entry for the base: see `with_base`.
+        """
+        return ((i, self.parent[i]) for i in reversed(range(self.nb)))
+
+    def path_to_base(self, i: int) -> Iterator[int]:
+        """The bodies on the path from body i, included, to the base, excluded."""
+        while i != BASE:
+            yield i
+            i = self.parent[i]
+
+    def path(self, i: int) -> list[int]:
+        """The bodies on the path from the base, excluded, to body i, included."""
+        return [*self.path_to_base(i)][::-1]
 
     # ------------------------------------------------------------------ what formulations read
 
@@ -288,7 +504,7 @@ class RobotModel(Record, Tree):
 
     def with_inertia(self, phi: ArrayLike) -> Self:
         """The robot with other inertial parameters: (nb, 10) as in `phi`, in canonical frames."""
-        array = checked(
+        array = scalars(
             phi,
             "phi",
             f"({self.nb}, 10), the parameters {' '.join(PHI)} of each body",
@@ -299,7 +515,7 @@ class RobotModel(Record, Tree):
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """The robot under another gravity, given in the axes of the file's base."""
-        g = checked(gravity, "gravity", "three components in base axes", (3,))
+        g = scalars(gravity, "gravity", "three components in base axes", (3,))
         return replace(self, g=self.frames[self.base_link].pose.R @ g)
 
     def with_tool(self, frame: str) -> Self:
@@ -325,10 +541,10 @@ class RobotModel(Record, Tree):
             raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
         wanted = "3x3 or the six entries xx xy xz yy yz zz"
         given = np.zeros(6) if inertia is None else inertia
-        I = checked(given, "the payload's inertia", wanted, (3, 3), (6,))
+        I = scalars(given, "the payload's inertia", wanted, (3, 3), (6,))
         I = symmetric(*I) if I.shape == (6,) else I
-        at_com = checked(com, "the payload's com", "three coordinates", (3,))
-        added = checked(mass, "the payload's mass", "one number", ()).item()
+        at_com = scalars(com, "the payload's com", "three coordinates", (3,))
+        added = scalars(mass, "the payload's mass", "one number", ()).item()
         if isinstance(added, int | float) and added < 0:
             raise DataError(f"the payload has mass {added}: expected none below zero")
         r = at.point(at_com)
@@ -350,7 +566,7 @@ class RobotModel(Record, Tree):
                 )
             n = len(self.drives)
             wanted = f"a number, or {n}, one for each joint"
-            columns[name] = np.broadcast_to(checked(given, name, wanted, (), (n,)), n)
+            columns[name] = np.broadcast_to(scalars(given, name, wanted, (), (n,)), n)
         drives = (
             drive._replace(**{name: column[i] for name, column in columns.items()})
             for i, drive in enumerate(self.drives)
@@ -391,3 +607,56 @@ class RobotModel(Record, Tree):
         if self.couplings:
             joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
+
+    # ------------------------------------------------------------------ equality and copies
+
+    @cached_property
+    def _data(self) -> Hashable:
+        """All data of this robot, for `==` and `hash`."""
+        return hashable([getattr(self, f.name) for f in fields(self) if f.compare])
+
+    def __eq__(self, other: object) -> bool:
+        return self._data == other._data if isinstance(other, RobotModel) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._data)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The data alone: cached results are dropped when a robot is copied or pickled."""
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        mappings = {name: dict(state[name]) for name in ("frames", "meshes", "solids", "keyframes")}
+        return state | mappings | {"memory": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or a copy of it, made read-only."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def hashable(data: Any) -> Hashable:
+    """A hashable equivalent of data with arrays and mappings: equal if the data are equal.
+
+    A traced scalar is equal to itself alone: `==` would record a comparison.
+    """
+    match data:
+        case np.ndarray():
+            return hashable(data.tolist())
+        case tuple() | list():
+            return tuple(map(hashable, data))
+        case Mapping():
+            return frozenset((key, hashable(value)) for key, value in data.items())
+        case _ if is_dataclass(data):
+            return tuple(hashable(getattr(data, x.name)) for x in fields(data) if x.compare)
+        case _ if hasattr(data, "record"):
+            return "traced", id(data)
+        case _:
+            found: Hashable = data
+            return found

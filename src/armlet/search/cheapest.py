@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from armlet._support.progress import status
+from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, Formulation
 from armlet.graph import ORDER, Count, Program, Traced, compact, simplified
 from armlet.graph.count import M_PLUS_A
@@ -23,7 +24,7 @@ from armlet.runtime import Kernel, cache
 from armlet.runtime.engine import machine_name
 from armlet.runtime.timing import STATES, native_loop, time_in_turns
 from armlet.scalar import is_zero
-from armlet.search.request import AS_IT_IS, Request, one_of
+from armlet.search.request import AS_IT_IS, Request
 
 WEIGHTS: dict[str, Mapping[str, float]] = {
     "operations": M_PLUS_A,
@@ -106,7 +107,7 @@ class SearchResult:
 
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
     """The cheapest program for a request, searched for once and then cached on disk."""
-    one_of(minimize, dict.fromkeys((*WEIGHTS, "time")), "weight")
+    one_of(minimize, "minimize", (*WEIGHTS, "time"))
     find = partial(fastest, request) if minimize == "time" else partial(lightest, request, minimize)
     return cached(search_key(request, minimize), find)
 

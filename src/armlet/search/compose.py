@@ -16,6 +16,7 @@ import numpy as np
 
 from armlet._support.lazy import cached_property
 from armlet._support.progress import status
+from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, listed
 from armlet.graph import Graph, Input, Program, compact, simplified
@@ -41,7 +42,7 @@ from armlet.search.cheapest import (
     ranked,
     search_key,
 )
-from armlet.search.request import AS_IT_IS, Request, one_of, request
+from armlet.search.request import AS_IT_IS, Request, request
 
 Array = np.ndarray[Any, Any]
 STATE = ("q", "qd", "qdd", "tau", "wrench")
@@ -93,7 +94,7 @@ class Composition:
 
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
     """The cheapest program for quantities together, searched for once and then cached on disk."""
-    one_of(minimize, dict.fromkeys(WEIGHTS), "weight of several quantities")
+    one_of(minimize, "minimize of several quantities", WEIGHTS)
     key = None
     if all(search_key(one, minimize) for one in composition.requests):
         key = cache.key("compose", SOURCES, minimize, composition.identity)
@@ -244,7 +245,7 @@ def _requests(
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
-        one_of(name, QUANTITIES, "quantity")
+        one_of(name, "quantity", QUANTITIES)
     for option in options:
         if not any(option in QUANTITIES[name].options for name in names):
             raise ArmletError(f"none of {listed(names)} takes {option}=")

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.dynamics.regressor import with_columns
 from armlet.dynamics.singular import joint_without_inertia
-from armlet.errors import ArmletError, CompileError, ModelError, listed, quoted
+from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import Graph, Input, Program, traced
 from armlet.minimal import lumped
 from armlet.robot import Arrangement, RobotModel
@@ -137,7 +138,7 @@ class Request:
     def program(self, name: str, arrangement: Arrangement = AS_IT_IS) -> Program:
         """The program of a formulation, for the robot so arranged."""
         entry = FORMULATIONS[self.name][
-            one_of(name, FORMULATIONS[self.name], f"formulation of {self.name}")
+            one_of(name, f"formulation of {self.name}", FORMULATIONS[self.name])
         ]
         self.check(entry)
         inputs = self.inputs
@@ -178,32 +179,23 @@ def request(
     options: Mapping[str, Any],
 ) -> Request:
     """A request for a quantity of a robot, if it makes sense."""
-    quantity = QUANTITIES[one_of(name, QUANTITIES, "quantity")]
+    quantity = QUANTITIES[one_of(name, "quantity", QUANTITIES)]
     options = {key: value for key, value in options.items() if value not in (None, False)}
     for option, value in options.items():
         if option not in quantity.options:
             raise ArmletError(f"{name} does not take {option}=")
         if option in FORMULATIONS:
-            one_of(value, FORMULATIONS[option], f"formulation of {option}")
+            one_of(value, f"formulation of {option}", FORMULATIONS[option])
     options = with_columns(robot, name, quantity.options, options)
     for group, kind in constants.items():
-        one_of(group, dict.fromkeys(GROUPS), "group of constants")
-        one_of(kind, dict.fromkeys(KINDS), "kind of constant")
+        one_of(group, "group of constants", GROUPS)
+        one_of(kind, "kind of constant", KINDS)
     kinds = {group: constants.get(group, "fixed") for group in GROUPS}
     if not robot.n:
         raise ModelError(f"robot {robot.name!r} has no moving joint: nothing to compute")
     _check_mass(robot, name, kinds)
     wrench = options.pop("wrench", False)
     return Request(robot, name, kinds, minimal, wrench, options)
-
-
-def one_of(name: str, table: Mapping[str, Any], kind: str) -> str:
-    """The name, if it is in the table."""
-    if not isinstance(name, str) or name not in table:
-        raise ArmletError(
-            f"no {kind} is called {quoted(name)}: expected one of {listed(list(table))}"
-        )
-    return name
 
 
 def _check_mass(robot: RobotModel, name: str, kinds: Mapping[str, str]) -> None:

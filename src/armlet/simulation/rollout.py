@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support.validation import one_of
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.robot import RobotModel
 from armlet.runtime.threads import check_threads
-from armlet.search.request import one_of
 from armlet.simulation.arguments import Arguments, arguments_by_name, check_steps, numbers
 from armlet.simulation.derivatives import forward, reverse
 from armlet.simulation.integrators import METHODS
@@ -111,7 +111,7 @@ def rollout(
     laws = option(friction, Friction), option(stops, Stops)
     if method is None:
         method = default_steps(robot, *laws, "semi_implicit_euler")
-    plan = Plan(one_of(method, METHODS, "method"), given.torque, reduce, *laws, given.inputs)
+    plan = Plan(one_of(method, "method", METHODS), given.torque, reduce, *laws, given.inputs)
     if len(q0):
         rates = cached_rates(plan, robot, q0[0], qd0[0], given.values)
         warn_if_unstable(rates, plan.method, dt, stacklevel=2)

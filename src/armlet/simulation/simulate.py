@@ -10,11 +10,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support.validation import one_of
 from armlet.api.functions import Function
 from armlet.api.quantities import Quantities
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
-from armlet.search.request import one_of
 from armlet.simulation.arguments import (
     STATE,
     Arguments,
@@ -229,7 +229,7 @@ def _recorded(
     state = {name: getattr(run, name) for name in RECORDED}
     found: dict[str, Array] = {}
     for what in record:
-        name = what.__name__ if isinstance(what, Function) else one_of(what, QUANTITIES, "quantity")
+        name = what.__name__ if isinstance(what, Function) else one_of(what, "quantity", QUANTITIES)
         if name in found or name in ARRAYS:
             raise DataError(f"{name!r} is recorded twice: expected functions with other names")
         if isinstance(what, Function):

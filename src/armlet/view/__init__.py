@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.files import check_writable, write
+from armlet._support.validation import array
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.robot.arrays import checked
 from armlet.simulation import Trajectory
 from armlet.view.page import page
 from armlet.view.scene import joint_range
@@ -124,7 +124,7 @@ def _checked(
             )
     if q is not None:
         wanted = f"{robot.nq} numbers, one for each joint"
-        return checked(q, "q", wanted, (robot.nq,)).astype(float)
+        return array(q, "q", (robot.nq,), expected=wanted)
     return start_posture(robot)
 
 

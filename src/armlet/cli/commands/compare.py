@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from armlet._support.validation import one_of
 from armlet.api import compile, trace
 from armlet.cli.charts import CUT, Bar, operations
 from armlet.cli.completion import quantities
@@ -58,10 +59,7 @@ def compare(
 
     Example: armlet compare puma560 --quantity inertia_matrix --plot bars.html
     """
-    if quantity not in QUANTITIES:
-        raise ArmletError(
-            f"no quantity is called {quantity!r}: expected one of {', '.join(QUANTITIES)}"
-        )
+    one_of(quantity, "quantity", QUANTITIES)
     arm = choice.load(frame)
     runs, refused = [], []
     states = random_states(arm, quantity, ROWS)

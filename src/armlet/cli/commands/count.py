@@ -5,9 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from armlet._support.validation import one_of
 from armlet.api import cheapest, trace
 from armlet.cli.charts import Bar, operations
-from armlet.cli.completion import one_of, quantities
+from armlet.cli.completion import one_of as names_of
+from armlet.cli.completion import quantities
 from armlet.cli.plots import Plot
 from armlet.cli.published import show_published
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
@@ -54,7 +56,7 @@ def count(
         typer.Option(
             help="What the search minimizes: operations, multiplications, additions, "
             "or time, which needs --numbers.",
-            autocompletion=one_of("operations", "multiplications", "additions", "time"),
+            autocompletion=names_of("operations", "multiplications", "additions", "time"),
         ),
     ] = "operations",
     published: Annotated[
@@ -84,10 +86,7 @@ def count(
     rigid = arm if drives else arm.without_drives()
     constants = {} if numbers else {"inertia": "symbolic"}
     for name in quantity or ():
-        if name not in QUANTITIES:
-            raise ArmletError(
-                f"no quantity is called {name!r}: expected one of {', '.join(QUANTITIES)}"
-            )
+        one_of(name, "quantity", QUANTITIES)
     names = quantity or _moving(drives)
     pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
     rows: list[dict[str, Any]] = []

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from armlet._support import validation
 from armlet._support.files import check_folder, shown_path, write
 from armlet.api import Robot, cheapest, formulations, trace
 from armlet.cli.completion import functions as completed_functions
@@ -24,7 +25,6 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.fmu import check_replaceable
 from armlet.robot.robot import GROUPS
-from armlet.search.request import one_of as checked
 
 TARGETS = (*LANGUAGES, UNIT)
 
@@ -117,7 +117,7 @@ def generate(
         raise ArmletError(f"no {what} is named: give one, such as -o {example}")
     (check_replaceable if target == UNIT else check_folder)(out)
     for group in argument or ():
-        checked(group, dict.fromkeys(GROUPS), "group of constants")
+        validation.one_of(group, "group of constants", GROUPS)
     arm = choice.load()
     wanted = _jobs(arm, function or (), frame or (), argument or (), minimal)
     functions = [job() for job in progress(wanted, "tracing")]

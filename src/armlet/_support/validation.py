@@ -1,0 +1,152 @@
+"""Checks of what users pass: each returns the value as the caller needs it, or raises.
+
+All messages have one form: `NAME is VALUE: expected WHAT`. The bounds of numbers are `low` and
+`high`, which are allowed themselves, and `above` and `below`, which are not.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armlet.errors import ArmletError, DataError, listed, quoted
+
+MAX_SIZE = 1e50
+"""Larger constants are refused: they are not physical, and their products overflow."""
+NUMERIC = "biufO"
+"""The kinds of NumPy dtypes that are converted: booleans, numbers, and objects that are numbers."""
+BOUNDS: dict[str, tuple[Callable[[Any, float], Any], str]] = {
+    "low": (operator.ge, "{:g} or more"),
+    "above": (operator.gt, "more than {:g}"),
+    "high": (operator.le, "{:g} or less"),
+    "below": (operator.lt, "less than {:g}"),
+}
+"""What each bound compares, and how a message says it."""
+Checked = TypeVar("Checked")
+
+
+def number(value: Any, name: str, expected: str = "a number", **bounds: float) -> float:
+    """A finite number within bounds; `expected` may say its meaning and unit, as "a time in s"."""
+    result = _numbers(value)
+    if result is None or result.shape or not np.isfinite(result) or not _within(result, bounds):
+        raise DataError(f"{name} is {quoted(value)}: expected {expected}{_words(bounds)}")
+    return float(result)
+
+
+def integer(value: Any, name: str, expected: str = "a whole number", **bounds: int) -> int:
+    """A whole number within bounds."""
+    if not isinstance(value, int | np.integer) or not _within(value, bounds):
+        raise DataError(f"{name} is {quoted(value)}: expected {expected}{_words(bounds)}")
+    return int(value)
+
+
+def array(
+    value: Any,
+    name: str,
+    *shapes: tuple[int | str, ...],
+    expected: str = "",
+    finite: bool = True,
+    **bounds: float,
+) -> NDArray[np.float64]:
+    """An array of real numbers, of one of the shapes, or of any if none is given.
+
+    A shape has numbers, and letters for axes of any length: `("N", 3)`. `expected` replaces the
+    shapes in messages.
+    """
+    expected = expected or " or ".join(map(_shape, shapes)) or "real numbers"
+    result = _numbers(value)
+    if result is None:
+        raise DataError(f"{name} is {quoted(value)}: expected {expected}")
+    if shapes and not any(_fits(result.shape, shape) for shape in shapes):
+        raise DataError(f"{name} has shape {result.shape}: expected {expected}")
+    if (finite and not np.isfinite(result).all()) or not _within(result, bounds):
+        kind = "finite numbers" if finite else "numbers"
+        raise DataError(f"{name} is {quoted(value)}: expected {kind}{_words(bounds)}")
+    return result
+
+
+def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
+    """An array of a robot's constants, of one of the shapes: numbers, symbols or traced values.
+
+    Numbers must be finite and below `MAX_SIZE`.
+    """
+    try:
+        result = np.array(values, dtype=object)
+    except ValueError:  # ragged nested sequences
+        raise DataError(f"{name} is {quoted(values)}: expected {expected}") from None
+    if result.shape not in shapes:
+        raise DataError(f"{name} has shape {result.shape}: expected {expected}")
+    for x in result.flat:
+        is_number = isinstance(x, int | float | np.number)
+        if not (abs(x) < MAX_SIZE if is_number else type(x) is not str and np.ndim(x) == 0):
+            raise DataError(
+                f"{name} has the entry {quoted(x)}: expected {expected}, finite and below "
+                f"{MAX_SIZE:g} in size"
+            )
+    return result
+
+
+def one_of(
+    value: Any, name: str, choices: Iterable[Checked], error: type[ArmletError] = DataError
+) -> Checked:
+    """The one of the choices that the value is equal to."""
+    options = [*choices]
+    for option in options:
+        if type(option) is type(value) and option == value:
+            return option
+    raise error(f"{name} is {quoted(value)}: expected one of {listed([*map(str, options)])}")
+
+
+def instance(value: Any, name: str, kind: type[Checked], expected: str) -> Checked:
+    """The value, if it is of a type."""
+    if not isinstance(value, kind):
+        raise DataError(f"{name} is {quoted(value)}: expected {expected}")
+    return value
+
+
+def suffix(path: Path, name: str, choices: Iterable[str]) -> str:
+    """The suffix of a file's name, if it is one of the choices."""
+    options = [*choices]
+    if path.suffix not in options:
+        raise DataError(f"{name} ends in {quoted(path.suffix)}: expected {', '.join(options)}")
+    return path.suffix
+
+
+def _numbers(value: Any) -> NDArray[np.float64] | None:
+    """The value as an array of real numbers, or None."""
+    try:
+        result = np.asarray(value)
+        return result.astype(float) if result.dtype.kind in NUMERIC else None
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # RuntimeError is PyTorch's
+        return None
+
+
+def _within(x: Any, bounds: dict[str, Any]) -> bool:
+    return all(bool(np.all(BOUNDS[side][0](x, bound))) for side, bound in bounds.items())
+
+
+def _words(bounds: dict[str, Any]) -> str:
+    """The bounds as they follow what is expected."""
+    if bounds.keys() == {"low", "high"}:
+        return f" from {bounds['low']:g} to {bounds['high']:g}"
+    return "".join(f", {BOUNDS[side][1].format(bound)}" for side, bound in bounds.items())
+
+
+def _fits(shape: tuple[int, ...], pattern: tuple[int | str, ...]) -> bool:
+    return len(shape) == len(pattern) and all(
+        isinstance(size, str) or n == size for n, size in zip(shape, pattern, strict=True)
+    )
+
+
+def _shape(pattern: tuple[int | str, ...]) -> str:
+    """A shape in words."""
+    if not pattern:
+        return "one number"
+    if len(pattern) == 1:
+        return f"{pattern[0]} numbers"
+    return f"shape ({', '.join(map(str, pattern))})"
