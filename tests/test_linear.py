@@ -10,7 +10,7 @@ from support.robots import deviation, random_arm, random_robot, states, value
 import armlet
 from armlet.algebra import Z_AXIS
 from armlet.dynamics import FORMULATIONS
-from armlet.dynamics.kinematics.rates import jacobian_rates
+from armlet.dynamics.kinematics import jacobian_rates
 from armlet.graph import traced
 
 TABLE = FORMULATIONS["linearization"]

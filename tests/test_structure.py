@@ -194,8 +194,6 @@ REASONS = {
     "codegen.llvm.operations": "a table",
     "codegen.source.c_sincos": "a table of coefficients and its C",
     "description.order": "to be merged, or given a reason",
-    "dynamics.energy": "to be merged, or given a reason",
-    "dynamics.friction": "to be merged, or given a reason",
     "fmu.description": "a format",
     "formats.expressions": "to be merged, or given a reason",
     "formats.mesh_paths": "to be merged, or given a reason",

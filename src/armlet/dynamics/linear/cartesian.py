@@ -11,7 +11,7 @@ import numpy as np
 
 from armlet.dynamics.bias.newton_euler import gravity_torque
 from armlet.dynamics.formulation import FORMULATIONS, formulation
-from armlet.dynamics.kinematics.rates import jacobian_rates
+from armlet.dynamics.kinematics import jacobian_rates
 from armlet.errors import ModelError
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero

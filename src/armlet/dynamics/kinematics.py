@@ -1,0 +1,246 @@
+"""Poses of frames, their Jacobian with its rates, and their motion."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross
+from armlet.dynamics.coupling import columns, projected
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import angular_motion, joint_motion, sliding
+from armlet.robot import RobotModel
+from armlet.scalar import Matrix, Vector
+
+
+@formulation(
+    "forward_kinematics",
+    source="by definition",
+    growth="n",
+    name="two_axes",
+    walks_twists=True,
+    contends=True,
+)
+def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
+    """The pose of a frame in the file's base: a homogeneous matrix, four by four.
+
+    From the frame inwards, its x and y axes and its origin are carried over body by body; z is
+    their cross product.
+    """
+    body, (R, r) = robot.frame(frame)
+    X = robot.displacements(q)
+    x, y = R[:, 0], R[:, 1]
+    for i in reversed(robot.path(body)):
+        x, y, r = X[i].vector(x), X[i].vector(y), X[i].point(r)
+    base = robot.frames[robot.base_link].pose
+    T = np.zeros((4, 4), dtype=object)
+    x, y, r = base.R.T @ x, base.R.T @ y, base.R.T @ (r - base.r)
+    T[:3, 0], T[:3, 1], T[:3, 2], T[:3, 3] = x, y, cross(x, y), r
+    T[3, 3] = 1
+    return T
+
+
+@formulation(
+    "forward_kinematics",
+    source="by definition",
+    growth="n",
+    name="rows",
+    walks_twists=True,
+    contends=True,
+)
+def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
+    """The same, with the rows of the rotation carried over from the base outwards.
+
+    It takes more than `two_axes`, but `jacobian` takes these steps too: beside it the pose is
+    nearly free.
+    """
+    body, (R_frame, r) = robot.frame(frame)
+    X = robot.displacements(q)
+    base = robot.frames[robot.base_link].pose
+    path = robot.path(body)
+    for i in reversed(path):
+        r = X[i].point(r)
+    R = base.R.T
+    for i in path:
+        R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
+    T = np.zeros((4, 4), dtype=object)
+    T[:3, :3], T[:3, 3] = R @ R_frame, base.R.T @ (r - base.r)
+    T[3, 3] = 1
+    return T
+
+
+@formulation(
+    "jacobian",
+    source="by definition",
+    growth="n",
+    name="geometric",
+    walks_twists=True,
+)
+def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
+    """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
+
+    With R the axes of the joint's body in the base and s the frame's origin in the body's frame,
+    the column of a joint with twist (w, v) is (R w, R (w × s + v)).
+    """
+    body, (_, r) = robot.frame(frame)
+    X = robot.displacements(q)
+    base = robot.frames[robot.base_link].pose
+    path = robot.path(body)
+    tip: dict[int, Vector] = {}
+    for i in reversed(path):
+        tip[i], r = r, X[i].point(r)
+    R = base.R.T
+    Jq = np.zeros((6, robot.nv), dtype=object)
+    for i in path:
+        R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
+        for k, (w, v) in zip(range(robot.nv)[robot.v_of[i]], robot.twists[i], strict=True):
+            Jq[:3, k], Jq[3:, k] = R @ w, R @ (cross(w, tip[i]) + v)
+    return Jq
+
+
+class Motion(NamedTuple):
+    """How a point and the axes on it move against a body: place and rates, in the body's axes."""
+
+    s: Vector
+    w: Vector
+    v: Vector
+    wd: Vector
+    a: Vector
+
+
+def frame_motion(
+    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None
+) -> Motion:
+    """The motion of a frame against the file's base, in its axes.
+
+    From the frame inwards. Against body i, the frame is at s and moves with ω, v, ω̇ and a. The
+    joint moves the body against the parent with the twist (w, v) q̇, and faster by (w, v) q̈; call
+    these (ω_J, v_J) and (α_J, a_J). Against the parent, and still in the body's axes, the frame
+    then moves with
+
+        a  + ω_J × (2 v + ω_J × s + v_J) + α_J × s + a_J
+        ω̇  + ω_J × ω + α_J
+        v  + ω_J × s + v_J
+        ω  + ω_J
+    """
+    body, (_, s) = robot.frame(frame)
+    X = robot.displacements(q)
+    w, v, wd, a = ZERO, ZERO, ZERO, ZERO
+    for i in reversed(robot.path(body)):
+        rate, faster = joint_motion(robot, i, qd), joint_motion(robot, i, qdd)
+        swept = cross(rate.w, s) + rate.v
+        a = a + cross(rate.w, 2 * v + swept) + cross(faster.w, s) + faster.v
+        wd = wd + cross(rate.w, w) + faster.w
+        v, w = v + swept, w + rate.w
+        a, wd, v, w = (X[i].vector(x) for x in (a, wd, v, w))
+        s = X[i].point(s)
+    base = robot.frames[robot.base_link].pose
+    turned = (base.R.T @ x for x in (w, v, wd, a))
+    return Motion(base.R.T @ (s - base.r), *turned)
+
+
+@formulation("frame_velocity", source="by definition", growth="n", name="inward", walks_twists=True)
+def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Vector:
+    """(ω, v) of a frame, as `frame_motion` has it."""
+    motion = frame_motion(robot, q, qd, [0] * robot.nv, frame)
+    return np.concatenate([motion.w, motion.v])
+
+
+@formulation(
+    "frame_acceleration", source="by definition", growth="n", name="inward", walks_twists=True
+)
+def frame_acceleration(
+    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
+) -> Vector:
+    """(ω̇, a) of a frame, as `frame_motion` has it."""
+    motion = frame_motion(robot, q, qd, qdd, frame)
+    return np.concatenate([motion.wd, motion.a])
+
+
+@formulation(
+    "frame_acceleration_bias", source="by definition", growth="n", name="inward", walks_twists=True
+)
+def frame_acceleration_bias(
+    robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None
+) -> Vector:
+    """Jq' q̇: the acceleration (ω̇, a) of a frame while no joint accelerates."""
+    return frame_acceleration(robot, q, qd, [0] * robot.nv, frame)
+
+
+@formulation("jacobian_rate", source="by definition", growth="n", name="inward")
+def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Matrix:
+    """Jq', as `jacobian_rates` has it."""
+    return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]
+
+
+@formulation("poses", source="by definition", growth="n", name="outward", walks_twists=True)
+def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> Matrix:
+    """The pose of every frame, or of those named, in the file's base.
+
+    From the base outwards, R and o of each body, R by its rows: with r its origin in the parent's
+    frame, oᵢ = oₚ + Rₚ r.
+    """
+    X = robot.displacements(q)
+    base = robot.frames[robot.base_link].pose
+    R = [IDENTITY] * robot.nb + [base.R.T]
+    o = [ZERO] * robot.nb + [-base.R.T @ base.r]
+    for i, p in robot.base_to_tips():
+        R[i] = np.array([X[i].inverse().vector(row) for row in R[p]], dtype=object)
+        o[i] = o[p] + R[p] @ X[i].origin()
+    names = robot.frames if frames is None else frames
+    T = np.zeros((len(names), 4, 4), dtype=object)
+    for k, (body, (R_frame, r)) in enumerate(map(robot.frame, names)):
+        T[k, :3, :3], T[k, :3, 3], T[k, 3, 3] = R[body] @ R_frame, o[body] + R[body] @ r, 1
+    return T
+
+
+@projected(("q", "qd", "qdd"), lambda robot, rates: tuple(columns(robot, J) for J in rates))
+def jacobian_rates(
+    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
+) -> tuple[Matrix, Matrix, Matrix]:
+    """The geometric Jacobian Jq of a frame with its first and second rates along q, q̇, q̈.
+
+    From the frame inwards, where it is from the origin of body i, s, and its rates in fixed axes,
+    all in the body's axes; r and ṙ, r̈ are those of the next origin on the way:
+
+        s = r + s of the next,   ṙ = ω × r + v q̇,   r̈ = Ω r + 2 ω × v q̇ + v q̈
+
+    With the twist (w, v) of joint i and ẇ = ω × w, v̇ = ω × v, ẅ = Ω w, v̈ = Ω v, column i of each is
+
+        Jq   = (w, w × s + v)
+        Jq'  = (ẇ, ẇ × s + w × ṡ + v̇)
+        Jq'' = (ẅ, ẅ × s + 2 ẇ × ṡ + w × s̈ + v̈)
+
+    in the axes of the file's base, as in `jacobian`.
+    """
+    body, (_, s) = robot.frame(frame)
+    X = robot.displacements(q)
+    w, wd = angular_motion(robot, X, qd, qdd)
+    Omega = [*map(angular_acceleration_tensor, w, wd)]
+    path = robot.path(body)
+    sd, sdd = cross(w[body], s), Omega[body] @ s
+    columns = {}
+    for i in reversed(path):
+        w_axis, v_axis = robot.unit_twists[i]
+        wd_axis, wdd_axis = cross(w[i], w_axis), Omega[i] @ w_axis
+        columns[i] = (
+            (w_axis, cross(w_axis, s) + v_axis),
+            (wd_axis, cross(wd_axis, s) + cross(w_axis, sd) + cross(w[i], v_axis)),
+            (
+                wdd_axis,
+                cross(wdd_axis, s) + cross(2 * wd_axis, sd) + cross(w_axis, sdd)
+                + Omega[i] @ v_axis,
+            ),
+        )  # fmt: skip
+        p, r = robot.parent[i], X[i].origin()
+        s = X[i].point(s)
+        sd = X[i].vector(sd + v_axis * qd[i]) + cross(w[p], r)
+        sdd = X[i].vector(sdd + sliding(robot, i, w[i], qd, qdd)) + Omega[p] @ r
+
+    R = robot.frames[robot.base_link].pose.R.T
+    Jq, Jqd, Jqdd = np.zeros((3, 6, robot.n), dtype=object)
+    for i in path:
+        R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
+        for J, (angular, linear) in zip((Jq, Jqd, Jqdd), columns[i], strict=True):
+            J[:3, i], J[3:, i] = R @ angular, R @ linear
+    return Jq, Jqd, Jqdd
