@@ -26,10 +26,10 @@ from support.expressions import (
 
 from armlet.errors import CompileError, DataError
 from armlet.graph import OPERATIONS, Count, Graph, Traced, traced
+from armlet.graph.differentiate import derivatives
 from armlet.graph.fold import fold, negated
 from armlet.scalar import (
     cos,
-    derivatives,
     less,
     maximum,
     minimum,

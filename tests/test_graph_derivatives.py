@@ -21,7 +21,7 @@ from support.expressions import (
 )
 
 from armlet.graph import Graph, traced
-from armlet.scalar import derivatives
+from armlet.graph.differentiate import derivatives
 
 
 def partial(tree, state, *orders):

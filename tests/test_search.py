@@ -143,7 +143,7 @@ def test_a_formulation_from_outside_does_not_change_what_methods_compute(arms, m
     monkeypatch.setenv("ARMLET_CACHE", "off")
     table = armlet.formulations("gravity_torque")
 
-    @armlet.formulation("gravity_torque", source="nowhere", growth="n", name="wrong", rank=0)
+    @armlet.formulation("gravity_torque", source="nowhere", growth="n", name="wrong")
     def wrong(robot, q):
         return [0] * robot.nv
 

@@ -6,7 +6,7 @@ program from traced scalars, formulas from SymPy symbols and fifty digits from m
 
 import importlib
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from itertools import chain
 from types import ModuleType
 from typing import Any
@@ -208,18 +208,6 @@ def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine of a constant angle, exactly 0 or ±1 at quarter turns."""
     k = quarter_turns(angle)
     return (cos(angle), sin(angle)) if k is None else QUARTER_TURNS[k % 4]
-
-
-DERIVATIVES: dict[type, Callable[[Sequence[Scalar], Sequence[Scalar], str], Matrix]] = {}
-"""The function that differentiates scalars of a type that records its operations: ∂y/∂x."""
-
-
-def derivatives(y: Sequence[Scalar], x: Sequence[Scalar], mode: str) -> Matrix:
-    """The matrix ∂y/∂x of scalars that record their operations, as traced ones do."""
-    kind = type(x[0])
-    if kind not in DERIVATIVES:
-        raise TypeError(f"{kind.__name__} scalars do not record their operations: trace first")
-    return DERIVATIVES[kind](y, x, mode)
 
 
 def identical(x: Scalar, y: Scalar) -> bool:

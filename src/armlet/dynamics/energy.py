@@ -4,14 +4,14 @@ import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.coupling import with_coupling
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, Parameters, full_sets
 from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
-@formulation(
+@describe(
     "energy",
     source="by definition",
     growth="n",
@@ -67,7 +67,7 @@ def potential_energy(robot: RobotModel, q: Vector) -> Scalar:
     return -robot.g @ (c_hat[BASE] - m_hat[BASE] * origin)
 
 
-@formulation(
+@describe(
     "energy_regressor",
     source="by definition; Lin 1994, Theorem 5",
     growth="n",
@@ -158,7 +158,7 @@ def carried_moments(robot: RobotModel, X: list[Displacement]) -> tuple[list[Scal
     return m_hat, c_hat
 
 
-@formulation(
+@describe(
     "centre_of_mass", source="by definition", growth="n", name="composites", walks_twists=True
 )
 def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
@@ -168,7 +168,7 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
     return base.R.T @ (c_hat[BASE] - base.r)
 
 
-@formulation(
+@describe(
     "centre_of_mass_jacobian",
     source="by definition",
     growth="n",
@@ -192,7 +192,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     return Jc
 
 
-@formulation("momentum", source="by definition", growth="n", name="velocities", walks_twists=True)
+@describe("momentum", source="by definition", growth="n", name="velocities", walks_twists=True)
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
     """Angular momentum about the origin of the file's base, and linear momentum, in its axes.
 

@@ -1,4 +1,4 @@
-"""Formulations, and the table of them that a decorator beside each function fills."""
+"""What a formulation is, and the decorator that describes one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,18 +10,18 @@ import numpy as np
 from armlet._support.validation import one_of
 from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
-from armlet.errors import ArmletError, ModelError
+from armlet.errors import ModelError
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-UNRANKED = 99
 
 
 @dataclass(frozen=True)
 class Formulation:
     """A way to compute a quantity."""
 
+    quantity: str
     name: str
     function: Callable[..., Any]
     source: str
@@ -47,8 +47,6 @@ class Formulation:
     some arm, that hold for all numbers a robot may have. `benchmarks/search.py` prints who wins."""
     coupled: bool = False
     """Whether it holds for robots with coupled joints, by itself or by projection."""
-    rank: int = UNRANKED
-    """Its place in the table of its quantity, which decides between equal counts."""
 
     @property
     def is_built_in(self) -> bool:
@@ -74,10 +72,6 @@ class Formulation:
             )
 
 
-FORMULATIONS: dict[str, dict[str, Formulation]] = {quantity: {} for quantity in QUANTITIES}
-"""The formulations of each quantity by name, in the order of their rank, then of registration."""
-
-
 class Declared(TypedDict, total=False):
     """What a formulation holds for, as in `Formulation`."""
 
@@ -89,10 +83,9 @@ class Declared(TypedDict, total=False):
     given: Mapping[str, Callable[..., Any]]
     contends: bool
     coupled: bool
-    rank: int
 
 
-def formulation(
+def describe(
     quantity: str,
     *,
     source: str,
@@ -101,69 +94,30 @@ def formulation(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """Register the function below as a formulation of a quantity.
+    """A decorator that makes a function a formulation, to be listed in a table.
 
-    It is then listed, counted, compared and compiled like any other. Call `armlet.testing.
-    check_formulation` on it to test it.
-
-    Parameters
-    ----------
-    quantity : str
-        One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
-    source, growth : str
-        Where it is from, and the order of its operations in the number of joints, such as "n^2".
-    name : str, optional
-        By default that of the function.
-    own_rotors : bool
-        Rotor inertia is added to the result of the function, which gets a robot without it. True if
-        the function includes it by itself.
-    **declared
-        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given`,
-        `contends`, `coupled` and `rank`, as in `armlet.Formulation`. Most quantities of coupled
-        joints are projected from those of free ones. `coupled=True` says that the function takes a
-        robot with coupled joints as it is, as it may if it is built on such quantities.
-
-    Returns
-    -------
-    callable
-        A decorator. The decorated function computes the whole quantity, rotors included.
-
-    Examples
-    --------
-    >>> import armlet
-    >>> @armlet.formulation("gravity_torque", source="b(q, 0)", growth="n")
-    ... def bias_at_rest(robot, q):
-    ...     bias = armlet.formulations("bias")["newton_euler"].function
-    ...     return bias(robot, q, [0] * robot.nv)
-    >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
-    'n'
+    The arguments are those of `armlet.formulation`. The decorated function computes the whole
+    quantity, rotors and coupled joints included; `entry_of` returns its description.
     """
     one_of(quantity, "quantity", QUANTITIES)
 
-    def register(function: Function) -> Function:
+    def decorate(function: Function) -> Function:
         complete = function if own_rotors else with_rotors(quantity, function)
         holds = declared
         if quantity in PROJECTIONS and not declared.get("coupled"):
             complete = with_coupling(quantity)(complete)
             holds = {**declared, "coupled": True}
-        entry = Formulation(name or function.__name__, complete, source, growth, **holds)
-        others = FORMULATIONS[quantity]
-        if entry.name in others and _place(others[entry.name].function) != _place(function):
-            raise ArmletError(
-                f"{quantity} has a formulation called {entry.name!r} already: choose another name"
-            )
-        others[entry.name] = entry
-        ranked = sorted(others.values(), key=lambda entry: entry.rank)
-        others.clear()
-        others.update({entry.name: entry for entry in ranked})
+        title = name or function.__name__
+        vars(complete)["entry"] = Formulation(quantity, title, complete, source, growth, **holds)
         return complete
 
-    return register
+    return decorate
 
 
-def _place(function: Callable[..., Any]) -> tuple[str, str]:
-    """Where a function is written: the same place may register it again."""
-    return function.__module__, function.__qualname__
+def entry_of(function: Callable[..., Any]) -> Formulation:
+    """The description of a function under `describe`."""
+    entry: Formulation = vars(function)["entry"]
+    return entry
 
 
 # ------------------------------------------------------------------ rotor inertia

@@ -7,13 +7,13 @@ import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross
 from armlet.dynamics.coupling import columns, projected
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import angular_motion, joint_motion, sliding
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "forward_kinematics",
     source="by definition",
     growth="n",
@@ -40,7 +40,7 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
     return T
 
 
-@formulation(
+@describe(
     "forward_kinematics",
     source="by definition",
     growth="n",
@@ -69,7 +69,7 @@ def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None =
     return T
 
 
-@formulation(
+@describe(
     "jacobian",
     source="by definition",
     growth="n",
@@ -139,14 +139,14 @@ def frame_motion(
     return Motion(base.R.T @ (s - base.r), *turned)
 
 
-@formulation("frame_velocity", source="by definition", growth="n", name="inward", walks_twists=True)
+@describe("frame_velocity", source="by definition", growth="n", name="inward", walks_twists=True)
 def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Vector:
     """(ω, v) of a frame, as `frame_motion` has it."""
     motion = frame_motion(robot, q, qd, [0] * robot.nv, frame)
     return np.concatenate([motion.w, motion.v])
 
 
-@formulation(
+@describe(
     "frame_acceleration", source="by definition", growth="n", name="inward", walks_twists=True
 )
 def frame_acceleration(
@@ -157,7 +157,7 @@ def frame_acceleration(
     return np.concatenate([motion.wd, motion.a])
 
 
-@formulation(
+@describe(
     "frame_acceleration_bias", source="by definition", growth="n", name="inward", walks_twists=True
 )
 def frame_acceleration_bias(
@@ -167,13 +167,13 @@ def frame_acceleration_bias(
     return frame_acceleration(robot, q, qd, [0] * robot.nv, frame)
 
 
-@formulation("jacobian_rate", source="by definition", growth="n", name="inward")
+@describe("jacobian_rate", source="by definition", growth="n", name="inward")
 def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Matrix:
     """Jq', as `jacobian_rates` has it."""
     return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]
 
 
-@formulation("poses", source="by definition", growth="n", name="outward", walks_twists=True)
+@describe("poses", source="by definition", growth="n", name="outward", walks_twists=True)
 def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> Matrix:
     """The pose of every frame, or of those named, in the file's base.
 

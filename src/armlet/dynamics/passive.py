@@ -1,13 +1,13 @@
 """Passive forces: friction in the drives, springs, gravity compensation."""
 
 from armlet.dynamics.bias.newton_euler import gravity_torque
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.minimal import lumped
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector, sign
 
 
-@formulation(
+@describe(
     "friction_torque",
     source="by definition",
     growth="n",
@@ -25,7 +25,7 @@ def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
     ]
 
 
-@formulation(
+@describe(
     "passive_torque",
     source="by definition",
     growth="n",

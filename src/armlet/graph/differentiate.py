@@ -10,7 +10,7 @@ import numpy as np
 
 from armlet.graph.graph import Graph, Traced, live
 from armlet.graph.trace.elementary import logical_and, logical_or, negation, truth
-from armlet.scalar import DERIVATIVES, equal, less, log, power, where
+from armlet.scalar import equal, less, log, power, where
 
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "add": lambda y, a, b: (1, 1),
@@ -64,6 +64,10 @@ def derivatives(
     outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward"
 ) -> np.ndarray[Any, Any]:
     """The matrix of ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
+    for x in inputs:
+        if not isinstance(x, Traced):
+            kind = type(x).__name__
+            raise TypeError(f"{kind} scalars do not record their operations: trace first")
     modes = {"forward": _forward, "reverse": _reverse}
     if mode not in modes:
         raise ValueError(f"mode is {mode!r}: expected 'forward' or 'reverse'")
@@ -75,9 +79,6 @@ def derivatives(
         for k, x in enumerate(inputs):
             row[k] = found.get(x.index, 0)
     return matrix
-
-
-DERIVATIVES[Traced] = derivatives
 
 
 def _moving(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:

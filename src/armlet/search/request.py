@@ -93,6 +93,12 @@ class Request:
                 raise ArmletError(
                     f"formulation {entry.name!r} of {self.name} does not take {name}="
                 )
+        for used in self.built_on:
+            if used.traced and "qdd" not in self.quantity.arguments:
+                raise ArmletError(
+                    f"{used.quantity} {used.name!r} differentiates by accelerations that are "
+                    f"arguments, and {self.name} computes them: name another"
+                )
         for used in (entry, *self.built_on):
             used.check(self.robot)
             self._check_centres(used)
@@ -142,6 +148,8 @@ class Request:
         ]
         self.check(entry)
         inputs = self.inputs
+        functions = {used.quantity: used.function for used in self.built_on}
+        options = {**self.options, **functions}
 
         def run(graph: Graph, *args: Any) -> Any:
             given = {x.name: arg for x, arg in zip(inputs, args, strict=True)}
@@ -150,7 +158,7 @@ class Request:
                 arm = lumped(arrangement.of(arm))
             state = [given[argument] for argument in self.quantity.arguments]
             held = {"wrench": given["wrench"]} if self.wrench else {}
-            result = entry.function(arm, *state, **held, **self.options)
+            result = entry.function(arm, *state, **held, **options)
             return result if isinstance(result, tuple) else np.array(result, dtype=object)
 
         return traced(self.name, run, inputs)

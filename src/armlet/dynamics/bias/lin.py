@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross, skew
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin import BaseReferred, base_referred
 from armlet.dynamics.inertia.lin import lin as inertia_matrix
 from armlet.robot import BASE, RobotModel
@@ -15,7 +15,7 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
-@formulation(
+@describe(
     "bias",
     source="Lin 1991, (54)-(58), (66) and (67), on trees",
     growth="n^2",

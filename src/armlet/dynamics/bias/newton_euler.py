@@ -1,19 +1,18 @@
 """Bias and gravity torques by Newton and Euler: inverse dynamics of an arm that does not
 accelerate, or does not move. The zeros are exact, so nothing is computed with them."""
 
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "bias",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
     growth="n",
     name="newton_euler",
     contends=True,
-    rank=1,
     walks_twists=True,
 )
 def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
@@ -21,13 +20,12 @@ def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     return newton_euler(robot, q, qd, [0] * robot.nv)
 
 
-@formulation(
+@describe(
     "gravity_torque",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
     growth="n",
     name="newton_euler",
     contends=True,
-    rank=1,
     walks_twists=True,
 )
 def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:

@@ -2,4 +2,9 @@
 
 from armlet.dynamics.coriolis import balafoutis_patel, christoffel, saha
 
-__all__ = ["balafoutis_patel", "christoffel", "saha"]
+FUNCTIONS = (
+    balafoutis_patel.balafoutis_patel_71,
+    christoffel.christoffel,
+    saha.saha,
+)
+"""The formulations of this folder: of those with equal counts the first is taken."""

@@ -1,17 +1,16 @@
 """The Coriolis matrix by the linearised model of Balafoutis and Patel."""
 
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71 as linearization
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "coriolis_matrix",
     source="half of V of Balafoutis and Patel 1991, Algorithm 7.1, on trees",
     growth="n^2",
     contends=True,
-    rank=1,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """Christoffel's C(q, q̇), with C q̇ + g(q) the bias, as half of V = ∂τ/∂q̇.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, skew
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import central_inertias, centres
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector
@@ -11,7 +11,7 @@ from armlet.scalar import Matrix, Vector
 NONE = 0 * IDENTITY
 
 
-@formulation(
+@describe(
     "coriolis_matrix",
     source="Saha 1999, (28) and (29), corrected, on trees",
     growth="n^2",

@@ -9,4 +9,12 @@ from armlet.dynamics.forward import (
     walker_orin,
 )
 
-__all__ = ["angeles_ma", "composite", "featherstone", "rodriguez_kreutz", "saha", "walker_orin"]
+FUNCTIONS = (
+    composite.composite,
+    featherstone.featherstone,
+    angeles_ma.angeles_ma,
+    saha.saha,
+    rodriguez_kreutz.rodriguez_kreutz,
+    walker_orin.walker_orin_cg,
+)
+"""The formulations of this folder: of those with equal counts the first is taken."""

@@ -1,12 +1,15 @@
 """Forward dynamics by inertia matrix and bias."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from armlet.algebra import solved
-from armlet.dynamics.formulation import FORMULATIONS, formulation
+from armlet.dynamics.bias.newton_euler import bias as newton_euler
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.robot import RobotModel
-from armlet.scalar import Scalar, Vector
+from armlet.scalar import Matrix, Scalar, Vector
 
 
 def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
@@ -14,13 +17,12 @@ def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scala
     return list(solved(composite_bodies(robot, q), phi))
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Balafoutis and Patel 1991, section 6.2",
     growth="n^3",
     given={"bias": from_inertia_matrix},
     contends=True,
-    rank=1,
     walks_twists=True,
     coupled=True,
 )
@@ -29,10 +31,10 @@ def composite(
     q: Vector,
     qd: Vector,
     tau: Vector,
-    inertia_matrix: str = "composite_bodies",
-    bias: str = "newton_euler",
+    inertia_matrix: Callable[..., Matrix] = composite_bodies,
+    bias: Callable[..., Vector] = newton_euler,
 ) -> list[Scalar]:
-    """Joint accelerations q̈ = H⁻¹ (τ - b), with H and b by any two formulations named."""
-    H = FORMULATIONS["inertia_matrix"][inertia_matrix].function(robot, q)
-    b = FORMULATIONS["bias"][bias].function(robot, q, qd)
+    """Joint accelerations q̈ = H⁻¹ (τ - b), with H and b by any two formulations."""
+    H = inertia_matrix(robot, q)
+    b = bias(robot, q, qd)
     return list(solved(H, np.array(tau, dtype=object) - b))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.forward.articulated import accelerations
 from armlet.dynamics.forward.saha import from_factors
 from armlet.dynamics.recursions import augmented_bodies
@@ -11,13 +11,12 @@ from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Featherstone 1983, articulated bodies",
     growth="n",
     given={"bias": from_factors},
     contends=True,
-    rank=2,
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ by articulated bodies, speeds and gravity included.

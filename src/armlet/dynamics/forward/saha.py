@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.dynamics.bias.newton_euler import bias
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.forward.articulated import NOTHING, accelerations
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
@@ -27,7 +27,7 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
 
 
-@formulation(
+@describe(
     "forward_dynamics",
     source="Saha 1999, (33) to (37), on trees",
     growth="n",

@@ -1,4 +1,4 @@
-"""The inertia matrix: one file per source, each function registered beside it."""
+"""The inertia matrix: one file per source."""
 
 from armlet.dynamics.inertia import (
     angeles_ma,
@@ -16,18 +16,24 @@ from armlet.dynamics.inertia import (
     walker_orin,
 )
 
-__all__ = [
-    "angeles_ma",
-    "balafoutis_patel",
-    "composite_bodies",
-    "inverse",
-    "kawasaki",
-    "lin",
-    "lin_fang",
-    "lin_fang_minimal",
-    "renaud",
-    "rodriguez_kreutz",
-    "saha",
-    "unit_columns",
-    "walker_orin",
-]
+FUNCTIONS = (
+    composite_bodies.composite_bodies,
+    lin_fang_minimal.lin_fang_1_minimal,
+    angeles_ma.angeles_ma,
+    balafoutis_patel.balafoutis_patel_62,
+    lin_fang.lin_fang_1,
+    lin_fang.lin_fang_2,
+    lin_fang.lin_fang_3,
+    lin_fang.lin_fang_4,
+    lin_fang.lin_fang_5,
+    kawasaki.kawasaki,
+    lin.lin,
+    lin_fang_minimal.lin_fang_2_minimal,
+    renaud.renaud,
+    rodriguez_kreutz.rodriguez_kreutz,
+    saha.saha,
+    unit_columns.unit_columns,
+    walker_orin.walker_orin,
+    inverse.inverse_inertia_matrix,
+)
+"""The formulations of this folder: of those with equal counts the first is taken."""

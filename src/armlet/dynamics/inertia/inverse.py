@@ -1,19 +1,26 @@
 """The inverse of the inertia matrix."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from armlet.algebra import udu
-from armlet.dynamics.formulation import FORMULATIONS, formulation
+from armlet.dynamics.formulation import describe
+from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
-    "inverse_inertia_matrix", source="by H = U D Uᵀ", growth="n^3", name="factors",
-    walks_twists=True, coupled=True,
-)  # fmt: skip
+@describe(
+    "inverse_inertia_matrix",
+    source="by H = U D Uᵀ",
+    growth="n^3",
+    name="factors",
+    walks_twists=True,
+    coupled=True,
+)
 def inverse_inertia_matrix(
-    robot: RobotModel, q: Vector, inertia_matrix: str = "composite_bodies"
+    robot: RobotModel, q: Vector, inertia_matrix: Callable[..., Matrix] = composite_bodies
 ) -> Matrix:
     """H⁻¹ = Vᵀ D⁻¹ V with V = U⁻¹ and H = U D Uᵀ, H by any formulation.
 
@@ -21,7 +28,7 @@ def inverse_inertia_matrix(
 
         Vᵢₖ = -Uᵢₖ - Σⱼ Uᵢⱼ Vⱼₖ,   i < j < k
     """
-    H = FORMULATIONS["inertia_matrix"][inertia_matrix].function(robot, q)
+    H = inertia_matrix(robot, q)
     U, D = udu(H)
     n = len(H)
     V = np.array(np.eye(n, dtype=int), dtype=object)

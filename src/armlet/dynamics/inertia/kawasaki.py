@@ -1,14 +1,14 @@
 """The inertia matrix by Kawasaki and others: first moments about the parents' origins."""
 
 from armlet.algebra import ZERO
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin_fang import from_parents
 from armlet.dynamics.recursions import composite_masses
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Kawasaki, Murata and Kanzaki 1996, as in Lin and Fang 1999, (B1)-(B11), on trees",
     growth="n^2",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, vector
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe, entry_of
 from armlet.dynamics.recursions import Pair, columns, composite_masses, composites
 from armlet.robot import Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
@@ -27,19 +27,22 @@ Given = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix]], Matri
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[Given], Given]:
-    """Register a formulation given composite bodies; the whole one computes them first."""
+    """Describe a formulation given composite bodies; the whole one computes them first."""
 
-    def register(given: Given) -> Given:
+    def decorate(given: Given) -> Given:
         @wraps(given)
         def whole(robot: RobotModel, q: Vector) -> Matrix:
             m_hat = composite_masses(robot)
             return given(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
 
         on_hand = {"composite bodies": given}
-        formulation("inertia_matrix", source=source, growth="n^2", given=on_hand, **declared)(whole)
+        described = describe(
+            "inertia_matrix", source=source, growth="n^2", given=on_hand, **declared
+        )(whole)
+        vars(given)["entry"] = entry_of(described)
         return given
 
-    return register
+    return decorate
 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")

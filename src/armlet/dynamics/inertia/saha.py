@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import central_inertias, centres, columns
 from armlet.robot import Displacement, RobotModel, Screw, with_base
 from armlet.scalar import Matrix, Vector
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Saha 1999, (23) and (24), on trees",
     growth="n^2",

@@ -1,7 +1,7 @@
 """The inertia matrix by composite bodies about their centres of mass."""
 
 from armlet.algebra import ZERO, cross, point_inertia
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import central_inertias, centres, columns
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector, is_zero
@@ -9,7 +9,7 @@ from armlet.scalar import Matrix, Vector, is_zero
 Pair = tuple[Vector, Vector]
 
 
-@formulation(
+@describe(
     "inertia_matrix",
     source="Walker and Orin 1982, third method; Balafoutis and Patel 1991, Algorithm 6.1, on trees",
     growth="n^2",

@@ -7,7 +7,7 @@ from armlet.algebra import (
     euler_moment,
     point_inertia,
 )
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
     angular_motion,
     central_inertias,
@@ -19,7 +19,7 @@ from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8)",
     growth="n",
@@ -52,12 +52,11 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     return joint_torques(robot, X, f, t)
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46)",
     growth="n",
     contends=True,
-    rank=2,
 )
 def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.

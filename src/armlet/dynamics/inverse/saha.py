@@ -1,13 +1,13 @@
 """Inverse dynamics by the decoupled natural orthogonal complement."""
 
 from armlet.algebra import ZERO, cross, euler_moment
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import central_inertias, centres, centripetal
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
-@formulation(
+@describe(
     "inverse_dynamics",
     source="Saha 1999, (32)",
     growth="n",

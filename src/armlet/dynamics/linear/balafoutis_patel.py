@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
-from armlet.dynamics.formulation import formulation
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
 from armlet.dynamics.recursions import Turning, accelerations, augmented_bodies, turnings
 from armlet.robot import BASE, Displacement, RobotModel, Screw, with_base
@@ -270,13 +270,12 @@ def by_entries(robot: RobotModel, state: State) -> Triple:
     return H, V, P
 
 
-@formulation(
+@describe(
     "linearization",
     source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
     given={"inverse dynamics": with_torques(by_recursion)},
     contends=True,
-    rank=1,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q, by Algorithm 7.1 of Balafoutis and Patel 1991.
@@ -292,13 +291,12 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     return by_recursion(robot, start(robot, q, qd, qdd))
 
 
-@formulation(
+@describe(
     "linearization",
     source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",
     given={"inverse dynamics": with_torques(by_entries)},
     contends=True,
-    rank=2,
 )
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
     """The same without a recursion, entry by entry: (7.3.2)-(7.3.4) of Balafoutis and Patel 1991.

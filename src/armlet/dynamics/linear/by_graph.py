@@ -1,11 +1,15 @@
 """Linearised models by differentiating any inverse dynamics."""
 
-from armlet.dynamics.formulation import FORMULATIONS, formulation
+from collections.abc import Callable
+
+from armlet.dynamics.formulation import describe
+from armlet.dynamics.inverse.newton_euler import newton_euler
+from armlet.graph.differentiate import derivatives
 from armlet.robot import RobotModel
-from armlet.scalar import Matrix, Vector, derivatives
+from armlet.scalar import Matrix, Scalar, Vector
 
 
-@formulation(
+@describe(
     "linearization",
     source="forward differentiation",
     growth="n^2",
@@ -14,13 +18,17 @@ from armlet.scalar import Matrix, Vector, derivatives
     coupled=True,
 )
 def forward_mode(
-    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str = "newton_euler"
+    robot: RobotModel,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    inverse_dynamics: Callable[..., list[Scalar]] = newton_euler,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q: derivatives run along with the operations of τ."""
-    return _differentiated(robot, q, qd, qdd, inverse_dynamics, "forward")
+    return by_qdd_qd_q(inverse_dynamics(robot, q, qd, qdd), q, qd, qdd, "forward")
 
 
-@formulation(
+@describe(
     "linearization",
     source="reverse differentiation",
     growth="n^2",
@@ -29,16 +37,20 @@ def forward_mode(
     coupled=True,
 )
 def reverse_mode(
-    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str = "newton_euler"
+    robot: RobotModel,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    inverse_dynamics: Callable[..., list[Scalar]] = newton_euler,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """H, V, P = ∂τ/∂q̈, ∂τ/∂q̇, ∂τ/∂q: derivatives run back from each torque."""
-    return _differentiated(robot, q, qd, qdd, inverse_dynamics, "reverse")
+    return by_qdd_qd_q(inverse_dynamics(robot, q, qd, qdd), q, qd, qdd, "reverse")
 
 
-def _differentiated(
-    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, inverse_dynamics: str, mode: str
+def by_qdd_qd_q(
+    tau: list[Scalar], q: Vector, qd: Vector, qdd: Vector, mode: str
 ) -> tuple[Matrix, Matrix, Matrix]:
-    n = robot.n
-    tau = FORMULATIONS["inverse_dynamics"][inverse_dynamics].function(robot, q, qd, qdd)
+    """∂τ/∂q̈, ∂τ/∂q̇ and ∂τ/∂q of traced torques."""
+    n = len(q)
     P_V_H = derivatives(tau, [*q, *qd, *qdd], mode)
     return P_V_H[:, 2 * n :], P_V_H[:, n : 2 * n], P_V_H[:, :n]

@@ -7,17 +7,22 @@ its rate along the nominal motion, Jq' δq + Jq δq̇; the variation of ω is mo
 can do, with the left inverse of Jq; more are refused. A singular posture divides by zero.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
+from armlet.dynamics.bias.newton_euler import bias as newton_euler
 from armlet.dynamics.bias.newton_euler import gravity_torque
-from armlet.dynamics.formulation import FORMULATIONS, formulation
+from armlet.dynamics.formulation import describe
+from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.dynamics.kinematics import jacobian_rates
+from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71
 from armlet.errors import ModelError
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
-@formulation(
+@describe(
     "cartesian_model",
     source="Balafoutis and Patel 1991, (7.4.4)",
     growth="n^3",
@@ -30,8 +35,8 @@ def cartesian_model(
     q: Vector,
     qd: Vector,
     frame: str | None = None,
-    inertia_matrix: str = "composite_bodies",
-    bias: str = "newton_euler",
+    inertia_matrix: Callable[..., Matrix] = composite_bodies,
+    bias: Callable[..., list[Scalar]] = newton_euler,
 ) -> tuple[Matrix, Vector, Vector]:
     """D, C and G of the wrench (moment, force) on a frame that moves the arm, in base axes.
 
@@ -45,14 +50,14 @@ def cartesian_model(
     check(robot, frame)
     J, Jd, _ = jacobian_rates(robot, q, qd, [0] * robot.n, frame)
     inverse = left_inverse(J)
-    H = FORMULATIONS["inertia_matrix"][inertia_matrix].function(robot, q)
+    H = inertia_matrix(robot, q)
     g: Vector = np.array(gravity_torque(robot, q), dtype=object)
-    c: Vector = np.array(FORMULATIONS["bias"][bias].function(robot, q, qd), dtype=object) - g
+    c: Vector = np.array(bias(robot, q, qd), dtype=object) - g
     D = inverse.T @ H @ inverse
     return D, inverse.T @ c - D @ (Jd @ np.array(qd, dtype=object)), inverse.T @ g
 
 
-@formulation(
+@describe(
     "cartesian_linearization",
     source="Balafoutis and Patel 1991, (7.4.15)-(7.4.17)",
     growth="n^3",
@@ -66,7 +71,7 @@ def cartesian_linearization(
     qd: Vector,
     qdd: Vector,
     frame: str | None = None,
-    linearization: str = "balafoutis_patel_71",
+    linearization: Callable[..., tuple[Matrix, Matrix, Matrix]] = balafoutis_patel_71,
 ) -> tuple[Matrix, Matrix, Matrix]:
     """Dx, Vx, Px of δτ = Dx δχ̈ + Vx δχ̇ + Px δχ, of a frame and in base axes.
 
@@ -79,7 +84,7 @@ def cartesian_linearization(
     check(robot, frame)
     J, Jd, Jdd = jacobian_rates(robot, q, qd, qdd, frame)
     inverse = left_inverse(J)
-    H, V, P = FORMULATIONS["linearization"][linearization].function(robot, q, qd, qdd)
+    H, V, P = linearization(robot, q, qd, qdd)
     Dx = H @ inverse
     Vx = (V - 2 * Dx @ Jd) @ inverse
     return Dx, Vx, (P - Vx @ Jd - Dx @ Jdd) @ inverse

@@ -1,15 +1,20 @@
 """Linearised forward dynamics and the state space of an arm."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from armlet.algebra import solved
-from armlet.dynamics.formulation import FORMULATIONS, formulation
-from armlet.errors import ArmletError
+from armlet.dynamics.formulation import describe
+from armlet.dynamics.forward.composite import composite
+from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71
 from armlet.robot import RobotModel
-from armlet.scalar import Matrix, Vector
+from armlet.scalar import Matrix, Scalar, Vector
+
+Derivatives = tuple[Matrix, Matrix, Matrix]
 
 
-@formulation(
+@describe(
     "forward_linearization",
     source="by the derivatives of the torques",
     growth="n^3",
@@ -21,28 +26,23 @@ def forward_linearization(
     q: Vector,
     qd: Vector,
     tau: Vector,
-    forward_dynamics: str = "composite",
-    linearization: str = "balafoutis_patel_71",
-) -> tuple[Matrix, Matrix, Matrix]:
-    """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, with forward dynamics and linearised torques by any named.
+    forward_dynamics: Callable[..., list[Scalar]] = composite,
+    linearization: Callable[..., Derivatives] = balafoutis_patel_71,
+) -> Derivatives:
+    """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, with forward dynamics and linearised torques by any formulation.
 
     At q̈ of the forward dynamics, δτ = H δq̈ + V δq̇ + P δq gives
 
         ∂q̈/∂q = -H⁻¹ P,   ∂q̈/∂q̇ = -H⁻¹ V,   ∂q̈/∂τ = H⁻¹
     """
-    n, slopes_of_torques = robot.n, FORMULATIONS["linearization"][linearization]
-    if slopes_of_torques.traced:
-        raise ArmletError(
-            f"linearization {linearization!r} differentiates by accelerations that are given, and "
-            "those of forward dynamics are computed: name another"
-        )
-    qdd = FORMULATIONS["forward_dynamics"][forward_dynamics].function(robot, q, qd, tau)
-    H, V, P = slopes_of_torques.function(robot, q, qd, qdd)
+    n = robot.n
+    qdd = forward_dynamics(robot, q, qd, tau)
+    H, V, P = linearization(robot, q, qd, qdd)
     derivatives = solved(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
     return derivatives[:, :n], derivatives[:, n : 2 * n], derivatives[:, 2 * n :]
 
 
-@formulation(
+@describe(
     "state_space",
     source="Balafoutis and Patel 1991, (7.2.2)",
     growth="n^3",
@@ -54,8 +54,8 @@ def state_space(
     q: Vector,
     qd: Vector,
     tau: Vector,
-    forward_dynamics: str = "composite",
-    linearization: str = "balafoutis_patel_71",
+    forward_dynamics: Callable[..., list[Scalar]] = composite,
+    linearization: Callable[..., Derivatives] = balafoutis_patel_71,
 ) -> tuple[Matrix, Matrix]:
     """A and B of ẋ = A x + B δτ, where x = (δq, δq̇).
 
