@@ -1,4 +1,7 @@
-"""Rivals compiled here and run in native loops: Pinocchio's headers, and the C of CasADi."""
+"""Peers compiled here and run in native loops: Pinocchio's headers, and the C of CasADi.
+
+A module of race.py.
+"""
 
 import ctypes
 import shutil
@@ -7,9 +10,9 @@ import sysconfig
 from pathlib import Path
 
 import numpy as np
+from timing import QUANTITIES, random_states
 
 import armlet
-from armlet.cli.measure import TIMED, random_states
 from armlet.formats.urdf.writing import urdf_text
 from armlet.runtime.timing import STATES, TURNS, Timed, native_loop, time_in_turns
 
@@ -27,7 +30,7 @@ CLANG, CASADI = "Pinocchio, clang", "Pinocchio, CasADi, C"
 
 
 class Missing(Exception):
-    """Something that a rival needs is not installed."""
+    """Something that a peer needs is not installed."""
 
 
 def pinocchio_model(robot):
@@ -98,13 +101,20 @@ def with_clang(robot, folder, sites):
     compiler = newest("clang++")
     source, model = NATIVE / "pinocchio.cpp", model_file(robot, folder)
     command = [
-        compiler, "-std=c++17", *FAST, "-fvisibility=hidden", *DEFINITIONS, *headers(sites),
-        str(source), "-o", "pinocchio.so",
-    ]  # fmt: skip
+        compiler,
+        "-std=c++17",
+        *FAST,
+        "-fvisibility=hidden",
+        *DEFINITIONS,
+        *headers(sites),
+        str(source),
+        "-o",
+        "pinocchio.so",
+    ]
     library = built(command, folder / "pinocchio.so", source, NATIVE / "arm.hpp")
     functions = ctypes.CDLL(str(library))
     functions.open_arm(str(model).encode())
-    return _version(compiler), {name: functions[name] for name in TIMED}
+    return _version(compiler), {name: functions[name] for name in QUANTITIES}
 
 
 def with_casadi(robot, folder, sites):
@@ -115,18 +125,34 @@ def with_casadi(robot, folder, sites):
         raise Missing("no headers of CasADi (pip install casadi) are installed")
     source, model = NATIVE / "casadi.cpp", model_file(robot, folder)
     command = [
-        compiler, "-std=c++17", *DEFINITIONS, *headers(sites), f"-I{casadi[0] / 'include'}",
-        str(source), f"-L{casadi[0]}", "-lcasadi", f"-Wl,-rpath,{casadi[0]}", "-o", "print_casadi",
-    ]  # fmt: skip
+        compiler,
+        "-std=c++17",
+        *DEFINITIONS,
+        *headers(sites),
+        f"-I{casadi[0] / 'include'}",
+        str(source),
+        f"-L{casadi[0]}",
+        "-lcasadi",
+        f"-Wl,-rpath,{casadi[0]}",
+        "-o",
+        "print_casadi",
+    ]
     printer = built(command, folder / "print_casadi", source, NATIVE / "arm.hpp")
     code = built([str(printer), str(model), "printed"], folder / "printed.c", printer, model)
     loops = NATIVE / "casadi_loops.c"
     command = [
-        gcc, *FAST, '-DCODE="printed.c"', f"-DJOINTS={robot.n}", f"-I{folder}", str(loops), "-lm",
-        "-o", "casadi.so",
-    ]  # fmt: skip
+        gcc,
+        *FAST,
+        '-DCODE="printed.c"',
+        f"-DJOINTS={robot.n}",
+        f"-I{folder}",
+        str(loops),
+        "-lm",
+        "-o",
+        "casadi.so",
+    ]
     library = ctypes.CDLL(str(built(command, folder / "casadi.so", loops, code)))
-    names = [name for name in TIMED if hasattr(library, f"{name}_loop")]
+    names = [name for name in QUANTITIES if hasattr(library, f"{name}_loop")]
     return _version(gcc), {name: library[f"{name}_loop"] for name in names}
 
 
@@ -136,7 +162,7 @@ def _version(compiler):
 
 
 def native(robot, folder, sites, rounds, skipped):
-    """Seconds per state in native loops: armlet's code for one state and its rivals', in turns."""
+    """Seconds per state in native loops: armlet's code for one state and its peers', in turns."""
     folder.mkdir(parents=True, exist_ok=True)
     libraries, versions = {}, {}
     for name, make in ((CLANG, with_clang), (CASADI, with_casadi)):
@@ -145,7 +171,7 @@ def native(robot, folder, sites, rounds, skipped):
         except Missing as reason:
             skipped.append(f"{name}: {reason}")
     found = {"versions": versions, "quantities": {}}
-    for quantity in TIMED:
+    for quantity in QUANTITIES:
         kernel = armlet.compile(robot, quantity)
         states = random_states(quantity, robot.n, STATES)
         padded = [*states, *[np.zeros((STATES, robot.n))] * (3 - len(states))]

@@ -93,9 +93,9 @@ def measured(path, quantity, way):
 def in_process(path, quantity, way):
     """The same in a process of its own, with an empty cache."""
     with tempfile.TemporaryDirectory() as cache:
-        asked = [sys.executable, __file__, "--measure", str(path), quantity, way]
+        command = [sys.executable, __file__, "--measure", str(path), quantity, way]
         environment = {**os.environ, "ARMLET_CACHE": cache}
-        answer = subprocess.run(asked, env=environment, capture_output=True, text=True)
+        answer = subprocess.run(command, env=environment, capture_output=True, text=True)
     if answer.returncode:
         return answer.stderr.strip().splitlines()[-1]
     return json.loads(answer.stdout.splitlines()[-1])

@@ -5,10 +5,10 @@
     python benchmarks/race.py --readme         the table of the README
     python benchmarks/race.py --json FILE      all of it as data
 
-From Python, Pinocchio and MuJoCo are called as `armlet bench --peers` does. Natively, Pinocchio's
+From Python, Pinocchio and MuJoCo are called as benchmarks/kernels.py does. Natively, Pinocchio's
 headers are compiled here with clang and its CasADi output with gcc, which takes two minutes and is
 cached in --build; that needs Eigen (pip install cmeel-eigen) and CasADi (pip install casadi), here
-or in the site-packages given by --site. Rivals that are not installed are skipped and listed.
+or in the site-packages that --site names. Peers that are not installed are skipped and listed.
 """
 
 import argparse
@@ -21,13 +21,12 @@ from pathlib import Path
 
 import numpy as np
 from compiled import CASADI, CLANG, HERE, native
+from kernels import comparisons, nanoseconds, run, show, table
+from peers import pinocchio
 from rich.console import Console
-from rich.table import Table
+from timing import DTYPES, first_call, machine_lines, random_states
 
 import armlet
-from armlet.cli.commands.bench import compared, described, nanoseconds, show
-from armlet.cli.measure import DTYPES, TIMED, first_call, machine, measured, random_states
-from armlet.cli.rivals import rivals
 from armlet.runtime.timing import Timed, time_in_turns
 
 CHAINS = (10, 20, 40, 60)
@@ -92,12 +91,12 @@ def chain(n):
 
 def growth():
     """First calls of inverse dynamics of longer chains, and their operations."""
-    found = {}
+    times = {}
     for n in CHAINS:
         robot = chain(n)
         count = armlet.trace(robot, "inverse_dynamics").count()
-        found[str(n)] = first_call(robot, "inverse_dynamics", 1) | {"operations": count.total}
-    return found
+        times[str(n)] = first_call(robot, "inverse_dynamics", 1) | {"operations": count.total}
+    return times
 
 
 # ------------------------------------------------------------------ constants at run time
@@ -180,7 +179,7 @@ def _pinocchio(robot, one, link):
         import pinocchio as pin
     except ImportError:
         return {}
-    torque = rivals(robot)[0][0].calls["inverse_dynamics"]
+    torque = pinocchio(robot).calls["inverse_dynamics"]
     model, data = torque.args
     frame = model.getFrameId(link)
     given = (model, data, one[0], frame, pin.LOCAL_WORLD_ALIGNED)
@@ -193,17 +192,17 @@ def _pinocchio(robot, one, link):
 
 
 def forms_table(times):
-    table = Table(title="\nforms of a call, nanoseconds", box=None, title_justify="left")
-    for column in ("call", "ns", "over Pinocchio", "at most", ""):
-        table.add_column(column, justify="left" if column == "call" else "right")
+    result = table(
+        "forms of a call, nanoseconds", ["call"], ["ns", "over Pinocchio", "at most", ""]
+    )
     for name, spread in times.items():
         ratio, bar = _over_pinocchio(times, name), FORMS.get(name)
         met = "" if bar is None or ratio is None else "met" if ratio <= bar else "[red]missed[/]"
         if name == "inverse_dynamics: ten rows":
             bar, met = TEN_ROWS * 1e9, "met" if spread["median"] <= TEN_ROWS else "[red]missed[/]"
         cells = ("" if x is None else f"{x:.4g}" if x > 10 else f"{x:.3f}" for x in (ratio, bar))
-        table.add_row(name, nanoseconds(spread), *cells, met)
-    return table
+        result.add_row(name, nanoseconds(spread), *cells, met)
+    return result
 
 
 def _over_pinocchio(times, name):
@@ -218,35 +217,33 @@ def bars(data):
     """Each bar, the value measured, and whether the bar is met."""
     rows = []
 
-    def at_most(what, bar, found):
-        rows.append((what, f"<= {bar:.3g}", f"{found:.3g}", found <= bar))
+    def at_most(what, bar, value):
+        rows.append((what, f"<= {bar:.3g}", f"{value:.3g}", value <= bar))
 
-    def at_least(what, bar, found):
-        known = found is not None
-        rows.append(
-            (what, f">= {bar:.3g}", f"{found:.3g}" if known else "busy", known and found >= bar)
-        )
+    def at_least(what, bar, value):
+        shown = "busy" if value is None else f"{value:.3g}"
+        rows.append((what, f">= {bar:.3g}", shown, value is not None and value >= bar))
 
-    for name, way, rival, theirs, mine in compared(data):
+    for name, way, peer, theirs, mine in comparisons(data):
         bar = BARS.get(way, {}).get(name)
-        if bar is not None and rival == "Pinocchio":
+        if bar is not None and peer == "Pinocchio":
             ratio = mine["median"] / theirs["median"]
             if way == "rows":
                 at_least(f"{name}, rows, times faster than Pinocchio", 1 / bar, 1 / ratio)
             else:
                 at_most(f"{name}, {way}, over Pinocchio", bar, ratio)
-    for rival in (CLANG, CASADI):
+    for peer in (CLANG, CASADI):
         for name, times in data["native"]["quantities"].items():
-            bar = BARS[rival].get(name)
-            if bar is not None and rival in times:
-                ratio = times["armlet"]["median"] / times[rival]["median"]
-                at_most(f"{name}, code alone, over {rival}", bar, ratio)
-    for name, found in data["quantities"].items():
-        batch = found["batch"]["float64"]
+            bar = BARS[peer].get(name)
+            if bar is not None and peer in times:
+                ratio = times["armlet"]["median"] / times[peer]["median"]
+                at_most(f"{name}, code alone, over {peer}", bar, ratio)
+    for name, times in data["quantities"].items():
+        batch = times["batch"]["float64"]
         at_least(f"{name}, two threads over one", THREADED, batch["two_over_one"])
         at_least(f"{name}, rows, share of the arithmetic bound", SHARE, batch["share"])
         if name in FIRST:
-            at_most(f"{name}, first call, s", FIRST[name], _first(found["first"]))
+            at_most(f"{name}, first call, s", FIRST[name], _first(times["first"]))
     for name, bar in FORMS.items():
         ratio = _over_pinocchio(data["forms"], name)
         if ratio is not None:
@@ -284,72 +281,68 @@ def show_all(data, console):
     show(data, console)
     for name, version in data["native"]["versions"].items():
         console.print(f"{name}: {version}", style="dim", highlight=False)
-    table = Table(title="\nnative loops: nanoseconds per state", box=None, title_justify="left")
-    table.add_column("quantity")
-    for column in ("armlet", CLANG, "ratio", CASADI, "ratio", "off"):
-        table.add_column(column, justify="right")
+    columns = ["armlet", CLANG, "ratio", CASADI, "ratio", "off"]
+    loops = table("native loops: nanoseconds per state", ["quantity"], columns)
     for name, times in data["native"]["quantities"].items():
         cells = []
-        for rival in (CLANG, CASADI):
-            if rival in times:
-                cells += [nanoseconds(times[rival]), f"{_ratio(times['armlet'], times[rival]):.3f}"]
+        for peer in (CLANG, CASADI):
+            if peer in times:
+                cells += [nanoseconds(times[peer]), f"{_ratio(times['armlet'], times[peer]):.3f}"]
             else:
                 cells += ["", ""]
         off = [f"{x['difference']:.0e}" for x in times.values() if "difference" in x]
-        table.add_row(name, nanoseconds(times["armlet"]), *cells, ", ".join(off))
-    console.print(table)
+        loops.add_row(name, nanoseconds(times["armlet"]), *cells, ", ".join(off))
+    console.print(loops)
 
-    table = Table(title="\nfirst call of inverse dynamics, chains", box=None, title_justify="left")
-    for column in ("joints", "M + A", "trace, s", "compile, s", "rows, s", "µs per operation"):
-        table.add_column(column, justify="right")
+    columns = ["joints", "M + A", "trace, s", "compile, s", "rows, s", "µs per operation"]
+    chains = table("first call of inverse dynamics, chains", [], columns)
     for n, x in data["chains"].items():
         each = f"{_first(x) / x['operations'] * 1e6:.0f}"
         times = (f"{x[key]:.2f}" for key in ("trace", "one", "rows"))
-        table.add_row(n, str(x["operations"]), *times, each)
-    console.print(table)
+        chains.add_row(n, str(x["operations"]), *times, each)
+    console.print(chains)
 
-    table = Table(
-        title="\nrows of inverse dynamics, by how inertias are given: nanoseconds per state",
-        box=None,
-        title_justify="left",
-    )
-    for name in data["inertias"]:
-        table.add_column(name, justify="right")
-    table.add_row(*map(nanoseconds, data["inertias"].values()))
-    console.print(table)
+    title = "rows of inverse dynamics, by how inertias are given: nanoseconds per state"
+    inertias = table(title, [], [*data["inertias"]])
+    inertias.add_row(*map(nanoseconds, data["inertias"].values()))
+    console.print(inertias)
 
     console.print(forms_table(data["forms"]))
 
-    table = Table(title="\nbars", box=None, title_justify="left")
-    for column in ("what", "bar", "found", ""):
-        table.add_column(column, justify="left" if column == "what" else "right")
-    for what, bar, found, met in data["bars"]:
-        missed = "not known" if found == "busy" else "[red]missed[/]"
-        table.add_row(what, bar, found, "[green]met[/]" if met else missed)
-    console.print(table)
+    verdicts = table("bars", ["what"], ["bar", "measured", ""])
+    for what, bar, measured, met in data["bars"]:
+        missed = "not known" if measured == "busy" else "[red]missed[/]"
+        verdicts.add_row(what, bar, measured, "[green]met[/]" if met else missed)
+    console.print(verdicts)
 
 
 def readme(data):
     """The table of the README: nanoseconds per state, in brackets how many times faster."""
     head = (
-        "quantity", "armlet, one call from Python", "Pinocchio", "armlet, code alone",
-        "Pinocchio, clang", "Pinocchio → CasADi → C", "armlet, 100,000 rows", "`…InParallel`",
-    )  # fmt: skip
+        "quantity",
+        "armlet, one call from Python",
+        "Pinocchio",
+        "armlet, code alone",
+        "Pinocchio, clang",
+        "Pinocchio → CasADi → C",
+        "armlet, 100,000 rows",
+        "`…InParallel`",
+    )
     lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))]
-    theirs = {(name, way): x for name, way, rival, x, _ in compared(data) if rival == "Pinocchio"}
+    theirs = {(name, way): x for name, way, peer, x, _ in comparisons(data) if peer == "Pinocchio"}
 
-    def cell(rival, mine):
-        if rival is None:
+    def cell(peer, mine):
+        if peer is None:
             return ""
-        return f"{rival['median'] * 1e9:.0f} ({_ratio(rival, mine):.0f}×)"
+        return f"{peer['median'] * 1e9:.0f} ({_ratio(peer, mine):.0f}×)"
 
-    for name, found in data["quantities"].items():
+    for name, times in data["quantities"].items():
         alone = data["native"]["quantities"][name]
-        rows = found["batch"]["float64"]["1"]
+        rows = times["batch"]["float64"]["1"]
         cells = (
             name.replace("_", " "),
-            f"{found['call']['median'] * 1e9:.0f}",
-            cell(theirs.get((name, "call")), found["call"]),
+            f"{times['call']['median'] * 1e9:.0f}",
+            cell(theirs.get((name, "call")), times["call"]),
             f"{alone['armlet']['median'] * 1e9:.0f}",
             cell(alone.get(CLANG), alone["armlet"]),
             cell(alone.get(CASADI), alone["armlet"]),
@@ -357,10 +350,10 @@ def readme(data):
             cell(theirs.get((name, "rows")), rows),
         )
         lines.append(" | ".join(cells))
-    told = [*described(data), *data["native"]["versions"].values()]
+    machine = [*machine_lines(data["machine"]), *data["native"]["versions"].values()]
     about = (
         "Nanoseconds per state, Panda, medians; in brackets how many times faster armlet is. "
-        f"Printed by `python benchmarks/race.py --readme` on {'; '.join(told)}."
+        f"Printed by `python benchmarks/race.py --readme` on {'; '.join(machine)}."
     )
     return "\n".join([about, "", *(f"| {line} |" for line in lines)])
 
@@ -375,31 +368,27 @@ def main():
     parser.add_argument(
         "--build", type=Path, default=Path.home() / ".cache" / "armlet-race", help="a folder"
     )
-    asked = parser.parse_args()
-    console = Console(file=sys.stderr if asked.readme else sys.stdout, width=110)
+    chosen = parser.parse_args()
+    console = Console(file=sys.stderr if chosen.readme else sys.stdout, width=110)
     robot = armlet.load("panda").without_drives()
-    if asked.calls:
-        console.print(forms_table(forms(robot, asked.rounds)))
+    if chosen.calls:
+        console.print(forms_table(forms(robot, chosen.rounds)))
         console.print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", style="dim")
         return
-    found, skipped = rivals(robot)
-    host = machine(asked.rounds)
-    data = {"robot": robot.name, "joints": robot.n, "machine": host}
+    data = run(robot, chosen.rounds)
     data["native"] = native(
-        robot, asked.build.resolve(), [HERE, *asked.site], asked.rounds, skipped
+        robot, chosen.build.resolve(), [HERE, *chosen.site], chosen.rounds, data["skipped"]
     )
-    data["quantities"] = {name: measured(robot, name, asked.rounds, host, found) for name in TIMED}
-    data["forms"] = forms(robot, asked.rounds)
-    data["inertias"] = given_once(robot, asked.rounds)
-    data["precisions"] = precisions(robot, asked.rounds)
+    data["forms"] = forms(robot, chosen.rounds)
+    data["inertias"] = given_once(robot, chosen.rounds)
+    data["precisions"] = precisions(robot, chosen.rounds)
     data["chains"] = growth()
-    data["skipped"] = skipped
     data["bars"] = bars(data)
     data["platform"] = platform.platform()
-    if asked.json:
-        asked.json.write_text(json.dumps(data, indent=2) + "\n")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(data, indent=2) + "\n")
     show_all(data, console)
-    if asked.readme:
+    if chosen.readme:
         print(readme(data))
 
 

@@ -14,9 +14,9 @@ from statistics import median
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from timing import random_states
 
 import armlet
-from armlet.cli.measure import random_states
 from armlet.runtime.timing import Timed, native_loop, time_in_turns
 
 PLAIN = {
@@ -63,7 +63,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("arms", nargs="*", default=armlet.catalogue())
     parser.add_argument("--rounds", type=int, default=21)
-    asked = parser.parse_args()
+    chosen = parser.parse_args()
     console = Console(width=100)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("arm", "quantity"):
@@ -71,12 +71,12 @@ def main():
     for column in ("plain", "cheapest", "operations", "one state", "rows"):
         table.add_column(column, justify="right", no_wrap=True)
     worst = []
-    pairs = [(name, quantity) for name in asked.arms for quantity in PLAIN]
+    pairs = [(name, quantity) for name in chosen.arms for quantity in PLAIN]
     for name, quantity in track(pairs, "timing", transient=True, console=console):
         robot = armlet.load(name)
         kernels = contestants(robot, quantity)
         states = random_states(quantity, robot.n, ROWS)
-        one, rows = ratios(kernels, states, asked.rounds)
+        one, rows = ratios(kernels, states, chosen.rounds)
         counts = [kernel.operations for kernel in kernels.values()]
         saved = counts[1].total / max(1, counts[0].total)
         cells = [f"{c.M}M {c.A}A" for c in counts] + [f"{x:.2f}" for x in (saved, one, rows)]

@@ -1,16 +1,129 @@
-"""The bound on a kernel's speed: its arithmetic, and how fast this machine can do it."""
+"""What the benchmarks share: machine, random states, first calls, and the bound on speed.
+
+A module of the scripts beside it; `armlet.runtime.timing` times calls in turns, on one core.
+"""
 
 import ctypes
+import os
+import platform
 import re
-from collections.abc import Mapping
+import sys
+import time
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 
+import armlet
 from armlet.codegen.llvm.function import many_states, module
 from armlet.codegen.llvm.loop import counted_loop
 from armlet.runtime import Kernel
 from armlet.runtime.engine import compiled, host
 from armlet.runtime.timing import TURNS, Timed, time_in_turns
+
+QUANTITIES = (
+    "inverse_dynamics",
+    "inertia_matrix",
+    "bias",
+    "gravity_torque",
+    "forward_dynamics",
+    "linearization",
+    "regressor",
+)
+"""The quantities that are timed."""
+RANGE = {"q": np.pi, "qd": 2.0, "qdd": 5.0, "tau": 5.0}
+DTYPES = ("float64", "float32")
+PACKAGES = ("armlet", "llvmlite", "numpy", "pin", "mujoco")
+
+
+def random_states(quantity, n, count):
+    """Random arrays for the arguments of a quantity, from a fixed seed."""
+    rng = np.random.default_rng(0)
+    return [
+        rng.uniform(-RANGE[name], RANGE[name], (count, n))
+        for name in armlet.QUANTITIES[quantity].arguments
+    ]
+
+
+def first_call(robot, quantity, rounds):
+    """Seconds to trace, to compile for one state, and to compile for rows; without the cache."""
+    states = random_states(quantity, robot.n, max(host("float64").lanes, 2))
+    times = []
+    with without_cache():
+        for _ in range(rounds):
+            marks = [time.process_time()]
+            kernel = Kernel(armlet.trace(robot, quantity))
+            marks.append(time.process_time())
+            kernel(*(x[0] for x in states))
+            marks.append(time.process_time())
+            kernel.evaluate(*states)
+            marks.append(time.process_time())
+            times.append(np.diff(marks))
+    return dict(zip(("trace", "one", "rows"), np.median(times, axis=0).tolist(), strict=True))
+
+
+@contextmanager
+def without_cache():
+    """Turn the cache off, so that everything is compiled again."""
+    before = os.environ.get("ARMLET_CACHE")
+    os.environ["ARMLET_CACHE"] = "off"
+    try:
+        yield
+    finally:
+        del os.environ["ARMLET_CACHE"]
+        if before is not None:
+            os.environ["ARMLET_CACHE"] = before
+
+
+# ------------------------------------------------------------------ the machine
+
+
+def machine(rounds):
+    """The machine and the versions that the times were measured with, as plain data."""
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "clock": clock(rounds),
+        "lanes": {dtype: host(dtype).lanes for dtype in DTYPES},
+        "fused": {dtype: fused_rate(dtype, rounds) for dtype in DTYPES},
+        "versions": {"python": platform.python_version(), **_versions()},
+    }
+
+
+def _cpu():
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor()
+    return f"{name} ({sys.platform})"
+
+
+def _versions():
+    installed = {}
+    for package in PACKAGES:
+        try:
+            installed[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return installed
+
+
+def machine_lines(data):
+    """The machine and the versions of `machine`, as lines of text."""
+    versions = ", ".join(f"{name} {number}" for name, number in data["versions"].items())
+    each = data["fused"]["float64"] / data["clock"]
+    return [
+        f"{data['cpu']}, {data['cores']} cores, {data['clock'] / 1e9:.2f} GHz, "
+        f"{each:.2f} multiply-adds of {data['lanes']['float64']} float64 per cycle, "
+        f"load {data['load']}",
+        versions,
+    ]
+
+
+# ------------------------------------------------------------------ the arithmetic bound
 
 ADDS, CHAINS, UNROLLED = 64, 12, 4
 ARITHMETIC = re.compile(
@@ -19,17 +132,17 @@ ARITHMETIC = re.compile(
 SINES = re.compile(r"call .* @(sincos\.near\.\w+)")
 
 
-def vector_operations(kernel: Kernel) -> tuple[float, float]:
+def vector_operations(kernel):
     """The arithmetic of a block of states, in operations on whole registers.
 
     A fused multiply-add is one. First those of the program, then those of its sines and cosines.
     """
     code, target = kernel.code, kernel.target
     text = module(target, many_states(code, target))
-    width: int = target.width
+    width = target.width
     functions = dict(re.findall(r"define .*? @([\w.]+)\(.*?\{\n(.*?)\n\}", text, re.DOTALL))
 
-    def registers(lines: str) -> float:
+    def registers(lines):
         bits = {"double": 64, "float": 32}
         found = ARITHMETIC.findall(lines)
         return sum(int(lanes) * bits[element] / width for lanes, element in found)
@@ -38,7 +151,7 @@ def vector_operations(kernel: Kernel) -> tuple[float, float]:
     return registers(functions["many"]), sines
 
 
-def clock(rounds: int) -> float:
+def clock(rounds):
     """Clock cycles per second, from a chain of dependent additions of one cycle each."""
     names = ["%a", "%b", *(f"%s{k}" for k in range(ADDS))]
     chain = [f"{names[k + 2]} = add i64 {names[k]}, {names[k + 1]}" for k in range(ADDS)]
@@ -46,7 +159,7 @@ def clock(rounds: int) -> float:
     return _rate(["i64"] * 2, starts, chain, rounds) * ADDS
 
 
-def fused_rate(dtype: str, rounds: int) -> float:
+def fused_rate(dtype, rounds):
     """Fused multiply-adds of whole registers that this machine does in a second, at most."""
     target = host(dtype)
     V = f"<{target.lanes} x {target.element}>"
@@ -68,9 +181,7 @@ def fused_rate(dtype: str, rounds: int) -> float:
     return _rate([V] * CHAINS, starts, steps, rounds) * len(steps)
 
 
-def _rate(
-    kinds: list[str], starts: Mapping[str, tuple[str, str]], steps: list[str], rounds: int
-) -> float:
+def _rate(kinds, starts, steps, rounds):
     """How many times a second a loop with these steps turns; each start is carried over."""
     carried = list(zip(kinds, starts.items(), strict=True))
     phis = (f"{name} = phi {T} [ {x}, %begin ], [ {y}, %turned ]" for T, (name, (y, x)) in carried)

@@ -52,11 +52,11 @@ def timed(source, cache):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("revision", help="such as a tag or a commit")
-    asked = parser.parse_args()
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         old = Path(folder) / "old"
         git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(old), asked.revision], check=True)
+        subprocess.run([*git, "add", "--quiet", "--detach", str(old), chosen.revision], check=True)
         try:
             best = {}
             for _ in range(TURNS):
@@ -66,7 +66,7 @@ def main():
                         best[name][version] = [*map(min, known, times)]
         finally:
             subprocess.run([*git, "remove", "--force", str(old)], check=True)
-    print(f"nanoseconds per state, least of {TURNS} turns, {asked.revision} -> this tree")
+    print(f"nanoseconds per state, least of {TURNS} turns, {chosen.revision} -> this tree")
     for name, versions in best.items():
         cells = (
             f"{what} {1e9 * x:.1f} -> {1e9 * y:.1f} ({y / x:.2f})"

@@ -2,7 +2,7 @@
 
 python docs/_demo.py [--page demo.html] [--theme dark] [--width 400] [--out demo.png]
 
-Needs Chromium, websockets and Pillow, and the extra `plot`. Without a page, the tour is made.
+Needs Chromium, websockets, Pillow and the extra `plot`. Without a page, `armlet demo` writes one.
 """
 
 import argparse
@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 
 import armlet
-from armlet.cli.tour import toured
-from armlet.cli.tour_page import tour_page
+from armlet.cli.commands.demo import demo_page
+from armlet.cli.demo_data import collect
 
 FIGURE = Path(__file__).parent / "figures" / "demo.png"
 COLOURS = 128
@@ -57,7 +57,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = chosen.page or Path(folder, "demo.html")
         if chosen.page is None:
-            page.write_text(tour_page(toured(armlet.load("puma560"))), encoding="utf-8")
+            page.write_text(demo_page(collect(armlet.load("puma560"))), encoding="utf-8")
         found, problems = picture(page, chosen.width, chosen.theme)
     for problem in problems:
         print(problem, file=sys.stderr)

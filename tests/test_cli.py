@@ -6,16 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from support import hostile
 from support.commands import run
 from typer.testing import CliRunner
 
 import armlet
+from armlet import cli
 from armlet.cli import app
 
-COMMANDS = (
-    "demo", "robots", "info", "count", "compare", "generate", "minimal", "simulate", "excite",
-    "view", "bench",
-)  # fmt: skip
+COMMANDS = [command.__name__ for command in cli.COMMANDS]
 
 
 def test_robots_lists_the_catalogue():
@@ -99,28 +98,6 @@ def test_bad_input_is_one_clear_line_and_exit_code_one(args, line):
 
 # ------------------------------------------------------------------ names from files
 
-NAME = r"[/x] \u001b[31m\u009b2J\u202e :smile: */ ??/ \n <script>"
-HOSTILE = f"""
-name = "{NAME}"
-source = "{NAME}"
-gravity = [0, -9.81, 0]
-angles = "radians"
-base = "{NAME} base"
-[[body]]
-name = "{NAME} 1"
-joint = "{NAME} 1"
-mass = 1.0
-com = [0.5, 0, 0]
-inertia = [0.1, 0, 0, 0.1, 0, 0.1]
-[[body]]
-name = "{NAME} 2"
-joint = "{NAME} 2"
-xyz = [1, 0, 0]
-mass = 1.0
-com = [0.5, 0, 0]
-inertia = [0.1, 0, 0, 0.1, 0, 0.5]
-"""
-
 
 @pytest.mark.parametrize(
     "command",
@@ -137,7 +114,7 @@ inertia = [0.1, 0, 0, 0.1, 0, 0.5]
     ids=" ".join,
 )
 def test_a_name_is_neither_markup_nor_a_command_of_the_terminal(tmp_path, command):
-    (tmp_path / "arm.toml").write_text(HOSTILE)
+    (tmp_path / "arm.toml").write_text(hostile.ARM)
     name, *options = command
     told = run(name, "arm.toml", *options, cwd=tmp_path)
     assert "Traceback" not in told.stderr
@@ -155,8 +132,8 @@ def test_a_name_is_neither_markup_nor_a_command_of_the_terminal(tmp_path, comman
 
 def test_every_command_prints_on_the_same_terminal():
     folder = Path(armlet.__file__).parent / "cli"
-    for path in folder.glob("*.py"):
-        if path.name not in ("terminal.py", "table.py"):
+    for path in folder.rglob("*.py"):
+        if path.name != "output.py":
             assert not re.search(
                 r"rich\.(console|markup)|Text\([^)]", path.read_text(encoding="utf-8")
             ), path.name

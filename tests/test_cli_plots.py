@@ -4,31 +4,45 @@ import re
 
 import numpy as np
 import pytest
-from test_cli import HOSTILE
+from support import hostile
 from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import COMMANDS, app
-from armlet.cli.charts import speeds
 
 COMMAND = {
     "simulate": ("simulate", "planar2r", "--duration", "0.2"),
     "excite": (
-        "excite", "planar2r", "--duration", "2", "--harmonics", "2", "--starts", "1", "--rate",
-        "50", "--lower=-2", "--upper", "2", "--speed", "3",
+        "excite",
+        "planar2r",
+        "--duration",
+        "2",
+        "--harmonics",
+        "2",
+        "--starts",
+        "1",
+        "--rate",
+        "50",
+        "--lower=-2",
+        "--upper",
+        "2",
+        "--speed",
+        "3",
     ),
     "identify": ("identify", "planar2r", "log.npz", "--no-consistent"),
     "count": ("count", "planar2r", "--quantity", "inertia_matrix"),
     "published": ("count", "--published", "--quantity", "linearization"),
     "compare": ("compare", "planar2r", "--quantity", "gravity_torque"),
-    "bench": ("bench", "planar2r", "--rounds", "1"),
-}  # fmt: skip
+}
 """Each with little to do."""
 SHOWN = {
-    "simulate": "energy (J)", "excite": "condition number", "identify": "predicted",
-    "count": "composite_bodies", "published": "published operation counts", "compare": " ns",
-    "bench": "one call, one state",
-}  # fmt: skip
+    "simulate": "energy (J)",
+    "excite": "condition number",
+    "identify": "predicted",
+    "count": "composite_bodies",
+    "published": "published operation counts",
+    "compare": " ns",
+}
 """What the figure of each says."""
 
 
@@ -50,9 +64,7 @@ def run(command, path, folder):
 
 
 def test_the_table_has_every_command_that_plots():
-    plots = {
-        command.__name__ for command in COMMANDS if "plot" in command.__annotations__
-    } - {"demo"}  # which has a file of its own where none is named  # fmt: skip
+    plots = {command.__name__ for command in COMMANDS if "plot" in command.__annotations__}
     assert plots == {command[0] for command in COMMAND.values()}
 
 
@@ -82,7 +94,7 @@ def test_a_file_is_refused_before_the_work(name, path, message, folder, tmp_path
         raise AssertionError("worked before the file was checked")
 
     monkeypatch.setattr("armlet.cli.robot_options.load", worked)
-    monkeypatch.setattr("armlet.cli.published.totals", worked)
+    monkeypatch.setattr("armlet.cli.commands.count.totals", worked)
     told = run(COMMAND[name], tmp_path / path, folder)
     assert isinstance(told.exception, armlet.ArmletError)
     assert re.search(message, str(told.exception))
@@ -100,7 +112,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path, folder):
 @pytest.mark.parametrize("name", ["simulate", "count", "compare"])
 def test_a_name_is_no_markup_in_a_figure(name, folder, tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
-    (tmp_path / "arm.toml").write_text(HOSTILE)
+    (tmp_path / "arm.toml").write_text(hostile.ARM)
     command = [str(tmp_path / "arm.toml") if x == "planar2r" else x for x in COMMAND[name]]
     told = run(command, tmp_path / "page.html", folder)
     assert told.exit_code == 0, told.exception
@@ -108,21 +120,3 @@ def test_a_name_is_no_markup_in_a_figure(name, folder, tmp_path):
     assert own.count("<script>") == 1  # of Plotly's library
     assert "☺" not in own
     assert own.replace("\n", "").isprintable()
-
-
-def test_bars_of_times_are_there_only_for_libraries_that_were_timed():
-    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
-
-    def spread(median, **more):
-        return {"median": median, **more}
-
-    mine = {"1": spread(1e-8, rivals={})}
-    found = {"call": spread(1e-7), "rivals": {}, "batch": {"float64": mine, "rows": 10}}
-    beside = {**found, "rivals": {"Pinocchio": spread(2e-6)}}
-    data = {"robot": "a", "machine": {"cpu": "x"}, "quantities": {"bias": found, "energy": beside}}
-    bars = {(bar.name, bar.xaxis): list(bar.x) for bar in speeds(data).data}
-    assert bars == {
-        ("armlet", "x"): pytest.approx([100, 100]),
-        ("armlet", "x2"): pytest.approx([10, 10]),
-        ("Pinocchio", "x"): pytest.approx([2000]),
-    }

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from support.commands import ARMLET, run
 from test_c import needs
-from test_cli import COMMANDS
 from test_formats import MIMIC
 from typer.testing import CliRunner
 
 import armlet
-from armlet.cli import app
+from armlet.cli import COMMANDS, app
 from armlet.cli.robot_options import OPTIONS
 
 HAND = MIMIC.replace(
@@ -26,7 +25,7 @@ HAND = MIMIC.replace(
   </joint>
 </robot>""",
 )
-WITH_ROBOT = [name for name in COMMANDS if name != "robots"]
+WITH_ROBOT = [command.__name__ for command in COMMANDS if command.__name__ != "robots"]
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """Operation counts: golden, and never above the best tool known."""
 
 import json
-import sys
 from pathlib import Path
 
+import counts
 import pytest
 from typer.testing import CliRunner
 
@@ -12,8 +12,6 @@ from armlet.cli import app
 from armlet.literature import totals
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import counts  # noqa: E402
 
 GOLDEN = json.loads(counts.GOLDEN.read_text())
 PUBLISHED = ("count", "--published", "--quantity")

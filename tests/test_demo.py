@@ -1,33 +1,33 @@
-"""`armlet demo`: the tour, and the page that shows it."""
+"""`armlet demo`: its numbers, and the page that shows them."""
 
 import io
 import json
 import re
 
+import _demo
 import numpy as np
 import pytest
+from support import hostile
 from support.browser import CHROMIUM
 from support.commands import run
-from test_cli import HOSTILE, NAME
-from test_docs import part_of_docs
 
 import armlet
-from armlet.cli import tour as tour_module
-from armlet.cli.tour import MOST, moved, planned, toured
-from armlet.cli.tour_page import tour_page
+from armlet.cli import demo_data, timing
+from armlet.cli.commands.demo import demo_page
+from armlet.cli.demo_data import MOST_JOINTS, collect, motion, plan
 
 plotly = pytest.importorskip("plotly", reason="plotly is not installed")
 
 
 @pytest.fixture(scope="module")
-def tour():
-    return toured(armlet.load("planar2r"))
+def demo():
+    return collect(armlet.load("planar2r"))
 
 
 @pytest.fixture(scope="module")
-def page(tour, tmp_path_factory):
+def page(demo, tmp_path_factory):
     path = tmp_path_factory.mktemp("demo") / "demo.html"
-    path.write_text(tour_page(tour), encoding="utf-8")
+    path.write_text(demo_page(demo), encoding="utf-8")
     return path
 
 
@@ -42,27 +42,27 @@ def test_demo_prints_what_it_found_and_writes_one_page(tmp_path):
     assert data["identification"]["near"] > 0.9 * data["identification"]["parameters"]
 
 
-def test_no_published_count_is_below_armlet_s(tour):
-    assert len(tour.published) > 50
-    assert all(x.counted.total < x.printed.total for x in tour.published)
+def test_no_published_count_is_below_armlet_s(demo):
+    assert len(demo.published) > 50
+    assert all(x.counted.total < x.printed.total for x in demo.published)
 
 
-def test_the_parameters_are_those_of_the_arm_that_moved(tour):
-    assert tour.found.fits["validation, least squares"].whole < 2
-    assert tour.near >= len(tour.found.names) - 1
+def test_the_parameters_are_those_of_the_arm_that_moved(demo):
+    assert demo.identified.fits["validation, least squares"].whole < 2
+    assert demo.near >= len(demo.identified.names) - 1
 
 
 def test_the_same_program_in_numpy_gives_the_same_result():
     kernel = armlet.compile(armlet.load("puma560"), "inertia_matrix")
     q = np.linspace(-1, 1, 6)
-    plain = tour_module._in_python(kernel.program, np.array)
+    plain = timing.numpy_function(kernel.program, np.array)
     np.testing.assert_allclose(plain(q), kernel(q), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "scara"])
 def test_the_motion_stays_within_the_limits_of_the_joints(name):
     arm = armlet.load(name)
-    q, qd, _ = planned(arm)
+    q, qd, _ = plan(arm)
     lower, upper, velocity, _ = np.array([joint.limits for joint in arm.joints]).T
     assert (q >= lower).all()
     assert (q <= upper).all()
@@ -72,32 +72,33 @@ def test_the_motion_stays_within_the_limits_of_the_joints(name):
 
 def test_the_arm_follows_its_plan():
     arm = armlet.load("puma560")
-    assert np.abs(moved(arm).q[:-1] - planned(arm)[0]).max() < 0.01
+    assert np.abs(motion(arm).q[:-1] - plan(arm)[0]).max() < 0.01
 
 
 def test_what_cannot_be_shown_is_named(monkeypatch):
     def missing(robot):
         raise ImportError("No module named 'pinocchio'")
 
-    monkeypatch.setattr(tour_module, "pinocchio", missing)
-    monkeypatch.setattr(tour_module, "MOST", 1)
-    found = toured(armlet.load("planar2r"))
-    assert found.found is None
+    monkeypatch.setattr(timing, "Pinocchio", missing)
+    monkeypatch.setattr(demo_data, "MOST_JOINTS", 1)
+    found = collect(armlet.load("planar2r"))
+    assert found.identified is None
     assert found.left_out == [
-        "Pinocchio: No module named 'pinocchio'", "identification: more than 1 joints",
-    ]  # fmt: skip
-    text = tour_page(found)
+        "Pinocchio: No module named 'pinocchio'",
+        "identification: more than 1 joints",
+    ]
+    text = demo_page(found)
     assert all(f"Left out: {word}" in text for word in ("Pinocchio", "identification"))
-    assert MOST > 7
+    assert MOST_JOINTS > 7
 
 
 def test_names_in_the_page_are_no_markup(tmp_path):
     path = tmp_path / "arm.toml"
-    path.write_text(HOSTILE)
+    path.write_text(hostile.ARM)
     with pytest.warns(armlet.ModelWarning):
         arm = armlet.load(path)
-    text = tour_page(toured(arm))
-    name = NAME.encode().decode("unicode_escape")
+    text = demo_page(collect(arm))
+    name = hostile.NAME.encode().decode("unicode_escape")
     assert name not in text
     assert "\x1b" not in text
     assert "<script> " not in text
@@ -118,7 +119,7 @@ def test_the_page_is_whole_in_itself(page):
 def test_the_page_is_drawn_without_errors_at_every_width(page, width, theme):
     pytest.importorskip("websockets", reason="websockets is not installed")
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    found, problems = part_of_docs("_demo").picture(page, width, theme)
+    found, problems = _demo.picture(page, width, theme)
     assert problems == []
     corner = image.open(io.BytesIO(found)).convert("L").getpixel((2, 2))
     assert corner > 200 if theme == "light" else corner < 60

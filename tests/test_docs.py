@@ -9,7 +9,10 @@ import unicodedata
 from pathlib import Path
 from xml.etree import ElementTree
 
+import _equations
+import _reference
 import pytest
+from support.pages import BLOCK, LIBRARY
 from typer.testing import CliRunner
 
 import armlet
@@ -18,9 +21,6 @@ from armlet.runtime.arrays import libraries
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-LIBRARY = re.compile(r"^import (torch|jax|casadi|pinocchio|fmpy)\b", re.MULTILINE)
-"""What a block may need and need not be installed, besides viser for `armlet.view`."""
 MODULES = [
     name for _, name, _ in pkgutil.walk_packages(armlet.__path__, "armlet.") if ".cli" not in name
 ]
@@ -55,16 +55,8 @@ def test_docstring_examples_print_what_they_say(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def part_of_docs(name):
-    """A module that makes pages."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_reference_has_everything_that_armlet_offers():
-    page = part_of_docs("_reference").api()
+    page = _reference.api()
     titles = re.findall(r"^#{3,4} armlet\.(\S+)$", page, re.MULTILINE)
     assert set(armlet.__all__) <= set(titles)
     for title in titles:
@@ -75,7 +67,7 @@ def test_the_reference_has_everything_that_armlet_offers():
 
 
 def test_the_reference_has_every_command_and_option():
-    page = part_of_docs("_reference").commands()
+    page = _reference.commands()
     named = re.findall(r"^## armlet (\S+)$", page, re.MULTILINE)
     helped = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).stdout
     assert named
@@ -102,7 +94,7 @@ def letters(text):
 @pytest.mark.parametrize("name", [x for x, text in DOCSTRINGS.items() if "\n    " in text])
 def test_equations_are_typeset_and_nothing_is_lost(name):
     text = DOCSTRINGS[name]
-    page = part_of_docs("_equations").typeset(text)
+    page = _equations.typeset(text)
     blocks = re.findall("<math.*</math>", page)
     shown = "".join("".join(ElementTree.fromstring(block).itertext()) for block in blocks)
     written = "".join(x for x in re.split(r"\n\s*\n", text) if x.startswith("    "))
@@ -110,7 +102,7 @@ def test_equations_are_typeset_and_nothing_is_lost(name):
 
 
 def test_accents_and_indices_are_where_they_belong():
-    formula = part_of_docs("_equations").formula
+    formula = _equations.formula
     assert re.search(
         "<msub><mover.*>ω</mi>.*˙.*</mover><mrow><mi>i</mi></mrow></msub>", formula("ω̇ᵢ")
     )

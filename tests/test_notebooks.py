@@ -4,9 +4,9 @@ import ast
 import json
 from pathlib import Path
 
+import _notebooks
 import pytest
 from support.cases import cases
-from test_docs import part_of_docs
 
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -30,11 +30,10 @@ def shown(code, namespace):
 
 
 def test_notebooks_are_made_from_their_pages():
-    made = part_of_docs("_notebooks")
-    assert [path.stem for path in NOTEBOOKS] == sorted(made.PAGES)
+    assert [path.stem for path in NOTEBOOKS] == sorted(_notebooks.PAGES)
     for path in NOTEBOOKS:
-        page = (made.DOCS / f"{path.stem}.md").read_text(encoding="utf-8")
-        assert path.read_text(encoding="utf-8") == made.notebook(page), (
+        page = (_notebooks.DOCS / f"{path.stem}.md").read_text(encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == _notebooks.notebook(page), (
             f"{path.name} is not as its page: run python docs/_notebooks.py"
         )
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_docs import BLOCK, LIBRARY
+from support.pages import BLOCK, LIBRARY
 
 import armlet
 from armlet.api.kinematics import Kinematics

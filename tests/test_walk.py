@@ -1,7 +1,6 @@
 """docs/_walk.py does what pages say, in their order."""
 
-import pytest
-from test_docs import part_of_docs
+import _walk
 
 PAGE = """# A page
 
@@ -26,24 +25,19 @@ assert number == 40
 """
 
 
-@pytest.fixture
-def walk():
-    return part_of_docs("_walk")
-
-
-def test_commands_and_python_are_done_in_their_order(walk, tmp_path, monkeypatch, capsys):
+def test_commands_and_python_are_done_in_their_order(tmp_path, monkeypatch, capsys):
     (tmp_path / "page.md").write_text(PAGE)
-    monkeypatch.setattr(walk, "DOCS", tmp_path)
+    monkeypatch.setattr(_walk, "DOCS", tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert [step.kind for step in walk.steps("page")] == ["shell", "python", "python", "shell"]
-    walk.follow(["page"])
+    assert [step.kind for step in _walk.steps("page")] == ["shell", "python", "python", "shell"]
+    _walk.follow(["page"])
     assert (tmp_path / "number").read_text() == "42\n"
     lines = capsys.readouterr().out.splitlines()
     assert [line.rpartition("  ")[2] for line in lines] == ["page: A page", "page: More"]
 
 
-def test_the_walk_goes_from_the_installation_to_a_report(walk):
-    done = [step.text for page in ("install", *walk.PAGES) for step in walk.steps(page)]
+def test_the_walk_goes_from_the_installation_to_a_report():
+    done = [step.text for page in ("install", *_walk.PAGES) for step in _walk.steps(page)]
     text = "\n".join(done)
     for step in (
         'pip install ".[', "robot.inverse_dynamics(", 'armlet.load("arm.urdf")', "gcc ",

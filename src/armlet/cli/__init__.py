@@ -1,4 +1,4 @@
-"""The command line: one file per command."""
+"""The command line: one file per command in `commands`, and one line in the table here."""
 
 import io
 import os
@@ -20,9 +20,9 @@ from armlet.cli.commands.identify import identify
 from armlet.cli.commands.info import info
 from armlet.cli.commands.minimal import minimal
 from armlet.cli.commands.robots import robots
-from armlet.cli.commands.simulate import simulation
+from armlet.cli.commands.simulate import simulate
 from armlet.cli.commands.view import view
-from armlet.cli.terminal import Terminal, styled
+from armlet.cli.output import Terminal, styled
 from armlet.errors import ArmletError
 
 app = typer.Typer(
@@ -32,9 +32,20 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 COMMANDS = (
-    demo, robots, info, count, compare, generate, minimal, simulation, excite, identify, view,
+    demo,
+    robots,
+    info,
+    count,
+    compare,
+    generate,
+    minimal,
+    simulate,
+    excite,
+    identify,
+    view,
     bench,
-)  # fmt: skip
+)
+"""All commands, in the order in which `armlet --help` lists them."""
 for command in COMMANDS:
     app.command()(command)
 
@@ -59,7 +70,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="spelled")
-    warnings.showwarning = lambda message, *_, **__: _tell("warning:", "yellow", str(message))
+    warnings.showwarning = lambda message, *_, **__: _report("warning:", "yellow", str(message))
     try:
         try:
             app()
@@ -76,7 +87,7 @@ def main() -> None:
         _fail(f"the output cannot be written: {error.strerror}")
 
 
-def _tell(word: str, style: str, message: str) -> None:
+def _report(word: str, style: str, message: str) -> None:
     """Print a message on stderr, if that can be written to; it may be of several lines."""
     first, *rest = message.split("\n")
     with suppress(OSError):
@@ -86,7 +97,7 @@ def _tell(word: str, style: str, message: str) -> None:
 
 
 def _fail(message: str) -> NoReturn:
-    _tell("error:", "red", message)
+    _report("error:", "red", message)
     sys.exit(1)
 
 

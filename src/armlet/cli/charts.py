@@ -1,4 +1,4 @@
-"""Figures of operations and times, beside those of the literature and of other libraries."""
+"""Figures of operation counts, and of those beside the literature."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,12 @@ BAR, HEAD, FOOT = 22, 56, 70
 """Heights in pixels: of a bar, of what is between two panels, and of what is below the last."""
 CUT = 4
 """Bars that are longer than so many of the shortest are cut off."""
-PARTS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5])}
-LIBRARIES = {"armlet": COLOURS[0], "Pinocchio": COLOURS[1], "MuJoCo": COLOURS[2]}
-"""The colours of libraries."""
+OPERATIONS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5])}
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The operations of a formulation, and what else is known of it."""
+    """The operations of a formulation, what is written beside them, and what on hovering."""
 
     name: str
     count: Count
@@ -31,9 +29,14 @@ def _stacked(heights: Sequence[int], title: str, heads: Sequence[str], top: int 
     """Panels below each other of heights in pixels, and what is above them: title and legend."""
     whole = sum(heights) + HEAD * (len(heights) - 1)
     figure = panels(
-        len(heights), 1, height=top + whole + FOOT, title=title, subplot_titles=heads,
-        row_heights=list(heights), vertical_spacing=HEAD / whole if len(heights) > 1 else 0,
-    )  # fmt: skip
+        len(heights),
+        1,
+        height=top + whole + FOOT,
+        title=title,
+        subplot_titles=heads,
+        row_heights=list(heights),
+        vertical_spacing=HEAD / whole if len(heights) > 1 else 0,
+    )
     legend = {"orientation": "h", "x": 0, "y": 1 + 38 / whole, "yanchor": "bottom"}
     figure.update_layout(margin={"t": top, "b": FOOT}, legend=legend)
     return figure
@@ -54,28 +57,35 @@ def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
 def _bars(figure: Any, row: int, bars: Sequence[Bar]) -> None:
     graphs = graph_objects()
     whole = max(1, min(CUT * bars[0].count.total, bars[-1].count.total))
-    for name, (key, colour) in PARTS.items():
+    for name, (key, colour) in OPERATIONS.items():
         counts = [getattr(bar.count, key) for bar in bars]
         shares = [min(1, whole / max(1, bar.count.total)) for bar in bars]
         figure.add_trace(
             graphs.Bar(
                 y=[plain(bar.name) for bar in bars],
                 x=[count * share for count, share in zip(counts, shares, strict=True)],
-                text=[_told(bar, whole) for bar in bars] if key == "A" else None,
-                textposition="outside", textfont={"color": INK}, cliponaxis=False,
-                orientation="h", name=name, legendgroup=name, showlegend=row == 1,
+                text=[_label(bar, whole) for bar in bars] if key == "A" else None,
+                textposition="outside",
+                textfont={"color": INK},
+                cliponaxis=False,
+                orientation="h",
+                name=name,
+                legendgroup=name,
+                showlegend=row == 1,
                 marker={"color": colour, "line_width": 0},
-                customdata=counts, hovertext=[plain(bar.about) for bar in bars],
+                customdata=counts,
+                hovertext=[plain(bar.about) for bar in bars],
                 hovertemplate="%{y}: %{customdata} " + name + "<br>%{hovertext}<extra></extra>",
             ),
-            row, 1,
-        )  # fmt: skip
-    room = (6.6 * max(len(_told(bar, whole)) for bar in bars) + 14) / 735  # of a figure's width
+            row,
+            1,
+        )
+    room = (6.6 * max(len(_label(bar, whole)) for bar in bars) + 14) / 735  # of a figure's width
     figure.update_xaxes(range=[0, whole / (1 - room)], row=row, col=1)
     figure.update_yaxes(autorange="reversed", ticks="", row=row, col=1)
 
 
-def _told(bar: Bar, whole: int) -> str:
+def _label(bar: Bar, whole: int) -> str:
     cut = " (cut off)" if bar.count.total > whole else ""
     beside = f", {bar.beside}" if bar.beside else ""
     return f"{bar.count.M} + {bar.count.A}{beside}{cut}"
@@ -95,24 +105,25 @@ def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
         )
         place = groups.setdefault(head, {}).setdefault(label, [])
         place.append((100 * count.total / min(printed.total, corrected.total), about))
-    found = [share for group in groups.values() for place in group.values() for share, _ in place]
-    below = sum(share < 100 for share in found)
+    shares = [share for group in groups.values() for place in group.values() for share, _ in place]
+    below = sum(share < 100 for share in shares)
     figure = _stacked(
         [19 * len(group) for group in groups.values()],
-        f"{len(found)} published operation counts: armlet's is below in {below} of them",
+        f"{len(shares)} published operation counts: armlet's is below in {below} of them",
         list(groups),
         top=75,
     )
     for row, group in enumerate(groups.values(), 1):
         _shares(figure, row, dict(sorted(group.items(), key=lambda item: -max(item[1])[0])))
     figure.add_vline(x=100, line={"color": INK, "width": 1.5}, row="all", col=1)
-    right = max(105.0, *(x + 5 for x in found))
+    right = max(105.0, *(x + 5 for x in shares))
     figure.update_xaxes(range=[0, right], ticksuffix=" %")
     figure.update_layout(width=1100)
     figure.update_xaxes(
         title_text="armlet's M + A in % of those printed, in the same scope; one mark for each n",
-        row=len(groups), col=1,
-    )  # fmt: skip
+        row=len(groups),
+        col=1,
+    )
     result: Figure = figure
     return result
 
@@ -126,67 +137,21 @@ def _shares(figure: Any, row: int, group: Mapping[str, list[tuple[float, str]]])
         thin = {"color": SHADE, "width": 1.5}
         figure.add_trace(
             graphs.Scatter(**ends, mode="lines", line=thin, showlegend=False, hoverinfo="skip"),
-            row, 1,
-        )  # fmt: skip
+            row,
+            1,
+        )
     figure.add_trace(
         graphs.Scatter(
-            x=shares, y=labels, mode="markers", showlegend=False, hovertext=about,
+            x=shares,
+            y=labels,
+            mode="markers",
+            showlegend=False,
+            hovertext=about,
             marker={"color": COLOURS[0], "size": 8},
             hovertemplate="%{y}<br>%{hovertext}<extra></extra>",
         ),
-        row, 1,
-    )  # fmt: skip
+        row,
+        1,
+    )
     around = [len(group) - 0.4, -0.6]
     figure.update_yaxes(range=around, ticks="", tickfont={"size": 11}, row=row, col=1)
-
-
-def speeds(data: Mapping[str, Any]) -> Figure:
-    """A figure of the times of `armlet bench`, beside other libraries where they were timed."""
-    quantities = data["quantities"]
-    calls = {name: {"armlet": x["call"], **x["rivals"]} for name, x in quantities.items()}
-    threads = {name: x["batch"]["float64"]["1"] for name, x in quantities.items()}
-    batches = {name: {"armlet": x, **x["rivals"]} for name, x in threads.items()}
-    heads = ["one call, one state", "batches, one thread: per state"]
-    libraries = list(dict.fromkeys(x for times in calls.values() for x in times))
-    heights = [sum(16 * len(x) + 12 for x in times.values()) for times in (calls, batches)]
-    cpu = data["machine"]["cpu"]
-    figure = _stacked(heights, f"{plain(data['robot'])} from Python, float64, {plain(cpu)}", heads)
-    for row, times in enumerate((calls, batches), 1):
-        _times(figure, row, times, libraries)
-    figure.update_xaxes(title_text="nanoseconds", row=2, col=1)
-    result: Figure = figure
-    return result
-
-
-def _times(
-    figure: Any, row: int, times: Mapping[str, Mapping[str, Any]], libraries: Sequence[str]
-) -> None:
-    """The times of libraries as bars below the name of each quantity, only those that there are."""
-    graphs, place, ticks = graph_objects(), 0.0, {}
-    bars: dict[str, list[tuple[float, float]]] = {library: [] for library in libraries}
-    for name, found in times.items():
-        ticks[name] = place + (len(found) - 1) / 2
-        for library, spread in found.items():
-            bars[library].append((place, 1e9 * spread["median"]))
-            place += 1
-        place += 0.75
-    for library, places in bars.items():
-        if not places:
-            continue
-        y, x = zip(*places, strict=True)
-        figure.add_trace(
-            graphs.Bar(
-                y=y, x=x, orientation="h", width=0.9, name=library, legendgroup=library,
-                showlegend=row == 1, marker={"color": LIBRARIES[library], "line_width": 0},
-                text=[f"{t:.{0 if t >= 100 else 1}f}" for t in x], textposition="outside",
-                textfont={"color": INK}, cliponaxis=False,
-                hovertemplate=library + ": %{x:.1f} ns<extra></extra>",
-            ),
-            row, 1,
-        )  # fmt: skip
-    most = max(t for places in bars.values() for _, t in places)
-    figure.update_xaxes(range=[0, 1.08 * most], row=row, col=1)
-    figure.update_yaxes(
-        tickvals=[*ticks.values()], ticktext=[*ticks], ticks="", range=[place - 1.1, -0.65],
-        showgrid=False, row=row, col=1,
-    )  # fmt: skip

@@ -1,10 +1,12 @@
-"""Reference values for the test of generated code, from the definition of a quantity."""
+"""Reference values: quantities by their definition, and how far results are from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from armlet.api import compile
 from armlet.codegen.project.selftest import Reference
 from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
 from armlet.errors import ModelError
@@ -14,40 +16,83 @@ from armlet.robot.robot import GROUPS
 Array = np.ndarray[Any, Any]
 
 
-def reference(robot: RobotModel, quantity: str, frame: str | None = None) -> Reference:
-    """A function that computes a quantity of one state by its definition.
+def reference(
+    robot: RobotModel, quantities: Sequence[str], frames: Sequence[str] = ()
+) -> Reference:
+    """A function that computes quantities of one state by definition, in each of the frames.
 
     A quantity without a definition is computed by its first formulation that holds for the robot,
     from numbers, so that nothing of tracing, lumping and simplification enters.
     """
-    define = getattr(definition, quantity, None) or _first(robot, quantity)
-    options = {} if frame is None else {"frame": frame}
-
-    def results(given: Mapping[str, Array]) -> list[Array]:
-        constants: dict[str, float] = {}
-        for group in GROUPS:
-            if group in given:
-                constants |= zip(robot.constants(group), given[group].flat, strict=True)
-        arm = robot.with_constants({name: float(x) for name, x in constants.items()})
-        state = [given[name].tolist() for name in QUANTITIES[quantity].arguments]
-        found = define(arm, *state, **options)
-        return [np.asarray(y, float) for y in (found if isinstance(found, tuple) else (found,))]
-
-    return results
-
-
-def references(robot: RobotModel, quantities: Sequence[str], frames: Sequence[str]) -> Reference:
-    """The same for several quantities in order, each in all frames if it takes a frame."""
-    every = [
-        reference(robot, quantity, frame)
+    definitions = [
+        partial(_values, quantity, getattr(definition, quantity, None) or _first(robot, quantity))
         for quantity in quantities
-        for frame in (frames if "frame" in QUANTITIES[quantity].options and frames else (None,))
     ]
 
-    def results(given: Mapping[str, Array]) -> list[Array]:
-        return [y for one in every for y in one(given)]
+    def results(arguments: Mapping[str, Array]) -> list[Array]:
+        constants: dict[str, float] = {}
+        for group in GROUPS:
+            if group in arguments:
+                constants |= zip(robot.constants(group), arguments[group].flat, strict=True)
+        arm = robot.with_constants({name: float(x) for name, x in constants.items()})
+        return [y for define in definitions for y in define(arm, arguments, frames)]
 
     return results
+
+
+def _values(
+    quantity: str,
+    define: Callable[..., Any],
+    robot: RobotModel,
+    arguments: Mapping[str, Array],
+    frames: Sequence[str],
+) -> list[Array]:
+    """The outputs of a quantity, in each frame if it takes one."""
+    state = [arguments[name].tolist() for name in QUANTITIES[quantity].arguments]
+    options: list[dict[str, str]] = [{}]
+    if frames and "frame" in QUANTITIES[quantity].options:
+        options = [{"frame": frame} for frame in frames]
+    values = [define(robot, *state, **each) for each in options]
+    return [np.asarray(y, float) for value in values for y in _outputs(value)]
+
+
+def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:
+    """Random arrays for the arguments of a quantity, from a fixed seed.
+
+    Torques are those of random accelerations.
+    """
+    rng = np.random.default_rng(0)
+    names = QUANTITIES[quantity].arguments
+    states = {name: rng.uniform(-2, 2, (count, robot.n)) for name in names}
+    if "tau" in states:
+        q, qd, qdd = states["q"], states["qd"], states["tau"]
+        states["tau"] = compile(robot, "inverse_dynamics", "newton_euler")(q, qd, qdd)
+    return list(states.values())
+
+
+def by_definition(robot: RobotModel, quantity: str, states: Sequence[Any]) -> list[Any] | None:
+    """The outputs of each state by definition; None for a quantity without one."""
+    define = getattr(definition, quantity, None)
+    if define is None:
+        return None
+    return [define(robot, *state) for state in zip(*states, strict=True)]
+
+
+def deviation(exact: Sequence[Any] | None, results: Any) -> float | None:
+    """The largest difference from `by_definition`, relative to the largest entry of the output."""
+    if exact is None:
+        return None
+    worst = 0.0
+    for k, state in enumerate(exact):
+        for y, x in zip(_outputs(results), _outputs(state), strict=True):
+            expected = np.asarray(x, dtype=float)
+            scale = np.abs(expected).max() or 1.0
+            worst = max(worst, float(np.abs(y[k] - expected).max() / scale))
+    return worst
+
+
+def _outputs(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
 
 
 def _first(robot: RobotModel, quantity: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from armlet.api import Robot, general_arm, load
-from armlet.cli.completion import frames, joints, one_of, robots
+from armlet.cli.options import frames, joints, one_of, robots
 from armlet.description.mimic import MIMIC, Mimic
 from armlet.description.passive import PASSIVE, Passive
 from armlet.errors import ArmletError, quoted

@@ -10,12 +10,10 @@ import typer
 from armlet._support.validation import one_of
 from armlet.api import compile, trace
 from armlet.cli.charts import CUT, Bar, operations
-from armlet.cli.completion import quantities
-from armlet.cli.deviation import by_definition, difference, random_states
-from armlet.cli.plots import Plot
+from armlet.cli.options import Json, Plot, quantities
+from armlet.cli.output import Table, Terminal, progress, styled
+from armlet.cli.reference import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
-from armlet.cli.table import Table
-from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.dynamics.quantities import PASSIVE
 from armlet.errors import ArmletError, ModelError
@@ -50,7 +48,7 @@ def compare(
     ] = "inverse_dynamics",
     frame: FrameName = None,
     plot: Plot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Run every formulation of a quantity on a robot, and the cheapest program, side by side.
 
@@ -104,7 +102,7 @@ def _run(
         start = time.perf_counter()
         kernel(*states)
         times.append(time.perf_counter() - start)
-    off = None if exact is None else difference(exact, kernel(*states))
+    off = deviation(exact, kernel(*states))
     source = "the search over formulations, frames, units and rules"
     if name is not None:
         source = FORMULATIONS[quantity][name].source

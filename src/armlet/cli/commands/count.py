@@ -1,29 +1,29 @@
 """armlet count"""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from armlet._support.validation import one_of
 from armlet.api import cheapest, trace
-from armlet.cli.charts import Bar, operations
-from armlet.cli.completion import one_of as names_of
-from armlet.cli.completion import quantities
-from armlet.cli.plots import Plot
-from armlet.cli.published import show_published
+from armlet.cli import charts, options
+from armlet.cli.options import Json, Plot
+from armlet.cli.output import Table, Terminal, progress, styled
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
-from armlet.cli.table import Table
-from armlet.cli.terminal import Terminal, progress, styled
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.dynamics.quantities import PASSIVE
 from armlet.errors import ArmletError, ModelError, quoted
 from armlet.graph import Count
+from armlet.literature import Total, totals
 from armlet.plotting import Figure, save
 from armlet.robot import RobotModel
 from armlet.search.cheapest import SearchResult
 
-WHAT = {
+PASSES = {
     "factors": "a b + a c = a (b + c)",
     "cancel": "terms that cancel",
     "constants": "constants combined",
@@ -33,6 +33,9 @@ WHAT = {
     "sharing": "terms and factors that occur together",
 }
 """What each simplification pass does."""
+MINIMIZED = ("operations", "multiplications", "additions", "time")
+VERDICTS = {"below": "green", "equal": "", "above": "red"}
+"""How a count compares with a published total, and the colour of that."""
 
 
 @takes_robot(general=True)
@@ -41,7 +44,8 @@ def count(
     quantity: Annotated[
         list[str] | None,
         typer.Option(
-            help="A quantity to count; all by default. Repeatable.", autocompletion=quantities
+            help="A quantity to count; all by default. Repeatable.",
+            autocompletion=options.quantities,
         ),
     ] = None,
     frame: FrameName = None,
@@ -52,18 +56,13 @@ def count(
         bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
     ] = False,
     minimize: Annotated[
-        str,
-        typer.Option(
-            help="What the search minimizes: operations, multiplications, additions, "
-            "or time, which needs --numbers.",
-            autocompletion=names_of("operations", "multiplications", "additions", "time"),
-        ),
+        str, options.name_option("What the search minimizes (time needs --numbers)", MINIMIZED)
     ] = "operations",
     published: Annotated[
         bool, typer.Option("--published", help="Compare with the totals printed in the literature.")
     ] = False,
     plot: Plot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Count the operations of each formulation, and of the cheapest program found.
 
@@ -150,16 +149,16 @@ def _chart(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult
     """The same as bars, of minimal parameters."""
     groups = {
         name: [
-            Bar("cheapest", best.program.count(), about="the cheapest program found"),
+            charts.Bar("cheapest", best.program.count(), about="the cheapest program found"),
             *(
-                Bar(row["formulation"], row["minimal"], about=_source(row))
+                charts.Bar(row["formulation"], row["minimal"], about=_source(row))
                 for row in rows
                 if row["quantity"] == name
             ),
         ]
         for name, best in found.items()
     }
-    return operations(f"Operations on {title}, minimal parameters", groups)
+    return charts.operations(f"Operations on {title}, minimal parameters", groups)
 
 
 def _source(row: dict[str, Any]) -> str:
@@ -188,7 +187,7 @@ def _what(step: str, arm: RobotModel, best: SearchResult) -> str:
     if step == "units":
         return f"lengths in units of {best.arrangement.unit:.6g} m"
     first = step == best.steps[0].name
-    return WHAT.get(step, "as it is written, in canonical frames" if first else "its formulation")
+    return PASSES.get(step, "as it is written, in canonical frames" if first else "its formulation")
 
 
 def _plain(quantity: str, best: SearchResult) -> dict[str, Any]:
@@ -217,3 +216,88 @@ def _counts(row: dict[str, Any]) -> dict[str, Any]:
 
 def _numbers(count: Count) -> dict[str, int]:
     return {"M": count.M, "A": count.A, **dict(count.functions)}
+
+
+# ------------------------------------------------------------------ --published
+
+
+def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path | None) -> None:
+    """Print and plot every published total with armlet's count in the same scope."""
+    for name in quantities or ():
+        one_of(name, "quantity", QUANTITIES)
+    chosen = [total for total in totals() if not quantities or total.quantity in quantities]
+    if plot is not None and not chosen:
+        raise ArmletError(f"no published total is of {' or '.join(quantities or ())}")
+    shown = progress(chosen, "counting")
+    rows = [(total, n, total.counted(n)) for total in shown for n in total.n]
+    if plot is not None:
+        save(charts.published((total, _scope(total), n, count) for total, n, count in rows), plot)
+    if as_json:
+        print(json.dumps([_published_data(*row) for row in rows], indent=2))
+        return
+    table = Table()
+    table.text("method")
+    table.numbers("n", "printed", "corrected", "armlet", "")
+    section, method = Text(), Text()
+    for total, n, count in rows:
+        if section != (section := styled((total.quantity, "bold"), f": {total.work}")):
+            table.add_row(section)
+        here = styled(f"  {total.method}", (_scope(total), "dim"), " ", (total.formulation, "cyan"))
+        printed, corrected = total.printed(n), total.corrected(n)
+        verdict = total.verdict(n)
+        table.add_row(
+            "" if method == here else here,
+            str(n),
+            f"{printed.M}M {printed.A}A",
+            "" if corrected == printed else f"{corrected.M}M {corrected.A}A",
+            f"{count.M}M {count.A}A",
+            styled((verdict, VERDICTS[verdict])),
+        )
+        method = here
+    console = Terminal()
+    console.print(table)
+    verdicts = [total.verdict(n) for total, n, _ in rows]
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in VERDICTS)
+    console.print()
+    console.print(f"{len(rows)} totals: {counts} (by M + A; the smaller of printed and corrected)")
+    for note in _notes(rows):
+        console.print(note, style="dim")
+    if plot is not None:
+        console.print(f"written: {plot}")
+
+
+def _notes(rows: Sequence[tuple[Total, int, Any]]) -> list[str]:
+    """Why totals are corrected, one line for each."""
+    corrected = [(x, n) for x, n, _ in rows if x.printed(n) != x.corrected(n)]
+    return [f"corrected: {x.work}, {x.method}{_scope(x)}, n = {n}: {x.note}" for x, n in corrected]
+
+
+def _scope(total: Total) -> str:
+    """The scope of the total, as text."""
+    words = [
+        f"joint {total.slides} prismatic" if total.slides else "",
+        "quarter turns" if total.twists == "quarter" else "",
+        f"{total.given} given" if total.given else "",
+        f"beyond {total.beyond.split()[0]}" if total.beyond else "",
+        "minimal" if total.minimal else "",
+    ]
+    listed = ", ".join(word for word in words if word)
+    return f" ({listed})" if listed else ""
+
+
+def _published_data(total: Total, n: int, count: Any) -> dict[str, Any]:
+    printed, corrected = total.printed(n), total.corrected(n)
+    return {
+        "quantity": total.quantity,
+        "method": total.method,
+        "work": total.work,
+        "formulation": total.formulation,
+        "given": total.given,
+        "beyond": total.beyond,
+        "n": n,
+        "printed": {"M": printed.M, "A": printed.A},
+        "corrected": {"M": corrected.M, "A": corrected.A},
+        "armlet": {"M": count.M, "A": count.A},
+        "verdict": total.verdict(n),
+        "note": total.note,
+    }

@@ -6,22 +6,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armlet.cli.motion_options import (
-    Out,
-    Rotors,
-    WithFriction,
-    check_out,
-    chosen,
-    name_among,
-    numbers,
-    write,
-)
-from armlet.cli.plots import Plot
+from armlet import identification
+from armlet._support.validation import one_of
+from armlet.cli.options import Json, Out, Plot, Rotors, WithFriction, name_option, numbers, write
+from armlet.cli.output import Table, Terminal
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.cli.table import Table
-from armlet.cli.terminal import Terminal
 from armlet.identification import Excitation
-from armlet.identification import excite as found_excitation
 from armlet.identification.excitation.limits import units
 from armlet.identification.excitation.objective import CRITERIA
 
@@ -38,7 +28,7 @@ def excite(
     splines: Annotated[
         int | None, typer.Option(help="Instead, points of a spline that can be chosen.")
     ] = None,
-    criterion: Annotated[str, name_among("What is made best", CRITERIA)] = "condition",
+    criterion: Annotated[str, name_option("What is made best", CRITERIA)] = "condition",
     rate: Annotated[float, typer.Option(help="Rows per second.")] = 1000.0,
     lower: Annotated[str | None, typer.Option(help=f"Lower limits of position: {EACH}.")] = None,
     upper: Annotated[str | None, typer.Option(help="Upper limits of position, likewise.")] = None,
@@ -60,7 +50,7 @@ def excite(
     seed: Annotated[int, typer.Option(help="The seed of the random numbers.")] = 0,
     out: Out = None,
     plot: Plot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find a motion from which the parameters of a robot can be identified well.
 
@@ -69,25 +59,33 @@ def excite(
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
     """
-    check_out(out)
     arm = choice.load()
 
     def each(name: str, text: str | None) -> Any:
         if text is None:
             return None
-        found = numbers(name, text, 1, arm.nv)
-        return found if len(found) > 1 else found[0]
+        values = numbers(name, text, 1, arm.nv)
+        return values if len(values) > 1 else values[0]
 
     corners = None if tool_box is None else numbers("--tool-box", tool_box, 6)
-    plan = found_excitation(
-        arm, duration, harmonics=harmonics, splines=splines,
-        criterion=chosen("--criterion", criterion, CRITERIA),
-        rate=rate, position=(each("--lower", lower), each("--upper", upper)),
-        speed=each("--speed", speed), acceleration=each("--acceleration", acceleration),
+    plan = identification.excite(
+        arm,
+        duration,
+        harmonics=harmonics,
+        splines=splines,
+        criterion=one_of(criterion, "--criterion", CRITERIA),
+        rate=rate,
+        position=(each("--lower", lower), each("--upper", upper)),
+        speed=each("--speed", speed),
+        acceleration=each("--acceleration", acceleration),
         torque=each("--torque", torque),
         tool_box=None if corners is None else (corners[:3], corners[3:]),
-        margin=margin, rotors=rotors, friction=friction, starts=starts, seed=seed,
-    )  # fmt: skip
+        margin=margin,
+        rotors=rotors,
+        friction=friction,
+        starts=starts,
+        seed=seed,
+    )
     written = write(plan, out, plot)
     if as_json:
         print(json.dumps(_summary(plan), indent=2))
@@ -102,14 +100,21 @@ def _finite(x: Any) -> Any:
 
 def _summary(plan: Excitation) -> dict[str, Any]:
     return {
-        "robot": plan.robot.name, "joints": plan.motion.joints, "rows": len(plan.t),
-        "duration": plan.path.duration, "parameters": plan.parameters.names,
-        "criterion": plan.criterion, "condition": plan.condition, "log_det": plan.log_det,
+        "robot": plan.robot.name,
+        "joints": plan.motion.joints,
+        "rows": len(plan.t),
+        "duration": plan.path.duration,
+        "parameters": plan.parameters.names,
+        "criterion": plan.criterion,
+        "condition": plan.condition,
+        "log_det": plan.log_det,
         "limits": {name: [_finite(side) for side in x] for name, x in plan.limits.items()},
         "margins": {name: _finite(x) for name, x in plan.margins.items()},
-        "path": type(plan.path).__name__.lower(), "coefficients": plan.coefficients.tolist(),
-        "ended": plan.ended, "notes": plan.notes,
-    }  # fmt: skip
+        "path": type(plan.path).__name__.lower(),
+        "coefficients": plan.coefficients.tolist(),
+        "ended": plan.ended,
+        "notes": plan.notes,
+    }
 
 
 def _print(plan: Excitation, written: list[str]) -> None:

@@ -3,29 +3,29 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from armlet._support import validation
 from armlet._support.files import check_folder, shown_path, write
+from armlet._support.validation import one_of
 from armlet.api import Robot, cheapest, formulations, trace
-from armlet.cli.completion import functions as completed_functions
-from armlet.cli.completion import one_of
-from armlet.cli.reference import reference, references
+from armlet.cli import options
+from armlet.cli.output import Terminal, progress
+from armlet.cli.reference import reference
 from armlet.cli.robot_options import Choice, FrameNames, takes_robot
-from armlet.cli.terminal import Terminal, progress
-from armlet.cli.unit import UNIT, Unit
 from armlet.codegen.project.project import MARK, Function, project
 from armlet.codegen.source.languages import LANGUAGES
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
-from armlet.fmu import check_replaceable
+from armlet.fmu import check_replaceable, function_block, plant_block, write_unit
 from armlet.robot.robot import GROUPS
 
+UNIT = "fmu"
+"""The target that is a functional mock-up unit."""
 TARGETS = (*LANGUAGES, UNIT)
 
 
@@ -39,7 +39,7 @@ def generate(
             "-f",
             help="A quantity, QUANTITY:FORMULATION, or NAME=QUANTITY,QUANTITY,… for one function "
             "of several. Repeatable.",
-            autocompletion=completed_functions,
+            autocompletion=options.functions,
         ),
     ] = None,
     out: Annotated[
@@ -53,15 +53,12 @@ def generate(
         list[str] | None,
         typer.Option(
             help=f"Constants that are given at run time: {', '.join(GROUPS)}. Repeatable.",
-            autocompletion=one_of(*GROUPS),
+            autocompletion=options.one_of(*GROUPS),
         ),
     ] = None,
-    target: Annotated[
-        str,
-        typer.Option(help=f"What to write: {', '.join(TARGETS)}.", autocompletion=one_of(*TARGETS)),
-    ] = "c",
+    target: Annotated[str, options.name_option("What to write", TARGETS)] = "c",
     dtype: Annotated[
-        str, typer.Option(help="float64 or float32.", autocompletion=one_of("float64", "float32"))
+        str, options.name_option("The type of numbers", ("float64", "float32"))
     ] = "float64",
     fused: Annotated[
         bool | None,
@@ -106,9 +103,8 @@ def generate(
 
     Example: armlet generate panda --target fmu --fmi 2 -o arm.fmu
     """
-    if target not in TARGETS:
-        raise ArmletError(f"target is {target!r}: expected one of {', '.join(TARGETS)}")
-    unit = Unit(fmi, step, friction, fused)
+    one_of(target, "target", TARGETS)
+    unit = MockupUnit(fmi, step, friction, fused)
     unit.check(target, dtype, bool(function), minimal)
     if not function and target != UNIT:
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
@@ -117,7 +113,7 @@ def generate(
         raise ArmletError(f"no {what} is named: give one, such as -o {example}")
     (check_replaceable if target == UNIT else check_folder)(out)
     for group in argument or ():
-        validation.one_of(group, "group of constants", GROUPS)
+        one_of(group, "group of constants", GROUPS)
     arm = choice.load()
     wanted = _jobs(arm, function or (), frame or (), argument or (), minimal)
     functions = [job() for job in progress(wanted, "tracing")]
@@ -131,8 +127,8 @@ def generate(
     else:
         written = _write(out, project(arm, functions, target, dtype, fused))
     if as_json:
-        told = {"functions": [_data(f) for f in functions], "files": [*map(str, written)]}
-        print(json.dumps(told | further, indent=2))
+        data = {"functions": [_data(f) for f in functions], "files": [*map(str, written)]}
+        print(json.dumps(data | further, indent=2))
         return
     console = Terminal()
     for f in functions:
@@ -141,6 +137,44 @@ def generate(
         console.print(f"wrote {shown_path(path)}", soft_wrap=True)
     if further.get("platform") == "":
         console.print("no C compiler is here: the file has sources, and no library", soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class MockupUnit:
+    """The options of a functional mock-up unit; None where the command line has none."""
+
+    fmi: int | None
+    step: float | None
+    friction: bool | None
+    fused: bool | None
+
+    def check(self, target: str, dtype: str, has_functions: bool, minimal: bool) -> None:
+        """Refuse options that the target does not have."""
+        options = {"fmi": self.fmi, "step": self.step, "friction": self.friction}
+        for name, value in options.items():
+            if value is None:
+                continue
+            if target != UNIT:
+                raise ArmletError(f"--{name} is for --target {UNIT}: leave it out")
+            if has_functions and name != "fmi":
+                raise ArmletError(f"--{name} is for the arm itself: leave it out, or -f")
+        if target == UNIT and not has_functions and not minimal:
+            raise ArmletError("--full is for functions, of which none is named: leave it out")
+        if target == UNIT and dtype != "float64":
+            raise ArmletError(f"--dtype {dtype}: a functional mock-up unit has float64 alone")
+        if self.fmi not in (None, 2, 3):
+            raise ArmletError(f"--fmi {self.fmi}: expected 2 or 3")
+
+    def write(
+        self, path: Path, robot: Robot, functions: Sequence[Function]
+    ) -> tuple[list[Function], str]:
+        """Write the file; returns what is printed in it, and the platform of its library."""
+        if functions:
+            block = function_block(robot, functions)
+        else:
+            options: dict[str, Any] = {"step": self.step, "friction": self.friction}
+            block = plant_block(robot, **{k: v for k, v in options.items() if v is not None})
+        return block.functions, write_unit(path, block, self.fmi or 3, self.fused)
 
 
 def _jobs(
@@ -213,7 +247,8 @@ def _function(
         entry, program, form = entries[found.formulation], found.program, ", simplified"
     about = QUANTITIES[quantity].about + (f" Frame {frame}." if frame else "")
     source = f"{entry.name}: {entry.source}{form}"
-    return Function(replace(program, name=name), about, source, reference(arm, quantity, frame))
+    expected = reference(arm, [quantity], () if frame is None else (frame,))
+    return Function(replace(program, name=name), about, source, expected)
 
 
 def _data(function: Function) -> dict[str, object]:
@@ -239,7 +274,7 @@ def _together(
     program = replace(found.program, name=name)
     about = f"{', '.join(quantities)}: what they share is computed once."
     source = f"{found.formulation}: together, simplified"
-    return Function(program, about, source, references(arm, quantities, frames))
+    return Function(program, about, source, reference(arm, quantities, frames))
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:

@@ -10,17 +10,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from armlet import identification
 from armlet._support.files import check_writable
 from armlet._support.optional import needed
+from armlet._support.validation import one_of, suffix
 from armlet.api import Robot
-from armlet.cli.motion_options import Rotors, WithFriction, chosen, name_among, numbers
-from armlet.cli.plots import Plot
+from armlet.cli.options import Json, Plot, Rotors, WithFriction, name_option, numbers
+from armlet.cli.output import Table, Terminal
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.cli.table import Table
-from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
 from armlet.identification import Identified, Log
-from armlet.identification import identify as identified
 from armlet.identification.estimation.runs import Reader
 from armlet.identification.identify import ESTIMATORS
 from armlet.identification.logs.log import Load
@@ -32,7 +31,7 @@ PANEL = "A log in several files"
 LOADED = "A payload that is known"
 
 
-def _part(what: str) -> Any:
+def _file_of(what: str) -> Any:
     return typer.Option(help=f"The file of {what}.", rich_help_panel=PANEL)
 
 
@@ -46,10 +45,10 @@ def identify(
             "or the folder of a ROS 2 bag."
         ),
     ] = None,
-    times: Annotated[Path | None, _part("times")] = None,
-    positions: Annotated[Path | None, _part("positions")] = None,
-    velocities: Annotated[Path | None, _part("velocities")] = None,
-    torques: Annotated[Path | None, _part("torques")] = None,
+    times: Annotated[Path | None, _file_of("times")] = None,
+    positions: Annotated[Path | None, _file_of("positions")] = None,
+    velocities: Annotated[Path | None, _file_of("velocities")] = None,
+    torques: Annotated[Path | None, _file_of("torques")] = None,
     rate: Annotated[
         float | None, typer.Option(help="Samples per second, of logs without times.")
     ] = None,
@@ -59,7 +58,7 @@ def identify(
     ] = None,
     rotors: Rotors = False,
     friction: WithFriction = True,
-    estimator: Annotated[str, name_among("How parameters are found", ESTIMATORS)] = "weighted",
+    estimator: Annotated[str, name_option("How parameters are found", ESTIMATORS)] = "weighted",
     loaded: Annotated[
         list[Path] | None,
         typer.Option(help="A log of a run with the payload. Repeatable.", rich_help_panel=LOADED),
@@ -107,28 +106,23 @@ def identify(
         Path | None, typer.Option(help="Write a page with everything; needs the extra plot.")
     ] = None,
     plot: Plot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find the parameters of an arm from logs of its motion.
 
     Example: armlet identify panda run1.csv run2.csv -o identified.urdf --report report.html
     """
-    way = chosen("--estimator", estimator, ESTIMATORS)
     for path in out or ():
-        if path.suffix not in OUT:
-            raise DataError(
-                f"--out {path.name} ends in {quoted(path.suffix)}: expected {', '.join(OUT)}"
-            )
+        suffix(path, f"--out {path.name}", OUT)
     for path in (*(out or ()), *((report, report.with_suffix(".json")) if report else ())):
         check_writable(path)
     if report is not None and report.suffix == ".json":
         raise DataError(f"--report {report.name} ends in '.json', as its data do: expected .html")
     arm = choice.load().without_drives()
-    parts = {"t": times, "q": positions, "qd": velocities, "tau": torques}
+    columns = {"t": times, "q": positions, "qd": velocities, "tau": torques}
     sources: list[Any] = [*(logs or ())]
-    given = {name: path for name, path in parts.items() if path is not None}
-    if given:
-        sources.append(given)
+    if any(columns.values()):
+        sources.append({name: path for name, path in columns.items() if path is not None})
     if not sources:
         raise DataError("there is no log: expected files, or --positions and --torques")
     options: dict[str, Any] = {
@@ -139,21 +133,28 @@ def identify(
     readers: list[Reader] = [partial(Log.read, source, arm, **options) for source in sources]
     readers += _loaded(arm, loaded, payload, options)
     with _client(scheduler, workers) as client:
-        found = identified(
-            arm, readers if len(readers) > 1 else readers[0](), rotors=rotors, friction=friction,
-            estimator=way, gains=gains,
-            consistent=consistent, centres=centres, validation=validation, client=client,
-        )  # fmt: skip
+        result = identification.identify(
+            arm,
+            readers if len(readers) > 1 else readers[0](),
+            rotors=rotors,
+            friction=friction,
+            estimator=one_of(estimator, "--estimator", ESTIMATORS),
+            gains=gains,
+            consistent=consistent,
+            centres=centres,
+            validation=validation,
+            client=client,
+        )
     for path in out or ():
-        OUT[path.suffix](found, path)
+        OUT[path.suffix](result, path)
     if report is not None:
-        found.report(report)
+        result.report(report)
     if plot is not None:
-        save(found.plot(), plot)
+        save(result.plot(), plot)
     if as_json:
-        print(json.dumps(found.figures(), indent=2))
+        print(json.dumps(result.figures(), indent=2))
         return
-    _print(arm, found, [str(path) for path in (*(out or ()), report, plot) if path is not None])
+    _print(arm, result, [str(path) for path in (*(out or ()), report, plot) if path is not None])
 
 
 @contextmanager
@@ -193,36 +194,36 @@ def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -
     return Log.read(path, arm, **options).with_payload(*load)
 
 
-def _print(arm: Robot, found: Identified, written: list[str]) -> None:
+def _print(arm: Robot, result: Identified, written: list[str]) -> None:
     console = Terminal()
     table = Table()
     table.words("parameter")
     table.numbers("value", "deviation", "%")
-    for name, x, s in zip(found.names, found.values, found.deviations, strict=True):
+    for name, x, s in zip(result.names, result.values, result.deviations, strict=True):
         share = 100 * s / max(abs(x), np.finfo(float).tiny)
         percent = f"{share:.1f}" if share < 1000 else "> 1000"
-        style = None if name in found.essential else "dim"
+        style = None if name in result.essential else "dim"
         table.add_row(name, f"{x:.5g}", f"{s:.2g}", percent, style=style)
     console.print(table)
     console.print()
     fits = Table()
     fits.words("error in % of the torque")
     fits.numbers("all", *(joint.name for joint in arm.coordinates))
-    for name, fit in found.fits.items():
+    for name, fit in result.fits.items():
         fits.add_row(name, f"{fit.whole:.2f}", *(f"{x:.2f}" for x in fit.joints))
     console.print(fits)
     console.print()
-    if found.gains is not None:
+    if result.gains is not None:
         worth = Table()
         worth.words("joint")
         worth.numbers("gain", "deviation")
-        for joint, x, s in zip(arm.coordinates, *found.gains, strict=True):
+        for joint, x, s in zip(arm.coordinates, *result.gains, strict=True):
             worth.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
         console.print(worth)
         console.print()
-    for note in found.notes:
+    for note in result.notes:
         console.print(note, style="dim")
     console.print()
-    console.print(verdict(found))
+    console.print(verdict(result))
     for path in written:
         console.print(f"written: {path}")

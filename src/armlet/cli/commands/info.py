@@ -8,10 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from armlet.cli.completion import frames
+from armlet.cli.options import Json, frames
+from armlet.cli.output import Table, Terminal, styled
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.cli.table import Table
-from armlet.cli.terminal import Terminal, styled
 from armlet.errors import quoted
 from armlet.robot import PHI, RobotModel
 from armlet.robot.pose import rpy_of
@@ -27,7 +26,7 @@ def info(
         list[str] | None,
         typer.Option(help="A frame to place on its link. Repeatable.", autocompletion=frames),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show a robot: its canonical frames, masses, drives, springs and named frames.
 
@@ -65,8 +64,8 @@ def info(
             "frames (m, deg; in the link's own frame)", ["frame", "link"], [*"xyz", *RPY]
         )
         for name, at in poses.items():
-            turned = (degrees(x) for x in at["rpy"])
-            table.add_row(name, at["link"], *map(_number, at["xyz"]), *map(_number, turned))
+            angles = (degrees(x) for x in at["rpy"])
+            table.add_row(name, at["link"], *map(_number, at["xyz"]), *map(_number, angles))
         console.print()
         console.print(table)
 

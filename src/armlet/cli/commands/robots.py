@@ -1,18 +1,16 @@
 """armlet robots"""
 
 import json
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from armlet.api import load
-from armlet.cli.table import Table
-from armlet.cli.terminal import Terminal
+from armlet.cli.options import Json
+from armlet.cli.output import Table, Terminal
 from armlet.formats import about, catalogue
 
 
 def robots(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the arms of the catalogue.
 

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from armlet import simulation
+from armlet._support.validation import one_of
 from armlet.api import Robot, function
 from armlet.api.functions import Function
-from armlet.cli.motion_options import Out, check_out, chosen, name_among, numbers, write
-from armlet.cli.plots import Plot
+from armlet.cli.options import Json, Out, Plot, name_option, numbers, write
+from armlet.cli.output import Table, Terminal
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.cli.table import Table
-from armlet.cli.terminal import Terminal
 from armlet.errors import DataError, quoted
-from armlet.simulation import METHODS, Trajectory, simulate
+from armlet.simulation import METHODS, Trajectory
 from armlet.simulation.run import ADAPTIVE
 from armlet.simulation.simulate import LIMITS
 
@@ -25,11 +25,11 @@ def _at_start(what: str) -> Any:
 
 
 @takes_robot()
-def simulation(
+def simulate(
     choice: Choice,
     duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
     dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
-    method: Annotated[str | None, name_among("How it is integrated", (*ADAPTIVE, *METHODS))] = None,
+    method: Annotated[str | None, name_option("The integrator", (*ADAPTIVE, *METHODS))] = None,
     q0: Annotated[str | None, _at_start("Positions")] = None,
     qd0: Annotated[str | None, _at_start("Velocities")] = None,
     torque: Annotated[
@@ -40,30 +40,32 @@ def simulation(
         ),
     ] = "zero",
     friction: Annotated[bool, typer.Option(help="Whether drives have friction.")] = True,
-    limits: Annotated[str, name_among("At joint limits", LIMITS)] = "ignore",
+    limits: Annotated[str, name_option("At joint limits", LIMITS)] = "ignore",
     out: Out = None,
     plot: Plot = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Simulate the motion of a robot.
 
     Example: armlet simulate panda --duration 2 --limits stop --plot run.html
     """
-    check_out(out)
     arm = choice.load()
-    run = simulate(
-        arm, _start("--q0", q0, arm.nq), _start("--qd0", qd0, arm.nv), _torque(arm, torque),
-        duration=duration, dt=dt, method=method, friction=friction,
-        limits=chosen("--limits", limits, LIMITS),
-    )  # fmt: skip
+    run = simulation.simulate(
+        arm,
+        _start("--q0", q0, arm.nq),
+        _start("--qd0", qd0, arm.nv),
+        _torque(arm, torque),
+        duration=duration,
+        dt=dt,
+        method=method,
+        friction=friction,
+        limits=one_of(limits, "--limits", LIMITS),
+    )
     written = write(run, out, plot)
     if as_json:
         print(json.dumps(_summary(arm, run), indent=2))
         return
     _print(arm, run, written)
-
-
-simulation.__name__ = "simulate"
 
 
 def _start(name: str, text: str | None, count: int) -> list[float]:
@@ -75,7 +77,7 @@ def _torque(arm: Robot, text: str) -> Any:
     if text == "zero":
         return None
     if text == "hold":
-        return held(arm)
+        return holding_torque(arm)
     path = Path(text)
     if path.suffix not in (".csv", ".npy") or not path.exists():
         raise DataError(f"--torque is {quoted(text)}: expected zero, hold, or a .csv or .npy file")
@@ -85,7 +87,7 @@ def _torque(arm: Robot, text: str) -> Any:
         raise DataError(f"{path.name} has no rows of torques: {error}") from None
 
 
-def held(arm: Robot) -> Function:
+def holding_torque(arm: Robot) -> Function:
     """Gravity torques, and damping that stops the arm within about a second."""
 
     @function(arm)
@@ -98,9 +100,14 @@ def held(arm: Robot) -> Function:
 def _summary(arm: Robot, run: Trajectory) -> dict[str, Any]:
     last = {name: getattr(run, name)[-1].tolist() for name in ("q", "qd", "tau")}
     return {
-        "robot": arm.name, "joints": run.joints, "rows": len(run), "duration": float(run.t[-1]),
-        "ended": run.ended, "energy": [float(run.energy[0]), float(run.energy[-1])], "last": last,
-    }  # fmt: skip
+        "robot": arm.name,
+        "joints": run.joints,
+        "rows": len(run),
+        "duration": float(run.t[-1]),
+        "ended": run.ended,
+        "energy": [float(run.energy[0]), float(run.energy[-1])],
+        "last": last,
+    }
 
 
 def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:

@@ -8,10 +8,9 @@ import typer
 
 from armlet._support.files import check_writable, shown_path
 from armlet.api import load
-from armlet.cli.completion import robots
-from armlet.cli.motion_options import numbers
+from armlet.cli.options import numbers, robots
+from armlet.cli.output import Terminal
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.cli.terminal import Terminal
 from armlet.simulation import Trajectory
 from armlet.view import view as show
 

@@ -1,4 +1,7 @@
-"""Other libraries that compute the same quantities of the same arm from Python."""
+"""Pinocchio and MuJoCo, called from Python for the quantities of an arm.
+
+A module of kernels.py and race.py.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +17,7 @@ from armlet.robot import RobotModel
 Array = np.ndarray[Any, Any]
 
 
-class Rival(NamedTuple):
+class Peer(NamedTuple):
     """A library: by quantity, the function to call for one state and for a batch.
 
     A call takes the state after its own arguments; a batch takes threads=, inputs and results.
@@ -25,7 +28,7 @@ class Rival(NamedTuple):
     batches: dict[str, Callable[..., None]]
 
 
-def rivals(robot: RobotModel) -> tuple[list[Rival], list[str]]:
+def peers(robot: RobotModel) -> tuple[list[Peer], list[str]]:
     """The installed libraries that support the robot, and why the others are left out."""
     found, skipped = [], []
     for name, make in {"Pinocchio": pinocchio, "MuJoCo": mujoco}.items():
@@ -36,7 +39,7 @@ def rivals(robot: RobotModel) -> tuple[list[Rival], list[str]]:
     return found, skipped
 
 
-def pinocchio(robot: RobotModel) -> Rival:
+def pinocchio(robot: RobotModel) -> Peer:
     """Pinocchio's Python calls, and its batches in C++."""
     pin = import_module("pinocchio")
     model = pin.buildModelFromXML(urdf_text(robot))
@@ -64,10 +67,10 @@ def pinocchio(robot: RobotModel) -> Rival:
             "inverse_dynamics": partial(batch, pin.rneaInParallel),
             "forward_dynamics": partial(batch, pin.abaInParallel),
         }
-    return Rival("Pinocchio", calls, batches)
+    return Peer("Pinocchio", calls, batches)
 
 
-def mujoco(robot: RobotModel) -> Rival:
+def mujoco(robot: RobotModel) -> Peer:
     """MuJoCo's stages, the fewest that compute the quantity; limits and contacts off."""
     mj = import_module("mujoco")
     model = mj.MjModel.from_xml_string(urdf_text(robot))
@@ -111,4 +114,4 @@ def mujoco(robot: RobotModel) -> Rival:
         "bias": bias,
         "forward_dynamics": forward,
     }
-    return Rival("MuJoCo", {key: partial(f) for key, f in calls.items()}, {})
+    return Peer("MuJoCo", {key: partial(f) for key, f in calls.items()}, {})

@@ -1,0 +1,153 @@
+"""Options that several commands share: their types, their checks, and what the shell completes."""
+
+import warnings
+from collections.abc import Callable, Iterable
+from glob import escape, glob
+from os.path import isdir
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+import typer
+
+from armlet import plotting
+from armlet._support import validation
+from armlet._support.files import check_writable
+from armlet.api import load
+from armlet.dynamics import FORMULATIONS, QUANTITIES
+from armlet.errors import ArmletError, DataError, quoted
+from armlet.formats import ENDINGS, catalogue
+from armlet.robot import RobotModel
+
+TABLES = (".npz", ".csv", ".parquet")
+"""What a trajectory is written as, by the ending of its file."""
+
+
+def _check_figure(path: Path | None) -> Path | None:
+    """The file, if a figure can be saved there: checked before a command does anything."""
+    if path is not None:
+        plotting.check(path)
+    return path
+
+
+def _check_table(path: Path | None) -> Path | None:
+    """The file, if a trajectory can be written there."""
+    if path is not None:
+        validation.suffix(path, f"--out {path.name}", TABLES)
+        check_writable(path)
+    return path
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        help=f"Write a figure: {', '.join(plotting.ENDINGS)}; needs the extra plot.",
+        metavar="FILE",
+        callback=_check_figure,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help=f"Write the trajectory as {', '.join(TABLES)}.",
+        callback=_check_table,
+    ),
+]
+Rotors = Annotated[bool, typer.Option(help="Whether rotor inertias are identified.")]
+WithFriction = Annotated[bool, typer.Option(help="Whether friction is identified.")]
+
+
+class Plottable(Protocol):
+    """A trajectory or a plan: `write` saves its data and its figure."""
+
+    def plot(self) -> plotting.Figure:
+        """It as a Plotly figure."""
+
+
+def write(result: Plottable, out: Path | None, plot: Path | None) -> list[str]:
+    """Write a result as a table and as a figure, where asked for, and return the files' names."""
+    if out is not None:
+        getattr(result, f"to_{out.suffix[1:]}")(out)
+    if plot is not None:
+        plotting.save(result.plot(), plot)
+    return [str(path) for path in (out, plot) if path is not None]
+
+
+def numbers(name: str, text: str, *counts: int) -> list[float]:
+    """The numbers of an option, which must be as many as one of the counts."""
+    try:
+        values = [float(x) for x in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) not in counts:
+        expected = " or ".join(map(str, sorted(set(counts))))
+        raise DataError(
+            f"{name} is {quoted(text)}: expected {expected} numbers with commas between"
+        )
+    return values
+
+
+def name_option(what: str, names: Iterable[str]) -> Any:
+    """An option that is one of some names, which the shell completes."""
+    listed = [*names]
+    return typer.Option(help=f"{what}: {', '.join(listed)}.", autocompletion=one_of(*listed))
+
+
+# ------------------------------------------------------------------ completion
+
+
+def one_of(*names: str) -> Callable[[str], list[str]]:
+    """A completion by these names."""
+
+    def complete(incomplete: str) -> list[str]:
+        return _matching(names, incomplete)
+
+    return complete
+
+
+quantities = one_of(*QUANTITIES)
+
+
+def functions(incomplete: str) -> list[str]:
+    """Quantities, and after a colon the formulations of one."""
+    quantity, colon, _ = incomplete.partition(":")
+    if not colon:
+        return quantities(incomplete)
+    return _matching((f"{quantity}:{x}" for x in FORMULATIONS.get(quantity, ())), incomplete)
+
+
+def robots(incomplete: str) -> list[str]:
+    """The catalogue, the files that can be loaded, and folders."""
+    paths = (f"{x}/" if isdir(x) else x for x in sorted(glob(f"{escape(incomplete)}*")))
+    files = [path for path in paths if path.endswith((*ENDINGS, "/"))]
+    return [*_matching(catalogue(), incomplete), *files]
+
+
+def frames(context: typer.Context, incomplete: str) -> list[str]:
+    """The frames of the robot named before."""
+    robot = _robot(context)
+    return [] if robot is None else _matching(robot.frames, incomplete)
+
+
+def joints(context: typer.Context, incomplete: str) -> list[str]:
+    """The joints of the robot named before, for a value to be added."""
+    robot = _robot(context)
+    names = [] if robot is None else [f"{joint.name}=" for joint in robot.joints]
+    return _matching(names, incomplete)
+
+
+def _robot(context: typer.Context) -> RobotModel | None:
+    """The robot on the command line, if it can be loaded."""
+    # While the value of an option is missing, click leaves the arguments where they are.
+    name = context.params.get("robot") or next(iter(context.args), None)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return None if name is None else load(name, mimic="free")
+    except ArmletError:
+        return None
+
+
+def _matching(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]

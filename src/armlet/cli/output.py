@@ -1,0 +1,178 @@
+"""The output of commands: text printed literally, tables that are never cut off, progress bars."""
+
+import codecs
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import rich.table
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.progress import track
+from rich.text import Text
+
+from armlet.errors import visible
+
+Item = TypeVar("Item")
+UNBOUNDED = 100_000
+"""The width of output that goes into a file or a pipe, where lines need not be broken."""
+NARROWEST = 24
+"""The least width of a column of text, whose lines are broken."""
+SPELLED = {
+    "…": "...", "·": ".", "±": "+-", "°": "deg", "█": "#", "▶": ">", "→": "->", "×": "x",
+    "−": "-", "–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"',
+    "\u0307": "d", "\u0308": "dd",
+}  # fmt: skip
+"""What is written for a character that the output cannot encode; dots above are derivatives."""
+
+
+class Terminal(Console):
+    """A console for text from files: strings are plain, their control characters escaped.
+
+    Styles are given by `style=` and by `styled`, never inside a string. Lines are broken at the
+    width of the terminal or at `COLUMNS`, and not at all in a pipe; none is cut off.
+    """
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(
+            stderr=stderr, soft_wrap=stderr, markup=False, emoji=False, highlight=False
+        )
+        if not self.is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
+            self.width = UNBOUNDED
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as rich does, but with lines that are too long left whole."""
+        super().print(*objects, **{"crop": False, **options})
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """The text of a string; rich calls this for every string that it prints."""
+        return super().render_str(encodable(visible(text)), **options)
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """A text joined from strings, each plain or with its style."""
+    text = Text()
+    for part in parts:
+        words, style = (part, "") if isinstance(part, str) else part
+        text.append(encodable(visible(words)), style)
+    return text
+
+
+def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
+    """Yield the items, with a progress bar on stderr if that is a terminal."""
+    console = Terminal(stderr=True)
+    return track(items, what, transient=True, console=console, disable=not console.is_terminal)
+
+
+# ------------------------------------------------------------------ tables
+
+
+class Table(rich.table.Table):
+    """A table of words and numbers, which are printed whole, and of text that may be wrapped."""
+
+    def __init__(self, title: str = "", caption: str = "") -> None:
+        super().__init__(
+            title=title or None,
+            title_justify="left",
+            caption=caption or None,
+            caption_justify="left",
+            box=None,
+            header_style="bold",
+            pad_edge=False,
+        )
+
+    def words(self, *names: str) -> None:
+        """Add columns of names, to the left."""
+        for name in names:
+            self.add_column(name, no_wrap=True)
+
+    def numbers(self, *names: str | Text) -> None:
+        """Add columns of numbers, to the right."""
+        for name in names:
+            self.add_column(name, justify="right", no_wrap=True)
+
+    def text(self, name: str) -> None:
+        """Add a column of text, broken into lines where the table is too wide."""
+        self.add_column(name, overflow="fold")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self._least_width(console, options) <= options.max_width:
+            yield from super().__rich_console__(console, options)
+        else:
+            yield from self._list(console)
+
+    def _least_width(self, console: Console, options: ConsoleOptions) -> int:
+        """The width at which no word or number is broken."""
+        width = 0
+        for column in self.columns:
+            cells = [column.header, *column.cells]
+            whole = max(Measurement.get(console, options, cell).maximum for cell in cells)
+            width += whole if column.no_wrap else min(whole, NARROWEST)
+        return width + sum(self.padding[1::2]) * (len(self.columns) - 1)
+
+    def _list(self, console: Console) -> Iterator[Text]:
+        """The rows one after the other, a line for each cell that is not empty."""
+        if self.title:
+            yield _line(styled((str(self.title), "italic")))
+        headers = [_text(console, column.header) for column in self.columns]
+        indent = max(len(header) for header in headers) + 2
+        for row in zip(*(column.cells for column in self.columns), strict=True):
+            cells = [_text(console, cell) for cell in row]
+            names = [
+                cell
+                for cell, column in zip(cells, self.columns, strict=True)
+                if column.no_wrap and column.justify == "left" and cell
+            ]
+            first = names or [next((cell for cell in cells if cell), Text())]
+            yield _line(Text("  ").join(first))
+            for header, cell in zip(headers, cells, strict=True):
+                if cell and not any(cell is x for x in first):
+                    space = " " * (indent - len(header))
+                    yield _line(Text.assemble("  ", (header.plain, "bold"), space, cell))
+        if self.caption:
+            yield styled((str(self.caption), "dim italic"))
+
+
+def _text(console: Console, cell: object) -> Text:
+    return cell if isinstance(cell, Text) else console.render_str(str(cell))
+
+
+def _line(text: Text) -> Text:
+    """The text on one line, which the terminal may break but rich does not."""
+    text.no_wrap, text.overflow = True, "ignore"
+    return text
+
+
+# ------------------------------------------------------------------ characters
+
+
+def encodable(text: str) -> str:
+    """The text in characters that the standard output can encode."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "spelled").decode(encoding, "replace")
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    """A handler of encoding errors that writes characters as ASCII."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    characters = error.object[error.start : error.end]
+    return "".join(map(_ascii, characters)), error.end
+
+
+def _ascii(character: str) -> str:
+    """A character in ASCII: as in the table, a Greek letter by its name, or else escaped."""
+    if character in SPELLED:
+        return SPELLED[character]
+    name = unicodedata.name(character, "")
+    if name.startswith("GREEK SMALL LETTER "):
+        return name.split()[3].lower()
+    if name.startswith("GREEK CAPITAL LETTER "):
+        return name.split()[3].capitalize()
+    base = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return base or character.encode("unicode_escape").decode("ascii")
+
+
+codecs.register_error("spelled", _spelled)
