@@ -183,10 +183,7 @@ CATEGORIES = {
 """Modules that one other may import alone, by what they are."""
 REASONS = {
     "api.kinematics": "to be merged, or given a reason",
-    "cli.published": "to be merged, or given a reason",
-    "cli.reference": "to be merged, or given a reason",
-    "cli.tour_page": "to be merged, or given a reason",
-    "cli.unit": "to be merged, or given a reason",
+    "cli.demo_data": "the numbers of a command, apart from its page",
     "codegen.entry.conversion": "to be merged, or given a reason",
     "codegen.entry.results": "to be merged, or given a reason",
     "codegen.entry.xla": "to be merged, or given a reason",
