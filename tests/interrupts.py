@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 import armlet
-from armlet.graph import traced
+from armlet.graph import trace_function
 from armlet.runtime import Kernel
 
 OUTCOMES = ("heard", "finished", "late", "lost", "wrong", "crashed", "hung", "poisoned")
@@ -77,7 +77,7 @@ def tasks():
             x = np.array([(y + k).sqrt() for y in x])
         return x
 
-    slow, x = Kernel(traced("roots", roots, {"x": (1,)})), np.ones((2_000_000, 1))
+    slow, x = Kernel(trace_function("roots", roots, {"x": (1,)})), np.ones((2_000_000, 1))
     slow(x[:9])
 
     def wide(_, x):
@@ -85,7 +85,7 @@ def tasks():
             x = x * np.roll(x, k) + k
         return x
 
-    large = traced("wide", wide, {"x": (40,)})
+    large = trace_function("wide", wide, {"x": (40,)})
 
     def cold():
         return Kernel(program)(q[0], qd[0])

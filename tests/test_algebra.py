@@ -45,7 +45,7 @@ from armlet.algebra import (
     upper_triangle,
     vector,
 )
-from armlet.graph import traced
+from armlet.graph import trace_function
 
 # ------------------------------------------------------------------ random vectors and tensors
 
@@ -591,7 +591,7 @@ def cost(function):
         J = symmetric(*map(graph.symbol, ["Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz"]))
         return function(w, wd, J)
 
-    return traced("cost", run, {"w": (3,), "wd": (3,)}).count()
+    return trace_function("cost", run, {"w": (3,), "wd": (3,)}).count()
 
 
 def test_the_moment_takes_15M_15A_where_Omega_is_on_hand():

@@ -24,11 +24,20 @@ from typer.testing import CliRunner
 import armlet
 from armlet.cli import app
 from armlet.codegen.llvm.function import Target, module, one_state
-from armlet.codegen.lower import lowered
+from armlet.codegen.lower import lower
 from armlet.codegen.project.project import Function, project
-from armlet.codegen.source.c import RESERVED, identifier, named, plain
-from armlet.codegen.source.languages import FUSED, LANGUAGES, STRIDED, TABLE, printer_for
-from armlet.graph import OPERATIONS, traced
+from armlet.codegen.source.c import (
+    FUSED,
+    LANGUAGES,
+    RESERVED,
+    STRIDED,
+    TABLE,
+    identifier,
+    one_line,
+    parameter_names,
+    printer_for,
+)
+from armlet.graph import OPERATIONS, trace_function
 from armlet.robot import Compensation, Spring
 from armlet.runtime.engine import host
 
@@ -230,7 +239,7 @@ def test_c_cuda_and_llvm_do_the_same_operations_in_the_same_order(quantity):
     assert statements(program.source("c", fused=True)) == statements(program.source("cuda"))
     assert statements(program.source("c")) == statements(program.source("cuda", fused=False))
 
-    code = lowered(program)
+    code = lower(program)
     text = module(HOST, one_state(code, Target()))
     done = re.findall(r"^%v(\d+) = (?:(f\w+)|call \w+ @llvm\.(\w+)\.)", text, re.MULTILINE)
     expected = [(k, op) for k, (op, _) in enumerate(code.operations) if op in OPCODES]
@@ -351,14 +360,14 @@ def test_hostile_names_are_harmless(tmp_path):
 def test_any_text_makes_an_identifier_and_a_comment(text):
     assert re.fullmatch("[A-Za-z][0-9A-Za-z_]*", identifier(text))
     assert identifier(text) not in RESERVED.split()
-    assert not set(plain(text)) & set("*\\\n\r\"'`<>|?#[]{}@$")
+    assert not set(one_line(text)) & set("*\\\n\r\"'`<>|?#[]{}@$")
 
 
 @needs("gcc")
 def test_arguments_with_awkward_names_stay_apart(tmp_path):
     inputs = dict.fromkeys(("double", "sin", "out", "v0", "a b", "a-b", "", "7", "stride"), (1,))
-    program = traced("main", lambda graph, *args: sum(args), inputs)
-    arguments, _ = named(program)
+    program = trace_function("main", lambda graph, *args: sum(args), inputs)
+    arguments, _ = parameter_names(program)
     assert len(set(arguments)) == len(inputs)
     library = compiled(tmp_path, program.source())
     found = np.zeros(1)
@@ -387,7 +396,7 @@ def test_what_cannot_be_printed_is_refused():
         program.source(sines="mine")
     with pytest.raises(armlet.CompileError, match="a C\\+\\+ template is of any type"):
         program.source("cpp", sines="armlet")
-    heavy = traced("heavy", lambda graph, x: 1e300 * x, {"x": (1,)})
+    heavy = trace_function("heavy", lambda graph, x: 1e300 * x, {"x": (1,)})
     assert "1e+300" in heavy.source()
     with pytest.raises(armlet.CompileError, match=r"a constant is 1e\+300: expected a finite"):
         heavy.source(dtype="float32")

@@ -16,7 +16,7 @@ from support.kernels import results, same
 import armlet
 from armlet.codegen.entry.entry import COPIED, FEW
 from armlet.errors import ArmletError, DataError
-from armlet.graph import traced
+from armlet.graph import trace_function
 from armlet.runtime import Kernel
 from armlet.runtime.python_call import Callee, fast_call
 
@@ -523,7 +523,7 @@ def test_rows_have_the_same_bits_however_many(robot, dtype):
 
 @pytest.mark.parametrize("size", [0, 1, 31, 33, COPIED - 1, COPIED, COPIED + 1, 5000])
 def test_vectors_of_every_length_are_taken_in_every_form(size):
-    kernel = Kernel(traced("twice", lambda graph, x: 2 * x[:3], {"x": (size,)}))
+    kernel = Kernel(trace_function("twice", lambda graph, x: 2 * x[:3], {"x": (size,)}))
     x = np.random.default_rng(6).normal(size=(40, size))
     for where in (3, slice(0, 1), slice(0, 2), slice(0, 5), slice(0, 33), slice(0, 40)):
         for form in (np.asarray, lambda x: np.repeat(x, 2, axis=-1)[..., ::2], np.float32):

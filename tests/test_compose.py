@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import app
-from armlet.codegen.lower import lowered
-from armlet.graph import simplified
-from armlet.graph.serialize import restored, stored
+from armlet.codegen.lower import lower
+from armlet.graph import Program, simplify
 from armlet.runtime import Kernel
 
 TERMS = ["inertia_matrix", "bias", "forward_kinematics", "jacobian"]
@@ -182,11 +181,11 @@ def test_names_stay_with_a_program(arms):
     names = ("bias", "jacobian")
     for other in (
         program,
-        simplified(program)[0],
+        simplify(program)[0],
         program.derivative("q"),
-        restored(stored(program)),
+        Program.from_dict(program.to_dict()),
         pickle.loads(pickle.dumps(program)),
-        lowered(program),
+        lower(program),
     ):
         assert other.names == names
     assert armlet.trace(arms["planar2r"], "bias").names is None

@@ -7,7 +7,7 @@ from support.robots import deviation, states, suited, value
 import armlet
 from armlet.dynamics import FORMULATIONS
 from armlet.dynamics.bias.lin import coefficients
-from armlet.graph import traced
+from armlet.graph import trace_function
 
 TABLE = FORMULATIONS["coriolis_matrix"]
 SEEDS = range(12)
@@ -66,7 +66,7 @@ def test_christoffels_is_made_of_the_slopes_of_the_inertia_matrix(tmp_path, name
 def test_lins_coefficients_are_christoffels_symbols(tmp_path, seed):
     robot = suited(TABLE["christoffel"], tmp_path, seed, largest=8)
     q = states(robot, seed=seed)[0]
-    program = traced("D", lambda graph, q: coefficients(robot, q), {"q": (robot.n,)})
+    program = trace_function("D", lambda graph, q: coefficients(robot, q), {"q": (robot.n,)})
     assert deviation(program.function(np)(q), symbols(inertia_slopes(robot, q))) < 1e-10
 
 

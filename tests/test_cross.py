@@ -13,9 +13,8 @@ import pytest
 
 import armlet
 from armlet.codegen.entry.entry import entry
-from armlet.codegen.llvm.function import Target
-from armlet.codegen.llvm.split import functions_of_many, functions_of_one
-from armlet.codegen.llvm.texts import modules
+from armlet.codegen.llvm.function import Target, modules
+from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.runtime import cache, engine
 from armlet.runtime.engine import Cpu, host, in_llvm
 
@@ -27,8 +26,8 @@ SCALAR, VECTOR = r"fn?m(?:add|sub)\s+d\d+", r"fml[as](?:\s+v\d+)?\.(\d\w)"
 def assembly(triple, target, cpu=""):
     """The code of a Panda's inverse dynamics for one state, and for rows, as assembly."""
     code = armlet.compile(armlet.load("panda"), "inverse_dynamics").code
-    (one,) = modules(target, functions_of_one(code, target))
-    (many,) = modules(target, functions_of_many(code, target))
+    (one,) = modules(target, one_state_texts(code, target))
+    (many,) = modules(target, many_states_texts(code, target))
     one += entry(code, target.dtype, target.lanes)
     return [in_llvm(printed, text, triple, cpu) for text in (one, many)]
 

@@ -18,7 +18,7 @@ from support.robots import (
 
 import armlet
 from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
-from armlet.graph import traced
+from armlet.graph import trace_function
 
 TABLE = [(quantity, name) for quantity, entries in FORMULATIONS.items() for name in entries]
 DEFINED = [(quantity, name) for quantity, name in TABLE if hasattr(definition, quantity)]
@@ -248,7 +248,7 @@ def test_a_formulation_is_recorded_the_same_each_time(tmp_path):
 def test_what_a_trace_returns_can_be_traced_by_hand(tmp_path):
     robot, _ = random_robot(tmp_path, 1, 3)
     function = FORMULATIONS["inertia_matrix"]["composite_bodies"].function
-    program = traced("H", lambda graph, q: function(robot, q), {"q": (3,)})
+    program = trace_function("H", lambda graph, q: function(robot, q), {"q": (3,)})
     q = states(robot)[0]
     assert deviation(program.function(np)(q), value(robot, "inertia_matrix", q)) < 1e-12
 

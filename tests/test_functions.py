@@ -20,7 +20,7 @@ from support.numpy_expressions import EXPRESSIONS, REFUSED
 import armlet
 import armlet.math as am
 from armlet.graph import OPERATIONS
-from armlet.graph.trace.branch import BranchError
+from armlet.graph.trace.errors import BranchError
 from armlet.runtime import Kernel
 from armlet.runtime.engine import host
 

@@ -15,7 +15,7 @@ from test_simplify import WRONG
 
 import armlet
 from armlet import Kernel
-from armlet.codegen.source.languages import TABLE
+from armlet.codegen.source.c import TABLE
 from armlet.formats import loading
 from armlet.formats.urdf.writing import urdf_text
 from armlet.graph.rewrite.rules import PASSES

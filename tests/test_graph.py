@@ -25,7 +25,7 @@ from support.expressions import (
 )
 
 from armlet.errors import CompileError, DataError
-from armlet.graph import OPERATIONS, Count, Graph, Traced, traced
+from armlet.graph import OPERATIONS, Count, Graph, Traced, trace_function
 from armlet.graph.differentiate import derivatives
 from armlet.graph.fold import fold, negated
 from armlet.scalar import (
@@ -214,7 +214,7 @@ COSTS = {
 
 @pytest.mark.parametrize(("function", "cost"), COSTS.values(), ids=COSTS)
 def test_it_costs(function, cost):
-    program = traced("f", lambda graph, x: np.array(function(*x)), {"x": (2,)})
+    program = trace_function("f", lambda graph, x: np.array(function(*x)), {"x": (2,)})
     assert str(program.count()) == cost
 
 
@@ -229,7 +229,7 @@ def test_only_what_depends_on_an_input_is_counted():
         def run(graph, *args):
             return np.array(with_constants(*constants(graph), *(arg[0] for arg in args)))
 
-        return str(traced("f", run, dict.fromkeys(inputs, (1,))).count())
+        return str(trace_function("f", run, dict.fromkeys(inputs, (1,))).count())
 
     assert count(lambda graph: (0.3, 0.4), ["x"]) == "3M 3A, 1 cos"
     assert count(lambda graph: map(graph.symbol, "ab"), ["x"]) == "3M 3A, 1 cos"
@@ -247,7 +247,7 @@ def test_what_is_made_of_symbols_alone_is_free(tree):
         }
         return np.array([value(tree, symbols), 2 * x[0]], dtype=object)
 
-    assert traced("f", run, {"x": (1,)}).count() == Count(1, 0)
+    assert trace_function("f", run, {"x": (1,)}).count() == Count(1, 0)
 
 
 def test_counts_are_compared_by_their_total():
@@ -285,7 +285,7 @@ def test_fifty_digits_are_fifty_digits():
     def f(x, y):
         return np.array(-sin(x) * sqrt(y) / 3 + cos(-x / y) - 2)
 
-    program = traced("f", lambda graph, x: f(*x), {"x": (2,)})
+    program = trace_function("f", lambda graph, x: f(*x), {"x": (2,)})
     with mpmath.workdps(50):
         assert program.function(mpmath)([mpmath.mpf(1) / 7, mpmath.pi]) == f(
             mpmath.mpf(1) / 7, mpmath.mpf(mpmath.pi)
@@ -296,7 +296,7 @@ def test_outputs_come_back_as_they_were_returned():
     def run(graph, x):
         return np.array(x[0] * 2), np.array([[x[1], 5, 0]])
 
-    program = traced("f", run, {"x": (2,)})
+    program = trace_function("f", run, {"x": (2,)})
     double, row = program.function()(np.array([[1.0, 2.0], [3.0, 4.0]]))
     assert double.tolist() == [2, 6]
     assert row.tolist() == [[[2, 5, 0]], [[4, 5, 0]]]
@@ -306,14 +306,16 @@ def test_outputs_come_back_as_they_were_returned():
 
 
 def test_constants_do_not_take_part_in_what_is_not_finite():
-    program = traced("f", lambda graph, x: np.array([x[0], 3]), {"x": (1,)})
+    program = trace_function("f", lambda graph, x: np.array([x[0], 3]), {"x": (1,)})
     assert program.function()(np.array([[np.inf]])).tolist() == [[np.inf, 3]]
     assert program.function()(np.array([[np.nan]]))[0, 1] == 3
 
 
 def test_a_constant_of_any_kind_fills_the_leading_axes():
     for one in (1, 1.0, np.int64(1), np.float64(1)):
-        program = traced("f", lambda graph, x, one=one: np.array([one], object), {"x": (1,)})
+        program = trace_function(
+            "f", lambda graph, x, one=one: np.array([one], object), {"x": (1,)}
+        )
         found = program.function()(np.zeros((2, 3, 1)))
         assert found.dtype == float
         assert found.tolist() == np.ones((2, 3, 1)).tolist()
@@ -338,7 +340,7 @@ def test_a_program_may_have_any_length():
             z = z * x[0] + y[0]
         return np.array([z])
 
-    program = traced("series", run, {"x": (1,), "y": (1,)})
+    program = trace_function("series", run, {"x": (1,), "y": (1,)})
     assert program.count() == Count(steps, steps)
     assert program.function()([0.5], [3.0]) == pytest.approx(3 / 0.5)
     derivative = program.derivative("x")
@@ -352,7 +354,7 @@ def test_dead_code_is_removed(tree, other):
         value(other, {"x": x, "y": y})
         return np.array([value(tree, {"x": x, "y": y})], dtype=object)
 
-    program = traced("f", run, INPUTS)
+    program = trace_function("f", run, INPUTS)
     assert program.count() == program_of(tree).count()
     used = {a for _, _, args in program.nodes for a in args} | {*program.outputs[0]}
     assert {i for i, _, _ in program.nodes} == {a.index for a in used if isinstance(a, Traced)}
@@ -366,7 +368,7 @@ def symbolic(graph, x):
 
 
 def test_symbols_have_no_value_but_in_formulas():
-    program = traced("torque", symbolic, {"q": (2,)})
+    program = trace_function("torque", symbolic, {"q": (2,)})
     for namespace in (np, mpmath):
         with pytest.raises(CompileError, match="torque has symbolic constants"):
             program.function(namespace)
@@ -386,13 +388,13 @@ MISFITS = {
 
 @pytest.mark.parametrize(("args", "message"), MISFITS.values(), ids=MISFITS)
 def test_an_array_that_does_not_fit_is_named(args, message):
-    program = traced("f", lambda graph, q, qd: q + qd, {"q": (2,), "qd": (2,)})
+    program = trace_function("f", lambda graph, q, qd: q + qd, {"q": (2,), "qd": (2,)})
     with pytest.raises(DataError, match=message):
         program.function()(*args)
 
 
 def test_derivatives_are_by_inputs_and_in_two_modes():
-    program = traced("f", lambda graph, q, qd: q * qd, {"q": (2,), "qd": (2,)})
+    program = trace_function("f", lambda graph, q, qd: q * qd, {"q": (2,), "qd": (2,)})
     with pytest.raises(DataError, match="f has no input 'x'; its inputs are q, qd"):
         program.derivative("x")
     with pytest.raises(ValueError, match="mode is 'sideways': expected 'forward' or 'reverse'"):

@@ -20,7 +20,7 @@ from support.expressions import (
     value,
 )
 
-from armlet.graph import Graph, traced
+from armlet.graph import Graph, trace_function
 from armlet.graph.differentiate import derivatives
 
 
@@ -80,10 +80,10 @@ def test_products_with_derivatives_are_those_of_all_derivatives(trees, state, di
         name: np.reshape(replayed(program.derivative(name), state), (len(trees), size))
         for name, (size,) in INPUTS.items()
     }
-    along = replayed(program.jvp(), {**state, **{f"direction_{k}": directions[k] for k in INPUTS}})
+    along = replayed(program.jvp(), {**state, **{f"tangent_{k}": directions[k] for k in INPUTS}})
     assert close(along, sum(slopes[name] @ directions[name] for name in INPUTS), 1e-9)
     weights = np.array([data.draw(st.floats(-2, 2)) for _ in trees])
-    found = replayed(program.vjp(), {**state, "weight_expression": weights})
+    found = replayed(program.vjp(), {**state, "cotangent_expression": weights})
     assert close(found, np.concatenate([weights @ slopes[name] for name in INPUTS]), 1e-9)
 
 
@@ -110,7 +110,7 @@ def test_slopes_are_recorded_beside_what_they_are_slopes_of(trees, state, mode):
         outputs = [value(tree, {"x": x, "y": y}) for tree in trees]
         return derivatives(outputs, [*x, *y], mode)
 
-    matrix = replayed(traced("derivatives", run, INPUTS), state)
+    matrix = replayed(trace_function("derivatives", run, INPUTS), state)
     by_input = [replayed(program_of(*trees).derivative(name, mode), state) for name in INPUTS]
     rows = [
         np.reshape(by, (len(trees), *INPUTS[name]))
@@ -132,7 +132,7 @@ def test_a_derivative_has_the_shape_of_the_output_then_of_the_input():
     def run(graph, x, y):
         return x * y[0], np.array(y[0] + 1), np.zeros((2, 0)), np.array([[7, x[1, 1]]])
 
-    program = traced("f", run, {"x": (2, 2), "y": (3,)})
+    program = trace_function("f", run, {"x": (2, 2), "y": (3,)})
     for mode in MODES:
         shapes = [output.shape for output in program.derivative("x", mode).outputs]
         assert shapes == [(2, 2, 2, 2), (2, 2), (2, 0, 2, 2), (1, 2, 2, 2)]

@@ -12,7 +12,7 @@ from support.robots import states as robot_states
 
 import armlet
 from armlet.errors import ArmletError, CompileError, ModelError
-from armlet.graph import traced
+from armlet.graph import trace_function
 from armlet.runtime import Kernel
 from armlet.runtime import cpu as native
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_compiled_is_refused(robot):
      (math.nan, "float32"), (10**400, "float64"), (-(10**400), "float32")],
 )  # fmt: skip
 def test_constants_beyond_the_range_of_the_type_are_refused(constant, dtype, way):
-    program = traced("f", lambda graph, x: np.array([y + constant for y in x]), {"x": (2,)})
+    program = trace_function("f", lambda graph, x: np.array([y + constant for y in x]), {"x": (2,)})
     kernel = Kernel(program, dtype)
     with pytest.raises(CompileError, match=rf"^a constant is .*: expected a finite {dtype}$"):
         way(kernel, np.ones(2))
@@ -140,13 +140,13 @@ def test_constants_beyond_the_range_of_the_type_are_refused(constant, dtype, way
 def test_the_largest_constants_are_taken():
     for dtype in ("float32", "float64"):
         largest = float(np.finfo(dtype).max)
-        kernel = Kernel(traced("f", lambda graph, x, k=largest: k * x, {"x": (1,)}), dtype)
+        kernel = Kernel(trace_function("f", lambda graph, x, k=largest: k * x, {"x": (1,)}), dtype)
         assert kernel(np.ones(1, dtype))[0] == largest
 
 
 def test_what_llvm_refuses_is_told(bias, monkeypatch):
     nonsense = "define void @one() { nonsense }"
-    monkeypatch.setattr(native, "functions_of_one", lambda *_: [nonsense])
+    monkeypatch.setattr(native, "one_state_texts", lambda *_: [nonsense])
     kernel = Kernel(bias.program)
     for state in (ONE, TEN):
         with pytest.raises(CompileError, match=r"^LLVM refuses the program"):

@@ -23,7 +23,7 @@ from support.kernels import (
 
 import armlet
 from armlet.errors import DataError
-from armlet.graph import traced
+from armlet.graph import trace_function
 from armlet.runtime import Kernel
 
 
@@ -240,7 +240,7 @@ def test_threads_write_no_row_but_those_of_the_call(robot, dtype):
 @every_target
 @pytest.mark.parametrize("size", [1, 3, 7, 8, 9, 17])
 def test_nothing_is_read_beyond_the_last_row(target, size):
-    program = traced("more", lambda _, x: 1 + x, {"x": (size,)})
+    program = trace_function("more", lambda _, x: 1 + x, {"x": (size,)})
     kernel = Kernel(program, target=target)
     page, unreadable = mmap.PAGESIZE, 0
     memory = np.frombuffer(mmap.mmap(-1, 2 * page), np.uint8)

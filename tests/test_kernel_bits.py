@@ -16,11 +16,18 @@ from support.robots import deviation
 
 import armlet
 from armlet.codegen.llvm import function as llvm_text
-from armlet.codegen.llvm.function import PACK, TRIGONOMETRY, Target, many_states, one_state
-from armlet.codegen.llvm.operations import LIBRARY, TABLE, UNFUSED
+from armlet.codegen.llvm.function import (
+    LIBRARY,
+    PACK,
+    TABLE,
+    UNFUSED,
+    Target,
+    many_states,
+    one_state,
+)
 from armlet.codegen.llvm.sincos import near
-from armlet.codegen.lower import lowered
-from armlet.graph import OPERATIONS, traced
+from armlet.codegen.lower import TRIGONOMETRY, lower
+from armlet.graph import OPERATIONS, trace_function
 from armlet.runtime import Kernel
 from armlet.runtime.engine import host
 from armlet.scalar import cos, sign, sin, sqrt
@@ -53,7 +60,7 @@ AS_TWO = {
 @cache
 def angle_kernel(name, fuses):
     function = {"sin": sin, "cos": cos}[name]
-    program = traced(name, lambda graph, x: np.array(function(x)), {"x": ()})
+    program = trace_function(name, lambda graph, x: np.array(function(x)), {"x": ()})
     return Kernel(program, target=Target(fuses=fuses))
 
 
@@ -201,7 +208,7 @@ def test_singles_are_computed_as_singles():
 
 
 def test_no_double_is_computed_for_singles_within_reach(torque):
-    code, target = lowered(torque), Target("float32", 8)
+    code, target = lower(torque), Target("float32", 8)
     texts = one_state(code, target), many_states(code, target), near("float32", 8, True)
     assert not any("double" in text for text in texts)
 
@@ -238,7 +245,7 @@ ODD = {
 
 @pytest.mark.parametrize(("function", "inputs"), ODD.values(), ids=ODD)
 def test_a_program_of_any_shape_compiles(function, inputs):
-    program = traced("odd", lambda graph, *args: function(*args), inputs)
+    program = trace_function("odd", lambda graph, *args: function(*args), inputs)
     rng = np.random.default_rng(0)
     for dtype, error in (("float64", 1e-15), ("float32", 1e-6)):
         kernel = Kernel(program, dtype)
@@ -318,7 +325,7 @@ def test_the_host_has_a_target_that_it_runs():
 @every_target
 def test_only_the_last_rows_of_a_block_are_read_by_masked_loads(torque, target):
     """Those from which a whole vector would leave the block."""
-    text = many_states(lowered(torque), target)
+    text = many_states(lower(torque), target)
     ends = [
         row * 7 + start + target.lanes
         for row in range(target.lanes)
@@ -342,7 +349,7 @@ def test_long_functions_are_cut_into_short_blocks():
             x = x * x + k
         return np.tile(x, 5000)
 
-    code = lowered(traced("long", run, {"x": (1,)}))
+    code = lower(trace_function("long", run, {"x": (1,)}))
     for print_ in (one_state, many_states):
         assert max(blocks_of(print_(code, host("float64")))) < 250
 

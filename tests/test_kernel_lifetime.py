@@ -22,7 +22,7 @@ from support.robots import states as robot_states
 
 import armlet
 from armlet.errors import DataError
-from armlet.graph import traced
+from armlet.graph import trace_function
 from armlet.runtime import Kernel, engine
 from armlet.runtime import python_call as calls
 
@@ -290,7 +290,7 @@ def test_out_of_memory_gives_back_what_was_made(monkeypatch, fails):
     monkeypatch.setattr(calls, "SHARED_CODE", {})
     llvm.add_symbol("armlet_new_array", ctypes.cast(fake, ctypes.c_void_p).value)
     try:
-        program = traced("f", lambda graph, x: (x + 1, 2 * x, x), {"x": (3,)})
+        program = trace_function("f", lambda graph, x: (x + 1, 2 * x, x), {"x": (3,)})
         kernel = Kernel(program)
         with pytest.raises(SystemError):
             kernel.call(np.zeros(3))

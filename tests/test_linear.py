@@ -11,7 +11,7 @@ import armlet
 from armlet.algebra import Z_AXIS
 from armlet.dynamics import FORMULATIONS
 from armlet.dynamics.kinematics import jacobian_rates
-from armlet.graph import traced
+from armlet.graph import trace_function
 
 TABLE = FORMULATIONS["linearization"]
 PLAIN = [name for name, formulation in TABLE.items() if not formulation.traced]
@@ -50,7 +50,7 @@ def counted(arm, function, arguments):
         symbols = {str(name): graph.symbol(str(name)) for name in arm.symbols}
         return function(arm.with_constants(symbols), *state)
 
-    return traced("", run, {name: (arm.n,) for name in arguments}).count()
+    return trace_function("", run, {name: (arm.n,) for name in arguments}).count()
 
 
 @pytest.mark.parametrize("n", range(2, 9))

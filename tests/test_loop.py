@@ -7,7 +7,7 @@ from support.kernels import same_bits
 import armlet
 from armlet.codegen.llvm.function import Target
 from armlet.errors import CompileError, DataError
-from armlet.graph import Input, Loop, traced
+from armlet.graph import Input, Loop, trace_function
 from armlet.runtime import Kernel
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.scalar import sin
@@ -35,7 +35,7 @@ def test_the_logistic_map_is_that_of_python():
     def step(graph, x, r):
         return np.array([r[0] * x[0] * (1 - x[0])])
 
-    body = traced("logistic", step, [Input("x", (1,)), Input("r", (1,), "once")])
+    body = trace_function("logistic", step, [Input("x", (1,)), Input("r", (1,), "once")])
     loop = Loop(body, carried={0: "x"}, recorded=[0])
     (found,) = run(loop, Target(fuses=False), ([0.3], [3.9]), 1000)
     x, r = 0.3, 3.9
@@ -51,7 +51,7 @@ def pendulum(graph, q, qd, tau, p):
     return q + h * qd, qd, np.array(qd[0] * qd[0])
 
 
-PENDULUM = traced(
+PENDULUM = trace_function(
     "pendulum",
     pendulum,
     [Input("q", (1,)), Input("qd", (1,)), Input("tau", (1,)), Input("p", (3,), "once")],
@@ -81,7 +81,7 @@ def test_sums_over_rows_are_carried(target):
     def add(graph, S, a):
         return S + np.outer(a, a)
 
-    loop = Loop(traced("sum", add, {"S": (3, 3), "a": (3,)}), carried={0: "S"})
+    loop = Loop(trace_function("sum", add, {"S": (3, 3), "a": (3,)}), carried={0: "S"})
     a = np.random.default_rng(1).normal(size=(500, 3))
     (found,) = run(loop, target, (np.eye(3), a), 500)
     np.testing.assert_allclose(found, np.eye(3) + a.T @ a, rtol=1e-13)
@@ -92,14 +92,14 @@ def test_values_may_change_places(target):
     def fibonacci(graph, a, b):
         return b, a + b
 
-    loop = Loop(traced("f", fibonacci, {"a": (), "b": ()}), {0: "a", 1: "b"}, [0])
+    loop = Loop(trace_function("f", fibonacci, {"a": (), "b": ()}), {0: "a", 1: "b"}, [0])
     numbers, following = run(loop, target, (0.0, 1.0), 10)
     assert numbers.tolist() == [1, 1, 2, 3, 5, 8, 13, 21, 34, 55]
     assert following == 89
 
 
 def test_rows_come_again_after_a_period():
-    body = traced("f", lambda graph, S, x: S + x, {"S": (1,), "x": (1,)})
+    body = trace_function("f", lambda graph, S, x: S + x, {"S": (1,), "x": (1,)})
     loop = Loop(body, {0: "S"}, [0], period=3)
     (found,) = run(loop, Target(), ([0], [[1], [10], [100]]), 7)
     assert found.ravel().tolist() == [223, 122, 222]
@@ -117,7 +117,9 @@ def test_a_robot_is_simulated_in_a_loop(arms):
         qd = qd + 1e-3 * np.array(values, dtype=object)
         return q + 1e-3 * qd, qd
 
-    body = traced("step", step, [Input("q", (7,)), Input("qd", (7,)), Input("tau", (7,), "once")])
+    body = trace_function(
+        "step", step, [Input("q", (7,)), Input("qd", (7,)), Input("tau", (7,), "once")]
+    )
     target = Kernel(body).target
     q, qd, tau = np.random.default_rng(3).uniform(-1, 1, (3, 7))
     found = run(Loop(body, {0: "q", 1: "qd"}), target, (q, qd, tau), 50)
@@ -135,7 +137,7 @@ def test_the_bits_of_a_run_depend_neither_on_the_others_nor_on_threads(dtype, ru
     """Also where the steps are done in several pieces, and rows stand for many steps."""
     rates = {"q": "state", "qd": "state", "tau": "state", "p": "run"}
     inputs = [Input(x.name, x.shape, rates[x.name]) for x in PENDULUM.inputs.values()]
-    body = traced("pendulum", pendulum, inputs)
+    body = trace_function("pendulum", pendulum, inputs)
     kernel = LoopKernel(Loop(body, {0: "q", 1: "qd"}, [0, 2]), dtype)
     rng, steps = np.random.default_rng(4), 200
     q, qd, tau = rng.normal(size=(runs, 1)), np.zeros((runs, 1)), rng.normal(size=(steps, runs, 1))
@@ -163,7 +165,9 @@ def test_steps_done_in_pieces_are_the_same(monkeypatch):
 
 
 def test_inputs_may_change_with_every_step_for_all_runs():
-    body = traced("f", lambda graph, S, x: S + x, [Input("S", (2,)), Input("x", (2,), "step")])
+    body = trace_function(
+        "f", lambda graph, S, x: S + x, [Input("S", (2,)), Input("x", (2,), "step")]
+    )
     kernel = LoopKernel(Loop(body, {0: "S"}))
     x = np.arange(20.0).reshape(10, 2)
     (found,) = kernel(np.ones((9, 2)), x, runs=9, steps=10)
@@ -199,7 +203,7 @@ def test_a_step_may_have_stages(target, every):
         return row[0] * x + row[1] * u
 
     inputs = [Input("x", (1,)), Input("u", (1,), "step"), Input("row", (2,), "stage")]
-    loop = Loop(traced("stage", stage, inputs), {0: "x"}, [0], stages=2)
+    loop = Loop(trace_function("stage", stage, inputs), {0: "x"}, [0], stages=2)
     rows, u = np.array([[0.5, 1.0], [2.0, 3.0]]), np.arange(1.0, 8.0)[:, None]
     kernel = LoopKernel(loop, target=target)
     (found,) = kernel(np.ones((9, 1)), u, rows, runs=9, steps=7, every=every)

@@ -495,7 +495,7 @@ def test_a_gradient_that_is_not_finite_is_told():
 
 HOSTILE = (
     "inertia", "tau", "dt", "memory", "row", "kept", "cost", "torque", "qdd", "given", "graph",
-    "direction_q", "weight_q", "sum_dt", "steps", "h", "x", "self", "arguments",
+    "tangent_q", "cotangent_q", "sum_dt", "steps", "h", "x", "self", "arguments",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from support.kernels import same_bits
 
 import armlet
 from armlet.errors import DataError
-from armlet.graph import Input, Loop, traced
+from armlet.graph import Input, Loop, trace_function
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.scalar import sin
 
@@ -156,7 +156,7 @@ def test_derivatives_of_a_loop_are_those_of_its_steps():
         return b, a * p + np.array([sin(x[0] * b[0])], dtype=object), a * a
 
     inputs = [Input("a", (1,)), Input("b", (1,)), Input("x", (1,)), Input("p", (1,), "run")]
-    loop = Loop(traced("f", body, inputs), {0: "a", 1: "b"}, [0])
+    loop = Loop(trace_function("f", body, inputs), {0: "a", 1: "b"}, [0])
     rng = np.random.default_rng(0)
     a, b, p, da, db, dp, wa, wb = rng.normal(size=(8, 5, 1))
     x, dx = rng.normal(size=(2, 4, 5, 1))

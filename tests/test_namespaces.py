@@ -13,7 +13,7 @@ from support.robots import deviation
 
 import armlet
 from armlet.errors import CompileError, DataError
-from armlet.graph import traced
+from armlet.graph import trace_function
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
 
@@ -197,7 +197,7 @@ SHAPES = {
 
 @pytest.mark.parametrize(("function", "inputs"), SHAPES.values(), ids=SHAPES)
 def test_programs_of_any_shape_are_functions(arrays, function, inputs):
-    program = traced("f", lambda graph, *args: function(*args), inputs)
+    program = trace_function("f", lambda graph, *args: function(*args), inputs)
     for leading in [(), (3,)] if inputs else [()]:
         given_ = state(program, *leading)
         found = program.function(arrays.module)(*map(arrays.array, given_))
@@ -288,14 +288,14 @@ def test_matrices_are_read_row_by_row(casadi):
     def run(graph, x, y):
         return 2 * x, np.array([x[0, 1], y[()]]), np.array(x[1, 2] - y), np.zeros((2, 0))
 
-    program = traced("d f / d x", run, {"x": (2, 3), "y": ()})
+    program = trace_function("d f / d x", run, {"x": (2, 3), "y": ()})
     x = np.arange(6.0).reshape(2, 3)
     found = [dense(y).tolist() for y in program.function(casadi)(x, 7)]
     assert found == [(2 * x).tolist(), [[1], [7]], [[-2]], [[], []]]
 
 
 def test_programs_without_inputs_are_functions_of_nothing(casadi):
-    program = traced("f", lambda graph: np.array([1.5, 2]), {})
+    program = trace_function("f", lambda graph: np.array([1.5, 2]), {})
     (found,) = program.function(casadi).call([])
     assert dense(found).tolist() == [[1.5], [2]]
 

@@ -12,12 +12,10 @@ from support.kernels import TARGETS, same_bits
 from support.robots import states as robot_states
 
 import armlet
-from armlet.codegen.expand import TRIGONOMETRY
 from armlet.codegen.llvm.function import Target, many_states
-from armlet.codegen.lower import lowered
+from armlet.codegen.lower import TRIGONOMETRY, lower
 from armlet.errors import DataError
-from armlet.graph import Input, traced
-from armlet.graph.serialize import restored, stored
+from armlet.graph import Input, Program, trace_function
 from armlet.runtime import Kernel
 from armlet.scalar import cos, sin
 
@@ -110,22 +108,22 @@ def test_states_are_still_not_broadcast_against_each_other(arms):
 
 def with_rates(program):
     """The expressions of x and y, with y given once."""
-    data = stored(program)
+    data = program.to_dict()
     data["inputs"] = [[name, shape, "once" if name == "y" else "state"] for name, shape, _ in
                       data["inputs"]]  # fmt: skip
-    return restored(data)
+    return Program.from_dict(data)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(expressions(4), min_size=1, max_size=6), expression_states())
 def test_what_depends_on_inputs_given_once_comes_first_and_alone(trees, state):
-    code = lowered(with_rates(program_of(*trees)), ["y"])
+    code = lower(with_rates(program_of(*trees)), ["y"])
     slow = set()
     for k, (op, args) in enumerate(code.operations):
         if args[0] == "y" if op == "input" else all(a in slow for a in args if isinstance(a, int)):
             slow.add(k)
     assert slow == set(range(code.start))
-    plain = lowered(program_of(*trees))
+    plain = lower(program_of(*trees))
     assert plain.start == 0
     assert code.count() == plain.count()
 
@@ -141,8 +139,8 @@ def test_the_loop_over_rows_repeats_no_work():
     def run(graph, x, a):
         return np.array([sin(a[0]) * cos(a[1]) * x[0] + a[0] / a[1], a[0] * a[0], 3, a[1]])
 
-    program = traced("f", run, [Input("x", (1,)), Input("a", (2,), "once")])
-    text = many_states(lowered(program, ["a"]), Target(lanes=4))
+    program = trace_function("f", run, [Input("x", (1,)), Input("a", (2,), "once")])
+    text = many_states(lower(program, ["a"]), Target(lanes=4))
     before, _, loop = text.partition("rows:")
     assert len(re.findall(r"= fmul double", before)) == 2
     assert "sincos" in before
@@ -157,7 +155,7 @@ def test_the_loop_over_rows_repeats_no_work():
 def test_lumping_is_done_before_the_loop(arms):
     robot = arms["panda"].without_drives()
     fixed, given_ = (
-        lowered(armlet.trace(robot, "inverse_dynamics", constants={"inertia": kind}), once)
+        lower(armlet.trace(robot, "inverse_dynamics", constants={"inertia": kind}), once)
         for kind, once in (("fixed", []), ("argument", ["inertia"]))
     )
     loop = len(given_.operations) - given_.start
@@ -168,7 +166,7 @@ def test_lumping_is_done_before_the_loop(arms):
 def test_a_program_keeps_its_rates(arms):
     program = armlet.trace(arms["planar2r"], "inverse_dynamics", constants={"inertia": "argument"})
     assert [x.rate for x in program.inputs.values()] == ["state", "state", "state", "once"]
-    assert restored(stored(program)).inputs == program.inputs
+    assert Program.from_dict(program.to_dict()).inputs == program.inputs
     assert program.derivative("q").inputs == program.inputs
 
 

@@ -15,10 +15,10 @@ from support.robots import random_robot
 from test_c import compiled, pointer
 
 import armlet
+from armlet.codegen.source.assignments import assignments
+from armlet.codegen.source.c import symbols_as_argument
 from armlet.codegen.source.readable import JULIA, LATEX, MATLAB, NOTATIONS, PLAIN, PYTHON
-from armlet.graph import OPERATIONS, Count, traced
-from armlet.graph.assignments import assignments
-from armlet.graph.trace.symbols import with_arguments
+from armlet.graph import OPERATIONS, Count, trace_function
 
 BINARY = {ast.Mult: "M", ast.Div: "M", ast.Add: "A", ast.Sub: "A"}
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "energy", "jacobian", "linearization")
@@ -206,9 +206,9 @@ def test_c_takes_symbolic_constants_as_an_array(puma, tmp_path):
 
 
 def test_an_argument_called_constants_is_refused_beside_symbols():
-    program = traced("f", lambda graph, x: x * graph.symbol("m"), {"constants": (1,)})
+    program = trace_function("f", lambda graph, x: x * graph.symbol("m"), {"constants": (1,)})
     with pytest.raises(armlet.CompileError, match="an argument called 'constants' too"):
-        with_arguments(program)
+        symbols_as_argument(program)
 
 
 def test_names_are_different_and_valid_in_every_language():
@@ -220,7 +220,7 @@ def test_names_are_different_and_valid_in_every_language():
         )
         return np.array([total, lambda_ * symbols[0] * symbols[1]])
 
-    program = traced("f", f, {"q": (2,), "x": (), "lambda": ()})
+    program = trace_function("f", f, {"q": (2,), "x": (), "lambda": ()})
     code = assignments(program)
     names = [
         *code.arguments,
@@ -234,7 +234,7 @@ def test_names_are_different_and_valid_in_every_language():
 
 
 def test_angles_of_many_joints_are_told_apart():
-    program = traced("f", lambda graph, q: (q[0] + q[1]).sin() + q[11].sin(), {"q": (12,)})
+    program = trace_function("f", lambda graph, q: (q[0] + q[1]).sin() + q[11].sin(), {"q": (12,)})
     assert {"s1_2", "s12"} <= {line.name for line in assignments(program).lines}
 
 
@@ -257,7 +257,9 @@ def test_expressions_of_any_form_keep_their_bits(tree):
             case _:
                 return -a
 
-    program = traced("f", lambda graph, x: np.array([built(tree, x), x[0] * 1]), {"x": (4,)})
+    program = trace_function(
+        "f", lambda graph, x: np.array([built(tree, x), x[0] * 1]), {"x": (4,)}
+    )
     x = np.array([0.3, -1.7, 2.9, 0.11])
     assert np.array_equal(python_of(program)(x), program.function(np)(x))
     assert recounted(program.listing()) == program.count()
@@ -286,7 +288,7 @@ def test_sympy_by_common_subexpressions_expands_nothing(puma):
 
 
 def test_latex_writes_accents_fractions_and_powers():
-    f = traced(
+    f = trace_function(
         "f",
         lambda graph, q, qd: (1e-5 * qd[1] + q[0]) / graph.symbol("Jxx3"),
         {"q": (2,), "qd": (2,)},
@@ -305,7 +307,7 @@ def test_options_of_c_are_refused_elsewhere(target):
 
 
 def test_a_tuple_of_one_result_stays_a_tuple():
-    program = traced("f", lambda graph, x: (2 * x,), {"x": (2,)})
+    program = trace_function("f", lambda graph, x: (2 * x,), {"x": (2,)})
     assert [y.tolist() for y in python_of(program)([1.0, 2.0])] == [[2.0, 4.0]]
 
 
@@ -316,7 +318,7 @@ def test_a_result_without_entries_keeps_its_shape():
 
 
 def test_a_constant_without_end_is_refused():
-    program = traced("f", lambda graph, x: x * float("inf"), {"x": (1,)})
+    program = trace_function("f", lambda graph, x: x * float("inf"), {"x": (1,)})
     with pytest.raises(armlet.CompileError, match="expected a finite number"):
         program.listing()
 

@@ -9,10 +9,9 @@ from support.cases import cases
 from support.robots import deviation, random_robot, states, value, with_scalars
 
 import armlet
-from armlet.codegen.expand import expanded
+from armlet.codegen.lower import expand_sines
 from armlet.dynamics import definition
-from armlet.graph import simplified, traced
-from armlet.graph.serialize import stored
+from armlet.graph import simplify, trace_function
 from armlet.robot import Arrangement
 from armlet.runtime import cache
 from armlet.scalar import quarter_turns
@@ -208,7 +207,7 @@ def test_a_fresh_program_is_the_one_that_the_cache_gives_back(arms, monkeypatch,
     monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
     for quantity in ("forward_kinematics", "inertia_matrix"):
         fresh, cached = (armlet.cheapest(arms["scara"], quantity).program for _ in range(2))
-        assert stored(fresh) == stored(cached)
+        assert fresh.to_dict() == cached.to_dict()
         assert repr([*fresh.nodes]) == repr([*cached.nodes])
 
 
@@ -282,7 +281,7 @@ def test_long_programs_are_searched_too():
             entries.append(angle.cos())
         return np.array([total, product, *entries, *(y.cos() for y in x)])
 
-    program = traced("long", run, {"x": (400,)})
-    simpler, _ = simplified(program)
+    program = trace_function("long", run, {"x": (400,)})
+    simpler, _ = simplify(program)
     x = np.random.default_rng(0).normal(size=400)
-    assert np.allclose(expanded(simpler).function()(x), program.function()(x), atol=1e-9)
+    assert np.allclose(expand_sines(simpler).function()(x), program.function()(x), atol=1e-9)

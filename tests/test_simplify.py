@@ -16,12 +16,11 @@ from support.expressions import expressions, program_of, value
 from support.expressions import states as inputs
 
 import armlet
-from armlet.codegen.expand import expanded
-from armlet.graph import ORDER, Count, simplified, traced
-from armlet.graph.rewrite.rewriting import rewritten
+from armlet.codegen.lower import expand_sines
+from armlet.graph import ORDER, Count, Program, simplify, trace_function
+from armlet.graph.rewrite.rewriting import rewrite
 from armlet.graph.rewrite.rules import CONSTANTS, PASSES
-from armlet.graph.rewrite.share import shared
-from armlet.graph.serialize import restored, stored
+from armlet.graph.rewrite.simplify import share_terms
 from armlet.scalar import cos, sin
 
 RULES = [
@@ -63,7 +62,7 @@ def holds(identity):
             assert abs(left - right) < 1e-40
         for signs in itertools.product((1, -1), repeat=len(letters)):
             before = in_a_sum(identity, signs, rng)
-            after = rewritten(before, (identity,))
+            after = rewrite(before, (identity,))
             at = [mpmath.mpf(dyadic(rng)) for _ in range(len(letters) + 2)]
             both = [program.function(mpmath)(np.array(at)) for program in (before, after)]
             assert max(abs(x - y) for x, y in zip(*both, strict=True)) < 1e-40
@@ -79,13 +78,15 @@ def in_a_sum(identity, signs, rng):
         values = [constants[i] if letter in CONSTANTS else x[i] for i, letter in enumerate(letters)]
         return identity(*(sign * value for sign, value in zip(signs, values, strict=True)))
 
-    right_alone = traced("right", lambda _, x: np.array([sides(x)[1]], dtype=object), inputs)
+    right_alone = trace_function(
+        "right", lambda _, x: np.array([sides(x)[1]], dtype=object), inputs
+    )
 
     def run(graph, x):
         (right,) = right_alone.replay(graph.copy)
         return np.array([right, (x[-1] * x[-2] + sides(x)[0]) - x[-1]], dtype=object)
 
-    return traced("example", run, inputs)
+    return trace_function("example", run, inputs)
 
 
 @pytest.mark.parametrize("identity", RULES)
@@ -103,21 +104,21 @@ def test_a_wrong_rule_is_caught(identity):
 def test_every_rule_is_applied_where_its_right_side_is_on_hand(identity):
     ones = [1] * len(signature(identity).parameters)
     before = in_a_sum(identity, ones, np.random.default_rng(1))
-    assert rewritten(before, (identity,)).count().total < before.count().total
+    assert rewrite(before, (identity,)).count().total < before.count().total
 
 
 def test_constants_of_a_sum_meet():
     """The one rule of constants alone, whose sides are both off-line."""
     assert len([*filter(of_constants, RULES)]) == 1
-    program = traced("sum", lambda _, x: np.array([(x[0] + 2) + (x[1] - 3)]), {"x": (2,)})
-    assert rewritten(program, PASSES["constants"]).count() == Count(0, 2)
+    program = trace_function("sum", lambda _, x: np.array([(x[0] + 2) + (x[1] - 3)]), {"x": (2,)})
+    assert rewrite(program, PASSES["constants"]).count() == Count(0, 2)
 
 
 @settings(max_examples=300, deadline=None)
 @given(expressions(5), expressions(4), expressions(4), inputs())
 def test_a_simplified_program_gives_the_same_in_no_more_operations(one, two, three, state):
     program = program_of(one, ("add", one, two), ("sub", three, ("mul", two, one)))
-    simpler, gains = simplified(program)
+    simpler, gains = simplify(program)
     assert simpler.count().total <= program.count().total
     assert {name for name, _ in gains} <= set(ORDER)
     assert [count.total for _, count in gains] == sorted((c.total for _, c in gains), reverse=True)
@@ -132,8 +133,8 @@ def test_sums_and_products_share_what_they_have_in_common():
         a, b, c, d = x
         return np.array([(a + b) + c, (b + d) + c, -((c - d) + b), (a * b) * c, (c * d) * a])
 
-    program = traced("sums", run, {"x": (4,)})
-    assert shared(program).count() == Count(M=3, A=4)
+    program = trace_function("sums", run, {"x": (4,)})
+    assert share_terms(program).count() == Count(M=3, A=4)
 
 
 def test_weights_decide_what_is_cheap():
@@ -158,10 +159,10 @@ def test_the_fastest_program_is_one_of_those_found():
 
 def test_a_stored_program_is_the_same_program():
     program = armlet.trace(armlet.load("puma560"), "energy", constants={"inertia": "symbolic"})
-    again = restored(json.loads(json.dumps(stored(program))))
+    again = Program.from_dict(json.loads(json.dumps(program.to_dict())))
     assert again.count() == program.count()
     assert (again.inputs, again.single) == (program.inputs, program.single)
-    assert stored(again) == stored(program)
+    assert again.to_dict() == program.to_dict()
 
 
 def test_sines_of_sums_are_products_where_those_of_the_parts_are_on_hand():
@@ -169,8 +170,8 @@ def test_sines_of_sums_are_products_where_those_of_the_parts_are_on_hand():
         x, y = q
         return np.array([cos(x), sin(y), cos(x + y), sin(x - y), cos(2 * x + y)])
 
-    program = traced("sines", run, {"q": (2,)})
-    by_products = expanded(program)
+    program = trace_function("sines", run, {"q": (2,)})
+    by_products = expand_sines(program)
     assert dict(by_products.count().functions) == {"cos": 3, "sin": 2}
     q = np.random.default_rng(0).normal(size=(20, 2))
     assert np.allclose(by_products.function(np)(q), program.function(np)(q), rtol=0, atol=1e-15)

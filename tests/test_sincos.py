@@ -16,7 +16,7 @@ from support.cases import cases
 
 from armlet.codegen.llvm.function import Target
 from armlet.codegen.llvm.sincos import CONSTANTS
-from armlet.graph import traced
+from armlet.graph import trace_function
 from armlet.runtime import Kernel
 from armlet.runtime.engine import host
 from armlet.scalar import cos, sin
@@ -33,7 +33,7 @@ needs_long_double = pytest.mark.skipif(
 
 def both(target):
     """A function from arguments to their sines and cosines, a row each."""
-    program = traced("both", lambda graph, x: np.array([sin(x[0]), cos(x[0])]), {"x": (1,)})
+    program = trace_function("both", lambda graph, x: np.array([sin(x[0]), cos(x[0])]), {"x": (1,)})
     kernel = Kernel(program, target=target)
     return lambda x: kernel(np.asarray(x, kernel.dtype)[:, np.newaxis]).T
 

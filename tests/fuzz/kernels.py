@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import armlet
-from armlet.codegen.expand import expanded
+from armlet.codegen.lower import expand_sines
 
 KERNELS = (
     ("planar2r", "gravity_torque", {}),
@@ -71,7 +71,7 @@ def check(kernel, found, arrays, leading):
     of them are taken."""
     with np.errstate(all="ignore"):
         given = [np.asarray(x).astype(kernel.dtype).astype(float) for x in arrays]
-        expected = expanded(kernel.program).function(np)(*given)
+        expected = expand_sines(kernel.program).function(np)(*given)
     single = kernel.program.single
     for x, y in zip(*(([a] if single else a) for a in (found, expected)), strict=True):
         assert type(x) is np.ndarray

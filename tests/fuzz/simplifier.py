@@ -16,14 +16,12 @@ from support.expressions import (
 from support.kernels import ROUNDING
 from test_kernel_bits import bounded
 
-from armlet.codegen.expand import expanded
-from armlet.graph import ORDER, simplified
+from armlet.codegen.lower import expand_sines
+from armlet.graph import ORDER, Program, simplify
 from armlet.graph.count import M_PLUS_A
-from armlet.graph.rewrite.rewriting import rewritten
+from armlet.graph.rewrite.rewriting import rewrite
 from armlet.graph.rewrite.rules import PASSES
-from armlet.graph.rewrite.share import shared
-from armlet.graph.rewrite.simplify import eager
-from armlet.graph.serialize import restored, stored
+from armlet.graph.rewrite.simplify import order_eagerly, share_terms
 
 OPERANDS = operands_of("any", "positive", "nonzero")
 OPERATIONS = [op for op in OPERANDS for _ in range(1 + 9 * (op in ("add", "sub", "mul")))]
@@ -42,13 +40,13 @@ def trial(rng, folder):
     order = [ORDER[k] for k in rng.permutation(len(ORDER))]
     changed = {
         "traced": program,
-        "simplified": simplified(program)[0],
-        "weighed": simplified(program, weight, order)[0],
-        "shared": shared(program),
-        "eager": eager(program),
-        "expanded": expanded(program),
-        "stored": restored(json.loads(json.dumps(stored(program)))),
-        **{name: rewritten(program, identities) for name, identities in PASSES.items()},
+        "simplified": simplify(program)[0],
+        "weighed": simplify(program, weight, order)[0],
+        "shared": share_terms(program),
+        "eager": order_eagerly(program),
+        "expanded": expand_sines(program),
+        "stored": Program.from_dict(json.loads(json.dumps(program.to_dict()))),
+        **{name: rewrite(program, identities) for name, identities in PASSES.items()},
     }
     errors = [SLACK * ROUNDING * y.error for y in bounded(program, state)]
     with mpmath.workdps(50):

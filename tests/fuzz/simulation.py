@@ -19,7 +19,7 @@ from armlet import DataWarning, Friction, Stops
 ROBOTS = 10
 NAMES = (
     "inertia", "tau", "dt", "memory", "row", "kept", "cost", "q0", "torque", "gradient", "steps",
-    "weight_q", "direction_qd", "arguments", "x", "self", "k", "μ", "_", "__class__", "graph",
+    "cotangent_q", "tangent_qd", "arguments", "x", "self", "k", "μ", "_", "__class__", "graph",
 )  # fmt: skip
 """Names of arguments, among them those of inputs inside the loops."""
 ODD = 0.3

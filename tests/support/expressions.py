@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
-from armlet.graph import OPERATIONS, traced
+from armlet.graph import OPERATIONS, trace_function
 
 INPUTS = {"x": (3,), "y": (2,)}
 MODES = ["forward", "reverse"]
@@ -77,7 +77,7 @@ def program_of(*trees):
     def run(graph, x, y):
         return np.array([value(tree, {"x": x, "y": y}) for tree in trees], dtype=object)
 
-    return traced("expression", run, INPUTS)
+    return trace_function("expression", run, INPUTS)
 
 
 def replayed(program, state):

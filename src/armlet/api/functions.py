@@ -15,12 +15,11 @@ from armlet._support.lazy import cached_property
 from armlet.api.kinds import KINDS, expressed, kind_of
 from armlet.errors import ArmletError, CompileError, DataError, quoted
 from armlet.graph import Count, Input, Program
-from armlet.graph.evaluate.namespaces import objects
-from armlet.graph.graph import graph_of
-from armlet.graph.results import Names, check_names, collected
+from armlet.graph.graph import graph_of, object_array
+from armlet.graph.signature import Names, check_names, return_value
 from armlet.graph.trace.arrays import as_traced
-from armlet.graph.trace.branch import untraceable
-from armlet.graph.trace.calls import Recording, inlined
+from armlet.graph.trace.calls import Recording, inline
+from armlet.graph.trace.errors import untraceable_function
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.arrays.libraries import library_of, refuse_out
@@ -180,13 +179,13 @@ class Function:
         args = {}
         for name, x in self.inputs.items():
             entries = [recording.input(name, k) for k in range(x.size)]
-            args[name] = as_traced(objects(entries, x.shape)) if x.shape else entries[0]
+            args[name] = as_traced(object_array(entries, x.shape)) if x.shape else entries[0]
         try:
             result = self._function(**args)
         except (TypeError, IndexError, AttributeError, ArithmeticError) as error:
             if isinstance(error, ArmletError):
                 raise
-            raise untraceable(error) from error
+            raise untraceable_function(error) from error
         outputs, single, names = self._outputs(result)
         return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
 
@@ -206,7 +205,7 @@ class Function:
                         f"{vars(self)['__name__']} returns {quoted(x)}: expected arrays of numbers "
                         "and of what it computes, or a tuple or a dictionary of these"
                     )
-        return [objects([_number(x) for x in y.flat], y.shape) for y in outputs], single, names
+        return [object_array([_number(x) for x in y.flat], y.shape) for y in outputs], single, names
 
 
 def part_of_another(function: Function, arrays: Sequence[Any]) -> Any:
@@ -218,9 +217,9 @@ def part_of_another(function: Function, arrays: Sequence[Any]) -> Any:
         raise DataError(f"{function!r} is given traced arrays of shapes {found}: expected {shapes}")
     graph, p = graph_of(given), function.program
     assert graph is not None
-    flat = iter(inlined(p, graph, [x.ravel().tolist() for x in given]))
-    results = [as_traced(objects([next(flat) for _ in y.flat], y.shape)) for y in p.outputs]
-    return collected(results, p.single, p.names)
+    flat = iter(inline(p, graph, [x.ravel().tolist() for x in given]))
+    results = [as_traced(object_array([next(flat) for _ in y.flat], y.shape)) for y in p.outputs]
+    return return_value(results, p.single, p.names)
 
 
 def _number(x: Any) -> Any:

@@ -13,10 +13,9 @@ import numpy as np
 from armlet.api.programs import compile
 from armlet.errors import ModelError
 from armlet.graph import Program
-from armlet.graph.evaluate.casadi import check_matrices
-from armlet.graph.evaluate.namespaces import objects
-from armlet.graph.graph import graph_of
-from armlet.graph.results import collected
+from armlet.graph.evaluate import check_matrices
+from armlet.graph.graph import graph_of, object_array
+from armlet.graph.signature import return_value
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import RobotModel
 from armlet.robot.robot import GROUPS
@@ -61,7 +60,7 @@ def traced_quantity(
     one = request(robot.with_constants(dict.fromkeys(names, 1.0)), name, kinds, True, options)
     shapes = [x.shape for x in one.inputs[len(arrays) :]]
     late = [
-        objects([*values.values()], shape)
+        object_array([*values.values()], shape)
         for values, shape in zip(groups.values(), shapes, strict=True)
     ]
     arrays = [*(np.asarray(x, dtype=object) for x in arrays), *late]
@@ -91,7 +90,7 @@ def expressed(program: Program, arrays: Sequence[Any]) -> Any:
         check_matrices(program, arrays)
     found = program.function(kind)(*arrays)
     results = [found] if program.single or not isinstance(found, tuple) else found
-    return collected(results, program.single, program.names)
+    return return_value(results, program.single, program.names)
 
 
 def computed_quantity(

@@ -1,5 +1,1 @@
-"""Programs printed for a target: a table of operations, and a frame around it."""
-
-from armlet.codegen.source import c, readable
-
-__all__ = ["c", "readable"]
+"""Code generation: programs lowered to operations, and printed for a target."""

@@ -1,23 +1,26 @@
 """Lowering: the list of operations of a program that every target prints."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
 from armlet._support.gc_pause import without_collections
-from armlet.codegen.expand import TRIGONOMETRY, expanded
-from armlet.codegen.fuse import Node, fused
-from armlet.graph import Count, Input, Program, Traced
-from armlet.graph.count import tallied
-from armlet.graph.inputs import Shape
-from armlet.graph.results import Names
+from armlet.graph import Count, Graph, Input, Program, Traced
+from armlet.graph.count import count_operations
+from armlet.graph.program import replacement, with_values
+from armlet.graph.signature import Names, Shape
 
+TRIGONOMETRY = ("sin", "cos")
+FUSED = {"fma": ("mul", "add"), "fms": ("mul", "sub"), "fnma": ("mul", "sub")}
+"""The operations that fused ones count as."""
 Operand = int | float
 """The number of an earlier operation, or, always a float, a constant."""
-PARTS = {"fma": ("mul", "add"), "fms": ("mul", "sub"), "fnma": ("mul", "sub")}
-"""What fused operations count as."""
+Node = tuple[int, str, tuple[Any, ...]]
+"""The number of a node of a program, its operation and its operands."""
 
 
 class Operation(NamedTuple):
@@ -46,7 +49,7 @@ class Lowered:
     Attributes
     ----------
     inputs : mapping of str to Input
-        The arguments in order, as they are given: once, or for every state.
+        The arguments in order, with the rate "once" or "state".
     outputs : tuple of Output
     single : bool
         Whether the only output is returned bare.
@@ -64,11 +67,11 @@ class Lowered:
     operations: tuple[Operation, ...]
     start: int
     names: Names | None = None
-    """What the outputs are called, if they have names."""
+    """The names of the outputs, if they have any."""
 
     def count(self) -> Count:
         """How many multiplications and additions are done; a fused one is both."""
-        return tallied(part for op, _ in self.operations for part in PARTS.get(op, (op,)))
+        return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
         """Operations in order, cut where sines and cosines to be taken at once begin or end."""
@@ -81,8 +84,8 @@ class Lowered:
         yield range(first, last)
 
     @property
-    def kept(self) -> dict[int, int]:
-        """The operations before the start whose results are needed after it, and a place for each.
+    def hoisted(self) -> dict[int, int]:
+        """The operations before the start whose results are needed after it, each with a place.
 
         Results that are outputs are among them.
         """
@@ -103,20 +106,20 @@ class Lowered:
 
 
 @without_collections
-def lowered(program: Program, once: Collection[str] = ()) -> Lowered:
+def lower(program: Program, once: Collection[str] = ()) -> Lowered:
     """The operations that a machine does for a program, where some inputs are given once.
 
-    What is given once does not change the operations, only what is done before the first state.
+    Inputs given once do not change the operations, only what is done before the first state.
     """
     program.check_values()
-    program = expanded(program)
-    nodes = fused(program)
+    program = expand_sines(program)
+    nodes = fuse_products(program)
     early = _early(nodes, once)
-    nodes = _staged(nodes, early)
+    nodes = _stages(nodes, early)
     place = {i: k for k, (i, _, _) in enumerate(nodes)}
 
-    def operands(given: Iterable[Any]) -> tuple[Operand, ...]:
-        return tuple([place[x.index] if type(x) is Traced else _number(x) for x in given])
+    def operands(scalars: Iterable[Any]) -> tuple[Operand, ...]:
+        return tuple([place[x.index] if type(x) is Traced else _number(x) for x in scalars])
 
     operations = [Operation(op, args if op == "input" else operands(args)) for _, op, args in nodes]
     outputs = [Output(y.shape, operands(y.flat)) for y in program.outputs]
@@ -136,11 +139,80 @@ def lowered(program: Program, once: Collection[str] = ()) -> Lowered:
 
 
 def _number(x: Any) -> float:
-    """A constant; what no number holds is infinite, and refused by every printer."""
+    """A constant; an integer beyond the range of floats is infinite, which printers refuse."""
     try:
         return float(x)
     except OverflowError:
         return inf if x > 0 else -inf
+
+
+def expand_sines(old: Program) -> Program:
+    """Expand sines and cosines of a + b into products where those of a and of b occur, too.
+
+    Counts list sines and cosines separately, so a sine of a sum saves operations there. A machine
+    takes far longer for it than for the two products and the sum that give the same.
+    """
+    angles = {args[0].index for _, op, args in old.nodes if op in TRIGONOMETRY}
+    sums: dict[int, tuple[str, Traced, Traced]] = {}
+    for i, op, args in old.nodes:
+        if i in angles and op in ("add", "sub"):
+            a, b = args
+            if isinstance(a, Traced) and isinstance(b, Traced) and {a.index, b.index} <= angles:
+                sums[i] = op, a, b
+    if not sums:
+        return old
+    graph = Graph()
+    value: dict[int, Any] = {}
+    pairs: dict[int, tuple[Any, Any]] = {}
+    new = partial(replacement, value)
+
+    def cos_sin(angle: Traced) -> tuple[Any, Any]:
+        return pairs.get(angle.index) or (new(angle).cos(), new(angle).sin())
+
+    for i, op, args in old.nodes:
+        if op in TRIGONOMETRY:
+            value[i] = cos_sin(args[0])[op == "sin"]
+        else:
+            value[i] = graph.copy(op, *map(new, args))
+        if i in sums:
+            op, a, b = sums[i]
+            (cos_a, sin_a), (cos_b, sin_b) = cos_sin(a), cos_sin(b)
+            sin_b = sin_b if op == "add" else -sin_b
+            pairs[i] = cos_a * cos_b - sin_a * sin_b, sin_a * cos_b + cos_a * sin_b
+    return with_values(old, value)
+
+
+def fuse_products(program: Program) -> list[Node]:
+    """The live operations, in which a product that only one sum uses is fused with that sum.
+
+    `fma` is a b + c, `fms` is a b - c and `fnma` is c - a b, each rounded once. They are fused here
+    and not by a compiler, so that every vector width gives the same bits.
+    """
+    nodes: list[Node] = list(program.nodes)
+    operands = (a for _, _, args in nodes for a in args)
+    results = (y for output in program.outputs for y in output.flat)
+    uses = Counter([x.index for x in chain(operands, results) if type(x) is Traced])
+    product = {i: args for i, op, args in nodes if op == "mul" and uses[i] == 1}
+    taken: set[int] = set()
+    for k, (i, op, args) in enumerate(nodes):
+        fusion = _fusion(op, args, product) if op in ("add", "sub") else None
+        if fusion is not None:
+            product_taken, op, args = fusion
+            taken.add(product_taken)
+            nodes[k] = i, op, args
+    return [node for node in nodes if node[0] not in taken]
+
+
+def _fusion(
+    op: str, args: tuple[Any, ...], product: dict[int, tuple[Any, ...]]
+) -> tuple[int, str, tuple[Any, ...]] | None:
+    """The product that a sum takes in, the fused operation and its operands, if there is one."""
+    x, y = args
+    if isinstance(y, Traced) and y.index in product:
+        return y.index, "fma" if op == "add" else "fnma", (*product[y.index], x)
+    if isinstance(x, Traced) and x.index in product:
+        return x.index, "fma" if op == "add" else "fms", (*product[x.index], y)
+    return None
 
 
 def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
@@ -155,7 +227,7 @@ def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
     return early
 
 
-def _staged(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
+def _stages(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
     """The early operations and then the others, both in stages.
 
     A stage is all that can be done, and then all sines and cosines of that, by their angles.
@@ -169,17 +241,17 @@ def _staged(nodes: Sequence[Node], early: Collection[int]) -> list[Node]:
         for a in args:
             if isinstance(a, Traced) and stage[a.index] > now and (a.index not in early) == late:
                 now = stage[a.index]
-        turns = op in TRIGONOMETRY
-        stages[late, now, turns].append(node)
-        stage[i] = now + turns
-        if turns:
+        is_trigonometric = op in TRIGONOMETRY
+        stages[late, now, is_trigonometric].append(node)
+        stage[i] = now + is_trigonometric
+        if is_trigonometric:
             angles.setdefault(args[0].index, len(angles))
 
     def by_angle(node: Node) -> tuple[int, int]:
         _, op, args = node
         return angles[args[0].index], TRIGONOMETRY.index(op)
 
-    staged: list[Node] = []
+    ordered: list[Node] = []
     for key in sorted(stages):
-        staged += sorted(stages[key], key=by_angle) if key[2] else stages[key]
-    return staged
+        ordered += sorted(stages[key], key=by_angle) if key[2] else stages[key]
+    return ordered

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 
 from armlet._support.files import check_writable, unwritable, write_bytes
 from armlet.api.functions import Function
-from armlet.codegen.project.project import MARK, c_files, filled, function_name, mark
-from armlet.codegen.source.c import WIDTH, different, plain
-from armlet.codegen.source.languages import printer_for
+from armlet.codegen.project.project import MARK, c_files, function_name, mark
+from armlet.codegen.source.c import WIDTH, one_line, printer_for, unique_identifiers
+from armlet.codegen.templates import fill
 from armlet.errors import CompileError, DataError, quoted, shown
 from armlet.fmu.block import Block, function_block, functions_of, plant_block
 from armlet.fmu.description import build_description, model_description
@@ -140,7 +140,7 @@ def _texts(block: Block, fmi: int, fused: bool | None, token: str) -> dict[str, 
     frame = ["instance.h", f"fmi{fmi}.c", *(["fmi3_absent.h"] if fmi == 3 else [])]
     sources = {
         **c_files(block.robot, block.functions, block.name, "dynamics", fused),
-        **{name: filled(_form(name), words) for name in ("model.h", "model.c")},
+        **{name: fill(_form(name), words) for name in ("model.h", "model.c")},
         **{name: _form(name) for name in frame},
     }
     compiled = [name for name in sources if name.endswith(".c")]
@@ -160,7 +160,7 @@ def _form(name: str) -> str:
 def _words(block: Block, token: str) -> dict[str, str]:
     """What model.h and model.c are filled with."""
     names = [x.name for x in block.variables]
-    field = dict(zip(names, different(names), strict=True))
+    field = dict(zip(names, unique_identifiers(names), strict=True))
     calls = [
         f"    {function_name(call.function, block.name)}"
         f"({', '.join(f'x->{field[name]}' for name in (*call.reads, *call.writes))});"
@@ -168,7 +168,7 @@ def _words(block: Block, token: str) -> dict[str, str]:
     ]
     words = {
         "mark": mark(),
-        "about": "\n * ".join(wrap(plain(f"{block.robot.name}: {block.about}"), WIDTH)),
+        "about": "\n * ".join(wrap(one_line(f"{block.robot.name}: {block.about}"), WIDTH)),
         "name": block.name,
         "token": token,
         "count": str(len(names)),
@@ -182,9 +182,9 @@ def _words(block: Block, token: str) -> dict[str, str]:
         "calls": "\n".join(calls or ["    (void)x;"]),
     }
     if block.integrator:
-        words["integrator"] = filled(_form(f"{block.integrator}.c"), words).rstrip()
+        words["integrator"] = fill(_form(f"{block.integrator}.c"), words).rstrip()
     step = _form("plant.c" if block.integrator else "no_state.c")
-    return words | {"step": filled(step, words).rstrip()}
+    return words | {"step": fill(step, words).rstrip()}
 
 
 def _start(field: str, x: Variable) -> str:

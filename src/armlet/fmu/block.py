@@ -16,8 +16,8 @@ from armlet.codegen.source.c import identifier
 from armlet.dynamics import QUANTITIES
 from armlet.errors import CompileError, DataError, ModelError, listed, quoted
 from armlet.fmu.variables import TIME, Entry, Variable, dependencies, variable
-from armlet.graph import Input, Program, traced
-from armlet.graph.inputs import Shape
+from armlet.graph import Input, Program, trace_function
+from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
@@ -241,9 +241,9 @@ def _motion(arm: Arm, integrator: str) -> Function:
     inputs: dict[str, Shape] = dict.fromkeys(("q", "qd", "tau"), (arm.robot.nv,))
     if integrator == "rk4":
         about = "Accelerations under torques, less friction, with those of the stops."
-        return Function(traced("acceleration", acceleration, inputs), about, "")
+        return Function(trace_function("acceleration", acceleration, inputs), about, "")
     about = "Positions and velocities after a step of length h, implicit in friction and stops."
-    return Function(traced(integrator, step, {**inputs, "h": ()}), about, integrator)
+    return Function(trace_function(integrator, step, {**inputs, "h": ()}), about, integrator)
 
 
 def _row(name: str, given: ArrayLike | None, n: int) -> list[float]:

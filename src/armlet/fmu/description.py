@@ -5,7 +5,7 @@ from itertools import product
 from math import inf
 from xml.etree import ElementTree as ET
 
-from armlet.codegen.source.c import plain
+from armlet.codegen.source.c import one_line
 from armlet.fmu.block import Block
 from armlet.fmu.variables import UNITS, Entry, Variable
 from armlet.version import __version__
@@ -32,7 +32,7 @@ def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]
             "fmiVersion": f"{fmi}.0",
             "modelName": block.name,
             "guid" if fmi == 2 else "instantiationToken": token,
-            "description": plain(f"{block.robot.name}: {block.about}"),
+            "description": one_line(f"{block.robot.name}: {block.about}"),
             "version": __version__,
             "generationTool": f"armlet {__version__}",
             "variableNamingConvention": "structured",
@@ -111,7 +111,7 @@ def _with_entries(x: Variable) -> str:
     words = list(x.labels or (x.units if len(set(x.units)) > 1 else ()))
     if x.labels and len(set(x.units)) > 1:
         words = [f"{label} ({unit})" for label, unit in zip(x.labels, x.units, strict=True)]
-    return plain(f"{x.about} Entries: {', '.join(words)}." if words else x.about)
+    return one_line(f"{x.about} Entries: {', '.join(words)}." if words else x.about)
 
 
 # ------------------------------------------------------------------ FMI 2: scalars
@@ -130,7 +130,7 @@ def _fmi2(block: Block, variables: ET.Element, structure: ET.Element) -> None:
                 "valueReference": str(index[x.name, k] - 1),
                 "causality": causality,
                 "variability": variability,
-                "description": plain(x.about + label),
+                "description": one_line(x.about + label),
             }
             real = {"unit": x.units[k]} if x.units else {}
             real |= _bounds(*x.limits[k]) if x.limits else {}

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 
-from armlet.codegen.source.c import plain
+from armlet.codegen.source.c import one_line
 from armlet.graph import Program
-from armlet.graph.inputs import Shape
+from armlet.graph.signature import Shape
 from armlet.robot import RobotModel
 
 TIME = "time"
@@ -109,7 +109,7 @@ def variable(
         told, *by_kind = OF_JOINTS[label]
         about = about or told
         units = tuple(by_kind[0 if joint.motion.turns else 1] for joint in robot.coordinates)
-        labels = tuple(plain(joint.name) for joint in robot.coordinates)
+        labels = tuple(one_line(joint.name) for joint in robot.coordinates)
         limits = _limits(robot).get(label, ()) if kind != "output" else ()
     size = prod(shape)
     if kind not in ("output", "independent") and not start:

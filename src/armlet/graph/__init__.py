@@ -2,15 +2,14 @@
 
 from armlet.graph.count import Count
 from armlet.graph.graph import OPERATIONS, Graph, Traced
-from armlet.graph.inputs import Input
 from armlet.graph.loop import Loop
-from armlet.graph.program import PRINTERS, Program, compact, traced
-from armlet.graph.rewrite.simplify import ORDER, simplified
+from armlet.graph.program import Program, compact, trace_function
+from armlet.graph.rewrite.simplify import ORDER, simplify
+from armlet.graph.signature import Input
 
 __all__ = [
     "OPERATIONS",
     "ORDER",
-    "PRINTERS",
     "Count",
     "Graph",
     "Input",
@@ -18,6 +17,6 @@ __all__ = [
     "Program",
     "Traced",
     "compact",
-    "simplified",
-    "traced",
+    "simplify",
+    "trace_function",
 ]

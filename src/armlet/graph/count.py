@@ -8,10 +8,6 @@ multiplication. Sines, cosines and the rest are listed separately.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from armlet.graph.program import Program
 
 COST = {"mul": "M", "div": "M", "add": "A", "sub": "A"}
 FREE = ("input", "neg")
@@ -42,15 +38,9 @@ class Count:
         return f"{self.M}M {self.A}A{others}"
 
 
-def counted(program: "Program") -> Count:
-    """The count of a program's live operations that depend on an input."""
-    nodes, constant = program.graph.nodes, program.graph.constant
-    return tallied(nodes[i][0] for i in program.live if not constant[i])
-
-
-def tallied(operations: Iterable[str]) -> Count:
-    """The count of operations, each of which is done."""
+def count_operations(operations: Iterable[str]) -> Count:
+    """The count of operations by name, each of which is done once."""
     times = Counter(operations)
-    M, A = (sum(times[op] for op in COST if COST[op] == kind) for kind in "MA")
+    M, A = (sum(times[op] for op in COST if COST[op] == letter) for letter in "MA")
     others = ((op, count) for op, count in times.items() if op not in COST and op not in FREE)
     return Count(M, A, tuple(sorted(others)))

@@ -63,7 +63,7 @@ Masked = tuple[Any, Any]
 def derivatives(
     outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward"
 ) -> np.ndarray[Any, Any]:
-    """The matrix of ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
+    """The Jacobian ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
     for x in inputs:
         if not isinstance(x, Traced):
             kind = type(x).__name__
@@ -73,22 +73,22 @@ def derivatives(
         raise ValueError(f"mode is {mode!r}: expected 'forward' or 'reverse'")
     if any(x.op not in ("input", "symbol") for x in inputs):  # others may be folded away
         raise ValueError("derivatives are by inputs and symbols, not by what is computed of them")
-    moving = _moving(inputs[0].graph, outputs, inputs) if len(inputs) else []
+    active = _active_nodes(inputs[0].graph, outputs, inputs) if len(inputs) else []
     matrix = np.zeros((len(outputs), len(inputs)), dtype=object)
-    for row, found in zip(matrix, modes[mode](outputs, inputs, moving), strict=True):
+    for row, gradient in zip(matrix, modes[mode](outputs, inputs, active), strict=True):
         for k, x in enumerate(inputs):
-            row[k] = found.get(x.index, 0)
+            row[k] = gradient.get(x.index, 0)
     return matrix
 
 
-def _moving(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:
-    """What the outputs need and the inputs move, in the order of recording, inputs left out."""
-    moved = {x.index for x in inputs}
+def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:
+    """The nodes between inputs and outputs, in the order of recording, inputs left out."""
+    active = {x.index for x in inputs}
     nodes: list[Node] = []
     for i in live(graph, outputs):
         op, args = graph.nodes[i]
-        if i not in moved and any(isinstance(a, Traced) and a.index in moved for a in args):
-            moved.add(i)
+        if i not in active and any(isinstance(a, Traced) and a.index in active for a in args):
+            active.add(i)
             y = graph.scalars[i]
             if op in CHOICES:
                 condition, *options = CHOICES[op](*args)
@@ -99,40 +99,40 @@ def _moving(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) ->
 
 
 def _forward(
-    outputs: Sequence[Any], inputs: Sequence[Traced], moving: list[Node]
+    outputs: Sequence[Any], inputs: Sequence[Traced], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """For each output its derivatives by the inputs, as far as they are not zero."""
-    found: dict[int, dict[int, Any]] = {x.index: {x.index: 1} for x in inputs}
-    for y, args, partials in moving:
-        rates = [found.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
-        total = found[y.index] = {}
+    """The gradient of each output by the inputs, as far as its entries are not zero."""
+    gradients: dict[int, dict[int, Any]] = {x.index: {x.index: 1} for x in inputs}
+    for y, args, partials in active:
+        inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
+        total = gradients[y.index] = {}
         if y.op in CHOICES:
-            first, second = rates
+            first, second = inner
             for k in first | second:
                 total[k] = where(partials[0], first.get(k, 0), second.get(k, 0))
             continue
-        for rate, partial in zip(rates, partials, strict=True):
-            for k, derivative in rate.items():
+        for gradient, partial in zip(inner, partials, strict=True):
+            for k, derivative in gradient.items():
                 total[k] = total.get(k, 0) + partial * derivative
-    return [found.get(y.index, {}) if isinstance(y, Traced) else {} for y in outputs]
+    return [gradients.get(y.index, {}) if isinstance(y, Traced) else {} for y in outputs]
 
 
 def _reverse(
-    outputs: Sequence[Any], inputs: Sequence[Traced], moving: list[Node]
+    outputs: Sequence[Any], inputs: Sequence[Traced], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """The same, from each output back to the inputs."""
-    inner = {y.index for y, _, _ in moving} | {x.index for x in inputs}
+    """The same gradients, from each output back to the inputs."""
+    inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
     return [
-        _adjoints({y.index: (None, 1)}, moving, inner) if isinstance(y, Traced) else {}
+        _adjoints({y.index: (None, 1)}, active, inner) if isinstance(y, Traced) else {}
         for y in outputs
     ]
 
 
 def _adjoints(
-    adjoint: dict[int, Masked], moving: list[Node], inner: Collection[int]
+    adjoint: dict[int, Masked], active: list[Node], inner: Collection[int]
 ) -> dict[int, Any]:
-    """Derivatives by every node, given what is known of them, from the last node to the first."""
-    for y, args, partials in reversed(moving):
+    """The adjoints of all nodes, from those of the outputs, from the last node to the first."""
+    for y, args, partials in reversed(active):
         if y.index not in adjoint:
             continue
         mask, value = adjoint[y.index]
@@ -166,35 +166,34 @@ def _sum(x: Masked, y: Masked) -> Masked:
     return mask, _value(x) + _value(y)
 
 
-# ------------------------------------------------------------------ products with derivatives
+# ------------------------------------------------------------------ products with the Jacobian
 
 
-def along(graph: Graph, outputs: Sequence[Any], directions: Mapping[int, Any]) -> list[Any]:
-    """The derivatives of outputs along directions, given for the inputs by their number."""
-    inputs = [graph.scalars[i] for i in directions]
-    found = dict(directions)
-    for y, args, partials in _moving(graph, outputs, inputs):
-        rates = [found.get(a.index, 0) if isinstance(a, Traced) else 0 for a in args]
+def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
+    """The tangents of outputs, from those of the inputs by their index."""
+    tangent = dict(tangents)
+    for y, args, partials in _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents]):
+        inner = [tangent.get(a.index, 0) if isinstance(a, Traced) else 0 for a in args]
         if y.op in CHOICES:
-            found[y.index] = where(partials[0], *rates)
+            tangent[y.index] = where(partials[0], *inner)
             continue
         total: Any = 0
-        for partial, rate in zip(partials, rates, strict=True):
-            total = total + partial * rate
-        found[y.index] = total
-    return [found.get(y.index, 0) if isinstance(y, Traced) else 0 for y in outputs]
+        for partial, dx in zip(partials, inner, strict=True):
+            total = total + partial * dx
+        tangent[y.index] = total
+    return [tangent.get(y.index, 0) if isinstance(y, Traced) else 0 for y in outputs]
 
 
-def weighted(
-    graph: Graph, outputs: Sequence[Any], weights: Sequence[Any], inputs: Sequence[Traced]
+def vjp(
+    graph: Graph, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Traced]
 ) -> list[Any]:
-    """The derivatives of the weighted sum of outputs by inputs."""
-    moving = _moving(graph, outputs, inputs)
-    inner = {y.index for y, _, _ in moving} | {x.index for x in inputs}
+    """The cotangents of inputs: the derivatives of the sum of cotangents times outputs."""
+    active = _active_nodes(graph, outputs, inputs)
+    inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
     adjoint: dict[int, Masked] = {}
-    for y, weight in zip(outputs, weights, strict=True):
+    for y, cotangent in zip(outputs, cotangents, strict=True):
         if isinstance(y, Traced) and y.index in inner:
-            step = (None, weight)
+            step = (None, cotangent)
             adjoint[y.index] = _sum(adjoint[y.index], step) if y.index in adjoint else step
-    found = _adjoints(adjoint, moving, inner)
-    return [found.get(x.index, 0) for x in inputs]
+    gradient = _adjoints(adjoint, active, inner)
+    return [gradient.get(x.index, 0) for x in inputs]

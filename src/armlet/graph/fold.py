@@ -56,7 +56,7 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
         case "where":
             c, x, y = args
             match numbers(args):
-                case _ if same(x, y):                  return x
+                case _ if scalar.identical(x, y):    return x
                 case (int() | float() as k, _, _):     return x if k != 0 else y
                 case (_, 1, 0) if is_condition(c):     return c
                 case _ if is_negation(c):              return scalar.where(c.args[0], y, x)
@@ -70,11 +70,6 @@ def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
     A traced scalar must not be compared with a number: that would record a comparison.
     """
     return tuple([a if isinstance(a, NUMBERS) else None for a in args])
-
-
-def same(x: Any, y: Any) -> bool:
-    """Whether two operands are one traced scalar or equal numbers."""
-    return x is y or (isinstance(x, NUMBERS) and isinstance(y, NUMBERS) and x == y)
 
 
 def is_condition(x: Any) -> bool:

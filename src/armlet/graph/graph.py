@@ -9,6 +9,8 @@ Folding `0 x` to 0 and `x - x` to 0 assumes finite numbers, and loses the sign o
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,8 @@ import numpy as np
 from armlet import scalar
 from armlet.errors import CompileError
 from armlet.graph.fold import COMMUTATIVE, fold
-from armlet.graph.trace.arrays import recorded_function, recorded_ufunc
-from armlet.graph.trace.branch import branched
+from armlet.graph.signature import Input, Shape
+from armlet.graph.trace.arrays import record_function, record_ufunc
 from armlet.graph.trace.elementary import (
     ELEMENTARY,
     ceil,
@@ -28,9 +30,12 @@ from armlet.graph.trace.elementary import (
     logical_xor,
     negation,
     remainder,
-    rounded,
+    round_to,
     trunc,
 )
+from armlet.graph.trace.errors import branch_error
+
+Array = np.ndarray[Any, Any]
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -79,14 +84,18 @@ class Graph:
         """A constant known by its name: what is computed from constants alone is off-line."""
         return self.node("symbol", (name,))
 
+    def entries(self, inputs: Iterable[Input]) -> list["Traced"]:
+        """The entries of arguments, one after the other."""
+        return [self.input(x.name, k) for x in inputs for k in range(x.size)]
+
     def record(self, op: str, *args: Any) -> Any:
         """The result of an operation: a traced scalar, or a number where nothing is left to do."""
         for a in args:
             if isinstance(a, Traced):
-                return self.folded(op, args)
+                return self.record_folded(op, args)
         return OPERATIONS[op](*args)
 
-    def folded(self, op: str, args: tuple[Any, ...]) -> Any:
+    def record_folded(self, op: str, args: tuple[Any, ...]) -> Any:
         """The result of an operation with a traced operand, not recorded if it need not be done."""
         folded = fold(op, args)
         if folded is not None:
@@ -159,12 +168,12 @@ class Traced:
 
     def _with(self, op: str, other: Any) -> Any:
         if isinstance(other, SCALARS):
-            return self.graph.folded(op, (self, other))
+            return self.graph.record_folded(op, (self, other))
         return NotImplemented
 
     def _after(self, op: str, other: Any) -> Any:
         if isinstance(other, SCALARS):
-            return self.graph.folded(op, (other, self))
+            return self.graph.record_folded(op, (other, self))
         return NotImplemented
 
     def __add__(self, other: Any) -> Any:
@@ -238,10 +247,10 @@ class Traced:
         return trunc(self)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return rounded(self, digits or 0)
+        return round_to(self, digits or 0)
 
     def __neg__(self) -> Any:
-        return self.graph.folded("neg", (self,))
+        return self.graph.record_folded("neg", (self,))
 
     def __pos__(self) -> Any:
         return self
@@ -286,16 +295,16 @@ class Traced:
         return negation(self)
 
     def __bool__(self) -> bool:
-        raise branched("decides what is done next")
+        raise branch_error("decides what is done next")
 
     def __float__(self) -> float:
-        raise branched("is made a number")
+        raise branch_error("is made a number")
 
     def __int__(self) -> int:
-        raise branched("is made a whole number")
+        raise branch_error("is made a whole number")
 
     def __index__(self) -> int:
-        raise branched("is made an index")
+        raise branch_error("is made an index")
 
     def record(self, op: str, *args: Any) -> Any:
         """An operation of this and other scalars, in the graph of this one."""
@@ -338,10 +347,10 @@ class Traced:
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: Any, *inputs: Any, out: Any = None, **options: Any
     ) -> Any:
-        return recorded_ufunc(ufunc, method, inputs, out, options)
+        return record_ufunc(ufunc, method, inputs, out, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        return recorded_function(function, args, options)
+        return record_function(function, args, options)
 
 
 SCALARS = (Traced, int, float)
@@ -370,3 +379,16 @@ def graph_of(arrays: Sequence[Any]) -> Graph | None:
             if isinstance(x, Traced):
                 return x.graph
     return None
+
+
+def object_array(values: Sequence[Any], shape: Shape | None = None) -> Array:
+    """An array of any objects, in a row or of a shape."""
+    array: Array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array if shape is None else array.reshape(shape)
+
+
+def arrays_of_shapes(values: Iterable[Any], shapes: Iterable[Shape]) -> list[Array]:
+    """Values in a row as arrays of the given shapes, one after the other."""
+    row = iter(values)
+    return [object_array([*islice(row, prod(shape))], shape) for shape in shapes]

@@ -2,14 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from armlet.errors import CompileError
-from armlet.graph.differentiate import along, weighted
-from armlet.graph.evaluate.namespaces import objects
-from armlet.graph.graph import Graph
-from armlet.graph.inputs import added
+from armlet.graph.differentiate import jvp, vjp
+from armlet.graph.graph import arrays_of_shapes, object_array
 from armlet.graph.program import Program, program
+from armlet.graph.signature import prefixed_inputs
 
 
 @dataclass(frozen=True)
@@ -71,45 +69,43 @@ class Loop:
                 raise CompileError(f"the {what} of {name} is {count}: expected 1 or more")
 
     def jvp(self, names: Collection[str]) -> "Loop":
-        """The loop that carries derivatives along directions beside the values.
+        """The loop that carries tangents beside the values.
 
         Parameters
         ----------
         names : collection of str
-            The inputs, not carried, that move, too: what is carried always does.
+            The inputs, not carried, that have tangents, too: what is carried always does.
 
         Returns
         -------
         Loop
-            Its body has one more input for each that moves, the direction, called "direction_" and
-            its name; its outputs are those of this loop, and then their derivatives in that order.
+            Its body has one more input for each that has a tangent, called "tangent_" and its name;
+            its outputs are those of this loop, and then their tangents in that order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
-        graph, flat = self._copied()
-        moving = [inputs[name] for name in (*self.carried.values(), *names)]
-        directions = added(inputs, "direction", moving)
-        moved = {
-            graph.input(old.name, k).index: graph.input(new.name, k)
-            for old, new in zip(moving, directions, strict=True)
-            for k in range(old.size)
+        graph, flat = self.body.copy()
+        active = [inputs[name] for name in (*self.carried.values(), *names)]
+        tangents = prefixed_inputs(inputs, "tangent", active)
+        by_index = {
+            x.index: dx
+            for x, dx in zip(graph.entries(active), graph.entries(tangents), strict=True)
         }
-        values = iter([*flat, *along(graph, flat, moved)])
-        shaped = [objects([next(values) for _ in y.flat], y.shape) for y in (*outputs, *outputs)]
+        shapes = [y.shape for y in (*outputs, *outputs)]
+        values = arrays_of_shapes([*flat, *jvp(graph, flat, by_index)], shapes)
         body = program(
-            f"jvp of {self.body.name}", {**inputs, **{x.name: x for x in directions}}, shaped, False
+            f"jvp of {self.body.name}", {**inputs, **{x.name: x for x in tangents}}, values, False
         )
         count = len(outputs)
-        later = {
-            count + k: x.name for k, x in zip(self.carried, directions, strict=False)
-        }  # the first directions are those of what is carried
+        # the first tangents are those of what is carried
+        carried = {count + k: x.name for k, x in zip(self.carried, tangents, strict=False)}
         recorded = [*self.recorded, *(count + k for k in self.recorded)]
-        return Loop(body, {**self.carried, **later}, recorded, self.period, self.stages)
+        return Loop(body, {**self.carried, **carried}, recorded, self.period, self.stages)
 
     def vjp(self, names: Collection[str]) -> "Loop":
-        """The loop that goes back: the derivatives of a weighted sum of what is carried at the end.
+        """The loop that runs backwards: it pulls cotangents of what is carried back to the start.
 
-        It is given, last step first, what each step of this loop was given, and what was carried
-        to it.
+        Its steps take, last step first, the arguments of each step of this loop, and what was
+        carried to it.
 
         Parameters
         ----------
@@ -119,50 +115,46 @@ class Loop:
         Returns
         -------
         Loop
-            It carries the weights, called "weight_" and the input that this loop carries: at the
-            end they are the derivatives by the starts. Its further outputs are the derivatives by
-            the inputs named, in their order: recorded for those that change with the steps, and
+            It carries the cotangents, called "cotangent_" and the input that this loop carries: at
+            the end they are the derivatives by the starts. Its further outputs are the derivatives
+            by the named inputs, in their order: recorded for those that change with the steps, and
             for the others carried as sums, called "sum_" and the input. Other inputs are left out
             where derivatives do not depend on them.
         """
         if self.stages > 1:
             raise CompileError(f"{self.body.name} has stages: expected one body for a whole step")
         inputs, carried = self.body.inputs, [*self.carried.values()]
-        graph, flat = self._copied()
-        entries = iter(flat)
-        results = [[next(entries) for _ in y.flat] for y in self.body.outputs]
+        graph, flat = self.body.copy()
+        results = arrays_of_shapes(flat, [y.shape for y in self.body.outputs])
         wanted = [inputs[name] for name in (*carried, *names)]
-        weights = added(inputs, "weight", wanted[: len(carried)])
-        found = iter(
-            weighted(
+        cotangents = prefixed_inputs(inputs, "cotangent", wanted[: len(carried)])
+        derivatives = arrays_of_shapes(
+            vjp(
                 graph,
-                [y for k in self.carried for y in results[k]],
-                [graph.input(x.name, k) for x in weights for k in range(x.size)],
-                [graph.input(x.name, k) for x in wanted for k in range(x.size)],
-            )
+                [y for k in self.carried for y in results[k].flat],
+                graph.entries(cotangents),
+                graph.entries(wanted),
+            ),
+            [x.shape for x in wanted],
         )
         fixed = [inputs[name] for name in names if inputs[name].rate in ("run", "once")]
-        sums = {x.name: total for x, total in zip(fixed, added(inputs, "sum", fixed), strict=True)}
-        outputs, onward, recorded = [], {k: x.name for k, x in enumerate(weights)}, []
+        totals = prefixed_inputs(inputs, "sum", fixed)
+        sums = {x.name: total for x, total in zip(fixed, totals, strict=True)}
+        onward, recorded = {k: x.name for k, x in enumerate(cotangents)}, []
         for place, x in enumerate(wanted):
-            slopes = [next(found) for _ in range(x.size)]
             if x.name in sums:
                 onward[place] = sums[x.name].name
-                slopes = [graph.input(onward[place], k) + y for k, y in enumerate(slopes)]
+                so_far = graph.entries([sums[x.name]])
+                entries = [a + b for a, b in zip(so_far, derivatives[place].flat, strict=True)]
+                derivatives[place] = object_array(entries, x.shape)
             elif place >= len(carried):
                 recorded.append(place)
-            outputs.append(objects(slopes, x.shape))
-        body = program(f"vjp of {self.body.name}", {}, outputs, False)
+        body = program(f"vjp of {self.body.name}", {}, derivatives, False)
         used = {args[0] for _, op, args in body.nodes if op == "input"}
-        given = [
+        arguments = [
             x._replace(rate="state") if x.name in carried else x
             for x in inputs.values()
             if x.name in used
         ]
-        every = {x.name: x for x in (*given, *weights, *sums.values())}
+        every = {x.name: x for x in (*arguments, *cotangents, *totals)}
         return Loop(replace(body, inputs=every), onward, recorded)
-
-    def _copied(self) -> tuple[Graph, list[Any]]:
-        """A graph of its own with the body, and the body's outputs in a row."""
-        graph = Graph()
-        return graph, self.body.replay(graph.copy)

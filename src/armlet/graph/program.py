@@ -1,23 +1,21 @@
 """A program: the operations that outputs need, with named arguments."""
 
-import importlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from armlet._support.gc_pause import without_collections
+from armlet._support.lazy import cached_property
 from armlet.errors import CompileError, DataError
-from armlet.graph.assignments import formulas
-from armlet.graph.count import Count, counted
-from armlet.graph.differentiate import along, derivatives, weighted
-from armlet.graph.evaluate.namespaces import function_of, objects
-from armlet.graph.graph import Graph, Traced, live
-from armlet.graph.inputs import Input, Shape, added, named_inputs
-from armlet.graph.results import Names
+from armlet.graph.count import Count, count_operations
+from armlet.graph.differentiate import derivatives, jvp, vjp
+from armlet.graph.evaluate import function_of
+from armlet.graph.graph import Array, Graph, Traced, arrays_of_shapes, live, object_array
+from armlet.graph.signature import Input, Names, Shape, named_inputs, prefixed_inputs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,18 +27,18 @@ class Program:
     name : str
         What it computes.
     inputs : mapping of str to Input
-        The arguments in order, each with the shape of one state's and how often it changes.
+        The arguments in order, each with its shape in one state and how often it changes.
     outputs : tuple of arrays
         The results, arrays of traced scalars and numbers.
     single : bool
-        Whether a function made of it returns its only output bare, not in a tuple.
+        Whether its only output is returned bare, not in a tuple.
     names : tuple of str, optional
-        What the outputs are called: then a function made of it returns a named tuple.
+        The names of the outputs, which are then returned in a named tuple.
     """
 
     name: str
     inputs: Mapping[str, Input]
-    outputs: tuple[np.ndarray[Any, Any], ...]
+    outputs: tuple[Array, ...]
     graph: Graph
     live: tuple[int, ...]
     single: bool
@@ -65,7 +63,7 @@ class Program:
             )
 
     def replay(self, meaning: Callable[..., Any]) -> list[Any]:
-        """The outputs in a row, when meaning(op, *operands) is what a node stands for."""
+        """The outputs in a row, where each node is the value of meaning(op, *operands)."""
         value: dict[int, Any] = {}
         for i, op, args in self.nodes:
             value[i] = meaning(op, *[value[a.index] if type(a) is Traced else a for a in args])
@@ -74,22 +72,21 @@ class Program:
 
     def count(self) -> Count:
         """The number of multiplications and additions, counted as in the literature."""
-        known: dict[str, Any] = vars(self)
-        if "counted" not in known:
-            known["counted"] = counted(self)
-        found: Count = known["counted"]
-        return found
+        return self._count
+
+    @cached_property
+    def _count(self) -> Count:
+        return count_operations(op for i, op, _ in self.nodes if not self.graph.constant[i])
 
     def derivative(self, wrt: str, mode: str = "forward") -> "Program":
-        """The program of the partial derivatives of every output by the entries of an input.
+        """The program of the partial derivatives of all outputs with respect to one input.
 
         Parameters
         ----------
         wrt : str
-            The input to differentiate by.
+            The input to differentiate with respect to.
         mode : {"forward", "reverse"}
-            Whether derivatives run along with the operations or back from the outputs; the
-            values are the same, the operations are not.
+            The mode of automatic differentiation; the values are the same, the operations are not.
 
         Returns
         -------
@@ -108,83 +105,78 @@ class Program:
             raise DataError(
                 f"{self.name} has no input {wrt!r}; its inputs are {', '.join(self.inputs)}"
             )
-        graph = Graph()
-        shape = self.inputs[wrt].shape
-        flat = self.replay(graph.copy)
-        inputs = [graph.input(wrt, k) for k in range(math.prod(shape))]
-        rows = iter(derivatives(flat, inputs, mode))
-        outputs = [
-            np.array([next(rows) for _ in output.flat], dtype=object).reshape(
-                (*output.shape, *shape)
-            )
-            for output in self.outputs
-        ]
+        graph, flat = self.copy()
+        x = self.inputs[wrt]
+        matrix = derivatives(flat, [graph.input(wrt, k) for k in range(x.size)], mode)
+        outputs = arrays_of_shapes(matrix.flat, [(*y.shape, *x.shape) for y in self.outputs])
         name = f"d {self.name} / d {wrt}"
         return program(name, self.inputs, outputs, self.single, self.names)
 
     def jvp(self) -> "Program":
-        """The program of the derivatives of every output along directions of the inputs.
+        """The program of the Jacobian-vector products: outputs differentiated along tangents.
 
         Returns
         -------
         Program
-            Its inputs are those of this program and a direction for each, of its shape; its outputs
-            are the derivatives times these directions (Jacobian-vector products).
+            Its inputs are those of this program and a tangent for each, of the same shape; its
+            outputs are the derivatives of the outputs along these tangents.
 
         Examples
         --------
         >>> import armlet
         >>> armlet.trace(armlet.load("planar2r"), "gravity_torque").jvp()
-        <Program jvp of gravity_torque(q, direction_q): 4M 3A, 2 sin>
+        <Program jvp of gravity_torque(q, tangent_q): 4M 3A, 2 sin>
         """
-        graph = Graph()
-        flat = self.replay(graph.copy)
-        directions = added(self.inputs, "direction", self.inputs.values())
-        moved = {
-            graph.input(old.name, k).index: graph.input(new.name, k)
-            for old, new in zip(self.inputs.values(), directions, strict=True)
-            for k in range(old.size)
+        graph, flat = self.copy()
+        tangents = prefixed_inputs(self.inputs, "tangent", self.inputs.values())
+        by_index = {
+            x.index: dx
+            for x, dx in zip(
+                graph.entries(self.inputs.values()), graph.entries(tangents), strict=True
+            )
         }
-        found = iter(along(graph, flat, moved))
-        outputs = [objects([next(found) for _ in y.flat], y.shape) for y in self.outputs]
-        inputs = {**self.inputs, **{x.name: x for x in directions}}
+        outputs = arrays_of_shapes(jvp(graph, flat, by_index), [y.shape for y in self.outputs])
+        inputs = {**self.inputs, **{x.name: x for x in tangents}}
         return program(f"jvp of {self.name}", inputs, outputs, self.single, self.names)
 
     def vjp(self) -> "Program":
-        """The program of the derivatives of a weighted sum of all outputs by every input.
+        """The program of the vector-Jacobian products: cotangents pulled back to every input.
 
         Returns
         -------
         Program
-            Its inputs are those of this program and weights for each output, of its shape; its
-            outputs are weights times derivatives (vector-Jacobian products), one array for each
-            input of this program. It takes a few times the operations of this program, however many
-            inputs there are.
+            Its inputs are those of this program and a cotangent for each output, of the same shape;
+            its outputs are the derivatives of the sum of cotangents times outputs, one array for
+            each input of this program. It takes a few times the operations of this program, however
+            many inputs there are.
 
         Examples
         --------
         >>> import armlet
         >>> armlet.trace(armlet.load("planar2r"), "gravity_torque").vjp()
-        <Program vjp of gravity_torque(q, weight_gravity_torque): 4M 3A, 2 sin>
+        <Program vjp of gravity_torque(q, cotangent_gravity_torque): 4M 3A, 2 sin>
         """
-        graph = Graph()
-        flat = self.replay(graph.copy)
+        graph, flat = self.copy()
         labels = self.names or [
             self.name if self.single else f"{k}" for k in range(len(self.outputs))
         ]
-        shaped = (Input(label, y.shape) for label, y in zip(labels, self.outputs, strict=False))
-        weights = added(self.inputs, "weight", shaped)
-        seeds = [graph.input(x.name, k) for x in weights for k in range(x.size)]
-        by = [graph.input(x.name, k) for x in self.inputs.values() for k in range(x.size)]
-        found = iter(weighted(graph, flat, seeds, by))
-        outputs = [
-            objects([next(found) for _ in range(x.size)], x.shape) for x in self.inputs.values()
-        ]
-        inputs = {**self.inputs, **{x.name: x for x in weights}}
-        return program(f"vjp of {self.name}", inputs, outputs, False, tuple(self.inputs))
+        outputs = (Input(label, y.shape) for label, y in zip(labels, self.outputs, strict=False))
+        cotangents = prefixed_inputs(self.inputs, "cotangent", outputs)
+        entries = graph.entries(self.inputs.values())
+        gradients = arrays_of_shapes(
+            vjp(graph, flat, graph.entries(cotangents), entries),
+            [x.shape for x in self.inputs.values()],
+        )
+        inputs = {**self.inputs, **{x.name: x for x in cotangents}}
+        return program(f"vjp of {self.name}", inputs, gradients, False, tuple(self.inputs))
+
+    def copy(self) -> tuple[Graph, list[Any]]:
+        """A new graph with the operations of this program, and the outputs there, in a row."""
+        graph = Graph()
+        return graph, self.replay(graph.copy)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
-        """The program as a function of the arrays of a library, operation by operation.
+        """The program as a function of the arrays of a library, evaluated operation by operation.
 
         Parameters
         ----------
@@ -195,10 +187,10 @@ class Program:
         Returns
         -------
         callable
-            Takes the inputs in order, returns the output or the tuple of outputs. Those of JAX and
-            PyTorch can be differentiated, mapped and compiled by them; for machine code and exact
-            derivatives without a compilation by them, give their arrays to a robot's method or a
-            kernel. That of CasADi is a `casadi.Function` with named arguments and results.
+            Takes the inputs in order, returns the output or the tuple of outputs. JAX and PyTorch
+            can differentiate, map and compile it; for machine code and exact derivatives without
+            their compilers, give their arrays to a method of a robot or to a kernel. For CasADi it
+            is a `casadi.Function` with named arguments and results.
 
         Examples
         --------
@@ -238,7 +230,8 @@ class Program:
         >>> H[1, 0]
         H12
         """
-        return formulas(self, importlib.import_module("sympy"))
+        replacements, results = import_module(PRINTING).sympy_formulas(self)
+        return replacements, results
 
     def listing(self) -> str:
         """The program as text to read: one assignment to a named variable per line.
@@ -282,7 +275,7 @@ class Program:
             environment; the text of `listing`. The last five are for one state, for people to
             read, and take none of the options below but the name.
         name : str, optional
-            The name of the function, made an identifier; by default that of the program.
+            The name of the function, changed to a valid identifier; by default that of the program.
         dtype : {"float64", "float32"}
             The type of numbers; a C++ template takes any.
         fused : bool, optional
@@ -320,48 +313,111 @@ class Program:
         }
         <BLANKLINE>
         """
-        if target not in PRINTERS:
-            raise CompileError(f"target is {target!r}: expected one of {', '.join(PRINTERS)}")
-        return PRINTERS[target](self, name or self.name, dtype, fused, sines)
+        text: str = import_module(PRINTING).source(self, target, name, dtype, fused, sines)
+        return text
+
+    @without_collections
+    def to_dict(self) -> dict[str, Any]:
+        """The program as plain data: an operand is a node's number, or a constant in a list."""
+        number = {i: k for k, i in enumerate(self.live)}
+
+        def plain(x: Any) -> Any:
+            return number[x.index] if isinstance(x, Traced) else [x]
+
+        nodes = [
+            [op, *(args if op in ("input", "symbol") else map(plain, args))]
+            for _, op, args in self.nodes
+        ]
+        return {
+            "name": self.name,
+            "inputs": [[name, list(shape), rate] for name, shape, rate in self.inputs.values()],
+            "outputs": [[list(y.shape), [plain(x) for x in y.flat]] for y in self.outputs],
+            "single": self.single,
+            "names": self.names,
+            "nodes": nodes,
+        }
+
+    @classmethod
+    @without_collections
+    def from_dict(cls, data: dict[str, Any]) -> "Program":
+        """The program that `to_dict` gave as plain data."""
+        graph = Graph()
+
+        def scalar(x: Any) -> Any:
+            return x[0] if isinstance(x, list) else graph.scalars[x]
+
+        for op, *args in data["nodes"]:
+            graph.node(op, tuple(args if op in ("input", "symbol") else map(scalar, args)))
+        outputs = [
+            object_array([scalar(x) for x in entries], tuple(shape))
+            for shape, entries in data["outputs"]
+        ]
+        inputs = named_inputs(
+            Input(name, tuple(shape), rate) for name, shape, rate in data["inputs"]
+        )
+        names = data["names"] and tuple(data["names"])
+        return program(data["name"], inputs, outputs, data["single"], names)
 
     def __repr__(self) -> str:
         arguments = ", ".join(self.inputs)
         return f"<Program {self.name}({arguments}): {self.count()}>"
 
 
-PRINTERS: dict[str, Callable[[Program, str, str, bool | None, str], str]] = {}
-"""How a program is printed, under a name and for a dtype, by the language; `codegen` fills it."""
+PRINTING = "armlet.codegen.source"
+"""The module that prints programs: a layer above this one, so it is imported when it is asked."""
 
 
 def program(
     name: str,
     inputs: Mapping[str, Input],
-    outputs: Sequence[np.ndarray[Any, Any]],
+    outputs: Sequence[Array],
     single: bool,
     names: Names | None = None,
 ) -> Program:
-    """The program that computes outputs made of traced scalars."""
+    """The program that computes arrays of traced scalars and numbers."""
     flat = [y for output in outputs for y in output.flat]
     graph = next((y.graph for y in flat if isinstance(y, Traced)), Graph())
     return Program(name, inputs, tuple(outputs), graph, tuple(live(graph, flat)), single, names)
 
 
-def renewed(value: Mapping[int, Any], x: Any) -> Any:
-    """What has become of a scalar, given what has become of each node."""
+@without_collections
+def trace_function(
+    name: str, function: Callable[..., Any], inputs: Mapping[str, Shape] | Iterable[Input]
+) -> Program:
+    """The program that a function records when it is called with traced arguments.
+
+    The function takes the graph and one array per input; it returns an array or a tuple of arrays.
+    Inputs described by their shapes alone change with every state.
+    """
+    graph = Graph()
+    described = named_inputs(inputs)
+    shapes = [x.shape for x in described.values()]
+    result = function(graph, *arrays_of_shapes(graph.entries(described.values()), shapes))
+    single = not isinstance(result, tuple)
+    outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]
+    return program(name, described, outputs, single)
+
+
+# ------------------------------------------------------------------ passes over a program
+
+
+def replacement(value: Mapping[int, Any], x: Any) -> Any:
+    """The new value of an operand, found by the index of its node; a number stays what it is."""
     return value[x.index] if isinstance(x, Traced) else x
 
 
-def rebuilt(old: Program, value: Mapping[int, Any]) -> Program:
-    """The program with other outputs, given what has become of each node."""
+def with_values(old: Program, value: Mapping[int, Any]) -> Program:
+    """The program whose outputs are the new values of the nodes."""
     outputs = [
-        objects([renewed(value, y) for y in output.flat], output.shape) for output in old.outputs
+        object_array([replacement(value, y) for y in output.flat], output.shape)
+        for output in old.outputs
     ]
     return program(old.name, old.inputs, outputs, old.single, old.names)
 
 
 @without_collections
 def compact(old: Program) -> Program:
-    """The same program in a graph of its own: nodes count from zero, numbers are Python's."""
+    """The program in a graph without dead nodes, with Python numbers as constants."""
     graph = Graph()
     value: dict[int, Any] = {}
     for i, op, args in old.nodes:
@@ -370,24 +426,4 @@ def compact(old: Program) -> Program:
             for a in args
         ]
         value[i] = graph.node(op, tuple(plain))
-    return rebuilt(old, value)
-
-
-@without_collections
-def traced(
-    name: str, function: Callable[..., Any], inputs: Mapping[str, Shape] | Iterable[Input]
-) -> Program:
-    """The program that a function records when it is called with traced arguments.
-
-    The function takes the graph and one array per input; it returns an array or a tuple of arrays.
-    Inputs that are given as shapes by name change with every state.
-    """
-    graph = Graph()
-    args = []
-    given = named_inputs(inputs)
-    for x in given.values():
-        args.append(objects([graph.input(x.name, k) for k in range(x.size)], x.shape))
-    result = function(graph, *args)
-    single = not isinstance(result, tuple)
-    outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]
-    return program(name, given, outputs, single)
+    return with_values(old, value)

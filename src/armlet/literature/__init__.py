@@ -15,7 +15,7 @@ from armlet.api import trace
 from armlet.dynamics import FORMULATIONS
 from armlet.errors import ModelError
 from armlet.formats import general_arm
-from armlet.graph import Count, Graph, Program, traced
+from armlet.graph import Count, Graph, Program, trace_function
 from armlet.robot import RobotModel
 
 
@@ -114,7 +114,7 @@ def _program(
 
     match given:
         case "composite bodies":
-            return traced(
+            return trace_function(
                 quantity,
                 lambda graph, q, c, J: function(
                     with_symbols(graph), q, c, [symmetric(*x) for x in J]
@@ -122,13 +122,13 @@ def _program(
                 {"q": (n,), "c_hat": (n, 3), "J_hat": (n, 6)},
             )
         case "bias":
-            return traced(
+            return trace_function(
                 quantity,
                 lambda graph, q, phi: function(with_symbols(graph), q, phi),
                 {"q": (n,), "tau": (n,)},
             )
         case _:
-            return traced(
+            return trace_function(
                 quantity,
                 lambda graph, q, qd: function(with_symbols(graph), q, qd),
                 {"q": (n,), "qd": (n,)},

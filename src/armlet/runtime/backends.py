@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from armlet.codegen.lower import Lowered
-from armlet.graph.inputs import Shape
+from armlet.graph.signature import Shape
 from armlet.runtime.cpu import Native
 
 

@@ -8,13 +8,11 @@ import numpy as np
 
 from armlet._support.lazy import cached_property
 from armlet.codegen.entry.entry import entry
-from armlet.codegen.llvm.function import Target
-from armlet.codegen.llvm.split import functions_of_many, functions_of_one
-from armlet.codegen.llvm.texts import modules
+from armlet.codegen.llvm.function import Target, modules
+from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered
 from armlet.errors import DataError
-from armlet.graph.inputs import Shape
-from armlet.graph.results import result_type
+from armlet.graph.signature import Shape, result_type
 from armlet.runtime.arrays.libraries import ON_A_GPU
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.python_call import (
@@ -138,7 +136,7 @@ class NativeCode:
     def _one(self) -> Code:
         """The code for one state."""
         share(self.target.dtype)
-        texts = modules(self.target, functions_of_one(self.code, self.target))
+        texts = modules(self.target, one_state_texts(self.code, self.target))
         text = texts[0] + entry(self.code, self.target.dtype, self.target.lanes)
         code = compiled(text, "entry", "vectorcall", "one", "many_states", pieces=texts[1:])
         if "_many" in vars(self):
@@ -148,7 +146,7 @@ class NativeCode:
     @cached_property
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
-        texts = modules(self.target, functions_of_many(self.code, self.target))
+        texts = modules(self.target, many_states_texts(self.code, self.target))
         code = compiled(texts[0], "many", pieces=texts[1:])
         kinds = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
         if "_one" in vars(self):

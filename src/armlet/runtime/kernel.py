@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 from armlet._support.lazy import cached_property
 from armlet.codegen.entry.entry import most_rows
 from armlet.codegen.llvm.function import Target
-from armlet.codegen.lower import Lowered, lowered
+from armlet.codegen.lower import Lowered, lower
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
-from armlet.graph.inputs import Shape, leading_axes
-from armlet.graph.results import collected
+from armlet.graph.signature import Shape, leading_axes, return_value
 from armlet.runtime.arrays.libraries import library_of, refuse_out
 from armlet.runtime.backends import BACKENDS, Compiled
 from armlet.runtime.python_call import vectorcalled
@@ -96,7 +95,7 @@ class Kernel:
     @cached_property
     def code(self) -> Lowered:
         """The operations that it does for one state, in their order."""
-        return lowered(self.program)
+        return lower(self.program)
 
     @cached_property
     def call(self) -> Callable[..., Any]:
@@ -141,7 +140,7 @@ class Kernel:
     def _compiled(self, once: frozenset[str] = frozenset()) -> Compiled:
         """The program for inputs of which some are given once, compiled when it is run."""
         if once not in self._by_rates:
-            code = lowered(self.program, once) if once else self.code
+            code = lower(self.program, once) if once else self.code
             self._by_rates.setdefault(once, self.backend.compile(code, self.target))
         return self._by_rates[once]
 
@@ -202,7 +201,7 @@ class Kernel:
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
         results = self._results(shapes, out, given)
         self._compiled(once).run(given, results, prod(leading), int(threads))
-        return collected(results, self.program.single, self.program.names)
+        return return_value(results, self.program.single, self.program.names)
 
     def _in_order(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The inputs in order, the last of them given by name."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from armlet._support.lazy import cached_property
 from armlet.codegen.llvm.function import Target, module
-from armlet.codegen.llvm.loop import SCALARS, looped
-from armlet.codegen.lower import Lowered, lowered
+from armlet.codegen.llvm.loop import SCALARS, loop_function
+from armlet.codegen.lower import Lowered, lower
 from armlet.errors import DataError
 from armlet.graph import Input, Loop
-from armlet.graph.inputs import Shape
+from armlet.graph.signature import Shape
 from armlet.runtime.engine import Code, compiled, host
 from armlet.runtime.python_call import address
 from armlet.runtime.threads import parallel_for
@@ -47,7 +47,7 @@ class LoopKernel:
     def code(self) -> Lowered:
         """The operations of one step, those first that do not change with the steps."""
         fixed = [x.name for x in self.loop.body.inputs.values() if self._is_fixed(x)]
-        return lowered(self.loop.body, fixed)
+        return lower(self.loop.body, fixed)
 
     def _is_fixed(self, x: Input) -> bool:
         return x.rate in ("run", "once") and x.name not in self.loop.carried.values()
@@ -154,7 +154,7 @@ class LoopKernel:
 
     def _compiled(self, lanes: int) -> tuple[Any, Code]:
         """The function, and its code, which must live as long."""
-        text = looped(self.loop, self.code, self.target, lanes)
+        text = loop_function(self.loop, self.code, self.target, lanes)
         code = compiled(module(self.target, text), "loop")
         kinds = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
         return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"]), code

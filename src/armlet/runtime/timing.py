@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.codegen.llvm.function import many_states, module
-from armlet.codegen.llvm.loop import SCALARS, counted_loop, looped
+from armlet.codegen.llvm.loop import SCALARS, counted_loop, loop_function
 from armlet.graph import Loop
 from armlet.runtime.cpu import Array
 from armlet.runtime.engine import Code, compiled, host
@@ -122,7 +122,7 @@ def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     given = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
     results = [np.empty((STATES, *output.shape), kernel.dtype) for output in outputs]
     pointers = [array.ctypes.data for array in (*given, *results)]
-    code = compiled(module(kernel.target, looped(loop, kernel.code, kernel.target)), "loop")
+    code = compiled(module(kernel.target, loop_function(loop, kernel.code, kernel.target)), "loop")
     function = _function(code, "loop", len(pointers), len(SCALARS))
     function.kept = (given, results)
     return Timed(function, (*pointers, 1, 0, 1, 0, TURNS, 1), TURNS)

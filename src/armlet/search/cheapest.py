@@ -16,9 +16,8 @@ import numpy as np
 from armlet._support.progress import status
 from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, Formulation
-from armlet.graph import ORDER, Count, Program, Traced, compact, simplified
+from armlet.graph import ORDER, Count, Program, Traced, compact, simplify
 from armlet.graph.count import M_PLUS_A
-from armlet.graph.serialize import restored, stored
 from armlet.robot import Arrangement, RobotModel
 from armlet.runtime import Kernel, cache
 from armlet.runtime.engine import machine_name
@@ -177,11 +176,11 @@ def searched(
         if first.length <= effort.short:
             for other in others:
                 other.rearrange()
-            found = [contender.simplified() for contender in contenders]
+            found = [contender.simplify() for contender in contenders]
             return min(found, key=lambda result: first.cost(result.program))
         for other in others:
             other.adopt(first.arrangement)
-        return min(contenders, key=lambda x: x.cost(x.program)).simplified()
+        return min(contenders, key=lambda x: x.cost(x.program)).simplify()
 
 
 def ranked(
@@ -277,12 +276,12 @@ class Contender:
             self.program, self.arrangement = program, arrangement
             self._note(step, program.count())
 
-    def simplified(self) -> SearchResult:
+    def simplify(self) -> SearchResult:
         """The program simplified; a short one by the passes in every order."""
         program, effort = self.program, self.effort
         if self.length <= effort.longest(self.request):
             orders = effort.orders if self.length <= effort.short else effort.orders[:1]
-            simpler = [simplified(program, self.weight, order, self.ends) for order in orders]
+            simpler = [simplify(program, self.weight, order, self.ends) for order in orders]
             program, gains = min(simpler, key=lambda pair: self.cost(pair[0]))
             for name, count in gains:
                 self._note(name, count)
@@ -343,7 +342,7 @@ def search_key(request: Request, minimize: str) -> str | None:
 
 def _written(found: SearchResult) -> dict[str, Any]:
     return {
-        "program": stored(found.program),
+        "program": found.program.to_dict(),
         "formulation": found.formulation,
         "arrangement": found.arrangement,
         "complete": found.complete,
@@ -360,7 +359,7 @@ def _read(data: dict[str, Any]) -> SearchResult:
         for name, M, A, functions in data["steps"]
     )
     return SearchResult(
-        restored(data["program"]),
+        Program.from_dict(data["program"]),
         data["formulation"],
         Arrangement(tuple(back), unit),
         tuple(steps),

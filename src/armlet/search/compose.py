@@ -19,13 +19,11 @@ from armlet._support.progress import status
 from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, listed
-from armlet.graph import Graph, Input, Program, compact, simplified
-from armlet.graph.evaluate.namespaces import objects
-from armlet.graph.inputs import leading_axes
+from armlet.graph import Graph, Input, Program, compact, simplify
+from armlet.graph.graph import object_array
 from armlet.graph.program import program
-from armlet.graph.results import Names, check_names, collected
-from armlet.graph.serialize import stored
-from armlet.graph.trace.calls import Recording, inlined
+from armlet.graph.signature import Names, check_names, leading_axes, return_value
+from armlet.graph.trace.calls import Recording, inline
 from armlet.robot import Arrangement, RobotModel
 from armlet.robot.robot import GROUPS
 from armlet.runtime import cache
@@ -69,7 +67,7 @@ class Composition:
     @property
     def requests(self) -> list[Request]:
         """What each call computes."""
-        return [call.what for call in self.recording.calls]
+        return [call.callee for call in self.recording.calls]
 
     @cached_property
     def identity(self) -> str:
@@ -77,11 +75,11 @@ class Composition:
         args = [arg for call in self.recording.calls for arg in call.args]
         outer = program(self.name, self.inputs, [*self.outputs, *args], self.single, self.names)
         shapes = [len(call.args) for call in self.recording.calls]
-        return repr((json.dumps(stored(outer)), shapes, [r.identity for r in self.requests]))
+        return repr((json.dumps(outer.to_dict()), shapes, [r.identity for r in self.requests]))
 
     def program(self, programs: Sequence[Program]) -> Program:
         """The program in which each call is computed by one of those given."""
-        outputs = self.recording.filled(self.outputs, programs)
+        outputs = self.recording.inline_calls(self.outputs, programs)
         return program(self.name, self.inputs, outputs, self.single, self.names)
 
     def traced(self, ways: Sequence[Way]) -> Program:
@@ -130,7 +128,7 @@ def _searched(composition: Composition, minimize: str) -> SearchResult:
                 retraced, ways = found, merged
         results = []
         for start, taken in ((joined, first), (retraced, ways)):
-            simpler, gains = simplified(start, weight, enough=ends)
+            simpler, gains = simplify(start, weight, enough=ends)
             steps = [Step("joined", start.count()), *(Step(*gain) for gain in gains)]
             results.append(_result(compact(simpler), taken, steps, not ends()))
     return min(results, key=lambda found: cost(found.program))
@@ -192,13 +190,15 @@ def recorded(graph: Graph, one: Request, arrays: Sequence[Array]) -> Any:
         if isinstance(graph, Recording):
             every.append(graph.call(one, found, given))
         else:
-            flat = iter(inlined(found, graph, [x.ravel().tolist() for x in given]))
-            every.append([objects([next(flat) for _ in y.flat], y.shape) for y in found.outputs])
+            flat = iter(inline(found, graph, [x.ravel().tolist() for x in given]))
+            every.append(
+                [object_array([next(flat) for _ in y.flat], y.shape) for y in found.outputs]
+            )
     results = [
-        objects([x for results in every for x in results[i].flat], (*leading, *y.shape))
+        object_array([x for results in every for x in results[i].flat], (*leading, *y.shape))
         for i, y in enumerate(found.outputs)
     ]
-    return collected(results, found.single, found.names)
+    return return_value(results, found.single, found.names)
 
 
 # ------------------------------------------------------------------ quantities of one robot
@@ -219,7 +219,7 @@ def several(
     inputs = {name: inputs[name] for name in (*STATE, *GROUPS) if name in inputs}
     recording = Recording()
     args = {
-        name: objects([recording.input(name, k) for k in range(x.size)], x.shape)
+        name: object_array([recording.input(name, k) for k in range(x.size)], x.shape)
         for name, x in inputs.items()
     }
     outputs: dict[str, Array] = {}

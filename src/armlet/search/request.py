@@ -12,7 +12,7 @@ from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.dynamics.regressor import with_columns
 from armlet.dynamics.singular import joint_without_inertia
 from armlet.errors import ArmletError, CompileError, ModelError
-from armlet.graph import Graph, Input, Program, traced
+from armlet.graph import Graph, Input, Program, trace_function
 from armlet.minimal import lumped
 from armlet.robot import Arrangement, RobotModel
 from armlet.robot.robot import GROUPS
@@ -161,7 +161,7 @@ class Request:
             result = entry.function(arm, *state, **held, **options)
             return result if isinstance(result, tuple) else np.array(result, dtype=object)
 
-        return traced(self.name, run, inputs)
+        return trace_function(self.name, run, inputs)
 
     def _entered(self, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
         """The constants that enter a trace as something other than their number."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
 from armlet.graph import Input
-from armlet.graph.inputs import Shape
+from armlet.graph.signature import Shape
 from armlet.robot import RobotModel
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from armlet._support.progress import advancing, status
 from armlet.api.functions import Function, part_of_another
-from armlet.graph import Input, Loop, traced
+from armlet.graph import Input, Loop, trace_function
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
@@ -171,7 +171,7 @@ class Plan:
                 q, qd, t = (given.pop(x.name) for x in state)
                 return replace(arm, given=given).acceleration(t, q, qd)
 
-            return Kernel(traced("acceleration", body, inputs))
+            return Kernel(trace_function("acceleration", body, inputs))
 
         plan = replace(self, method="", reduce=None)
         return robot.once(("acceleration", plan), made)
@@ -221,7 +221,7 @@ class Plan:
             return (*new, *(np.array(x, dtype=object) for x in memory))
 
         carried = {k: x.name for k, x in enumerate(state)}
-        return Loop(traced(f"step_of_{self.method}", body, inputs), carried, (0, 1))
+        return Loop(trace_function(f"step_of_{self.method}", body, inputs), carried, (0, 1))
 
     def staged_loop(self, robot: RobotModel) -> Loop:
         """The loop whose body is one stage: it carries q, qd, the time and what stages keep."""
@@ -243,7 +243,7 @@ class Plan:
             return q, qd, np.array(t), np.array(kept, dtype=object)
 
         carried = {0: "q", 1: "qd", 2: "t", 3: "kept"}
-        program = traced(f"stage_of_{self.method}", body, inputs)
+        program = trace_function(f"stage_of_{self.method}", body, inputs)
         return Loop(program, carried, (0, 1), stages=len(rows))
 
     def _arm(self, robot: RobotModel) -> Arm:

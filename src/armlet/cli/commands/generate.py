@@ -18,7 +18,7 @@ from armlet.cli.output import Terminal, progress
 from armlet.cli.reference import reference
 from armlet.cli.robot_options import Choice, FrameNames, takes_robot
 from armlet.codegen.project.project import MARK, Function, project
-from armlet.codegen.source.languages import LANGUAGES
+from armlet.codegen.source.c import LANGUAGES
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.fmu import check_replaceable, function_block, plant_block, write_unit

@@ -31,7 +31,7 @@ from armlet.codegen.entry.objects import (
 )
 from armlet.codegen.entry.results import results
 from armlet.codegen.lower import Lowered
-from armlet.graph.inputs import Shape
+from armlet.graph.signature import Shape
 
 FEW = 32
 """How many rows are computed one by one where the code for rows of states is not there yet."""

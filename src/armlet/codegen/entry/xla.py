@@ -5,9 +5,8 @@ calls, a stable binary interface); when the function is registered, it asks for 
 API instead. The function returns null, for no error.
 """
 
-from armlet.codegen.llvm.function import Target
-from armlet.codegen.llvm.split import functions_of_many, functions_of_one
-from armlet.codegen.llvm.texts import Texts, modules
+from armlet.codegen.llvm.function import Target, Texts, modules
+from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered
 
 EXTENSIONS, API, ARGUMENTS, RESULTS = 8, 16, 72, 112
@@ -76,7 +75,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]
 
     It is for at least a vector of rows, or for any few.
     """
-    functions = functions_of_many if at_once else functions_of_one
+    functions = many_states_texts if at_once else one_state_texts
     texts = modules(target, functions(code, target))
     places = [("arguments", k) for k in range(len(code.inputs))]
     places += [("results", k) for k in range(len(code.outputs))]

@@ -5,21 +5,54 @@ fill the lanes of a vector, in a batch the states do.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
+from typing import overload
 
 import numpy as np
 
-from armlet.codegen.expand import TRIGONOMETRY
-from armlet.codegen.llvm.operations import LIBRARY, filled, library_call
 from armlet.codegen.llvm.sincos import CONSTANTS, bits, sines, splat
 from armlet.codegen.llvm.transpose import load_columns, store_columns
-from armlet.codegen.lower import Lowered, Operand
+from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
 from armlet.errors import CompileError
 from armlet.graph import Input
 
+TABLE = {
+    "add": "{out} = fadd {T} {0}, {1}",
+    "sub": "{out} = fsub {T} {0}, {1}",
+    "mul": "{out} = fmul {T} {0}, {1}",
+    "div": "{out} = fdiv {T} {0}, {1}",
+    "neg": "{out} = fneg {T} {0}",
+    "sqrt": "{out} = call {T} @llvm.sqrt.{S}({T} {0})",
+    "sign": "{out}.p = fcmp ogt {T} {0}, {zero}\n"
+    "{out}.m = fcmp olt {T} {0}, {zero}\n"
+    "{out}.s = select {B} {out}.m, {T} {minus}, {T} {0}\n"
+    "{out} = select {B} {out}.p, {T} {plus}, {T} {out}.s",
+    "abs": "{out} = call {T} @llvm.fabs.{S}({T} {0})",
+    "min": "{out}.c = fcmp olt {T} {0}, {1}\n{out}.n = fcmp uno {T} {0}, {0}\n"
+    "{out}.e = or {B} {out}.c, {out}.n\n{out} = select {B} {out}.e, {T} {0}, {T} {1}",
+    "max": "{out}.c = fcmp ogt {T} {0}, {1}\n{out}.n = fcmp uno {T} {0}, {0}\n"
+    "{out}.e = or {B} {out}.c, {out}.n\n{out} = select {B} {out}.e, {T} {0}, {T} {1}",
+    "less": "{out}.c = fcmp olt {T} {0}, {1}\n{out} = select {B} {out}.c, {T} {plus}, {T} {zero}",
+    "less_equal": "{out}.c = fcmp ole {T} {0}, {1}\n"
+    "{out} = select {B} {out}.c, {T} {plus}, {T} {zero}",
+    "equal": "{out}.c = fcmp oeq {T} {0}, {1}\n{out} = select {B} {out}.c, {T} {plus}, {T} {zero}",
+    "where": "{out}.c = fcmp une {T} {0}, {zero}\n{out} = select {B} {out}.c, {T} {1}, {T} {2}",
+    "floor": "{out} = call {T} @llvm.floor.{S}({T} {0})",
+    "fma": "{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {2})",
+    "fms": "{out}.n = fneg {T} {2}\n{out} = call {T} @llvm.fma.{S}({T} {0}, {T} {1}, {T} {out}.n)",
+    "fnma": "{out}.n = fneg {T} {0}\n{out} = call {T} @llvm.fma.{S}({T} {out}.n, {T} {1}, {T} {2})",
+}
+UNFUSED = {
+    "fma": "{out}.p = fmul {T} {0}, {1}\n{out} = fadd {T} {out}.p, {2}",
+    "fms": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {out}.p, {2}",
+    "fnma": "{out}.p = fmul {T} {0}, {1}\n{out} = fsub {T} {2}, {out}.p",
+}
+"""The same where the machine has no fused multiply-add."""
+LIBRARY = {"exp": 1, "log": 1, "tanh": 1, "atan2": 2, "pow": 2}
+"""Functions of the C library and how many operands they take: called for each lane by itself."""
 LONG, BLOCK = 8000, 200
 """How many lines a function has at most that is not cut, and a block of one that is."""
 PREDECESSOR = re.compile(r"%([\w.]+) \]")
@@ -74,7 +107,7 @@ class Body:
             "minus": self.number(-1.0),
             "zero": self.number(0.0),
         }
-        self.table = filled(words, self.target.fuses)
+        self.table = fill_table(words, self.target.fuses)
         """How each operation is written for these lanes."""
 
     def number(self, x: float) -> str:
@@ -197,6 +230,35 @@ class Body:
         return x
 
 
+def fill_table(words: Mapping[str, str], fuses: bool) -> dict[str, str]:
+    """The table with words in it, so that operands and {out} alone are left to be filled in."""
+    table = TABLE if fuses else TABLE | UNFUSED
+    for word, text in words.items():
+        table = {op: line.replace("{" + word + "}", text) for op, line in table.items()}
+    return table
+
+
+def library_call(op: str, operands: Sequence[str], out: str, element: str, lanes: int) -> list[str]:
+    """The lines that call a function of the C library, for one lane after the other."""
+    F, T = element, f"<{lanes} x {element}>"
+    function = op if F == "double" else f"{op}f"
+    if lanes == 1:
+        arguments = ", ".join(f"{F} {x}" for x in operands)
+        return [f"{out} = call {F} @{function}({arguments})"]
+    lines, found = [], "poison"
+    for lane in range(lanes):
+        here = f"{out}.{lane}"
+        arguments = ", ".join(f"{F} {here}.x{k}" for k in range(len(operands)))
+        new = out if lane == lanes - 1 else f"{here}.all"
+        lines += [
+            *(f"{here}.x{k} = extractelement {T} {x}, i32 {lane}" for k, x in enumerate(operands)),
+            f"{here} = call {F} @{function}({arguments})",
+            f"{new} = insertelement {T} {found}, {F} {here}, i32 {lane}",
+        ]
+        found = new
+    return lines
+
+
 def _finite(x: float, dtype: str) -> float:
     """A constant as the nearest number of a type; one that is beyond its range is refused."""
     value = x
@@ -296,7 +358,7 @@ def many_states(code: Lowered, target: Target) -> str:
         if given.rate == "state":
             columns = load_columns(name, given.size, target.element, target.lanes, lines)
             loaded |= {(given.name, k): column for k, column in enumerate(columns)}
-    body = Body(code, target, target.lanes, lines, kept=code.kept)
+    body = Body(code, target, target.lanes, lines, kept=code.hoisted)
     body.print(loaded, code.start, len(code.operations))
     for name, columns in zip(outputs, body.outputs(), strict=True):
         store_columns(name, columns, target.element, target.lanes, lines)
@@ -330,7 +392,7 @@ def _before_the_loop(
     code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
 ) -> None:
     """Compute what depends on inputs given once, and store at %kept what the loop reads."""
-    kept, F = code.kept, target.element
+    kept, F = code.hoisted, target.element
     lines.append(f"%kept = alloca [{max(1, len(kept))} x {F}], align 64")
     loaded: Loaded = {}
     for name, given in inputs.items():
@@ -375,3 +437,29 @@ def module(target: Target, *texts: str) -> str:
         if any(f"@sincos.near.{name}(" in text for text in texts):
             lines += sines(target.dtype, lanes, target.fuses)
     return "\n".join([*lines, *texts]) + "\n"
+
+
+class Texts(Sequence[str]):
+    """Texts that are printed when they are asked for, several at once if threads ask for them."""
+
+    def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
+        self.printers = list(printers)
+
+    def __len__(self) -> int:
+        return len(self.printers)
+
+    @overload
+    def __getitem__(self, k: int) -> str: ...
+    @overload
+    def __getitem__(self, k: slice) -> "Texts": ...
+    def __getitem__(self, k: int | slice) -> "str | Texts":
+        return Texts(self.printers[k]) if isinstance(k, slice) else self.printers[k]()
+
+
+def modules(target: Target, texts: Sequence[str]) -> Texts:
+    """Each text as a module by itself, with what it calls beside the functions of other texts."""
+
+    def print_module(k: int) -> str:
+        return module(target, texts[k])
+
+    return Texts(partial(print_module, k) for k in range(len(texts)))

@@ -24,7 +24,7 @@ are done, and how many a row stands for, both 1 or more.
 """
 
 
-def looped(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
+def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> str:
     """void @loop(ptr in…, ptr out…, i64 …): a loop around a lowered program, for many runs.
 
     The last arguments are SCALARS. With more than one lane there must be as many runs to compute

@@ -13,19 +13,18 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from armlet._support.gc_pause import without_collections
-from armlet.codegen.expand import TRIGONOMETRY
 from armlet.codegen.llvm.function import (
     Body,
     Target,
+    Texts,
     arguments_of,
     many_states,
     one_state,
     over_rows,
 )
 from armlet.codegen.llvm.sincos import bits
-from armlet.codegen.llvm.texts import Texts
 from armlet.codegen.llvm.transpose import columns_from_rows, rows_from_columns
-from armlet.codegen.lower import Lowered, Operand
+from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
 
 OPERATIONS, ENTRIES = 4000, 500
 """How many operations, and entries of arguments and results, a program has at most that is not cut:
@@ -49,13 +48,13 @@ class Place(NamedTuple):
 
 
 @without_collections
-def functions_of_one(code: Lowered, target: Target) -> Texts:
+def one_state_texts(code: Lowered, target: Target) -> Texts:
     """The texts of @one and of what it calls, to be compiled one by one; @one is in the first."""
     return _one_state(code, target) if is_long(code) else Texts([partial(one_state, code, target)])
 
 
 @without_collections
-def functions_of_many(code: Lowered, target: Target) -> Texts:
+def many_states_texts(code: Lowered, target: Target) -> Texts:
     """The texts of @many and of what it calls, likewise."""
     if is_long(code):
         return _ManyStates(code, target).texts()
@@ -296,7 +295,7 @@ class _ManyStates:
             i: Place("read", self.begin[name] + k)
             for i, (name, k) in _input_places(code, "state").items()
         }
-        self.body = _PieceBody(code, target, target.lanes, [], kept=code.kept, sources=sources)
+        self.body = _PieceBody(code, target, target.lanes, [], kept=code.hoisted, sources=sources)
         values = [value for output in code.outputs for value in output.values]
         self.column: dict[Operand | str, int] = {}
         """Where the columns of outputs lie; those of constants are known by their text."""
@@ -320,7 +319,7 @@ class _ManyStates:
     def _early(self) -> _Stretch:
         """What depends on inputs given once, and is computed before the loop."""
         code = self.code
-        targets = {i: [Place("kept", entry)] for i, entry in code.kept.items()}
+        targets = {i: [Place("kept", entry)] for i, entry in code.hoisted.items()}
         sources = _input_places(code, "once")
         body = _PieceBody(code, self.target, 1, [], sources=sources, targets=targets)
         pointers = [name for name, x in self.inputs.items() if x.rate == "once"]
@@ -339,7 +338,7 @@ class _ManyStates:
             *self.late.declarations(),
             f"define void @many({_pointers(self.code)}, i64 %from, i64 %to) #0 {{",
             "entry:",
-            f"%kept = alloca [{max(1, len(self.code.kept))} x {self.target.element}]",
+            f"%kept = alloca [{max(1, len(self.code.hoisted))} x {self.target.element}]",
             f"%allocated = call ptr @malloc(i64 {size + ALIGNED})",
             "%address = ptrtoint ptr %allocated to i64",
             f"%over = urem i64 %address, {ALIGNED}",

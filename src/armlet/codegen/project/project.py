@@ -2,152 +2,51 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from string import Template
 from textwrap import wrap
 
 from armlet._support.lazy import cached_property
-from armlet.codegen.lower import Lowered, lowered
-from armlet.codegen.project.selftest import TEST, Reference, test_words
-from armlet.codegen.source.c import WIDTH, comment, definition, identifier, plain, prototype
-from armlet.codegen.source.languages import DTYPES, Printer, printer_for
+from armlet.codegen.lower import Lowered, lower
+from armlet.codegen.project.selftest import Reference, test_words
+from armlet.codegen.source.c import (
+    DTYPES,
+    WIDTH,
+    Printer,
+    comment,
+    definition,
+    identifier,
+    one_line,
+    printer_for,
+    prototype,
+)
+from armlet.codegen.templates import fill, fill_file
 from armlet.graph import Program
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
 from armlet.version import __version__
 
 MARK = "Written by armlet"
-"""What the first line of every file says."""
-
-BANNER = """\
-/* @mark
- * Dynamics of @robot. Joints in the order of q, R revolute and P prismatic:
- * @order.
- * Units are SI. Matrices are stored row by row. Arguments are read before results are written, so
- * that a result may overwrite an argument.
- */
-"""
-HEADER = """\
-@banner
-#ifndef @guard
-#define @guard
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-@prototypes
-#ifdef __cplusplus
-}
-#endif
-
-#endif
-"""
-SOURCE = """\
-/* @mark */
-
-#include "@include"
-
-@preamble
-@definitions"""
-GENERIC = """\
-@banner
-#ifndef @guard
-#define @guard
-
-@preamble
-@definitions
-#endif
-"""
-KERNELS = """\
-@banner
-@preamble@definitions"""
-CMAKE_C = """\
-# @mark
-cmake_minimum_required(VERSION 3.10)
-project(@library C)
-enable_testing()
-
-add_library(@library @library.c)
-target_compile_features(@library PUBLIC c_std_99)
-target_include_directories(@library PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-if(UNIX)
-  target_link_libraries(@library PUBLIC m)
-endif()
-
-add_executable(@{prefix}_test @{prefix}_test.c)
-target_link_libraries(@{prefix}_test PRIVATE @library)
-add_test(NAME @{prefix}_test COMMAND @{prefix}_test)
-"""
-CMAKE_CPP = """\
-# @mark
-cmake_minimum_required(VERSION 3.10)
-project(@library CXX)
-enable_testing()
-
-add_library(@library INTERFACE)
-target_compile_features(@library INTERFACE cxx_std_11)
-target_include_directories(@library INTERFACE ${CMAKE_CURRENT_SOURCE_DIR})
-
-add_executable(@{prefix}_test @{prefix}_test.cpp)
-target_link_libraries(@{prefix}_test PRIVATE @library)
-add_test(NAME @{prefix}_test COMMAND @{prefix}_test)
-"""
-BUILD = """
-
-    cmake -B build -DCMAKE_BUILD_TYPE=Release
-    cmake --build build
-    ctest --test-dir build
-
-The test compares each function with @compared at @states random states."""
-README = """\
-<!-- @mark -->
-# Dynamics of @robot
-
-@about
-
-| function | multiplications | additions | others | computes | formulation |
-|---|---:|---:|---|---|---|
-@functions
-
-Units are SI. Matrices are stored row by row. Arguments are read before results are written, so that
-a result may overwrite an argument. Gravity is (@gravity) in base axes. Rotor inertias are
-included; friction is in `friction_torque` and `passive_torque` alone. The robot's numbers are from:
-@origin.
-
-| entry of q | joint | kind |
-|---:|---|---|
-@joints
-@constants"""
-
+"""The first line of every generated file contains this."""
 FILES = {
     "c": {
-        "@{library}.h": HEADER,
-        "@{library}.c": SOURCE,
-        "@{prefix}_test.c": TEST,
-        "CMakeLists.txt": CMAKE_C,
+        "@{library}.h": "library.h",
+        "@{library}.c": "library.c",
+        "@{prefix}_test.c": "test.c",
+        "CMakeLists.txt": "CMakeLists_c.txt",
+        "README.md": "README.md",
     },
     "cpp": {
-        "@{library}.hpp": GENERIC,
-        "@{prefix}_test.cpp": TEST,
-        "CMakeLists.txt": CMAKE_CPP,
+        "@{library}.hpp": "library.hpp",
+        "@{prefix}_test.cpp": "test.c",
+        "CMakeLists.txt": "CMakeLists_cpp.txt",
+        "README.md": "README.md",
     },
-    "cuda": {"@{library}.cu": KERNELS},
+    "cuda": {"@{library}.cu": "library.cu", "README.md": "README.md"},
 }
-"""The files of a target, beside the page."""
+"""The files of a target, and the template of each."""
 DEFINED = """\
 values that are not computed by the program but
 from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
 """What the test compares with if every function has a reference."""
-ABOUT = {
-    "c": "C99 in @T, without allocation, globals or libraries beyond libm." + BUILD,
-    "cpp": "C++11 templates over the type of numbers, in one header." + BUILD,
-    "cuda": """\
-CUDA in @T: a device function for one state, and a kernel with one thread per state. A kernel
-takes the number of states and then device pointers; entry k of state i is at `[k * count + i]`.
-
-    nvcc -O3 -c @library.cu
-    NAME_kernel<<<(count + 127) / 128, 128>>>(count, q, ..., out);""",
-}
 
 
 @dataclass(frozen=True)
@@ -165,13 +64,7 @@ class Function:
     @cached_property
     def code(self) -> Lowered:
         """The operations that are printed."""
-        return lowered(self.program)
-
-
-class Form(Template):
-    """A text with words to fill in, each after an @."""
-
-    delimiter = "@"
+        return lower(self.program)
 
 
 def project(
@@ -182,26 +75,25 @@ def project(
     fused: bool | None = None,
     sines: str = "library",
 ) -> dict[str, str]:
-    """The text of each file by its name; same robot, same text. The choices are `source`'s."""
+    """The text of each file of a project by its name; the options are those of `Program.source`."""
     printer = printer_for(target, dtype, fused, sines)
     prefix = identifier(robot.name).rstrip("_")
-    named = _named(functions, prefix)
-    words = _code(robot, named, printer, f"{prefix}_dynamics", "hpp" if target == "cpp" else "h")
+    by_name = _by_name(functions, prefix)
+    words = _code(robot, by_name, printer, f"{prefix}_dynamics", "hpp" if target == "cpp" else "h")
     words |= {
         "prefix": prefix,
         "T": DTYPES[dtype],
-        **_page(robot, named),
+        **_page(robot, by_name),
         **test_words(
             robot,
-            {name: f.program for name, f in named.items()},
-            {name: f.reference for name, f in named.items()},
+            {name: f.program for name, f in by_name.items()},
+            {name: f.reference for name, f in by_name.items()},
             dtype,
         ),
     }
     words["compared"] = DEFINED if all(f.reference for f in functions) else "armlet's own values"
-    words["about"] = filled(ABOUT[target], words)
-    forms = FILES[target] | {"README.md": README}
-    return {filled(name, words): filled(text, words) for name, text in forms.items()}
+    words["about"] = fill_file(f"about_{target}.md", words).rstrip("\n")
+    return {fill(name, words): fill_file(file, words) for name, file in FILES[target].items()}
 
 
 def c_files(
@@ -211,84 +103,79 @@ def c_files(
     library: str,
     fused: bool | None = None,
 ) -> dict[str, str]:
-    """A header and a source of functions whose names begin with a prefix, to be part of more."""
-    words = _code(robot, _named(functions, prefix), printer_for("c", fused=fused), library, "h")
-    return {f"{library}.h": filled(HEADER, words), f"{library}.c": filled(SOURCE, words)}
+    """A header and a source of functions whose names begin with a prefix, for a larger project."""
+    words = _code(robot, _by_name(functions, prefix), printer_for("c", fused=fused), library, "h")
+    return {f"{library}.{end}": fill_file(f"library.{end}", words) for end in ("h", "c")}
 
 
 def function_name(function: Function, prefix: str) -> str:
-    """What a function is called in C."""
+    """The name of a function in C."""
     return f"{prefix}_{identifier(function.program.name)}"
 
 
-def filled(text: str, words: Mapping[str, str]) -> str:
-    """A text with its words put in."""
-    return Form(text).substitute(words)
-
-
 def mark() -> str:
-    """What tells that a file was written by armlet, and by which version."""
+    """The mark of a file that armlet wrote, with the version."""
     return f"{MARK} {__version__}."
 
 
-def _named(functions: Sequence[Function], prefix: str) -> dict[str, Function]:
+def _by_name(functions: Sequence[Function], prefix: str) -> dict[str, Function]:
     return {function_name(f, prefix): f for f in functions}
 
 
 def _code(
     robot: RobotModel,
-    named: Mapping[str, Function],
+    by_name: Mapping[str, Function],
     printer: Printer,
     library: str,
     suffix: str,
 ) -> dict[str, str]:
-    """What headers and sources are filled with."""
-    order = ", ".join(f"{plain(joint.name)} {joint.letter}" for joint in robot.coordinates)
+    """The words of headers and sources."""
+    order = ", ".join(f"{one_line(joint.name)} {joint.letter}" for joint in robot.coordinates)
     words = {
         "mark": mark(),
-        "robot": plain(robot.name),
+        "robot": one_line(robot.name),
         "order": "\n * ".join(wrap(order, WIDTH)),
         "library": library,
         "include": f"{library}.{suffix}",
         "guard": f"{library}_h".upper(),
-        **_functions(named, printer),
+        **_functions(by_name, printer),
     }
-    return words | {"banner": filled(BANNER, words)}
+    return words | {"banner": fill_file("banner.h", words)}
 
 
-def _functions(named: Mapping[str, Function], printer: Printer) -> dict[str, str]:
+def _functions(by_name: Mapping[str, Function], printer: Printer) -> dict[str, str]:
     prototypes, definitions = [], []
-    for name, f in named.items():
+    for name, f in by_name.items():
         notes = (f.about, f"Formulation {f.source}." if f.source else "")
         head = prototype(f.code, name, printer)
-        prototypes.append(f"{comment(f.code, notes)}\n{head};\n")
-        definitions.append(definition(f.code, name, printer, notes))
+        prototypes.append(f"{comment(f.code, notes)}\n{head};")
+        definitions.append(definition(f.code, name, printer, notes).rstrip("\n"))
     return {
-        "preamble": printer.preamble(*(f.code for f in named.values())),
-        "prototypes": "\n".join(prototypes),
-        "definitions": "\n".join(definitions),
+        "preamble": printer.preamble(*(f.code for f in by_name.values())),
+        "prototypes": "\n\n".join(prototypes),
+        "definitions": "\n\n".join(definitions),
     }
 
 
-def _page(robot: RobotModel, named: Mapping[str, Function]) -> dict[str, str]:
-    """What is said of the robot and of its functions."""
+def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
+    """The words of the page about the robot and its functions."""
     rows = []
-    for name, f in named.items():
+    for name, f in by_name.items():
         count = f.code.count()
         others = ", ".join(f"{times} {other}" for other, times in count.functions)
-        cells = (f"`{name}`", count.M, count.A, others, plain(f.about), plain(f.source))
+        cells = (f"`{name}`", count.M, count.A, others, one_line(f.about), one_line(f.source))
         rows.append(f"| {' | '.join(map(str, cells))} |")
-    given = dict.fromkeys(x for f in named.values() for x in f.program.inputs if x in GROUPS)
+    groups = dict.fromkeys(x for f in by_name.values() for x in f.program.inputs if x in GROUPS)
     return {
-        "origin": plain(robot.source) or "the file it was loaded from",
+        "origin": one_line(robot.source) or "the file it was loaded from",
         "gravity": ", ".join(repr(float(x)) for x in robot.gravity),
         "functions": "\n".join(rows),
         "joints": "\n".join(
-            f"| {k} | {plain(joint.name)} | {joint.kind} |"
+            f"| {k} | {one_line(joint.name)} | {joint.kind} |"
             for k, joint in enumerate(robot.coordinates)
         )
         + _coupled(robot),
-        "constants": "".join(_constants(robot, group) for group in given),
+        "constants": "".join(_constants(robot, group) for group in groups),
     }
 
 
@@ -296,8 +183,8 @@ def _coupled(robot: RobotModel) -> str:
     """Rows for the joints that are moved by others: of which entry of q, and how."""
     entry = {leader: k for k, leader in enumerate(robot.leaders)}
     rows = [
-        f"\n| {entry[coupling.leader]} | {plain(joint.name)} | {joint.kind}, moved by "
-        f"{plain(robot.follows(i))} |"
+        f"\n| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
+        f"{one_line(robot.follows(i))} |"
         for i, (joint, coupling) in enumerate(zip(robot.joints, robot.couplings, strict=False))
         if coupling.leader != i
     ]
@@ -313,6 +200,5 @@ def _constants(robot: RobotModel, group: str) -> str:
         f"| {k} | {name} | {float(value)!r} |"
         for k, (name, value) in enumerate(robot.constants(group).items())
     ]
-    return "\n".join(
-        ("", about, "", f"| entry of {group} | constant | value |", "|---:|---|---:|", *rows, "")
-    )
+    heading = f"| entry of {group} | constant | value |"
+    return "\n".join(("", "", about, "", heading, "|---:|---|---:|", *rows))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from armlet.codegen.source.c import identifier, named
-from armlet.codegen.source.languages import DTYPES, printer_for
+from armlet.codegen.source.c import DTYPES, identifier, parameter_names, printer_for
+from armlet.codegen.templates import fill_file
 from armlet.errors import CompileError
 from armlet.graph import OPERATIONS, Input, Program
 from armlet.robot import RobotModel
@@ -28,56 +28,6 @@ Array = np.ndarray[Any, Any]
 Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
 """The results for the arguments of one state, by their names, computed in some other way."""
 
-TEST = """\
-/* @mark
- * Compares every function with reference values at @states states; returns 0 if all are met.
- */
-
-#include "@include"
-
-#include <math.h>
-#include <stdio.h>
-
-/* The error is relative to the largest expected value, but a value below `least` is rounding. */
-static int differs(const char *name, int count, const @T *found, const double *expected,
-                   double least)
-{
-    double scale = least;
-    double largest = 0.0;
-    int failed = 0;
-    for (int k = 0; k < count; k++) {
-        scale = fmax(scale, fabs(expected[k]));
-    }
-    for (int k = 0; k < count; k++) {
-        const double error = fabs((double)found[k] - expected[k]) / (scale > 0.0 ? scale : 1.0);
-        failed |= !(error <= @tolerance);
-        largest = error <= largest ? largest : error;
-    }
-    printf("%s: %s, largest relative error %.1e\\n", failed ? "FAILED" : "passed", name, largest);
-    return failed;
-}
-
-@arguments
-@checks
-int main(void)
-{
-    int failed = 0;
-@calls
-    return failed;
-}
-"""
-CHECK = """\
-{expected}
-static int check_{name}(void)
-{{
-{results}
-    for (int k = 0; k < {states}; k++) {{
-        {name}({arguments});
-    }}
-    return {comparisons};
-}}
-"""
-
 
 def test_words(
     robot: RobotModel,
@@ -85,10 +35,9 @@ def test_words(
     references: Mapping[str, Reference | None],
     dtype: str,
 ) -> dict[str, str]:
-    """What the form of the test is filled with; programs are by the names of their functions.
+    """The words of the test; programs are by the names of their functions.
 
-    Reference values are those of the references; a program that has none is compared with its own
-    values.
+    A program that has no reference is compared with its own values.
     """
     states = chosen_states(robot, programs, dtype)
     checks = [
@@ -156,10 +105,10 @@ def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Ar
     return largest.astype(float)
 
 
-def _results(program: Program, given: Callable[[str], Array]) -> list[Array]:
+def _results(program: Program, argument: Callable[[str], Array]) -> list[Array]:
     with np.errstate(all="ignore"):
-        found = program.function(np)(*map(given, program.inputs))
-    return [found] if program.single else list(found)
+        results = program.function(np)(*map(argument, program.inputs))
+    return [results] if program.single else list(results)
 
 
 def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array:
@@ -185,7 +134,7 @@ def _check(
     dtype: str,
 ) -> str:
     """A function of the test that runs one of the project at every state."""
-    _, results = named(program)
+    _, results = parameter_names(program)
     expected = dict(zip(results, _expected(program, reference, states), strict=True))
     rounding = LARGEST_ROUNDING * float(np.finfo(dtype).eps) * _largest_value(program, states)
     loose = LARGEST_ROUNDING * sensitivity(program, states, dtype).max(initial=0.0)
@@ -193,16 +142,17 @@ def _check(
     least = float(max(rounding, loose * largest)) / float(TOLERANCE[dtype])
     sizes = {_state(key): x.size for key, x in program.inputs.items()}
     sizes |= {result: values[0].size for result, values in expected.items()}
-    return CHECK.format(
-        name=name,
-        states=STATES,
-        expected="\n".join(_array(f"{name}_{y}", x, "float64") for y, x in expected.items()),
-        results="\n".join(f"    {DTYPES[dtype]} {y}[{x.size}];" for y, x in expected.items()),
-        arguments=", ".join(f"{array} + {size} * k" for array, size in sizes.items()),
-        comparisons="\n        | ".join(
+    words = {
+        "name": name,
+        "states": str(STATES),
+        "expected": "\n".join(_array(f"{name}_{y}", x, "float64") for y, x in expected.items()),
+        "results": "\n".join(f"    {DTYPES[dtype]} {y}[{x.size}];" for y, x in expected.items()),
+        "arguments": ", ".join(f"{array} + {size} * k" for array, size in sizes.items()),
+        "comparisons": "\n        | ".join(
             f'differs("{name}", {x.size}, {y}, {name}_{y}, {least!r})' for y, x in expected.items()
         ),
-    )
+    }
+    return fill_file("check.c", words)
 
 
 def _expected(

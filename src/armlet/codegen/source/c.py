@@ -1,19 +1,222 @@
-"""Programs as C, C++ and CUDA: the operations one by one, in the frame of a function.
+"""Programs as C, C++ and CUDA: a table of operations, in the frame of a function.
 
 A function takes one array per argument and per result, matrices row by row. It reads all arguments
 before it writes, so that a result may overwrite an argument.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from textwrap import indent, wrap
+from typing import Any
 
-from armlet.codegen.lower import Lowered, lowered
-from armlet.codegen.source.languages import LANGUAGES, LIBRARY, Printer, printer_for
-from armlet.graph import PRINTERS, Program
-from armlet.graph.trace.symbols import with_arguments
+import numpy as np
+
+from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand, lower
+from armlet.codegen.templates import fill_file
+from armlet.errors import CompileError
+from armlet.graph import Graph, Input, Program
+from armlet.graph.program import replacement, with_values
+
+TABLE = {
+    "input": "const {T} {out} = {0}[{1}];",
+    "add": "const {T} {out} = {0} + {1};",
+    "sub": "const {T} {out} = {0} - {1};",
+    "mul": "const {T} {out} = {0} * {1};",
+    "div": "const {T} {out} = {0} / {1};",
+    "neg": "const {T} {out} = -{0};",
+    "fma": "const {T} {out} = {0} * {1} + {2};",
+    "fms": "const {T} {out} = {0} * {1} - {2};",
+    "fnma": "const {T} {out} = {2} - {0} * {1};",
+    "sin": "const {T} {out} = sin{f}({0});",
+    "cos": "const {T} {out} = cos{f}({0});",
+    "sqrt": "const {T} {out} = sqrt{f}({0});",
+    "sign": "const {T} {out} = {0} > {zero} ? {one} : {0} < {zero} ? -{one} : {0};",
+    "abs": "const {T} {out} = fabs{f}({0});",
+    "min": "const {T} {out} = {0} < {1} || {0} != {0} ? {0} : {1};",
+    "max": "const {T} {out} = {0} > {1} || {0} != {0} ? {0} : {1};",
+    "less": "const {T} {out} = {0} < {1} ? {one} : {zero};",
+    "less_equal": "const {T} {out} = {0} <= {1} ? {one} : {zero};",
+    "equal": "const {T} {out} = {0} == {1} ? {one} : {zero};",
+    "where": "const {T} {out} = {0} != {zero} ? {1} : {2};",
+    "exp": "const {T} {out} = exp{f}({0});",
+    "log": "const {T} {out} = log{f}({0});",
+    "tanh": "const {T} {out} = tanh{f}({0});",
+    "atan2": "const {T} {out} = atan2{f}({0}, {1});",
+    "pow": "const {T} {out} = pow{f}({0}, {1});",
+    "floor": "const {T} {out} = floor{f}({0});",
+    "output": "{0}[{1}] = {2};",
+}
+STRIDED = TABLE | {
+    "input": "const {T} {out} = {0}[{1} * stride];",
+    "output": "{0}[{1} * stride] = {2};",
+}
+"""The same where the entries of one state are a stride apart."""
+FUSED = {
+    "fma": "const {T} {out} = {fma}{f}({0}, {1}, {2});",
+    "fms": "const {T} {out} = {fma}{f}({0}, {1}, {minus[2]});",
+    "fnma": "const {T} {out} = {fma}{f}({minus[0]}, {1}, {2});",
+}
+"""The same with one rounding instead of two."""
+LIBRARY = ("abs", "exp", "log", "tanh", "atan2", "pow", "floor")
+"""The functions of the C library besides sines, cosines and roots."""
+OWN_SINES = {name: f"const {{T}} {{out}} = armlet_{name}{{f}}({{0}});" for name in TRIGONOMETRY}
+"""Sines and cosines by the functions of armlet, which are printed too."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How functions, arrays and numbers of a language are written."""
+
+    table: Mapping[str, str]
+    suffix: str
+    """The ending of the file that holds the functions."""
+    preamble: str = ""
+    head: str = "void {name}"
+    array: str = "{T} {name}[{size}]"
+    first: tuple[str, ...] = ()
+    """Parameters before those of the program."""
+    opening: tuple[str, ...] = ()
+    """Lines before those of the program."""
+    library: str = ""
+    """A line for each function of LIBRARY that is called."""
+    kernel: str = ""
+    """The template of a second function that calls the first."""
+    generic: bool = False
+    """Whether the type of numbers is a template parameter."""
+    fuses: bool = False
+    """Whether every machine that runs it has a fused multiply-add."""
+    fma: str = "fma"
+    """The function for a fused multiply-add."""
+    fma_preamble: str = ""
+    """The template that defines this function, if the language has none."""
+    local: str = "static"
+    """The qualifier of a function for this file alone."""
+
+
+DTYPES = {"float64": "double", "float32": "float"}
+SINES = {"sin": "sine", "cos": "cosine"}
+"""The results of armlet_sincos."""
+LANGUAGES = {
+    "c": Language(TABLE, ".c", "#include <math.h>\n"),
+    "cpp": Language(
+        TABLE | {"abs": "const {T} {out} = abs({0});"},
+        ".hpp",
+        "#include <cmath>\n",
+        "template <typename T>\ninline void {name}",
+        opening=("using std::cos;", "using std::sin;", "using std::sqrt;"),
+        library="using std::{0};",
+        generic=True,
+        fma="multiply_add",
+        fma_preamble="multiply_add.hpp",
+    ),
+    "cuda": Language(
+        STRIDED,
+        ".cu",
+        head="static __device__ void {name}",
+        array="{T} *{name}",
+        first=("long long stride",),
+        fuses=True,
+        local="static __device__",
+        kernel="kernel.cu",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Printer:
+    """A language with its options: dtype, fused multiply-adds, and which sines are called."""
+
+    language: Language
+    dtype: str = "float64"
+    fused: bool = False
+    sines: str = "library"
+
+    @property
+    def table(self) -> Mapping[str, str]:
+        """The line of each operation."""
+        fused = FUSED if self.fused else {}
+        return {**self.language.table, **fused, **(OWN_SINES if self.own_sines else {})}
+
+    @property
+    def own_sines(self) -> bool:
+        return self.sines == "armlet"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The type of numbers, and what the functions of libm end in."""
+        if self.language.generic:
+            return {"T": "T", "f": ""}
+        return {"T": DTYPES[self.dtype], "f": "f" if self.dtype == "float32" else ""}
+
+    def number(self, x: float) -> str:
+        """A constant; it reads back as the same number, or as the nearest of a narrower type."""
+        generic = self.language.generic
+        with np.errstate(over="ignore"):
+            value = np.dtype("float64" if generic else self.dtype).type(x)
+        if not np.isfinite(value):
+            raise CompileError(f"a constant is {x}: expected a finite {self.dtype}")
+        return f"T({value!s})" if generic else f"{value!s}{self.words['f']}"
+
+    def operand(self, a: Operand) -> str:
+        """A constant, or the variable that holds the result of an operation."""
+        return self.number(a) if isinstance(a, float) else f"v{a}"
+
+    def negative(self, a: Operand) -> str:
+        """The same with the other sign."""
+        if isinstance(a, float):
+            return self.number(-a)
+        return f"T(-v{a})" if self.language.generic else f"-v{a}"
+
+    def preamble(self, *codes: Lowered) -> str:
+        """What stands before functions that do these operations."""
+        ops = {op for code in codes for op, _ in code.operations}
+        texts = []
+        if self.language.fma_preamble and self.fused and ops & FUSED.keys():
+            texts.append(fill_file(self.language.fma_preamble, {}))
+        if self.own_sines:
+            texts += self._sine_functions([op for op in TRIGONOMETRY if op in ops])
+        return self.language.preamble + "".join(f"\n{text}" for text in texts)
+
+    def _sine_functions(self, names: Sequence[str]) -> list[str]:
+        """armlet_sin and armlet_cos, as far as they are called, and the functions they call.
+
+        They do the operations of `llvm.sincos`, so that results are bit-identical to a kernel with
+        any C library.
+        """
+        dtypes = ("float64", "float32") if self.dtype == "float32" else ("float64",)
+        ending = "_fused.c" if self.fused else ".c"
+        words = {**self.words, "qualifier": self.language.local}
+        both = [f"sincos_{dtype}{ending}" for dtype in dtypes] if names else []
+        return [
+            *(fill_file(name, words) for name in both),
+            *(fill_file("sine.c", {**words, "name": op, "result": SINES[op]}) for op in names),
+        ]
+
+
+def printer_for(
+    target: str, dtype: str = "float64", fused: bool | None = None, sines: str = "library"
+) -> Printer:
+    """The printer of functions for a target, a dtype and a choice of sines."""
+    for option, value, choices in (
+        ("target", target, LANGUAGES),
+        ("dtype", dtype, DTYPES),
+        ("sines", sines, ("library", "armlet")),
+    ):
+        if value not in choices:
+            raise CompileError(f"{option} is {value!r}: expected one of {', '.join(choices)}")
+    language = LANGUAGES[target]
+    if language.generic and sines == "armlet":
+        raise CompileError(
+            "sines is 'armlet': these are of one dtype, and a C++ template is of any type; "
+            "expected 'library', or another target"
+        )
+    return Printer(language, dtype, language.fuses if fused is None else fused, sines)
+
+
+# ------------------------------------------------------------------ identifiers
 
 RESERVED = """
     abs alignas alignof and and_eq armlet_cos armlet_cosf armlet_sin armlet_sincos
@@ -42,6 +245,8 @@ MACROS = re.compile(
 """Families of macros and types of math.h, float.h, limits.h, stdint.h and stdlib.h."""
 LONGEST = 40
 WIDTH = 96
+CONSTANTS = "constants"
+"""The argument that holds symbolic constants."""
 
 
 def identifier(name: str) -> str:
@@ -52,21 +257,21 @@ def identifier(name: str) -> str:
     return f"{word}_" if word in RESERVED.split() or MACROS.fullmatch(word) else word
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Any text on one line, without what could end a comment or mean something in a document."""
     return re.sub("[^0-9A-Za-z .,:;()^/+=-]+", "_", text)
 
 
-def named(program: Program | Lowered) -> tuple[list[str], list[str]]:
+def parameter_names(program: Program | Lowered) -> tuple[list[str], list[str]]:
     """The arguments and the results of a program as identifiers, all different."""
     count = len(program.outputs)
-    plain = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    results = different(program.names or plain)
-    return different(program.inputs, results), results
+    default = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
+    results = unique_identifiers(program.names or default)
+    return unique_identifiers(program.inputs, results), results
 
 
-def different(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
-    """Names as identifiers, of which none is another's, nor that of a variable of the body."""
+def unique_identifiers(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
+    """Names as identifiers that differ from each other, from others and from variables."""
     words: list[str] = []
     for name in names:
         word = identifier(name)
@@ -78,7 +283,7 @@ def different(names: Iterable[str], others: Sequence[str] = ()) -> list[str]:
 
 def body(code: Lowered, printer: Printer) -> list[str]:
     """The statements that do the operations, in their order."""
-    arguments, results = named(code)
+    arguments, results = parameter_names(code)
     array = dict(zip(code.inputs, arguments, strict=True))
     language, table = printer.language, printer.table
     words = printer.words | {"zero": printer.number(0.0), "one": printer.number(1.0)}
@@ -120,7 +325,7 @@ def comment(code: Lowered, notes: Sequence[str] = ()) -> str:
     ]
     lines = [str(code.count())]
     for note in (*notes, *shapes):
-        lines += wrap(plain(note), WIDTH)
+        lines += wrap(one_line(note), WIDTH)
     return "/* " + "\n * ".join(lines) + (" */" if len(lines) == 1 else "\n */")
 
 
@@ -129,12 +334,15 @@ def definition(code: Lowered, name: str, printer: Printer, notes: Sequence[str] 
     statements = indent("\n".join(body(code, printer)), "    ")
     head = prototype(code, name, printer)
     arrays = ["long long count", *_arrays(code, printer)]
-    kernel = printer.language.kernel.format(
-        name=name,
-        head=_call(f"void {name}_kernel", arrays),
-        arguments=", ".join(["count", *(f"{array} + i" for array in _names(code))]),
-    )
-    return f"{comment(code, notes)}\n{head}\n{{\n{statements}\n}}\n{kernel}"
+    text = f"{comment(code, notes)}\n{head}\n{{\n{statements}\n}}\n"
+    if not printer.language.kernel:
+        return text
+    words = {
+        "name": name,
+        "head": _call(f"void {name}_kernel", arrays),
+        "arguments": ", ".join(["count", *(f"{array} + i" for array in _names(code))]),
+    }
+    return f"{text}\n{fill_file(printer.language.kernel, words)}"
 
 
 def _call(head: str, parameters: Sequence[str]) -> str:
@@ -148,15 +356,15 @@ def _call(head: str, parameters: Sequence[str]) -> str:
 def _arrays(code: Lowered, printer: Printer) -> list[str]:
     """The arguments and results as parameters."""
     T = printer.words["T"]
-    kinds = [f"const {T}"] * len(code.inputs) + [T] * len(code.outputs)
+    types = [f"const {T}"] * len(code.inputs) + [T] * len(code.outputs)
     return [
-        printer.language.array.format(T=kind, name=name, size=max(1, prod(shape)))
-        for kind, name, shape in zip(kinds, _names(code), _shapes(code), strict=True)
+        printer.language.array.format(T=type_, name=name, size=max(1, prod(shape)))
+        for type_, name, shape in zip(types, _names(code), _shapes(code), strict=True)
     ]
 
 
 def _names(code: Lowered) -> list[str]:
-    arguments, results = named(code)
+    arguments, results = parameter_names(code)
     return arguments + results
 
 
@@ -164,16 +372,35 @@ def _shapes(code: Lowered) -> list[tuple[int, ...]]:
     return [*(x.shape for x in code.inputs.values()), *(y.shape for y in code.outputs)]
 
 
-def printed(
-    target: str, program: Program, name: str, dtype: str, fused: bool | None, sines: str
+def print_function(
+    program: Program, name: str, target: str, dtype: str, fused: bool | None, sines: str
 ) -> str:
-    """The program as source code of one of the languages here; see `Program.source`."""
+    """A program as a function of C, C++ or CUDA; see `Program.source`."""
     printer = printer_for(target, dtype, fused, sines)
-    code = lowered(with_arguments(program))
+    code = lower(symbols_as_argument(program))
     preamble = printer.preamble(code)
     notes = [f"constants: {', '.join(program.symbols)}"] if program.symbols else []
     text = definition(code, identifier(name), printer, notes)
     return f"{preamble}\n{text}" if preamble else text
 
 
-PRINTERS.update({target: partial(printed, target) for target in LANGUAGES})
+def symbols_as_argument(old: Program) -> Program:
+    """The program with its symbols as entries of a last argument `constants`, in their order."""
+    symbols = old.symbols
+    if not symbols:
+        return old
+    if CONSTANTS in old.inputs:
+        raise CompileError(
+            f"{old.name} has symbolic constants and an argument called {CONSTANTS!r} too: expected "
+            "another name for the argument"
+        )
+    graph = Graph()
+    place = {name: k for k, name in enumerate(symbols)}
+    value: dict[int, Any] = {}
+    for i, op, args in old.nodes:
+        if op == "symbol":
+            value[i] = graph.input(CONSTANTS, place[args[0]])
+        else:
+            value[i] = graph.copy(op, *map(partial(replacement, value), args))
+    inputs = {**old.inputs, CONSTANTS: Input(CONSTANTS, (len(symbols),), "once")}
+    return replace(with_values(old, value), inputs=inputs)

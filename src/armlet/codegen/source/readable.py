@@ -1,19 +1,28 @@
 """Programs for people to read: a plain listing, Python, MATLAB, Julia and LaTeX.
 
-All print the same assignments, `graph.assignments`, one per line: a table of operations for each
-language and a frame around them. Symbolic constants are parameters, given by name.
+All print the same assignments, one per line: a table of operations for each language and a frame
+around them. Symbolic constants are parameters, given by name.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from importlib import import_module
 from math import isfinite
 from textwrap import indent
+from typing import Any
 
-from armlet.codegen.source.c import identifier, plain
+from armlet.codegen.source.assignments import (
+    Assignment,
+    Assignments,
+    Operand,
+    Result,
+    Term,
+    assignments,
+)
+from armlet.codegen.source.c import identifier, one_line
 from armlet.errors import CompileError
-from armlet.graph import PRINTERS, Count, Program
-from armlet.graph.assignments import Assignment, Assignments, Operand, Result, Term, assignments
+from armlet.graph import OPERATIONS, Count, Program
+from armlet.graph.graph import object_array
 
 Table = Mapping[str, str]
 LEVEL = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
@@ -139,7 +148,7 @@ def rows_of(result: Result) -> list[list[str]]:
 def listing(code: Assignments, name: str, count: Count) -> str:
     """The assignments alone: constants first, then the lines that are counted, then results."""
     given = ", ".join(code.arguments)
-    lines = [f"# {plain(name)}({given}): {count}"]
+    lines = [f"# {one_line(name)}({given}): {count}"]
     if code.constants:
         lines += ["", f"# {OFF_LINE}", *(statement(line, PLAIN) for line in code.constants)]
         lines += ["", f"# {ON_LINE}"]
@@ -169,7 +178,7 @@ def python(code: Assignments, name: str, count: Count) -> str:
     imports = f"from numpy import {', '.join(sorted(used))}\n\n\n" if used else ""
     keywords = ["*", *code.symbols] if code.symbols else []
     head = _call(f"def {name}", [*code.arguments, *keywords], "    ")
-    return f'{imports}{head}:\n    """{plain(name)} of one state: {count}."""\n{text}\n'
+    return f'{imports}{head}:\n    """{one_line(name)} of one state: {count}."""\n{text}\n'
 
 
 def _numpy_array(result: Result) -> str:
@@ -197,7 +206,7 @@ def matlab(code: Assignments, name: str, count: Count) -> str:
     given = [*code.arguments, *(["constants"] if code.symbols else [])]
     results = ", ".join(result.name for result in code.results)
     head = f"function [{results}] = {name}({', '.join(given)})"
-    about = f"% {plain(name)} of one state: {count}."
+    about = f"% {one_line(name)} of one state: {count}."
     return "\n".join([head, about, indent("\n".join(body), "    "), "end", ""])
 
 
@@ -227,7 +236,7 @@ def julia(code: Assignments, name: str, count: Count) -> str:
     body = _body(code, entries, JULIA, "# ")
     body.append(f"return {', '.join(_julia_array(result) for result in code.results)}")
     head = _call(f"function {name}", code.arguments, "    ", code.symbols)
-    about = f'"{plain(name)} of one state: {count}."'
+    about = f'"{one_line(name)} of one state: {count}."'
     return "\n".join([about, head, indent("\n".join(body), "    "), "end", ""])
 
 
@@ -287,7 +296,7 @@ def latex(code: Assignments, name: str, count: Count) -> str:
         f"{latex_atom(line.name)} &= {written(line.value, LATEX, latex_atom)}"
         for line in (*code.constants, *code.lines, *copies)
     ]
-    return f"% {plain(name)}: {count}\n" + " \\\\\n".join(lines) + "\n"
+    return f"% {one_line(name)}: {count}\n" + " \\\\\n".join(lines) + "\n"
 
 
 def latex_atom(x: str | float) -> str:
@@ -311,24 +320,6 @@ def latex_atom(x: str | float) -> str:
     return f"{symbol}_{{{index}}}" if index else symbol
 
 
-def printed(
-    target: str, program: Program, name: str, dtype: str, fused: bool | None, sines: str
-) -> str:
-    """The program in one of the notations here; see `Program.source`."""
-    for option, given, only in (
-        ("dtype", dtype, "float64"),
-        ("fused", fused, None),
-        ("sines", sines, "library"),
-    ):
-        if given != only:
-            raise CompileError(
-                f"{option} is {given!r}: the target {target!r} does not take it; leave it out, or "
-                "print C, C++ or CUDA"
-            )
-    word = name if target in ("listing", "latex") else identifier(name)
-    return NOTATIONS[target](assignments(program), word, program.count())
-
-
 NOTATIONS: dict[str, Callable[[Assignments, str, Count], str]] = {
     "python": python,
     "matlab": matlab,
@@ -336,4 +327,29 @@ NOTATIONS: dict[str, Callable[[Assignments, str, Count], str]] = {
     "latex": latex,
     "listing": listing,
 }
-PRINTERS.update({target: partial(printed, target) for target in NOTATIONS})
+
+
+def print_notation(program: Program, name: str, target: str) -> str:
+    """The program in one of the notations here; see `Program.source`."""
+    word = name if target in ("listing", "latex") else identifier(name)
+    return NOTATIONS[target](assignments(program), word, program.count())
+
+
+def sympy_formulas(program: Program) -> tuple[list[tuple[Any, Any]], Any]:
+    """The assignments as pairs of SymPy symbol and expression, and the arrays of results."""
+    sympy = import_module("sympy")
+    code = assignments(program)
+
+    def expression(x: Operand) -> Any:
+        if isinstance(x, Term):
+            return OPERATIONS[x.op](*map(expression, x.args))
+        return sympy.Symbol(x) if isinstance(x, str) else sympy.sympify(x)
+
+    pairs = [
+        (sympy.Symbol(name), expression(value)) for name, value in (*code.constants, *code.lines)
+    ]
+    arrays = [
+        object_array([expression(y.value) for y in result.entries], result.shape)
+        for result in code.results
+    ]
+    return pairs, arrays[0] if program.single else tuple(arrays)

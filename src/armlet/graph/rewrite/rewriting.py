@@ -7,43 +7,202 @@ operations that it makes superfluous outweigh those that it adds.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import permutations
-from typing import Any
+from functools import cache
+from inspect import signature
+from itertools import permutations, product
+from typing import Any, NamedTuple
 
 from armlet.graph.count import M_PLUS_A
+from armlet.graph.fold import COMMUTATIVE
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, rebuilt
-from armlet.graph.rewrite.pattern import (
-    SUMS,
-    Bound,
-    Rule,
-    Term,
-    all_match,
-    is_constant,
-    is_open,
-    matches,
-    may_be,
-    rules_of,
-    same,
-)
-from armlet.graph.rewrite.rules import Identity
-from armlet.graph.rewrite.uses import parts_of, uses_of
-from armlet.scalar import is_zero
+from armlet.graph.program import Program, with_values
+from armlet.graph.rewrite.rules import CONSTANTS, Identity
+from armlet.scalar import identical, is_zero
 
 DEPTH = 3
 """How deep the terms of rules are."""
+TERMS = 24
+"""How many terms a nested sum has at most: all pairs of the terms of a sum are compared."""
+SUMS = ("add", "sub")
+
+Term = tuple[int, Any]
+"""A sign and a scalar."""
+Bound = dict[str, Any]
+"""What the letters of a rule stand for."""
+Match = tuple[Bound, tuple[int, ...]]
+"""What letters stand for, and the nodes that a rule makes superfluous if nothing else uses them."""
 
 
-def _remaining(terms: list[Term]) -> list[Term]:
+class Rule(NamedTuple):
+    """An identity as a pattern: the terms of its left side, and how to make its right side."""
+
+    terms: tuple[Term, ...]
+    identity: Identity
+    signs: Mapping[str, int]
+    shares: bool
+    """Whether the terms have a letter in common, so that they must share something."""
+
+    def right(self, bound: Bound) -> Any:
+        """The right side, for what its letters stand for."""
+        return self.identity(*(sign * bound[x] for x, sign in self.signs.items()))[1]
+
+
+@cache
+def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
+    """Identities as rules, in all their signs, by the operation at their root."""
+    rules: dict[str, list[Rule]] = {}
+    for identity in identities:
+        letters = list(signature(identity).parameters)
+        seen = set()
+        for signs in product((1, -1), repeat=len(letters)):
+            graph = Graph()
+            values = [s * graph.input(x, 0) for x, s in zip(letters, signs, strict=True)]
+            left, _ = identity(*values)
+            sign, bare = (-1, left.args[0]) if left.op == "neg" else (1, left)
+            terms = tuple(_sides(sign, bare))
+            names: dict[str, tuple[bool, int]] = {}
+            key = tuple((s * terms[0][0], _key(x, names)) for s, x in terms)
+            if key not in seen:
+                seen.add(key)
+                op = "sum" if len(terms) > 1 else bare.op
+                letters_of = [set(_letters(x)) for _, x in terms]
+                shares = bool(set.intersection(*letters_of))
+                rule = Rule(terms, identity, dict(zip(letters, signs, strict=True)), shares)
+                rules.setdefault(op, []).append(rule)
+    return rules
+
+
+def _sides(sign: int, x: Any) -> Iterator[Term]:
+    """The two terms of a sum, or the whole."""
+    if x.op in SUMS:
+        yield sign, x.args[0]
+        yield sign if x.op == "add" else -sign, x.args[1]
+    else:
+        yield sign, x
+
+
+def is_open(x: Traced, is_term: bool) -> bool:
+    """Whether the operands of a term, or of a part of it, are looked at for what terms share."""
+    return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
+
+
+def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
+    """The letters of a term of a pattern, as far as terms are looked at for what they share."""
+    if isinstance(x, Traced):
+        if x.op == "input" and x.args[0] not in CONSTANTS:
+            yield x.args[0]
+        elif is_open(x, is_term):
+            for a in x.args:
+                yield from _letters(a, False)
+
+
+def _key(x: Any, names: dict[str, tuple[bool, int]]) -> Any:
+    """A pattern with its letters numbered in order of appearance, to tell it from others."""
+    if not isinstance(x, Traced):
+        return x
+    if x.op == "input":
+        letter = x.args[0]
+        return names.setdefault(letter, (letter in CONSTANTS, len(names)))
+    return (x.op, *(_key(a, names) for a in x.args))
+
+
+def may_be(pattern: Traced, x: Any) -> bool:
+    """Whether a scalar may match a pattern, by a quick look at it and its operands."""
+    op, args = pattern.graph.nodes[pattern.index]
+    if op == "input":
+        return args[0] not in CONSTANTS or is_constant(x)
+    if not isinstance(x, Traced):
+        return False
+    nodes = x.graph.nodes
+    x_op, x_args = nodes[x.index]
+    if op != x_op:
+        return False
+    for a in args:
+        inner = a.graph.nodes[a.index][0] if isinstance(a, Traced) else "input"
+        if inner != "input" and not any(
+            isinstance(b, Traced) and nodes[b.index][0] == inner for b in x_args
+        ):
+            return False
+    return True
+
+
+def is_constant(x: Any) -> bool:
+    return not isinstance(x, Traced) or x.is_constant
+
+
+def matches(pattern: Any, x: Any, bound: Bound) -> Iterator[Match]:
+    """All ways in which a scalar matches a pattern."""
+    if not isinstance(pattern, Traced):
+        if not isinstance(x, Traced) and x == pattern:
+            yield bound, ()
+    elif pattern.op == "input":
+        letter = pattern.args[0]
+        if letter in bound:
+            if identical(bound[letter], x):
+                yield bound, ()
+        elif letter not in CONSTANTS or is_constant(x):
+            yield bound | {letter: x}, ()
+    elif isinstance(x, Traced) and x.op == pattern.op and not x.is_constant:
+        orders = [x.args, x.args[::-1]] if x.op in COMMUTATIVE else [x.args]
+        for args in orders:
+            for letters, inside in all_match(pattern.args, args, bound):
+                yield letters, (x.index, *inside)
+
+
+def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) -> Iterator[Match]:
+    """All ways in which scalars match patterns one by one, with the same letters."""
+    if not patterns:
+        yield bound, ()
+        return
+    for first, inside in matches(patterns[0], args[0], bound):
+        for letters, others in all_match(patterns[1:], args[1:], first):
+            yield letters, inside + others
+
+
+# ------------------------------------------------------------------ uses of nodes
+
+
+def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
+    """How often each node is used, and by what operation last; outputs are uses too."""
+    uses: Counter[int] = Counter()
+    users: dict[int, str] = {}
+    outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
+    for op, args in (*((op, args) for _, op, args in old.nodes), *outputs):
+        for a in args:
+            if isinstance(a, Traced):
+                uses[a.index] += 1
+                users[a.index] = op
+    return uses, users
+
+
+def nested_terms(old: Program, family: Mapping[str, str]) -> set[int]:
+    """The sums that are a term of one other sum alone, likewise products, as a family has them."""
+    uses, users = uses_of(old)
+    size: dict[int, int] = {}
+    nested: set[int] = set()
+    for i, op, args in old.nodes:
+        if op in family and not old.graph.constant[i]:
+            size[i] = sum(
+                size[a.index] if isinstance(a, Traced) and a.index in nested else 1 for a in args
+            )
+            if uses[i] == 1 and family.get(users[i]) == family[op] and size[i] <= TERMS:
+                nested.add(i)
+    return nested
+
+
+# ------------------------------------------------------------------ one pass
+
+
+def _without_pairs(terms: list[Term]) -> list[Term]:
     """The terms without pairs that cancel."""
-    left: list[Term] = []
+    rest: list[Term] = []
     for sign, x in terms:
-        opposite = next((k for k, (s, y) in enumerate(left) if s != sign and same(x, y)), None)
+        opposite = next((k for k, (s, y) in enumerate(rest) if s != sign and identical(x, y)), None)
         if opposite is None:
-            left.append((sign, x))
+            rest.append((sign, x))
         else:
-            del left[opposite]
-    return left
+            del rest[opposite]
+    return rest
 
 
 class Rewriting:
@@ -56,25 +215,24 @@ class Rewriting:
         self.graph = Graph()
         self.value: dict[int, Any] = {}
         self.old_uses, _ = uses_of(old)
-        self.parts = parts_of(old, dict.fromkeys(SUMS, "sum"))
-        """Sums that are only a part of another."""
-        self.made_of: dict[tuple[int, int], frozenset[Any]] = {}
+        self.nested = nested_terms(old, dict.fromkeys(SUMS, "sum"))
+        self.factors: dict[tuple[int, int], frozenset[Any]] = {}
         self.uses: Counter[int] = Counter()
         """How often each new node is used; those that are not there are not needed so far."""
 
     def result(self) -> Program:
         """The rewritten program."""
         for i, op, args in self.old.nodes:
-            if i not in self.parts:
+            if i not in self.nested:
                 self.value[i] = self._sum(i) if op in SUMS else self._one(op, args)
                 self._use(self.value[i], self.old_uses[i])
-        return rebuilt(self.old, self.value)
+        return with_values(self.old, self.value)
 
     def _new(self, x: Any) -> Any:
         """What has become of an operand."""
         if not isinstance(x, Traced):
             return x
-        if x.index not in self.value:  # a part of a sum that stays as it is
+        if x.index not in self.value:  # a nested sum that stays as it is
             self.value[x.index] = self.graph.copy(x.op, *map(self._new, x.args))
             self._use(self.value[x.index], 1)
         return self.value[x.index]
@@ -92,7 +250,7 @@ class Rewriting:
             for rule in self.rules.get(x.op, ()):
                 ((sign, pattern),) = rule.terms
                 for bound, inside in matches(pattern, x, {}):
-                    y = self._applied(rule, bound, inside, 0)
+                    y = self._apply(rule, bound, inside, 0)
                     if y is not None:
                         return sign * y
         return x
@@ -103,7 +261,7 @@ class Rewriting:
         if root.is_constant or "sum" not in self.rules:
             return self.graph.copy(root.op, *map(self._new, root.args))
         every = list(self._terms(1, root, True))
-        terms = _remaining(every)
+        terms = _without_pairs(every)
         changed = len(terms) < len(every)
         while (simpler := self._simpler(terms)) is not None:
             terms, changed = simpler, True
@@ -115,46 +273,46 @@ class Rewriting:
         return total
 
     def _terms(self, sign: int, x: Any, is_root: bool = False) -> Iterator[Term]:
-        """The terms of a sum, through the parts that are used nowhere else."""
-        if isinstance(x, Traced) and (is_root or x.index in self.parts):
+        """The terms of a sum, and of its nested sums."""
+        if isinstance(x, Traced) and (is_root or x.index in self.nested):
             yield from self._terms(sign, x.args[0])
             yield from self._terms(sign if x.op == "add" else -sign, x.args[1])
         else:
             yield sign, self._new(x)
 
     def _simpler(self, terms: list[Term]) -> list[Term] | None:
-        """The terms with two replaced by a rule, or None if none gains anything."""
+        """The terms with two replaced by a rule, or None if no rule gains anything."""
         for i, j in permutations(range(len(terms)), 2):
             (s, x), (t, y) = terms[i], terms[j]
-            apart = self._made_of(x).isdisjoint(self._made_of(y))
+            apart = self._factors(x).isdisjoint(self._factors(y))
             for rule in self.rules["sum"]:
                 (p_sign, p), (q_sign, q) = rule.terms
-                if apart and rule.joined:
+                if apart and rule.shares:
                     continue
                 if s * p_sign != t * q_sign or not (may_be(p, x) and may_be(q, y)):
                     continue
                 for bound, inside in all_match((p, q), (x, y), {}):
-                    z = self._applied(rule, bound, inside, self.weight["add"])
+                    z = self._apply(rule, bound, inside, self.weight["add"])
                     if z is not None:
                         rest = [term for k, term in enumerate(terms) if k not in (i, j)]
                         return rest if is_zero(z) else [*rest, (s * p_sign, z)]
         return None
 
-    def _made_of(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
-        """The operands and factors of a term: terms that a rule joins share some."""
+    def _factors(self, x: Any, depth: int = DEPTH) -> frozenset[Any]:
+        """The operands and factors of a term: terms to which a rule applies share some."""
         if is_constant(x):
             return frozenset((x,))
-        found = self.made_of.get((x.index, depth))
-        if found is None:
-            parts = x.args if depth and is_open(x, depth == DEPTH) else ()
-            found = frozenset((x,)).union(*(self._made_of(a, depth - 1) for a in parts))
-            self.made_of[x.index, depth] = found
-        return found
+        factors = self.factors.get((x.index, depth))
+        if factors is None:
+            inner = x.args if depth and is_open(x, depth == DEPTH) else ()
+            factors = frozenset((x,)).union(*(self._factors(a, depth - 1) for a in inner))
+            self.factors[x.index, depth] = factors
+        return factors
 
-    def _applied(
+    def _apply(
         self, rule: Rule, bound: Bound, inside: tuple[int, ...], joining: float
     ) -> Any | None:
-        """The right side of a rule, if it takes less than what it makes superfluous."""
+        """The right side of a rule, if it costs less than the operations it makes superfluous."""
         saved = joining + sum(self._weight(k) for k in set(inside) if self.uses[k] <= 1)
         y = rule.right(bound)
         if self._added(y) >= saved:
@@ -179,10 +337,10 @@ class Rewriting:
         return total
 
 
-def rewritten(
+def rewrite(
     old: Program,
     identities: tuple[Identity, ...],
     weight: Mapping[str, float] = M_PLUS_A,
 ) -> Program:
-    """The program after one pass of rules."""
+    """The program after one pass of rules, each applied where it gains something."""
     return Rewriting(old, identities, weight).result()

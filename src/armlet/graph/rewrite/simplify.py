@@ -1,33 +1,36 @@
 """Simplification: passes over a program, in rounds as long as they gain something."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 from armlet.graph.count import M_PLUS_A, Count
 from armlet.graph.graph import Graph, Traced
-from armlet.graph.program import Program, rebuilt, renewed
-from armlet.graph.rewrite.rewriting import rewritten
+from armlet.graph.program import Program, replacement, with_values
+from armlet.graph.rewrite.rewriting import Term, nested_terms, rewrite
 from armlet.graph.rewrite.rules import PASSES
-from armlet.graph.rewrite.share import shared
 
 ORDER = (*PASSES, "sharing")
 """The passes in the order they are tried."""
 
 WORTHWHILE = 0.01
-"""What part of the operations a round of all passes must have saved for another one."""
+"""The fraction of the operations that a round of all passes must have saved for another one."""
+
+FAMILY = {"add": "sum", "sub": "sum", "mul": "product"}
+"""The operations whose terms and factors may be taken in any order."""
 
 Gains = list[tuple[str, Count]]
 """Passes that gained something, each with the count after it."""
 
 
-def simplified(
+def simplify(
     program: Program,
     weight: Mapping[str, float] = M_PLUS_A,
     order: Sequence[str] = ORDER,
     enough: Callable[[], bool] = bool,
 ) -> tuple[Program, Gains]:
-    """The program in fewer operations, and what each pass gained.
+    """Rewrite a program in fewer operations; also return what each pass gained.
 
     Parameters
     ----------
@@ -37,19 +40,19 @@ def simplified(
     order : sequence of str
         The passes in the order they are tried.
     enough : callable
-        Asked before each pass; once it is true, no more are tried. By default it never is.
+        Called before each pass; once it returns true, no more passes are tried.
 
     Examples
     --------
     >>> import armlet
     >>> program = armlet.trace(armlet.load("planar2r"), "forward_kinematics", "two_axes")
-    >>> simplified(program)[1]
+    >>> simplify(program)[1]
     [('angles', Count(M=4, A=4, functions=(('cos', 3), ('sin', 3))))]
     """
     steps: dict[str, Callable[[Program], Program]] = {
-        name: partial(rewritten, identities=PASSES[name], weight=weight) for name in PASSES
+        name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
     }
-    steps["sharing"] = shared
+    steps["sharing"] = share_terms
     gains: Gains = []
     before = float("inf")
     while (cost := program.count().cost(weight)) < (1 - WORTHWHILE) * before:
@@ -61,11 +64,11 @@ def simplified(
             if after.count().cost(weight) < program.count().cost(weight):
                 program = after
                 gains.append((name, program.count()))
-    return (eager(program) if gains else program), gains
+    return (order_eagerly(program) if gains else program), gains
 
 
-def eager(old: Program) -> Program:
-    """The program with each operation right after the last of its operands.
+def order_eagerly(old: Program) -> Program:
+    """Move each operation right after the last of its operands.
 
     Rewriting leaves sums where their last term was used, which keeps so many values alive that a
     machine runs out of registers.
@@ -77,9 +80,7 @@ def eager(old: Program) -> Program:
             users.setdefault(k, []).append(i)
     graph = Graph()
     value: dict[int, Any] = {}
-
-    new = partial(renewed, value)
-
+    new = partial(replacement, value)
     for start in old.live:
         ready = [start]
         while ready:
@@ -92,4 +93,74 @@ def eager(old: Program) -> Program:
                 waits_for[user].discard(i)
                 if not waits_for[user]:
                     ready.append(user)
-    return rebuilt(old, value)
+    return with_values(old, value)
+
+
+def share_terms(old: Program) -> Program:
+    """Compute pairs of terms, and of factors, that several sums have in common once.
+
+    A sum of several terms can be added up in any order. Two terms that several sums have in common,
+    up to sign, are added up first in all of them; likewise for products.
+    """
+    groups = _groups(old)
+    pairs: dict[Any, list[tuple[int, Term, Term]]] = {}
+    for i, (family, terms) in groups.items():
+        for two in combinations(terms, 2):
+            (s, x), (t, y) = sorted(two, key=lambda term: _order(term[1]))
+            pairs.setdefault((family, _order(x), _order(y), s * t), []).append((i, *two))
+    chosen: dict[int, tuple[Term, Term]] = {}
+    for users in sorted(pairs.values(), key=len, reverse=True):
+        free = {i: (one, other) for i, one, other in users if i not in chosen}
+        if len(free) > 1:
+            chosen |= free
+    graph = Graph()
+    value: dict[int, Any] = {}
+    new = partial(replacement, value)
+    for i, op, args in old.nodes:
+        if i in chosen:
+            family, terms = groups[i]
+            first, second = chosen[i]
+            rest = [term for term in terms if term is not first and term is not second]
+            value[i] = _total(graph, family, [(s, new(x)) for s, x in (first, second, *rest)])
+        else:
+            value[i] = graph.copy(op, *map(new, args))
+    return with_values(old, value)
+
+
+def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
+    """The terms of every sum, and the factors of every product, with those of nested ones.
+
+    The sign of a factor is 1.
+    """
+    nested = nested_terms(old, FAMILY)
+
+    def terms(sign: int, x: Any, family: str) -> Iterator[Term]:
+        if isinstance(x, Traced) and x.index in nested and FAMILY[x.op] == family:
+            yield from sides(sign, x.op, x.args)
+        else:
+            yield sign, x
+
+    def sides(sign: int, op: str, args: tuple[Any, ...]) -> Iterator[Term]:
+        yield from terms(sign, args[0], FAMILY[op])
+        yield from terms(-sign if op == "sub" else sign, args[1], FAMILY[op])
+
+    return {
+        i: (FAMILY[op], [*sides(1, op, args)])
+        for i, op, args in old.nodes
+        if op in FAMILY and i not in nested and not old.graph.constant[i]
+    }
+
+
+def _order(x: Any) -> tuple[int, Any]:
+    return (1, x.index) if isinstance(x, Traced) else (0, x)
+
+
+def _total(graph: Graph, family: str, terms: list[Term]) -> Any:
+    """The sum of terms, or the product of factors, in this order."""
+    (sign, total), *rest = terms
+    for s, x in rest:
+        if family == "product":
+            total = graph.record("mul", total, x)
+        else:
+            total = graph.record("add" if s == sign else "sub", total, x)
+    return sign * total

@@ -11,17 +11,17 @@ import numpy as np
 
 from armlet import scalar
 from armlet.errors import CompileError
-from armlet.graph.trace.branch import BranchError, place, unsupported
 from armlet.graph.trace.elementary import (
     ELEMENTARY,
     isinf,
     isnan,
     logical_or,
-    rounded,
+    round_to,
     sinc,
     trunc,
     truth,
 )
+from armlet.graph.trace.errors import BranchError, place, unsupported_function
 
 LARGEST = np.finfo(float).max
 
@@ -32,10 +32,10 @@ class TracedArray(np.ndarray):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: Any, *inputs: Any, out: Any = None, **options: Any
     ) -> Any:
-        return recorded_ufunc(ufunc, method, inputs, out, options)
+        return record_ufunc(ufunc, method, inputs, out, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        return recorded_function(function, args, options)
+        return record_function(function, args, options)
 
     def __getitem__(self, index: Any) -> Any:
         if _is_computed(index):
@@ -66,7 +66,7 @@ class TracedArray(np.ndarray):
         return _round(self, decimals, out)
 
 
-def recorded_ufunc(
+def record_ufunc(
     ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: Any, options: dict[str, Any]
 ) -> Any:
     """The result of an elementwise function of traced arrays, or of its reduction."""
@@ -82,7 +82,7 @@ def recorded_ufunc(
     except BranchError:
         raise
     except TypeError as error:
-        raise unsupported(name, error) from error
+        raise unsupported_function(name, error) from error
     if out is not None:
         return out[0]
     if name.startswith("logical") and method == "reduce":
@@ -90,7 +90,7 @@ def recorded_ufunc(
     return tuple(map(as_traced, found)) if isinstance(found, tuple) else as_traced(found)
 
 
-def recorded_function(function: Any, args: Any, options: Any) -> Any:
+def record_function(function: Any, args: Any, options: Any) -> Any:
     """The result of another function of NumPy with traced arguments."""
     name = function.__name__
     if "linalg" in (function.__module__ or "") and name not in PRODUCTS:
@@ -104,7 +104,7 @@ def recorded_function(function: Any, args: Any, options: Any) -> Any:
             return own(*args, **options)
         found = function._implementation(*args, **options)
     except (TypeError, IndexError, AttributeError) as error:
-        raise unsupported(name, error) from error
+        raise unsupported_function(name, error) from error
     return type(found)(map(as_traced, found)) if type(found) in (list, tuple) else as_traced(found)
 
 
@@ -206,7 +206,7 @@ def _written(result: Any, out: Any) -> Any:
 
 
 def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
-    return _written(elementwise(lambda entry: rounded(entry, decimals), x), out)
+    return _written(elementwise(lambda entry: round_to(entry, decimals), x), out)
 
 
 def _nan_to_num(

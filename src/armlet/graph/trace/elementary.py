@@ -116,7 +116,7 @@ def rint(x: Scalar) -> Scalar:
     return low + where(equal(x - low, 0.5), odd, less(0.5, x - low))
 
 
-def rounded(x: Scalar, digits: int) -> Scalar:
+def round_to(x: Scalar, digits: int) -> Scalar:
     """The nearest number with so many decimal digits, as `numpy.round` computes it."""
     if digits == 0:
         return rint(x)

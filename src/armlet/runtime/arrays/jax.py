@@ -18,10 +18,9 @@ from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from armlet.codegen.entry.xla import xla_entry
-from armlet.codegen.lower import lowered
+from armlet.codegen.lower import lower
 from armlet.errors import CompileError, DataError
-from armlet.graph.inputs import Shape, leading_axes
-from armlet.graph.results import collected
+from armlet.graph.signature import Shape, leading_axes, return_value
 from armlet.runtime.arrays.libraries import ON_A_GPU, extra_axes, spread, unnested
 from armlet.runtime.engine import Code, compiled
 from armlet.scalar import is_nested
@@ -53,7 +52,7 @@ def evaluated(kernel: Any, arrays: Sequence[Any], threads: int = 1) -> Any:
     given = [_array(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
     leading_axes(program.inputs.values(), [x.shape for x in given])
     results = kernel_p.bind(*_varying(given), kernel=kernel, transpose=None)
-    return collected(results, program.single, program.names)
+    return return_value(results, program.single, program.names)
 
 
 def _array(name: str, x: Any, kernel: Any) -> Any:
@@ -179,7 +178,7 @@ def _compiled(context: Any, *given: Any, kernel: Any, transpose: Any) -> Any:
 
 def _registered(kernel: Any, once: frozenset[str], at_once: bool) -> str:
     """The name under which XLA knows a kernel; by its content, so that it means the same later."""
-    text, pieces = xla_entry(lowered(kernel.program, once), kernel.target, at_once)
+    text, pieces = xla_entry(lower(kernel.program, once), kernel.target, at_once)
     name = f"armlet_{hashlib.sha256(''.join([text, *pieces]).encode()).hexdigest()[:32]}"
     if name not in REGISTERED:
         code = compiled(text, "xla", pieces=pieces)

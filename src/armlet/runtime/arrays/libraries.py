@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from armlet.errors import DataError
-from armlet.graph.inputs import Input, Shape, leading_axes
+from armlet.graph.signature import Input, Shape, leading_axes
 from armlet.scalar import is_nested, package_of
 
 MODULES = {

@@ -8,7 +8,7 @@ import torch
 from torch.autograd import forward_ad
 
 from armlet.errors import DataError
-from armlet.graph.results import collected
+from armlet.graph.signature import return_value
 from armlet.runtime.arrays.libraries import ON_A_GPU, extra_axes, spread, unnested
 from armlet.scalar import is_nested, package_of
 
@@ -39,7 +39,7 @@ def evaluated(kernel: Any, arrays: Sequence[Any], threads: int = 1) -> Any:
     _check_unrecorded(program.name)
     given = [_tensor(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
     compute = Evaluation.apply if _is_followed(given) else Evaluation.forward
-    return collected(compute(kernel, threads, *given), program.single, program.names)
+    return return_value(compute(kernel, threads, *given), program.single, program.names)
 
 
 def _is_followed(given: Sequence[torch.Tensor]) -> bool:

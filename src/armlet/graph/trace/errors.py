@@ -1,4 +1,4 @@
-"""The error of a function that asks a traced scalar for its value, which it does not have yet."""
+"""The errors of functions that cannot be traced: they ask a traced scalar for its value."""
 
 import sys
 from pathlib import Path
@@ -9,15 +9,15 @@ import numpy as np
 from armlet.errors import CompileError
 
 HIDDEN = str(Path(__file__).parents[2]), str(Path(np.__file__).parent)
-"""The folders of armlet and of NumPy: what is to be changed is in the caller's own file."""
+"""The folders of armlet and of NumPy: an error names a line of the caller instead."""
 
 
 class BranchError(CompileError, TypeError):
     """A traced scalar was used where Python needs to know its value."""
 
 
-def branched(use: str) -> BranchError:
-    """The error for a use of a traced scalar, with the line of the user's code that it is on."""
+def branch_error(use: str) -> BranchError:
+    """The error for a use of a traced scalar, with the file and line of the user function."""
     return BranchError(
         f"{place()}: a traced value {use}, but it has no number yet: a program does the same "
         "operations in every state; choose with armlet.math.where, minimum or maximum, use NumPy "
@@ -26,8 +26,8 @@ def branched(use: str) -> BranchError:
     )
 
 
-def unsupported(name: str, error: Exception) -> BranchError:
-    """The error for a function of NumPy that cannot be recorded."""
+def unsupported_function(name: str, error: Exception) -> BranchError:
+    """The error for a NumPy function that cannot be recorded."""
     cure = CURES.get(name, "compose it of the functions that docs/functions.md lists")
     return BranchError(
         f"{place()}: numpy.{name} is not done with traced values ({type(error).__name__} in "
@@ -35,8 +35,8 @@ def unsupported(name: str, error: Exception) -> BranchError:
     )
 
 
-def untraceable(error: Exception) -> BranchError:
-    """The error for a function that fails when it is called with traced arrays."""
+def untraceable_function(error: Exception) -> BranchError:
+    """The error for a user function that fails when it is called with traced arrays."""
     calls = [call for call in extract_tb(error.__traceback__) if not _is_hidden(call.filename)]
     line = f"{calls[-1].filename}, line {calls[-1].lineno}, in {calls[-1].name}: " if calls else ""
     return BranchError(
@@ -51,18 +51,19 @@ NUMBER = "the number of entries depends on the state: use numpy.where(condition,
 TABLE = "choose between segments with numpy.where or numpy.select, or use numpy.polyval"
 INTEGER = "it is for whole numbers or bits: use %, // and numpy.floor"
 CURES = {
-    **dict.fromkeys(
-        ("sort", "argsort", "partition", "argpartition", "median", "percentile"), ORDER
-    ),
-    **dict.fromkeys(("quantile", "lexsort", "searchsorted", "digitize", "histogram"), ORDER),
-    **dict.fromkeys(("argmax", "argmin", "nanargmax", "nanargmin"), PLACE),
-    **dict.fromkeys(("nonzero", "flatnonzero", "argwhere", "unique", "extract", "where"), NUMBER),
-    **dict.fromkeys(("compress", "trim_zeros", "place", "putmask"), NUMBER),
-    **dict.fromkeys(("interp", "piecewise"), TABLE),
-    **dict.fromkeys(("gcd", "lcm", "left_shift", "right_shift", "ldexp", "frexp"), INTEGER),
-    **dict.fromkeys(("nextafter", "spacing", "bitwise_count"), INTEGER),
+    name: cure
+    for cure, names in {
+        ORDER: "sort argsort partition argpartition median percentile quantile lexsort "
+        "searchsorted digitize histogram",
+        PLACE: "argmax argmin nanargmax nanargmin",
+        NUMBER: "nonzero flatnonzero argwhere unique extract where compress trim_zeros place "
+        "putmask",
+        TABLE: "interp piecewise",
+        INTEGER: "gcd lcm left_shift right_shift ldexp frexp nextafter spacing bitwise_count",
+    }.items()
+    for name in names.split()
 }
-"""What to use instead of functions of NumPy."""
+"""What to use instead of NumPy functions."""
 
 
 def place() -> str:

@@ -6,15 +6,12 @@ with the same roundings. Operations on constants alone come first, since they ar
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.graph.graph import OPERATIONS, Traced
-
-if TYPE_CHECKING:
-    from armlet.graph.inputs import Shape
-    from armlet.graph.program import Program
+from armlet.graph import Program, Traced
+from armlet.graph.signature import Shape
 
 LONGEST = 4
 """How many terms a sum on one line has at most, and how many factors a product."""
@@ -80,7 +77,7 @@ class Result(NamedTuple):
     """An output: its name and shape, and its entries row by row."""
 
     name: str
-    shape: "Shape"
+    shape: Shape
     entries: tuple[Assignment, ...]
     """The name of each entry, and the variable or number that it is."""
 
@@ -102,7 +99,7 @@ class Assignments(NamedTuple):
     """Whether the only result is returned bare."""
 
 
-def assignments(program: "Program") -> Assignments:
+def assignments(program: Program) -> Assignments:
     """The program as assignments to named variables."""
     names = _Names(program)
     nested = _nested(program)
@@ -143,7 +140,7 @@ def assignments(program: "Program") -> Assignments:
     )
 
 
-def _nested(program: "Program") -> set[int]:
+def _nested(program: Program) -> set[int]:
     """The operations that are written inside the one expression that uses them."""
     uses: dict[int, int] = {}
     outputs = [y for output in program.outputs for y in output.flat]
@@ -202,12 +199,12 @@ def _number(x: Any) -> int | float:
     return x if isinstance(x, int) else float(x)
 
 
-def _place(k: int, shape: "Shape") -> tuple[int, ...]:
+def _place(k: int, shape: Shape) -> tuple[int, ...]:
     """The indices of entry k of an array, row by row."""
     return tuple(int(x) for x in np.unravel_index(k, shape)) if shape else ()
 
 
-def _numbered(name: str, place: tuple[int, ...], shape: "Shape") -> str:
+def _numbered(name: str, place: tuple[int, ...], shape: Shape) -> str:
     """The name of an entry: H12, or H1_12 where an index may have two digits."""
     between = "_" if max(shape, default=0) > 9 else ""
     head = f"{name}_" if name[-1:].isdigit() and place else name
@@ -217,7 +214,7 @@ def _numbered(name: str, place: tuple[int, ...], shape: "Shape") -> str:
 class _Names:
     """The names of variables, all different."""
 
-    def __init__(self, program: "Program") -> None:
+    def __init__(self, program: Program) -> None:
         self.taken = set(RESERVED.split())
         self.of: dict[int, str] = {}
         self.joints: dict[str, tuple[int, ...]] = {}
@@ -247,7 +244,7 @@ class _Names:
         self.taken.add(word)
         return word
 
-    def _enter(self, i: int, argument: str, k: int, shape: "Shape") -> None:
+    def _enter(self, i: int, argument: str, k: int, shape: Shape) -> None:
         """Name an entry of an argument; a scalar argument is its own entry."""
         if not shape:
             self.of[i] = self.arguments[argument]
@@ -256,14 +253,14 @@ class _Names:
         if argument == "q":
             self.joints[name] = (k + 1,)
 
-    def _result(self, name: str, shape: "Shape") -> tuple[str, list[str]]:
+    def _result(self, name: str, shape: Shape) -> tuple[str, list[str]]:
         """The names of an output and of its entries; a scalar output is its own entry."""
         own = self.free(name)
         if not shape:
             return own, [own]
         return own, [self.free(_numbered(name, place, shape)) for place in np.ndindex(*shape)]
 
-    def _name_outputs(self, program: "Program") -> None:
+    def _name_outputs(self, program: Program) -> None:
         """Name the operations that are outputs after the first output that they are."""
         for (_, names), output in zip(self.results, program.outputs, strict=True):
             for name, y in zip(names, output.flat, strict=True):
@@ -302,7 +299,7 @@ class _Names:
                 return self.free(name)
 
 
-def _letters(program: "Program") -> list[str]:
+def _letters(program: Program) -> list[str]:
     """What the outputs are called: as known, as they are named, or out."""
     count = len(program.outputs)
     if program.names:
@@ -311,27 +308,3 @@ def _letters(program: "Program") -> list[str]:
     if len(known) == count:
         return list(known)
     return ["out"] if count == 1 else [f"out{k + 1}" for k in range(count)]
-
-
-def formulas(program: "Program", namespace: Any) -> tuple[list[tuple[Any, Any]], Any]:
-    """The assignments as pairs of symbol and expression, and the arrays of results.
-
-    The namespace is SymPy, or another with `Symbol`.
-    """
-    code = assignments(program)
-
-    def expression(x: Operand) -> Any:
-        if isinstance(x, Term):
-            return OPERATIONS[x.op](*map(expression, x.args))
-        return namespace.Symbol(x) if isinstance(x, str) else namespace.sympify(x)
-
-    pairs = [
-        (namespace.Symbol(name), expression(value))
-        for name, value in (*code.constants, *code.lines)
-    ]
-    arrays = []
-    for result in code.results:
-        array = np.empty(len(result.entries), dtype=object)
-        array[:] = [expression(y.value) for y in result.entries]
-        arrays.append(array.reshape(result.shape))
-    return pairs, arrays[0] if program.single else tuple(arrays)

@@ -11,9 +11,9 @@ from support.robots import random_robot, states
 import armlet
 from armlet.codegen.llvm import split as pieces
 from armlet.codegen.llvm.function import Target
-from armlet.codegen.lower import lowered
-from armlet.graph import traced
-from armlet.graph.inputs import Input
+from armlet.codegen.lower import lower
+from armlet.graph import trace_function
+from armlet.graph.signature import Input
 from armlet.runtime import Kernel, engine, llvm_threads
 
 TARGETS = [
@@ -47,7 +47,7 @@ def test_in_pieces_it_gives_the_same_bits(quantity, target, request):
     expected = whole(*rows), whole(*(x[0] for x in rows))
     request.getfixturevalue("short_pieces")
     cut = Kernel(program, target=target)
-    assert len(pieces.functions_of_one(cut.code, target)) > 1
+    assert len(pieces.one_state_texts(cut.code, target)) > 1
     same_bits(cut(*rows), expected[0])
     same_bits(cut(*(x[0] for x in rows)), expected[1])
 
@@ -72,7 +72,7 @@ def test_results_may_be_constants_inputs_and_what_is_given_once(target, short_pi
         plain = [0.0, -0.0, 7.5, x[1], a[0], a[0] * a[1], x[2]]
         return np.array([*late, *plain], dtype=object), np.array(plain, dtype=object)
 
-    program = traced("mixed", run, [Input("x", (3,)), Input("a", (2,), "once")])
+    program = trace_function("mixed", run, [Input("x", (3,)), Input("a", (2,), "once")])
     rng = np.random.default_rng(0)
     x = rng.normal(size=(21, 3)).astype(target.dtype)
     a = rng.normal(size=2).astype(target.dtype)
@@ -91,12 +91,12 @@ def test_the_arms_of_the_catalogue_are_not_cut():
         program = armlet.trace(
             armlet.load("panda"), quantity, next(iter(armlet.formulations(quantity)))
         )
-        assert not pieces.is_long(lowered(program))
+        assert not pieces.is_long(lower(program))
 
 
 def test_a_place_is_used_again_and_not_before_its_value_is_read(tmp_path):
     robot, _ = random_robot(tmp_path, 0, 12)
-    code = lowered(armlet.trace(robot, "forward_dynamics", "composite"))
+    code = lower(armlet.trace(robot, "forward_dynamics", "composite"))
     cut = pieces.pieces_of(code, 0, len(code.operations))
     assert [i for piece in cut for run in piece for i in run] == [*range(len(code.operations))]
     places, size = pieces.places_of(code, cut, ())
@@ -120,8 +120,8 @@ def lines_of_functions(text):
 def test_no_function_of_a_forty_joint_robot_is_long(tmp_path):
     """Of the rows of its inertia matrix one function of 60,000 lines was made."""
     robot, _ = random_robot(tmp_path, 1, 40)
-    code = lowered(armlet.trace(robot, "inertia_matrix", "composite_bodies"))
-    for functions in (pieces.functions_of_one, pieces.functions_of_many):
+    code = lower(armlet.trace(robot, "inertia_matrix", "composite_bodies"))
+    for functions in (pieces.one_state_texts, pieces.many_states_texts):
         texts = functions(code, Target())
         assert max(max(lines_of_functions(text)) for text in texts) < 4 * pieces.SIZE
 
@@ -151,7 +151,7 @@ def test_what_was_compiled_before_an_interrupt_is_found_again(emitted, short_pie
     program = armlet.trace(armlet.load("ur5e"), "bias", "newton_euler")
     state = np.ones((2, 6))
     whole = Kernel(program)
-    expected = len(pieces.functions_of_many(whole.code, whole.target))
+    expected = len(pieces.many_states_texts(whole.code, whole.target))
     build = engine._object
 
     def interrupted(text):

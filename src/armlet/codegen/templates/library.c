@@ -1,0 +1,6 @@
+/* @mark */
+
+#include "@include"
+
+@preamble
+@definitions

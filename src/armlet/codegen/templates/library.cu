@@ -1,0 +1,2 @@
+@banner
+@preamble@definitions

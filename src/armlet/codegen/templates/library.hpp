@@ -1,0 +1,8 @@
+@banner
+#ifndef @guard
+#define @guard
+
+@preamble
+@definitions
+
+#endif

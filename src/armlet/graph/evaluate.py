@@ -1,0 +1,182 @@
+"""Programs as functions of the arrays of any library, operation by operation."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armlet.errors import CompileError, DataError, quoted
+from armlet.graph.graph import OPERATIONS, object_array
+from armlet.graph.signature import Shape, leading_axes, return_value
+
+if TYPE_CHECKING:
+    from armlet.graph.program import Program
+
+NUMBERS = (int, float, np.integer)
+"""The types of constant entries, which stand in place of traced scalars."""
+LIBRARIES = {
+    "numpy": "numpy",
+    "jax": "jax.numpy",
+    "torch": "torch",
+    "casadi": "casadi",
+    "sympy": "sympy",
+    "mpmath": "mpmath",
+}
+"""The module with a library's functions, by the name of the library."""
+
+
+def library_named(library: str | ModuleType) -> ModuleType:
+    """The module with the functions of a library, which is given by its name or as a module."""
+    name = library.__name__ if isinstance(library, ModuleType) else library
+    known = {**LIBRARIES, **{module: module for module in LIBRARIES.values()}}
+    if not isinstance(name, str) or name not in known:
+        raise DataError(
+            f"library is {quoted(library)}: expected one of {', '.join(LIBRARIES)}, by its name "
+            "or as a module"
+        )
+    try:
+        return import_module(known[name])
+    except ImportError as error:
+        raise CompileError(f"{name} cannot be imported: {error}") from None
+
+
+def function_of(program: "Program", library: str | ModuleType) -> Callable[..., Any]:
+    """A program as a function of a library's arrays; `Program.function` documents it."""
+    namespace = library_named(library)
+    if namespace.__name__ != "sympy":
+        program.check_values()
+    if namespace.__name__ == "casadi":
+        function: Callable[..., Any] = casadi_function(program, namespace)
+        return function
+    arrays = hasattr(namespace, "stack")
+
+    def call(*args: Any) -> Any:
+        entries, leading = _entries(program, args, namespace if arrays else np)
+
+        def meaning(op: str, *operands: Any) -> Any:
+            if op == "input":
+                return entries[operands[0]][operands[1]]
+            if op == "symbol":
+                return namespace.Symbol(operands[0])
+            return OPERATIONS[op](*operands)
+
+        values = program.replay(meaning)
+        return _results(program, values, entries, leading, namespace if arrays else None)
+
+    call.__name__ = program.name
+    return call
+
+
+def _entries(
+    program: "Program", args: Sequence[Any], namespace: ModuleType
+) -> tuple[dict[str, list[Any]], Shape]:
+    """The entries of each argument, each an array over the leading axes, and these axes."""
+    program.check_number(args)
+    arrays = [_array(arg, namespace) for arg in args]
+    inputs = program.inputs.values()
+    leading, own = leading_axes(inputs, [tuple(array.shape) for array in arrays])
+    entries: dict[str, list[Any]] = {}
+    for x, array, axes in zip(inputs, arrays, own, strict=True):
+        flat = array.reshape((*axes, x.size))
+        every = (slice(None),) * len(axes)
+        entries[x.name] = [flat[(*every, k)] for k in range(x.size)]
+    return entries, leading
+
+
+def _results(
+    program: "Program",
+    values: list[Any],
+    entries: Mapping[str, list[Any]],
+    leading: Shape,
+    namespace: ModuleType | None,
+) -> Any:
+    """The values as arrays of the shapes of the outputs, after the leading axes."""
+    remaining = iter(values)
+    outputs = [[next(remaining) for _ in output.flat] for output in program.outputs]
+    shapes = [output.shape for output in program.outputs]
+    if namespace is None:
+        arrays = [object_array(output) for output in outputs]
+    else:
+        example = sum((x for every in entries.values() for x in every[:1]), 0)
+        zero = namespace.zeros_like(_array(example, namespace))
+        arrays = [_stack(namespace, zero, leading, output) for output in outputs]
+        shapes = [(*leading, *shape) for shape in shapes]
+    results = [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)]
+    return return_value(results, program.single, program.names)
+
+
+def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
+    """Values as the last axis of an array, broadcast to the leading axes by adding a zero."""
+    full = [y if _has_axes(y, leading) else y + zero for y in values]
+    return namespace.stack(full, -1) if full else namespace.zeros((*leading, 0))
+
+
+def _has_axes(y: Any, leading: Shape) -> bool:
+    """Whether a value is an array over the leading axes; a constant is not."""
+    return not isinstance(y, NUMBERS) and tuple(y.shape) == leading
+
+
+def _array(x: Any, namespace: ModuleType) -> Any:
+    """An array of the namespace; PyTorch tensors stay as they are, with their derivatives."""
+    tensor = getattr(namespace, "Tensor", None)
+    return x if tensor is not None and isinstance(x, tensor) else namespace.asarray(x)
+
+
+# ------------------------------------------------------------------ CasADi
+
+
+@lru_cache(maxsize=64)
+def casadi_function(program: "Program", casadi: ModuleType) -> Any:
+    """The program as a `casadi.Function` of one state's matrices: a vector is a column.
+
+    Symbols give expressions and numbers give numbers. The operations are recorded once, in SX;
+    where MX are given, they stay together as one node of their graph.
+    """
+    name = program.name
+    symbols = {key: casadi.SX.sym(key, *_axes(name, x.shape)) for key, x in program.inputs.items()}
+
+    def meaning(op: str, *operands: Any) -> Any:
+        if op == "input":
+            key, k = operands
+            columns = symbols[key].shape[1]
+            return symbols[key][k // columns, k % columns]
+        return OPERATIONS[op](*operands)
+
+    values = iter(program.replay(meaning))
+    results = []
+    for output in program.outputs:
+        result = casadi.SX.zeros(*_axes(name, output.shape))
+        for i, j in np.ndindex(*result.shape):
+            result[i, j] = next(values)
+        results.append(result)
+    numbered = [f"result{k + 1}" for k in range(len(results))]
+    names = program.names or ([name] if program.single else numbered)
+    arguments = [*map(_word, symbols)], [*map(_word, names)]
+    return casadi.Function(_word(name), [*symbols.values()], results, *arguments)
+
+
+def check_matrices(program: "Program", args: Sequence[Any]) -> None:
+    """Raise if a matrix has not the shape of its argument: CasADi would repeat or transpose it."""
+    for x, arg in zip(program.inputs.values(), args, strict=True):
+        shape = tuple(arg.shape if hasattr(arg, "shape") else np.shape(arg))
+        expected = _axes(program.name, x.shape)
+        if shape not in (x.shape, expected):
+            raise DataError(f"{x.name} has shape {shape}: expected {expected}")
+
+
+def _word(name: str) -> str:
+    """A name as CasADi wants it: a letter first, no two underscores in a row."""
+    word = re.sub(r"[\W_]+", "_", name).strip("_")
+    return word if word[:1].isalpha() else f"armlet_{word}".strip("_")
+
+
+def _axes(name: str, shape: Shape) -> tuple[int, int]:
+    """The rows and columns of an array."""
+    if len(shape) > 2:
+        raise CompileError(f"{name} has an array of shape {shape}: CasADi's have two axes at most")
+    rows, columns = (*shape, 1, 1)[:2]
+    return rows, columns

@@ -1,1 +1,0 @@
-"""Evaluation of programs on the arrays of any library, operation by operation."""

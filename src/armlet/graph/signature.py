@@ -1,0 +1,125 @@
+"""The signature of a program: the shapes and rates of its arguments, and how results are returned.
+
+One result is returned bare, several in a tuple, named ones in a named tuple.
+"""
+
+from collections import namedtuple
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from keyword import iskeyword
+from math import prod
+from typing import Any, NamedTuple
+
+from armlet.errors import CompileError, DataError, quoted
+
+Shape = tuple[int, ...]
+Names = tuple[str, ...]
+"""The names of results, the fields of a named tuple."""
+RATES = ("state", "step", "run", "stage", "once")
+"""How often an input changes: with every state, or not at all within a call.
+
+What is given once may also be given for every state, with their leading axes. In a loop that is run
+for many starts at the same time, an input may also change with every step, the same for all runs,
+with every run, the same in all steps, or with the stages of a step, the same in all steps.
+"""
+
+
+class Input(NamedTuple):
+    """An argument: its name, its shape in one state, and how often it changes."""
+
+    name: str
+    shape: Shape
+    rate: str = "state"
+
+    @property
+    def size(self) -> int:
+        """How many entries it has."""
+        return prod(self.shape)
+
+
+def named_inputs(inputs: Mapping[str, Shape] | Iterable[Input]) -> dict[str, Input]:
+    """Inputs by name; those described by their shapes alone change with every state."""
+    if isinstance(inputs, Mapping):
+        inputs = (Input(name, tuple(shape)) for name, shape in inputs.items())
+    return {x.name: x for x in inputs}
+
+
+def prefixed_inputs(
+    inputs: Mapping[str, Input], prefix: str, others: Iterable[Input]
+) -> list[Input]:
+    """Further inputs, renamed by a prefix so that no two inputs have one name."""
+    taken = set(inputs)
+    renamed = []
+    for x in others:
+        name = f"{prefix}_{x.name}"
+        while name in taken:
+            name = f"{prefix}_{name}"
+        taken.add(name)
+        renamed.append(x._replace(name=name))
+    return renamed
+
+
+def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
+    """The axes of a call before those of one state, and those that each array has of them."""
+    inputs = list(inputs)
+    own = [_leading(x, shape) for x, shape in zip(inputs, shapes, strict=True)]
+    of_states = [k for k, x in enumerate(inputs) if x.rate == "state"]
+    spread = [k for k, axes in enumerate(own) if axes]
+    first = next(iter(of_states or spread), None)
+    if first is None:
+        return (), own
+    axes = own[first]
+    for x, leading in zip(inputs, own, strict=True):
+        if leading != axes and (x.rate == "state" or leading):
+            or_none = "" if x.rate == "state" else ", or this one none, to serve all states"
+            raise DataError(
+                f"{x.name} has leading axes {leading}, {inputs[first].name} has {axes}: all arrays "
+                f"must have the same{or_none}"
+            )
+    return axes, own
+
+
+def _leading(x: Input, shape: Shape) -> Shape:
+    split = len(shape) - len(x.shape)
+    if split < 0 or shape[split:] != x.shape:
+        expected = ", ".join(map(str, ("...", *x.shape)))
+        raise DataError(f"{x.name} has shape {shape}: expected ({expected})")
+    return shape[:split]
+
+
+# ------------------------------------------------------------------ results
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise if results cannot be the fields of a named tuple."""
+    for name in names:
+        if not name.isidentifier() or iskeyword(name) or name.startswith("_"):
+            raise CompileError(
+                f"a result is called {quoted(name)}: expected a name that Python takes for a field"
+            )
+    for name in names:
+        if names.count(name) > 1:
+            raise CompileError(f"{names.count(name)} results are called {name!r}: expected one")
+
+
+@cache
+def result_type(names: Names) -> type[tuple[Any, ...]]:
+    """The class of named tuples with these fields; their pickles hold the names and the values."""
+
+    def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
+        return named_result, (names, tuple(self))
+
+    make: Any = namedtuple  # the fields are not known to type checkers
+    return type("Results", (make("Results", names),), {"__slots__": (), "__reduce__": reduce})
+
+
+def named_result(names: Names, results: Sequence[Any]) -> tuple[Any, ...]:
+    """Results as a named tuple."""
+    return result_type(names)(*results)
+
+
+def return_value(results: Sequence[Any], single: bool, names: Names | None) -> Any:
+    """What a function returns: the single result bare, else a tuple or a named tuple."""
+    if single:
+        return results[0]
+    return tuple(results) if names is None else named_result(names, results)
