@@ -74,7 +74,7 @@ def published():
     """armlet's count beside each total of the literature: work, method, scope, n, M, A."""
     rows = []
     for total in totals():
-        scope = [total.given, total.beyond, total.slides, total.twists, total.minimal]
+        scope = [total.given, total.beyond, total.prismatic, total.twists, total.minimal]
         for n in total.n:
             count = total.counted(n)
             rows.append([total.quantity, total.work, total.method, *scope, n, count.M, count.A])

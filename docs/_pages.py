@@ -183,7 +183,7 @@ def _printed(total):
         for word in (
             f"{total.given} given" if total.given else "",
             f"beyond {total.beyond.split()[0]}" if total.beyond else "",
-            "joint 3 prismatic" if total.slides else "",
+            "joint 3 prismatic" if total.prismatic else "",
             "quarter turns" if total.twists == "quarter" else "",
         )
         if word

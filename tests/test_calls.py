@@ -262,7 +262,7 @@ def test_a_method_first_called_with_a_frame_is_compiled_for_it_alone(robot, link
     first = robot.jacobian(q, link)
     assert inspect.isbuiltin(robot.jacobian)
     same(robot.jacobian(q, link), (first,))
-    assert not any(key[:2] == ("kernel", "jacobian") and len(key) == 2 for key in robot.memory)
+    assert not any(key[:2] == ("kernel", "jacobian") and len(key) == 2 for key in robot._memory)
     same(robot.jacobian(q), (armlet.compile(robot, "jacobian").evaluate(q),))
     same(robot.jacobian(q, link), (first,))
 

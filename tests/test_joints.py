@@ -9,11 +9,11 @@ from support.robots import deviation
 import armlet
 from armlet.dynamics import FORMULATIONS
 from armlet.minimal import closed_form
-from armlet.robot import BASE, JOINT_KINDS, Drive, Frame, Joint, JointKind, Screw, axial_turn
+from armlet.robot import BASE, JOINT_TYPES, Drive, Frame, Joint, JointType, Screw, axial_turn
 from armlet.robot.joints import SLIDE, TURN
 from armlet.testing import random_robot
 
-CYLINDRICAL = JointKind(
+CYLINDRICAL = JointType(
     "C", 2, lambda row, q: (Screw(2, *axial_turn(q[0], row.theta), q[1] + row.d),), (TURN, SLIDE)
 )
 """Turns about and slides along one axis."""
@@ -38,7 +38,7 @@ MASSLESS = (0.0, np.zeros(3, dtype=object), np.zeros((3, 3), dtype=object))
 
 @pytest.fixture(autouse=True)
 def cylindrical(monkeypatch):
-    monkeypatch.setitem(JOINT_KINDS, "cylindrical", CYLINDRICAL)
+    monkeypatch.setitem(JOINT_TYPES, "cylindrical", CYLINDRICAL)
 
 
 def in_two(robot):
@@ -117,8 +117,8 @@ def test_positions_and_velocities_of_a_joint_are_slices():
     assert robot.q_of == robot.v_of == (slice(0, 1), slice(1, 3), slice(3, 4))
     assert [len(twists) for twists in robot.twists] == [1, 2, 1]
     assert [body for body, _ in robot.velocities] == [0, 1, 1, 2]
-    assert robot.turns == (1, 1, 0)
-    assert robot.slides == (0, 1, 1)
+    assert robot.rotates == (1, 1, 0)
+    assert robot.translates == (0, 1, 1)
 
 
 def test_positions_add_and_subtract_as_the_joints_have_it(arms):

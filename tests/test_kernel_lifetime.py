@@ -113,7 +113,7 @@ def test_robots_can_be_copied_and_sent_after_use(copied):
     q, qd, _ = robot_states(robot)
     used = robot.bias(q, qd), robot.bias(q[0], qd[0]), robot.jacobian(q[0])
     twin = copied(robot)
-    assert not twin.memory
+    assert not twin._memory
     assert "bias" not in vars(twin)
     del robot
     gc.collect()

@@ -139,7 +139,7 @@ RULES = {
 def test_this_holds_as_in_mujoco(load, rule):
     if "actuators is in" in rule:  # which MuJoCo's inverse dynamics does not add
         robot = load(RULES[rule])
-        assert not robot.compensates
+        assert not robot.has_compensation
         m, d, _ = peer(RULES[rule], robot)
         mujoco.mj_forward(m, d)
         assert np.any(d.qfrc_gravcomp)
@@ -158,7 +158,7 @@ def test_frictionloss_is_coulomb_friction(load):
 def test_the_old_flag_for_passive_forces_is_that_of_springs_and_dampers(load):
     robot = load(model(SPRUNG, '<option><flag passive="disable"/></option>'))
     assert robot.springs == (Spring(),)
-    assert not robot.compensates
+    assert not robot.has_compensation
     assert robot.drives[0] == (0, 0, 2, 0)
 
 
@@ -282,7 +282,7 @@ def test_arms_of_the_menagerie_have_the_passive_forces_of_mujoco(file, fingers):
     for section in ("asset", "keyframe", "contact", "visual"):
         text = re.sub(rf"<{section}>.*?</{section}>", "", text, flags=re.DOTALL)
     assert_agrees(robot, text)
-    assert robot.compensates or any(spring.stiffness for spring in robot.springs)
+    assert robot.has_compensation or any(spring.stiffness for spring in robot.springs)
 
 
 # ------------------------------------------------------------------ the quantity

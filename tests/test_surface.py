@@ -151,7 +151,7 @@ def test_looking_at_a_robot_compiles_nothing(no_kernels):
     assert callable(robot.state_space)
     repr(robot), vars(robot), dir(robot)
     assert not set(QUANTITIES) & set(vars(robot))
-    assert not robot.memory
+    assert not robot._memory
 
 
 def test_all_members_of_a_robot_are_seen_at_once(no_kernels):
@@ -160,7 +160,7 @@ def test_all_members_of_a_robot_are_seen_at_once(no_kernels):
     members = dict(inspect.getmembers(robot))
     assert time.perf_counter() - start < 1  # 1 to 3 ms; 15 s where each is compiled
     assert set(QUANTITIES) < set(members)
-    assert not robot.memory
+    assert not robot._memory
 
 
 def test_a_frame_that_is_named_needs_no_tool(arms, monkeypatch):

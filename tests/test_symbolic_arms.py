@@ -72,7 +72,7 @@ def test_with_values_it_is_the_arm_with_numbers(joints, quantity):
 def test_a_symbol_that_stands_twice_is_one():
     arm = armlet.Robot.from_dh(ROWS, convention="modified", inertia=[BODY] * 4)
     assert arm.symbols.count("L") == 1
-    assert arm.symbolic["a2"] == arm.symbolic["a3"] == "L"
+    assert arm._symbolic["a2"] == arm._symbolic["a3"] == "L"
     assert armlet.trace(arm, "jacobian").symbols.count("L") == 1
 
 
@@ -90,7 +90,7 @@ def test_a_toml_file_may_have_names(tmp_path):
     assert arm.links == ("upper", "lower")
     assert [joint.name for joint in arm.joints] == ["shoulder", "elbow"]
     assert arm.joint_letters == "RP"
-    assert arm.symbolic["a2"] == "L"
+    assert arm._symbolic["a2"] == "L"
     assert arm.dh[0].alpha == np.pi / 2
     program = armlet.trace(arm, "gravity_torque")
     assert set(program.symbols) <= {"M", "g", "cx", "L"}

@@ -18,7 +18,7 @@ from armlet.minimal import closed_form, lumped
 from armlet.robot import (
     BASE,
     HERE,
-    JOINT_KINDS,
+    JOINT_TYPES,
     Compensation,
     DHRow,
     Drive,
@@ -320,7 +320,7 @@ def random_robot(
         bodies[0] = 0.0, np.zeros(3, dtype=object), symmetric(0, 0, 0, 0, 0, 0)
     m, c, J = zip(*bodies, strict=True)
     kinds = [_kind(letter) for letter in letters]
-    nv = sum(JOINT_KINDS[kind].nv for kind in kinds)
+    nv = sum(JOINT_TYPES[kind].nv for kind in kinds)
     tool = Frame(n - 1, Pose(np.eye(3, dtype=int), rng.uniform(-0.3, 0.3, 3).astype(object)))
     robot = RobotModel(
         name=f"random{seed}",
@@ -355,7 +355,7 @@ def _with_passive_forces(robot: RobotModel, rng: np.random.Generator) -> RobotMo
 
 def _kind(letter: str) -> str:
     """The name of a kind of joint, by its letter."""
-    return next(name for name, kind in JOINT_KINDS.items() if kind.letter == letter)
+    return next(name for name, kind in JOINT_TYPES.items() if kind.letter == letter)
 
 
 def _random_body(rng: np.random.Generator) -> tuple[Scalar, Vector, Matrix]:

@@ -71,7 +71,7 @@ def _call(
     """
     name = method.__name__
     option = next((x for x in CHOOSING if x in QUANTITIES[name].options), "")
-    calls: dict[Any, Callable[..., Any]] = robot.once(("calls", name), dict)
+    calls: dict[Any, Callable[..., Any]] = robot._once(("calls", name), dict)
     key = asked.get(option)
     chooses = asked.keys() <= {option}
     if chooses and key in calls:
@@ -105,7 +105,7 @@ def _shorten(
     copies leave the entry out.
     """
     name, bound = method.__name__, MethodType(method, robot)
-    entries: dict[Any, Any] = robot.once(("entries", name), dict)
+    entries: dict[Any, Any] = robot._once(("entries", name), dict)
     about = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
     if key is None:
         vars(robot)[name] = kernel.entry(bound, name, about, option, entries)

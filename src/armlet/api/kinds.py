@@ -43,7 +43,7 @@ def traced_constants(robot: RobotModel) -> dict[str, dict[str, Any]]:
         named = {group: robot.constants(group) for group in GROUPS}
         return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
-    return robot.once("traced_constants", groups)
+    return robot._once("traced_constants", groups)
 
 
 def traced_quantity(
@@ -78,7 +78,7 @@ def expressed_quantity(
     def found() -> Program:
         return cheapest_program(request(robot, name, {}, True, options)).program
 
-    program = robot.once(("program", name, *sorted(options.items())), found)
+    program = robot._once(("program", name, *sorted(options.items())), found)
     return expressed(program, arrays)
 
 
@@ -114,7 +114,7 @@ def kernel_of(robot: RobotModel, quantity: str, dtype: str = "float64", **option
             )
         return compile(robot, quantity, dtype=dtype, **options)
 
-    return robot.once(("kernel", quantity, dtype, *sorted(options.items())), compiled)
+    return robot._once(("kernel", quantity, dtype, *sorted(options.items())), compiled)
 
 
 KINDS: dict[str, Evaluation] = {

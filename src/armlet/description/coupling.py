@@ -8,7 +8,7 @@ from numpy.polynomial import Polynomial
 
 from armlet.description.checks import check_finite
 from armlet.errors import ModelError, listed, quoted
-from armlet.robot.coupling import Coupling
+from armlet.robot.components import Coupling
 
 if TYPE_CHECKING:
     from armlet.description.description import Connection

@@ -142,8 +142,8 @@ def assembled(
             carrier[joint.child] = (body, at @ joint.pose)
         else:
             axis = joint.axis / np.linalg.norm(joint.axis)
-            slides = joint.kind == "prismatic"
-            mounts.append(Mount(body, at @ joint.pose, axis, joint.point, slides))
+            is_prismatic = joint.kind == "prismatic"
+            mounts.append(Mount(body, at @ joint.pose, axis, joint.point, is_prismatic))
             carrier[joint.child] = (len(moving), HERE)
             moving.append(joint)
 
@@ -322,7 +322,7 @@ def described(robot: RobotModel) -> Description:
     The frame of a moving link is shifted to its joint's axis where the file's is not on it;
     merged links stay merged.
     """
-    robot.check_values("a robot to be written, locked or cut")
+    robot._require_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
     zero = _zero_poses(robot)

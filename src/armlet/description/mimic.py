@@ -8,7 +8,7 @@ from armlet.description import Description, Tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot import RobotModel
-from armlet.robot.coupling import common_limits
+from armlet.robot.components import common_limits
 
 Mimic = Literal["couple", "free", "lock"]
 """What may become of a joint that another one moves."""
@@ -68,7 +68,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
     """Note if joints cannot follow their leader anywhere within their own limits."""
     for i in robot.leaders if robot.couplings else ():
-        _, contrary = common_limits(robot.joints[i].limits, robot.followers(i))
+        _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
         if contrary:
             names = listed([quoted(joint.name) for joint in contrary])
             problems.note(

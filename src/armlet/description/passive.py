@@ -61,7 +61,7 @@ def warn_of_passive(robot: RobotModel) -> None:
         if spring.stiffness
     ]
     parts = [f"the springs of joints {listed(sprung)}"] if sprung else []
-    parts += ["the gravity compensation"] if robot.compensates else []
+    parts += ["the gravity compensation"] if robot.has_compensation else []
     if parts:
         warnings.warn(
             f"URDF cannot hold {' and '.join(parts)} of robot {quoted(robot.name)}, which are left "

@@ -92,8 +92,8 @@ def inverse_dynamics(
         moment = J @ wd[k] + cross(w[k], J @ w[k]) + cross(c, vd[k])
         for i in ancestors(robot, k):
             z, arm = T[i][:3, 2], T[k][:3, 3] - T[i][:3, 3]
-            slides = robot.joints[i].kind == "prismatic"
-            tau[i] = tau[i] + (z @ force if slides else z @ (moment + cross(arm, force)))
+            prismatic = robot.joints[i].kind == "prismatic"
+            tau[i] = tau[i] + (z @ force if prismatic else z @ (moment + cross(arm, force)))
     if wrench is not None:
         R = forward_kinematics(robot, q)[:3, :3]
         in_base = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
@@ -179,7 +179,7 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
 def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
     """Friction and springs, less what the forces against gravity on the compensated parts give."""
     springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
-    lifted = gravity_torque(robot.compensated_parts(), q)
+    lifted = gravity_torque(robot._compensated_bodies(), q)
     return friction_torque(robot, qd) + np.array(springs) - lifted
 
 
@@ -209,9 +209,9 @@ def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     Jq = np.zeros((6, robot.n), dtype=object)
     for i in ancestors(robot, body):
         z, arm = T[i][:3, 2], tip - T[i][:3, 3]
-        slides = robot.joints[i].kind == "prismatic"
-        Jq[:3, i] = R_file @ (0 * z if slides else z)
-        Jq[3:, i] = R_file @ (z if slides else cross(z, arm))
+        prismatic = robot.joints[i].kind == "prismatic"
+        Jq[:3, i] = R_file @ (0 * z if prismatic else z)
+        Jq[3:, i] = R_file @ (z if prismatic else cross(z, arm))
     return Jq
 
 

@@ -159,7 +159,7 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     So the angle of a run is a sum of angles whose sines are already computed.
     """
     theta = robot.dh[i].theta
-    if not robot.turns[i]:
+    if not robot.rotates[i]:
         return 0, theta
     turned = q[robot.q_of[i]][0]
     return (turned + theta, 0) if quarter_turns(theta) is None else (turned, theta)

@@ -119,13 +119,13 @@ def minimal_set(
     if not robot.couplings:
         return closed_form(robot, rotors, friction, kind, of)
     key = ("minimal parameters", rotors, friction, kind, of)
-    return robot.once(key, lambda: _reduced(robot, rotors, friction, kind, of))
+    return robot._once(key, lambda: _reduced(robot, rotors, friction, kind, of))
 
 
 def _reduced(
     robot: Model, rotors: bool, friction: bool, kind: str, of: str
 ) -> MinimalParameters[Model]:
-    robot.check_values("a rank, by which the parameters of coupled joints are found,")
+    robot._require_values("a rank, by which the parameters of coupled joints are found,")
     free = closed_form(robot.uncoupled, rotors, friction, kind, of)
     rng, rows = np.random.default_rng(0), []
     for _ in range(STATES + STATES * len(free) // robot.nv if len(free) else 0):

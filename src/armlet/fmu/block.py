@@ -75,7 +75,7 @@ def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
     Arguments of the same name are one input. Constants that are arguments are parameters, at
     first the robot's own; an argument t is the time.
     """
-    robot.check_values("a functional mock-up unit")
+    robot._require_values("a functional mock-up unit")
     inputs: dict[str, Variable] = {}
     outputs: dict[str, Variable] = {}
     calls = []
@@ -183,7 +183,7 @@ def plant_block(
 
     It is simulated by `rosenbrock2` where friction or stops act, and by `rk4` otherwise.
     """
-    robot.check_values("a functional mock-up unit")
+    robot._require_values("a functional mock-up unit")
     if not robot.nv:
         raise ModelError(f"robot {quoted(robot.name)} has no joints: expected one at least")
     if not (np.isfinite(step) and step >= SHORTEST_STEP):

@@ -108,7 +108,7 @@ def variable(
     if label in OF_JOINTS and shape == (robot.nv,):
         told, *by_kind = OF_JOINTS[label]
         about = about or told
-        units = tuple(by_kind[0 if joint.motion.turns else 1] for joint in robot.coordinates)
+        units = tuple(by_kind[0 if joint.type.rotates else 1] for joint in robot.coordinates)
         labels = tuple(one_line(joint.name) for joint in robot.coordinates)
         limits = _limits(robot).get(label, ()) if kind != "output" else ()
     size = prod(shape)

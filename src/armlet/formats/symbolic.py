@@ -161,10 +161,10 @@ def _is_scalar(x: Any) -> bool:
 
 def _check_names(arm: RobotModel) -> None:
     """Refuse a name that is armlet's own for another constant: the two could not be told apart."""
-    for own, name in arm.symbolic.items():
+    for own, name in arm._symbolic.items():
         if OWN.fullmatch(name) and name != own:
             raise ModelError(
                 f"{arm.name}: the constant {own} is called {quoted(name)}, which is the name of "
                 f"another constant: expected {quoted(own)} or a name of another form, such as "
-                f"{quoted(f'L{len(arm.symbolic)}')}"
+                f"{quoted(f'L{len(arm._symbolic)}')}"
             )

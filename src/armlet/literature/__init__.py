@@ -38,7 +38,7 @@ class Total:
     """The intermediate result that is given."""
     beyond: str = ""
     """The quantity and formulation that it comes on top of."""
-    slides: int = 0
+    prismatic: int = 0
     """The joint that is prismatic, from one."""
     twists: str = "general"
     """Or quarter, where every twist is a quarter turn."""
@@ -71,7 +71,7 @@ class Total:
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
 
     def arm(self, n: int) -> RobotModel:
-        letters = "".join("P" if i == self.slides else "R" for i in range(1, n + 1))
+        letters = "".join("P" if i == self.prismatic else "R" for i in range(1, n + 1))
         arm = general_arm(letters)
         if self.twists == "quarter":
             arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))

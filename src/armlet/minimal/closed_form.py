@@ -17,7 +17,7 @@ from armlet.minimal.parameters import (
     is_number,
     standard_names,
 )
-from armlet.robot import BASE, PHI, JointKind, RobotModel
+from armlet.robot import BASE, PHI, JointType, RobotModel
 from armlet.robot.displacement import Body
 from armlet.scalar import Matrix, Scalar, identical
 
@@ -72,12 +72,12 @@ def terms_of(x: Any) -> Iterable[tuple[int, Scalar]]:
     return x.terms.items() if isinstance(x, Combination) else ()
 
 
-def lin(joint: JointKind, context: JointContext, body: Body) -> Body:
+def lin(joint: JointType, context: JointContext, body: Body) -> Body:
     """The part lumped on the parent: on a prismatic joint, the whole body (Lin 1994, section 3)."""
-    return body if joint.slides else axially_symmetric(body)
+    return body if joint.translates else axially_symmetric(body)
 
 
-def khalil_gautier_at_rest(joint: JointKind, context: JointContext, body: Body) -> Body:
+def khalil_gautier_at_rest(joint: JointType, context: JointContext, body: Body) -> Body:
     """The part lumped on the parent: on a prismatic joint, all but a mass that can be identified.
 
     Gravity torques do not separate a first moment on the prismatic joint from one on its parent.
@@ -137,7 +137,7 @@ def closed_form(
             "known for revolute and prismatic joints only"
         )
     key = ("minimal parameters", rotors, friction, kind, of)
-    return robot.once(key, lambda: _derived(robot, rotors, friction, kind, of))
+    return robot._once(key, lambda: _derived(robot, rotors, friction, kind, of))
 
 
 def _derived(
@@ -150,13 +150,13 @@ def _derived(
 
     def over(i: int, body: Body) -> Body:
         """The part of a body on frame i that is lumped on the parent, in the parent's frame."""
-        return at_zero[i].body(*goes_over[kind](robot.joints[i].motion, context[i], body))
+        return at_zero[i].body(*goes_over[kind](robot.joints[i].type, context[i], body))
 
     bodies = constant_parts(robot, context, over, rotors)
     standard = standard_names(robot.n, rotors, friction)
     reach = context[0].reach if context else 1.0
     units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.n]]
-    units += [1.0 if slides else reach**2 for slides in robot.slides] * rotors
+    units += [1.0 if slides else reach**2 for slides in robot.translates] * rotors
     names, rows, columns = [], [], []
     for i, p in robot.base_to_tips():
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))

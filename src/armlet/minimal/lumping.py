@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from armlet.algebra import ZERO, symmetric, vector
 from armlet.minimal.observability import JointContext, along_z, joint_contexts
-from armlet.robot import JointKind, RobotModel
+from armlet.robot import JointType, RobotModel
 from armlet.robot.displacement import Body
 
 NOTHING = symmetric(0, 0, 0, 0, 0, 0)
 Over = Callable[[int, Body], Body]
 """The part of the body on joint i that is lumped on the parent, in the parent's frame."""
-Rule = Callable[[JointKind, JointContext, Body], Body]
+Rule = Callable[[JointType, JointContext, Body], Body]
 """The part of the body on a joint that is lumped on the parent, in the body's own frame."""
 
 
@@ -21,23 +21,23 @@ def axially_symmetric(body: Body) -> Body:
     return m, vector(0, 0, c[2]), symmetric(J[1, 1], 0, 0, J[1, 1], 0, 0)
 
 
-def khalil_gautier(joint: JointKind, context: JointContext, body: Body) -> Body:
+def khalil_gautier(joint: JointType, context: JointContext, body: Body) -> Body:
     """The part of a body that its own joint does not show (Gautier and Khalil 1990).
 
     On a revolute joint that is the part symmetric about the axis: it acts as if fixed to the
     parent. On a prismatic joint, which does not rotate its body, it is the inertia, and the
     first moment too if the joint is parallel to the only axis about which the body has rotated.
     """
-    if joint.slides:
+    if joint.translates:
         _, c, J = body
         is_straight = not context.spatial and along_z(context.u)
         body = 0, c if is_straight else ZERO, J
-    return axially_symmetric(body) if joint.turns else body
+    return axially_symmetric(body) if joint.rotates else body
 
 
-def mass_at_origin(joint: JointKind, body: Body) -> Body:
+def mass_at_origin(joint: JointType, body: Body) -> Body:
     """The mass of a body, as a point at its origin, unless its joint moves that."""
-    return (0 if joint.slides else body[0]), ZERO, NOTHING
+    return (0 if joint.translates else body[0]), ZERO, NOTHING
 
 
 def gathered(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
@@ -81,10 +81,10 @@ def lumped(robot: RobotModel) -> RobotModel:
     """
     context = joint_contexts(robot)
     return handed_over(
-        robot, lambda i, body: khalil_gautier(robot.joints[i].motion, context[i], body)
+        robot, lambda i, body: khalil_gautier(robot.joints[i].type, context[i], body)
     )
 
 
 def augmented(robot: RobotModel) -> RobotModel:
     """The robot with the mass beyond each revolute joint lumped at the joint's origin."""
-    return handed_over(robot, lambda i, body: mass_at_origin(robot.joints[i].motion, body))
+    return handed_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))

@@ -69,9 +69,9 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
         )
         upright = seen.upright and along_z(seen.first) and along_z(seen.g, weight)
         seen = seen._replace(upright=upright)
-        if robot.slides[i]:
+        if robot.translates[i]:
             seen = slid(seen, friction)
-        found.append(turned(seen) if robot.turns[i] else seen)
+        found.append(turned(seen) if robot.rotates[i] else seen)
     return found
 
 

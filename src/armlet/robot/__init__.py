@@ -5,6 +5,7 @@ from armlet.robot.components import (
     BASE,
     PHI,
     Compensation,
+    Coupling,
     DHRow,
     Drive,
     Frame,
@@ -13,16 +14,15 @@ from armlet.robot.components import (
     Spring,
     with_base,
 )
-from armlet.robot.coupling import Coupling
 from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
-from armlet.robot.joints import JOINT_KINDS, JointKind, Twist
+from armlet.robot.joints import JOINT_TYPES, JointType, Twist
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel
 
 __all__ = [
     "BASE",
     "HERE",
-    "JOINT_KINDS",
+    "JOINT_TYPES",
     "PHI",
     "TOLERANCE",
     "Arrangement",
@@ -34,7 +34,7 @@ __all__ = [
     "Drive",
     "Frame",
     "Joint",
-    "JointKind",
+    "JointType",
     "Limits",
     "Pose",
     "RobotModel",

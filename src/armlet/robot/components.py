@@ -1,11 +1,11 @@
-"""The parts of a robot: DH rows, joints, drives, springs, frames."""
+"""What a robot consists of: DH rows, joints, couplings, drives, springs, frames."""
 
 from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
 from armlet.algebra import ZERO, symmetric, vector
-from armlet.robot.joints import JOINT_KINDS, JointKind
+from armlet.robot.joints import JOINT_TYPES, JointType
 from armlet.robot.pose import Pose
 from armlet.scalar import Scalar, Vector
 
@@ -84,13 +84,13 @@ class Joint(NamedTuple):
     limits: Limits = Limits()
 
     @property
-    def motion(self) -> JointKind:
-        """The entry of its kind in `JOINT_KINDS`."""
-        return JOINT_KINDS[self.kind]
+    def type(self) -> JointType:
+        """Its entry in `JOINT_TYPES`."""
+        return JOINT_TYPES[self.kind]
 
     @property
     def letter(self) -> str:
-        return self.motion.letter
+        return self.type.letter
 
 
 class Frame(NamedTuple):
@@ -98,6 +98,37 @@ class Frame(NamedTuple):
 
     body: int
     pose: Pose
+
+
+class Coupling(NamedTuple):
+    """How a joint moves: by factor times the position of its leader, plus offset."""
+
+    leader: int
+    """The joint that moves it; a joint that is its own leader is a coordinate."""
+    factor: Scalar = 1
+    offset: Scalar = 0
+
+
+def common_limits(
+    leader: Limits, followers: Sequence[tuple[Joint, Coupling]]
+) -> tuple[Limits, list[Joint]]:
+    """The leader's limits within those of its followers, and the followers left out.
+
+    A follower whose range leaves the leader none to move in is left out: some files give followers
+    the range of the leader, whatever their factor. The effort stays the leader's, whose drive it is
+    taken to be.
+    """
+    lower, upper, velocity, effort = leader
+    contrary = []
+    for joint, (_, factor, offset) in followers:
+        ends = sorted((limit - offset) / factor for limit in joint.limits[:2])
+        low, high = max(lower, ends[0]), min(upper, ends[1])
+        if low < high or (low, high) == (lower, upper):
+            lower, upper = low, high
+        else:
+            contrary.append(joint)
+        velocity = min(velocity, joint.limits.velocity / abs(factor) if factor else inf)
+    return Limits(lower, upper, velocity, effort), contrary
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:

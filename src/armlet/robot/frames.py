@@ -38,7 +38,7 @@ class Mount(NamedTuple):
     pose: Pose
     axis: Vector
     point: Vector
-    slides: bool
+    is_prismatic: bool
 
 
 class Line(NamedTuple):
@@ -115,13 +115,13 @@ class Chooser:
         Where it is free but fixed for a body after it, the level of that body is recorded.
         """
         mount, child = self.mounts[i], self.main.get(i)
-        line = Line(mount.axis, None if mount.slides and child is None else mount.point)
+        line = Line(mount.axis, None if mount.is_prismatic and child is None else mount.point)
         anchor = level = None
         if child is not None:
             pose = self.mounts[child].pose
             next_line = self.lines[child].seen_from(pose)
             next_anchor, next_level = self.anchors[child], self.levels[child]
-            if mount.slides:
+            if mount.is_prismatic:
                 if next_anchor is not None:
                     anchor = pose.point(next_anchor)
                 elif next_line.point is not None:
@@ -129,7 +129,7 @@ class Chooser:
                     anchor = next_line.nearest(line) if skew else next_line.point
                 line = Line(line.axis, anchor)
             self.skew[child] = self.are_skew(line, next_line)
-            if not mount.slides and next_line.point is not None:
+            if not mount.is_prismatic and next_line.point is not None:
                 if self.skew[child]:
                     anchor = line.nearest(next_line)
                 elif next_level is not None:

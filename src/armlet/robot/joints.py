@@ -19,17 +19,17 @@ class Twist(NamedTuple):
     v: Vector
 
     @property
-    def turns(self) -> int:
+    def rotates(self) -> int:
         """1 if the twist rotates the body, else 0: exact, so that folding removes products."""
         return int(not all(map(is_zero, self.w)))
 
     @property
-    def slides(self) -> int:
+    def translates(self) -> int:
         """1 if the twist moves the body's origin, else 0: exact."""
         return int(not all(map(is_zero, self.v)))
 
 
-class JointKind(NamedTuple):
+class JointType(NamedTuple):
     """A kind of joint, about and along the z axis of its body."""
 
     letter: str
@@ -46,24 +46,24 @@ class JointKind(NamedTuple):
         return len(self.twists)
 
     @property
-    def turns(self) -> int:
+    def rotates(self) -> int:
         """1 if the joint rotates its body relative to the parent, else 0."""
-        return max(twist.turns for twist in self.twists)
+        return max(twist.rotates for twist in self.twists)
 
     @property
-    def slides(self) -> int:
+    def translates(self) -> int:
         """1 if the joint moves its body's origin in the parent, else 0."""
-        return max(twist.slides for twist in self.twists)
+        return max(twist.translates for twist in self.twists)
 
 
 TURN, SLIDE = Twist(Z_AXIS, ZERO), Twist(ZERO, Z_AXIS)
-REVOLUTE = JointKind(
+REVOLUTE = JointType(
     "R", 1, lambda row, q: (Screw(2, *axial_turn(q[0], row.theta), row.d),), (TURN,)
 )
-PRISMATIC = JointKind(
+PRISMATIC = JointType(
     "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (SLIDE,)
 )
-JOINT_KINDS = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
+JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
 """The kinds of joint by their name in files; a new kind is a new entry."""
 
 

@@ -18,14 +18,15 @@ from armlet.robot.components import (
     BASE,
     PHI,
     Compensation,
+    Coupling,
     DHRow,
     Drive,
     Frame,
     Joint,
     Spring,
     bodies_of,
+    common_limits,
 )
-from armlet.robot.coupling import Coupling, common_limits
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
 from armlet.robot.joints import Twist, slices
 from armlet.robot.pose import Pose
@@ -90,8 +91,8 @@ class RobotModel:
     """The mass of the base and of what is fixed to it, which never moves and has no dynamics."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What the file says that no quantity takes into account, a sentence each."""
-    memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
-    """Cached results of this robot; see `once`."""
+    _memory: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)
+    """Cached results of this robot; see `_once`."""
 
     def __post_init__(self) -> None:
         for name in ("c", "J"):
@@ -111,11 +112,11 @@ class RobotModel:
         keyframes = {name: read_only(q) for name, q in self.keyframes.items()}
         object.__setattr__(self, "keyframes", MappingProxyType(keyframes))
 
-    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+    def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The result of make(), computed on the first call with this key and cached."""
-        if key not in self.memory:
-            self.memory.setdefault(key, make())
-        made: Made = self.memory[key]
+        if key not in self._memory:
+            self._memory.setdefault(key, make())
+        made: Made = self._memory[key]
         return made
 
     # ------------------------------------------------------------------ what it holds
@@ -131,7 +132,7 @@ class RobotModel:
     @property
     def mass(self) -> Scalar:
         """The total mass of the moving bodies."""
-        self.check_values("a total mass")
+        self._require_values("a total mass")
         return sum(self.m)
 
     @cached_property
@@ -156,22 +157,22 @@ class RobotModel:
     @cached_property
     def nq(self) -> int:
         """The number of positions in q."""
-        return sum(joint.motion.nq for joint in self.coordinates)
+        return sum(joint.type.nq for joint in self.coordinates)
 
     @cached_property
     def nv(self) -> int:
         """The number of velocities in qd, and of torques in tau."""
-        return sum(joint.motion.nv for joint in self.coordinates)
+        return sum(joint.type.nv for joint in self.coordinates)
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:
         """The slice with the positions of each joint, of q where no joints are coupled."""
-        return slices([joint.motion.nq for joint in self.joints])
+        return slices([joint.type.nq for joint in self.joints])
 
     @cached_property
     def v_of(self) -> tuple[slice, ...]:
         """The slice with the velocities of each joint, of qd where no joints are coupled."""
-        return slices([joint.motion.nv for joint in self.joints])
+        return slices([joint.type.nv for joint in self.joints])
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
@@ -203,7 +204,7 @@ class RobotModel:
     def _coordinates(self) -> tuple[Joint, ...]:
         return tuple(
             self.joints[i]._replace(
-                limits=common_limits(self.joints[i].limits, self.followers(i))[0]
+                limits=common_limits(self.joints[i].limits, self._followers(i))[0]
             )
             for i in self.leaders
         )
@@ -215,12 +216,12 @@ class RobotModel:
             return tuple(range(self.nb))
         return tuple(i for i, coupling in enumerate(self.couplings) if coupling.leader == i)
 
-    def followers(self, i: int) -> list[tuple[Joint, Coupling]]:
+    def _followers(self, i: int) -> list[tuple[Joint, Coupling]]:
         """The other joints that joint i moves."""
         pairs = enumerate(zip(self.joints, self.couplings, strict=False))
         return [pair for k, pair in pairs if pair[1].leader == i and k != i]
 
-    def follows(self, i: int) -> str:
+    def _coupling_text(self, i: int) -> str:
         """How joint i is moved by another, such as "-2 finger + 0.5"; empty if it leads."""
         if i in self.leaders:
             return ""
@@ -271,9 +272,7 @@ class RobotModel:
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
         """For each velocity of the joints, that of the coordinates which moves it, and how far."""
-        places = dict(
-            zip(self.leaders, slices([x.motion.nv for x in self.coordinates]), strict=True)
-        )
+        places = dict(zip(self.leaders, slices([x.type.nv for x in self.coordinates]), strict=True))
         moved = [
             (k, coupling.factor)
             for coupling in self.couplings
@@ -286,7 +285,7 @@ class RobotModel:
     @cached_property
     def twists(self) -> tuple[tuple[Twist, ...], ...]:
         """The unit twists (w, v) of each joint, in its body's axes: one for each velocity."""
-        return tuple(joint.motion.twists for joint in self.joints)
+        return tuple(joint.type.twists for joint in self.joints)
 
     @cached_property
     def unit_twists(self) -> tuple[Twist, ...]:
@@ -299,14 +298,14 @@ class RobotModel:
         return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
 
     @cached_property
-    def turns(self) -> tuple[int, ...]:
+    def rotates(self) -> tuple[int, ...]:
         """For each joint, 1 if it rotates its body, else 0."""
-        return tuple(joint.motion.turns for joint in self.joints)
+        return tuple(joint.type.rotates for joint in self.joints)
 
     @cached_property
-    def slides(self) -> tuple[int, ...]:
+    def translates(self) -> tuple[int, ...]:
         """For each joint, 1 if it moves its body's origin in the parent, else 0."""
-        return tuple(joint.motion.slides for joint in self.joints)
+        return tuple(joint.type.translates for joint in self.joints)
 
     # ------------------------------------------------------------------ positions
 
@@ -367,11 +366,11 @@ class RobotModel:
         return not all(is_zero(spring.stiffness) for spring in self.springs)
 
     @cached_property
-    def compensates(self) -> bool:
+    def has_compensation(self) -> bool:
         """Whether the weight of some body is compensated."""
         return not all(is_zero(x) for part in self.compensation for x in (part.mass, *part.moment))
 
-    def compensated_parts(self) -> Self:
+    def _compensated_bodies(self) -> Self:
         """The robot of the compensated parts alone: their weight as it is, no other inertia."""
         return replace(
             self,
@@ -386,7 +385,7 @@ class RobotModel:
         q holds the positions of all joints, as in `joint_positions`.
         """
         return [
-            Displacement((*mount, *joint.motion.screws(row, q[at])))
+            Displacement((*mount, *joint.type.screws(row, q[at])))
             for mount, joint, row, at in zip(
                 self.mounts, self.joints, self.dh, self.q_of, strict=True
             )
@@ -395,7 +394,7 @@ class RobotModel:
     @property
     def at_zero(self) -> list[Displacement]:
         """The displacement of each body from its parent with all joints at zero."""
-        return self.displacements([0] * sum(joint.motion.nq for joint in self.joints))
+        return self.displacements([0] * sum(joint.type.nq for joint in self.joints))
 
     @cached_property
     def mounts(self) -> tuple[Displacement, ...]:
@@ -482,7 +481,7 @@ class RobotModel:
         )
 
     @property
-    def symbolic(self) -> dict[str, Symbol]:
+    def _symbolic(self) -> dict[str, Symbol]:
         """The constants that are symbols, by the names that `constants` gives them."""
         named = (pair for group in GROUPS for pair in self.constants(group).items())
         return {name: x for name, x in named if type(x) is Symbol}
@@ -490,9 +489,9 @@ class RobotModel:
     @property
     def symbols(self) -> list[Symbol]:
         """The names of constants without a value, each once."""
-        return list(dict.fromkeys(self.symbolic.values()))
+        return list(dict.fromkeys(self._symbolic.values()))
 
-    def check_values(self, what: str) -> None:
+    def _require_values(self, what: str) -> None:
         """Raise if a constant has no value, which something needs."""
         if self.symbols:
             raise ModelError(
@@ -535,7 +534,7 @@ class RobotModel:
         The centre of mass is given in that frame, the inertia about the centre of mass in its
         axes, as three by three or as xx xy xz yy yz zz.
         """
-        self.check_values("a payload")
+        self._require_values("a payload")
         i, at = self.frame(frame)
         if i == BASE:
             raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
@@ -625,7 +624,7 @@ class RobotModel:
         """The data alone: cached results are dropped when a robot is copied or pickled."""
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         mappings = {name: dict(state[name]) for name in ("frames", "meshes", "solids", "keyframes")}
-        return state | mappings | {"memory": {}}
+        return state | mappings | {"_memory": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

@@ -122,7 +122,7 @@ class Request:
         late = any(self.kinds[group] == "argument" for group in ("geometry", "inertia", "drive"))
         if self.quantity.inverts != "inertia_matrix" or late or robot.symbols:
             return
-        i = robot.once("joint_without_inertia", lambda: joint_without_inertia(robot))
+        i = robot._once("joint_without_inertia", lambda: joint_without_inertia(robot))
         if i is not None:
             raise ModelError(
                 f"joint {robot.joints[i].name!r} of robot {robot.name!r} can move without moving "

@@ -174,7 +174,7 @@ class Plan:
             return Kernel(trace_function("acceleration", body, inputs))
 
         plan = replace(self, method="", reduce=None)
-        return robot.once(("acceleration", plan), made)
+        return robot._once(("acceleration", plan), made)
 
     @property
     def _staged(self) -> Stages | None:
@@ -193,7 +193,7 @@ class Plan:
             with status(f"tracing steps of {self.method}"):
                 return made()
 
-        return robot.once((what, self), told)
+        return robot._once((what, self), told)
 
     def loop(self, robot: RobotModel) -> Loop:
         """The loop: it carries q, qd, the time, the cost and what the method remembers."""

@@ -272,8 +272,8 @@ def _stored(robot: Quantities, run: Trajectory) -> Array:
     if robot.has_springs:
         stiffness, reference = np.array(robot.springs, dtype=float).T
         stored = (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
-    if robot.compensates:
-        stored = stored - robot.compensated_parts().energy(run.q, run.qd)[1]
+    if robot.has_compensation:
+        stored = stored - robot._compensated_bodies().energy(run.q, run.qd)[1]
     return stored
 
 

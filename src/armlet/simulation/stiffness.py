@@ -88,7 +88,7 @@ def cached_rates(
         for x in plan.inputs
         if x.name in gains and x.rate in ("once", "run")
     )
-    cached: dict[tuple[bytes, ...], list[Rate]] = robot.once(("rates", plan), dict)
+    cached: dict[tuple[bytes, ...], list[Rate]] = robot._once(("rates", plan), dict)
     rates = cached.get(arguments)
     if rates is None:
         rates = rates_of(plan, robot, q, qd, values)
@@ -151,7 +151,7 @@ def _feedback(
     """The derivative of a torque function by q or qd at the start."""
     if name not in torque.inputs:
         return np.zeros(())
-    derivative = robot.once(("feedback", torque, name), lambda: torque.derivative(name).function())
+    derivative = robot._once(("feedback", torque, name), lambda: torque.derivative(name).function())
     with np.errstate(all="ignore"):
         return np.asarray(derivative(*call_arguments(torque, state, start)), dtype=float)
 

@@ -215,7 +215,7 @@ class Arm:
         if self.torque is not None:
             state = {"t": t, "q": q, "qd": qd}
             tau = part_of_another(self.torque, call_arguments(self.torque, state, self.given))
-        if self.robot.has_springs or self.robot.compensates:
+        if self.robot.has_springs or self.robot.has_compensation:
             smooth = replace(self, robot=self.robot.without_friction(), given={})
             tau = tau - smooth.quantity("passive_torque", q, qd)
         return tau

@@ -75,7 +75,7 @@ def scene(robot: RobotModel, drawn: Sequence[Part] = (), missing: Sequence[int] 
         Bodies with shapes that were not found. They are drawn as capsules between joints, and
         without any shapes all bodies are.
     """
-    robot.check_values("a view")
+    robot._require_values("a view")
     length = reach(robot)
     bodies = set(range(-1, robot.nb)) if not drawn else set(missing) - {x.body for x in drawn}
     skeleton = [part for i in sorted(bodies) for part in _capsules(robot, i, RADIUS * length)]

@@ -275,7 +275,7 @@ def _notes(rows: Sequence[tuple[Total, int, Any]]) -> list[str]:
 def _scope(total: Total) -> str:
     """The scope of the total, as text."""
     words = [
-        f"joint {total.slides} prismatic" if total.slides else "",
+        f"joint {total.prismatic} prismatic" if total.prismatic else "",
         "quarter turns" if total.twists == "quarter" else "",
         f"{total.given} given" if total.given else "",
         f"beyond {total.beyond.split()[0]}" if total.beyond else "",

@@ -184,7 +184,7 @@ def _coupled(robot: RobotModel) -> str:
     entry = {leader: k for k, leader in enumerate(robot.leaders)}
     rows = [
         f"\n| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
-        f"{one_line(robot.follows(i))} |"
+        f"{one_line(robot._coupling_text(i))} |"
         for i, (joint, coupling) in enumerate(zip(robot.joints, robot.couplings, strict=False))
         if coupling.leader != i
     ]

@@ -105,4 +105,4 @@ def couplings(robot: RobotModel, known: BaseReferred) -> list[dict[int, Vector]]
 def twist(robot: RobotModel, known: BaseReferred, j: int, m: int) -> tuple[Vector, Vector]:
     """The unit twist of joint m about the reference, in the frame of body j."""
     z = known.z[j][m]
-    return robot.turns[m] * z, robot.slides[m] * z - known.s_hat[j][m]
+    return robot.rotates[m] * z, robot.translates[m] * z - known.s_hat[j][m]

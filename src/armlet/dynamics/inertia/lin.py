@@ -59,7 +59,7 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
         e, a = known.e[j], known.a[j]
         for m, z in known.z[j].items():
             joint = robot.unit_twists[m]
-            along = z @ (joint.turns * a + joint.slides * e)
+            along = z @ (joint.rotates * a + joint.translates * e)
             H[m, j] = H[j, m] = along - known.s_hat[j][m] @ e
     return H
 
@@ -113,5 +113,5 @@ def base_referred(robot: RobotModel, q: Vector) -> BaseReferred:
         J = J_bar[j]
         inertia_z = vector(J[0, 2], J[1, 2], -J[0, 0] - J[1, 1])
         e[j] = cross(w, p_hat[j]) + m_hat[j] * (v - s_hat[j][j])
-        a[j] = robot.turns[j] * inertia_z + cross(p_hat[j], v - s_hat[j][j])
+        a[j] = robot.rotates[j] * inertia_z + cross(p_hat[j], v - s_hat[j][j])
     return BaseReferred(z, s, s_hat, m_hat, p_hat, J_bar, e, a)

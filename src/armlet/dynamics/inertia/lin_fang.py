@@ -190,10 +190,10 @@ def from_parents(
     for i, p in robot.base_to_tips():
         w, v = robot.unit_twists[i]
         k = J_hat[i] @ w
-        H[i, i] = w @ k + m_hat[i] * robot.slides[i]
+        H[i, i] = w @ k + m_hat[i] * robot.translates[i]
         w, v = X[i].vector(w), X[i].vector(v)
         f = cross(w, c_p[i]) + m_hat[i] * v
-        t = X[i].vector(k) + robot.turns[i] * cross(X[i].origin(), f) + cross(h[i], v)
+        t = X[i].vector(k) + robot.rotates[i] * cross(X[i].origin(), f) + cross(h[i], v)
         for j in robot.path_to_base(p):
             w, v = robot.unit_twists[j]
             H[j, i] = H[i, j] = w @ t + v @ f

@@ -115,7 +115,7 @@ def composites(robot: RobotModel, q: Vector) -> Composites:
         if u[i] is None:
             known.c_hat[i], known.J_hat[i] = k + l[i], U + V[i]
         else:
-            known.c_hat[i] = robot.turns[i] * (k + l[i])
+            known.c_hat[i] = robot.rotates[i] * (k + l[i])
             known.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (cross(u[i], k) + cross(u[i], l[i]))
     return known
 
@@ -147,7 +147,7 @@ def over_joint(
     else:
         a = across(u, Z_AXIS)
         V = U[2, 2] + V + h * (m * a[2] * h + 2 * a @ k + 2 * a @ l)
-    return l + axis.turns * k + m * h * Z_AXIS, V
+    return l + axis.rotates * k + m * h * Z_AXIS, V
 
 
 def over_mount(
@@ -193,14 +193,14 @@ def minimal_bodies(robot: RobotModel) -> list[Body]:
     it is lumped, at zero displacement, and m̂ and k remain in the displacement.
     """
     still = robot.displacements(
-        [-row.d if slides else 0 for row, slides in zip(robot.dh, robot.slides, strict=True)]
+        [-row.d if slides else 0 for row, slides in zip(robot.dh, robot.translates, strict=True)]
     )
 
     def over(i: int, body: Body) -> Body:
-        return still[i].body(*(body if robot.slides[i] else axially_symmetric(body)))
+        return still[i].body(*(body if robot.translates[i] else axially_symmetric(body)))
 
     return [
-        (*body[:2], NOTHING) if robot.slides[i] else less(body, axially_symmetric(body))
+        (*body[:2], NOTHING) if robot.translates[i] else less(body, axially_symmetric(body))
         for i, body in enumerate(gathered(robot, over, robot.bodies))
     ]
 

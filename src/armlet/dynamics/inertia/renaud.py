@@ -35,8 +35,8 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
 
     def over(i: int, body: Body) -> Body:
         composite = m_hat[i], *body[1:]
-        return at_zero[i].body(*mass_at_origin(robot.joints[i].motion, composite))
+        return at_zero[i].body(*mass_at_origin(robot.joints[i].type, composite))
 
     _, u, K = zip(*gathered(robot, over, robot.bodies), strict=True)
-    m = [slides * mass for slides, mass in zip(robot.slides, m_hat, strict=True)]
+    m = [slides * mass for slides, mass in zip(robot.translates, m_hat, strict=True)]
     return lin_fang_3(robot, q, *composites(robot, q, m, u, K))

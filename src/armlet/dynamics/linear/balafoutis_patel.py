@@ -78,7 +78,7 @@ def composites(
     f = with_base([turns[i].Omega @ c[i] + m[i] * a[i] for i in range(n)])
     t = with_base([turns[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)])
     for i, p in robot.tips_to_base():
-        h_prime = robot.slides[i] * (2 * qd[i])
+        h_prime = robot.translates[i] * (2 * qd[i])
         f_p, t_p = X[i].wrench(f[i], t[i])
         c_prime_p, N_prime_p = rates(X[i], w_prime[p], h_prime, m[i], c[i], c_prime[i], N_prime[i])
         m_p, c_p, J_p = X[i].body(m[i], c[i], J[i])

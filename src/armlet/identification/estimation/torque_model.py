@@ -136,7 +136,7 @@ class TorqueModel:
     def has_known(self) -> bool:
         """Whether there are torques that are known and not identified."""
         robot = self.parameters.model
-        return robot.has_springs or robot.compensates
+        return robot.has_springs or robot.has_compensation
 
     def known(self, q: Array, qd: Array) -> Array:
         """The torques of springs and gravity compensation, which are not identified, (k, n)."""
