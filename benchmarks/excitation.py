@@ -71,7 +71,7 @@ def timed(limited):
     plan = armlet.excite(robot, 10.0, starts=1)
     between = time.perf_counter()
     noise = 0.1 * np.random.default_rng(0).normal(size=plan.q.shape)
-    armlet.identify(robot, armlet.Log(plan.t, plan.q, plan.tau + noise), consistent=False)
+    armlet.identify(robot, armlet.Log(plan.t, plan.q, plan.tau + noise), physical=False)
     print(f"excite {between - begun:.2f} s, identify {time.perf_counter() - between:.2f} s")
 
 

@@ -25,14 +25,14 @@ def panda(folder):
     robot = armlet.load("panda").without_drives()
     names = {"t": "time", "q": "positions", "qd": "velocity", "tau": "torques"}
     files = {key: f"{folder}/exciting_traj_{name}.txt" for key, name in names.items()}
-    for consistent in (False, True):
+    for physical in (False, True):
         for turn in ("first", "again"):
             begun = time.perf_counter()
             log = armlet.Log.read(files, robot)
-            found = armlet.identify(robot, log, consistent=consistent)
+            found = armlet.identify(robot, log, physical=physical)
             spent = time.perf_counter() - begun
             fits = ", ".join(f"{name} {fit.whole:.2f} %" for name, fit in found.fits.items())
-            print(f"physical bodies: {consistent}, {turn}: {spent:.2f} s; {fits}", flush=True)
+            print(f"physical bodies: {physical}, {turn}: {spent:.2f} s; {fits}", flush=True)
 
 
 def made(robot, seed):
@@ -58,7 +58,7 @@ def stream(samples=50_000_000):
                 advance(k / count)
                 yield made(robot, k)
 
-        found = armlet.identify(robot, logs(), consistent=False)
+        found = armlet.identify(robot, logs(), physical=False)
     spent = time.perf_counter() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{count * ROWS:,} samples: {spent:.0f} s, at most {peak:.2f} GB; {found}")
@@ -74,9 +74,9 @@ def workers(count=24):
     for number in (1, 2):
         options = {"n_workers": number, "threads_per_worker": 1, "dashboard_address": None}
         with LocalCluster(**options) as cluster, Client(cluster) as client:
-            armlet.identify(robot, logs[: 2 * number], consistent=False, client=client)
+            armlet.identify(robot, logs[: 2 * number], physical=False, client=client)
             begun = time.perf_counter()
-            found = armlet.identify(robot, logs, consistent=False, client=client)
+            found = armlet.identify(robot, logs, physical=False, client=client)
             times.append(time.perf_counter() - begun)
             values.append(found.values)
     print(

@@ -11,7 +11,15 @@ SECTIONS = {
     "Robots": ("Robot", "load", "general_arm", "catalogue"),
     "Programs": ("trace", "cheapest", "compile", "function", "Program", "Kernel", "Function"),
     "Motion": ("simulate", "rollout", "Trajectory"),
-    "Identification": ("Log", "Conditioning", "excite", "identify", "Identified"),
+    "Identification": (
+        "Log",
+        "Preprocessing",
+        "excite",
+        "TorqueModel",
+        "Physical",
+        "identify",
+        "Identified",
+    ),
 }
 """What comes first, in this order; everything else follows by its name."""
 

@@ -47,9 +47,8 @@ def recorded(arm: armlet.Robot, model: armlet.Robot) -> armlet.Log:
 def main() -> None:
     model = armlet.load("puma560")
     arm = model.with_payload(2.0, com=(0, 0.02, 0.1), inertia=(8e-3, 0, 0, 8e-3, 0, 4e-3))
-    found = armlet.identify(
-        model, recorded(arm, model), rotors=True, friction=armlet.Friction(), validation=0.3
-    )
+    torques = armlet.TorqueModel(rotors=True, friction=armlet.Friction())
+    found = armlet.identify(model, recorded(arm, model), model=torques, validation=0.3)
     error = found.fits["validation, least squares"].whole
     true = armlet.minimal_parameters(arm, rotors=True, friction=True).values
     near = np.abs(found.values - true) < 3 * found.deviations

@@ -86,9 +86,8 @@ def wrist() -> dict[str, Column]:
 def identified(data: Path) -> dict[str, Identified]:
     """Both arms, from all of the time and from the first part of it."""
     of_panda = partial(armlet.identify, panda(), panda_log(data))
-    of_tx40 = partial(
-        armlet.identify, tx40(data), tx40_log(data), rotors=True, extra=wrist(), consistent=False
-    )
+    model = armlet.TorqueModel(rotors=True, extra=wrist())
+    of_tx40 = partial(armlet.identify, tx40(data), tx40_log(data), model=model, physical=False)
     return {
         "panda": of_panda(),
         "panda, from 60 % of the time": of_panda(validation=0.4),
@@ -132,7 +131,7 @@ def agreement_of_halves(log: Log) -> tuple[int, int]:
     """
     cut = len(log) // 2
     first, second = (
-        armlet.identify(panda(), _rows(log, rows), consistent=False)
+        armlet.identify(panda(), _rows(log, rows), physical=False)
         for rows in (slice(cut), slice(cut, None))
     )
     size = np.abs(first.values)

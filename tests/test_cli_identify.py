@@ -31,7 +31,7 @@ def files(tmp_path_factory):
 
 
 def run(*args):
-    done = CliRunner().invoke(app, ["identify", "planar2r", *map(str, args), "--no-consistent"])
+    done = CliRunner().invoke(app, ["identify", "planar2r", *map(str, args), "--no-physical"])
     return done.exit_code, f"{done.output}{done.exception or ''}"
 
 
@@ -99,7 +99,7 @@ def test_currents_of_coupled_joints_are_reported(tmp_path):
         app,
         [
             "identify", str(path), str(tmp_path / "plain.npz"), "--tool", "l3", "--loaded",
-            str(tmp_path / "loaded.npz"), "--payload", "2,0.3,0.1,0", "--gains", "--centres", "0.1",
+            str(tmp_path / "loaded.npz"), "--payload", "2,0.3,0.1,0", "--gains", "--boxes", "0.1",
             "--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.html"),
         ],
     )  # fmt: skip

@@ -293,7 +293,8 @@ def test_parameters_of_a_coupled_robot_are_identified(tied):
     log = armlet.Log.read({"t": t, "q": q, "qd": qd, "tau": tau}, robot)
     assert log.joints == robot.joint_names
     for friction in (True, ["viscous", "coulomb", "offset"]):
-        found = armlet.identify(robot, log, rotors=True, friction=friction, consistent=False)
+        model = armlet.TorqueModel(rotors=True, friction=friction)
+        found = armlet.identify(robot, log, model=model, physical=False)
         assert found.fits["least squares"].whole < 1
         state = states(robot, 5)
         other = found.robot.inverse_dynamics(*state) + found.robot.friction_torque(state[1])

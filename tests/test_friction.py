@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from support.datasets import panda_log
 from support.datasets import recorded as with_data
-from test_identify import random_arm, recorded
+from support.logs import random_arm, recorded
 
 import armlet
+from armlet import TorqueModel
 from armlet.errors import DataError
 from armlet.identification import Sigmoid, sigmoid_friction
 
@@ -39,10 +40,10 @@ def test_the_sigmoid_of_every_joint_is_found():
     shape = sigmoid_friction(robot, log)
     np.testing.assert_allclose(shape.steepness, p2, rtol=0.15)
     np.testing.assert_allclose(shape.shift, p3, atol=0.02)
-    found = armlet.identify(robot, log, friction=shape, consistent=False)
+    found = armlet.identify(robot, log, model=TorqueModel(friction=shape), physical=False)
     assert found.names[-2:] == ("sigmoid1", "sigmoid2")
     np.testing.assert_allclose(found.values[-2:], p1, rtol=0.05)
-    plain = armlet.identify(robot, log, consistent=False)
+    plain = armlet.identify(robot, log, physical=False)
     assert found.fits["least squares"].whole < 0.5 * plain.fits["least squares"].whole
 
 
@@ -50,7 +51,7 @@ def test_a_sigmoid_needs_every_joint():
     robot = random_arm(5, n=2)
     log = recorded(robot, 5, duration=3.0)
     with pytest.raises(DataError, match="friction has 1 steepnesses and 2 shifts: expected one"):
-        armlet.identify(robot, log, friction=Sigmoid((5.0,), (0.0, 0.0)), consistent=False)
+        armlet.identify(robot, log, model=TorqueModel(friction=Sigmoid((5.0,), (0.0, 0.0))))
     with pytest.raises(DataError, match="there are no logs"):
         sigmoid_friction(robot, [])
 
@@ -64,7 +65,7 @@ def test_the_panda_has_about_the_friction_that_was_published(arms):
     p2 = np.array([5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336])
     p3 = np.array([0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526])
     shape = sigmoid_friction(robot, log)
-    found = armlet.identify(robot, log, friction=shape, consistent=False)
+    found = armlet.identify(robot, log, model=TorqueModel(friction=shape), physical=False)
     assert found.fits["least squares"].whole < 0.95
     assert (np.abs(np.log2(found.values[-7:] / p1)) < 1).all()
     qd = np.linspace(-1, 1, 201)[:, None] * np.ones(7)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_identify import random_arm, recorded
+from support.logs import random_arm, recorded
 
 import armlet
 from armlet.errors import DataError
@@ -12,6 +12,7 @@ from armlet.errors import DataError
 robot = random_arm(2, n=2)
 PAYLOAD = 1.5, (0.1, 0.05, -0.2), np.diag([0.01, 0.02, 0.015])
 GAINS = np.array([12.0, -0.7])
+UNKNOWN = armlet.TorqueModel(gains=True)
 
 
 @pytest.fixture(scope="module")
@@ -29,28 +30,28 @@ def in_currents(log, gains=GAINS):
 def test_a_known_payload_is_not_part_of_the_arm(logs):
     true = armlet.minimal_parameters(robot, friction=True).values
     for estimator in ("weighted", "robust", "instrumental"):
-        found = armlet.identify(robot, logs[1], consistent=False, estimator=estimator)
+        found = armlet.identify(robot, logs[1], physical=False, estimator=estimator)
         assert (np.abs(found.values - true) < 4 * found.deviations).all()
-    carried = armlet.identify(robot, replace(logs[1], payload=None), consistent=False)
+    carried = armlet.identify(robot, replace(logs[1], payload=None), physical=False)
     assert (np.abs(carried.values - true) > 10 * carried.deviations).any()
-    _, measured, predicted = found.compared(found.samples[0])
+    _, measured, predicted = found.compare(found.samples[0])
     assert np.linalg.norm(measured - predicted) < 0.03 * np.linalg.norm(measured)
 
 
 def test_gains_are_found_by_a_known_payload(logs):
     found = armlet.identify(
-        robot, [in_currents(log) for log in logs], gains=True, consistent=False, validation=0.2
+        robot, [in_currents(log) for log in logs], model=UNKNOWN, physical=False, validation=0.2
     )
     assert (np.abs(found.gains.values - GAINS) < 3 * found.gains.deviations).all()
     assert (found.gains.deviations < 0.03 * np.abs(GAINS)).all()
     true = armlet.minimal_parameters(robot, friction=True).values
     assert (np.abs(found.values - true) < 3.5 * found.deviations).all()
-    known = armlet.identify(robot, logs, consistent=False, validation=0.2)
+    known = armlet.identify(robot, logs, physical=False, validation=0.2)
     assert (found.deviations > 0.98 * known.deviations).all()
     for name, fit in known.fits.items():
         assert found.fits[name].whole == pytest.approx(fit.whole, rel=0.05)
     for run in (*found.samples, *found.held):
-        _, measured, predicted = found.compared(run)
+        _, measured, predicted = found.compare(run)
         assert np.linalg.norm(measured - predicted) < 0.03 * np.linalg.norm(measured)
     assert found.figures()["gains"]["values"] == found.gains.values.tolist()
 
@@ -62,7 +63,7 @@ def test_deviations_of_gains_are_true():
         own = [recorded(arm, 20 + 2 * seed + k, duration=6.0) for k, arm in enumerate(loads)]
         own[1] = own[1].with_payload(*PAYLOAD)
         found = armlet.identify(
-            robot, [in_currents(log) for log in own], gains=True, consistent=False
+            robot, [in_currents(log) for log in own], model=UNKNOWN, physical=False
         )
         z.append((found.gains.values - GAINS) / found.gains.deviations)
     assert 0.4 < np.sqrt(np.mean(np.square(z))) < 1.8
@@ -72,9 +73,9 @@ def test_gains_need_a_payload(logs):
     with pytest.raises(
         DataError, match=r"no run has a known payload that loads a joint.*log\.with_payload"
     ):
-        armlet.identify(robot, in_currents(logs[0]), gains=True, consistent=False)
+        armlet.identify(robot, in_currents(logs[0]), model=UNKNOWN, physical=False)
     with pytest.raises(DataError, match="gains are found by least squares, weighted: not with"):
-        armlet.identify(robot, logs, gains=True, estimator="robust")
+        armlet.identify(robot, logs, model=UNKNOWN, estimator="robust")
 
 
 def test_a_joint_that_does_not_feel_the_payload_is_named():
@@ -93,7 +94,7 @@ def test_a_joint_that_does_not_feel_the_payload_is_named():
         logs.append(armlet.Log(t, q, tau / GAINS))
     logs[1] = logs[1].with_payload(*load)
     with pytest.raises(DataError, match=r"the gain of joint 'joint1' is not determined to 20 %"):
-        armlet.identify(upright, logs, gains=True, consistent=False)
+        armlet.identify(upright, logs, model=UNKNOWN, physical=False)
     unfelt = [logs[0], logs[0].with_payload(1.0, (0, 0, 0.1), frame="link1")]
     with pytest.raises(DataError, match="no run has a known payload that loads a joint"):
-        armlet.identify(upright, unfelt, gains=True, consistent=False)
+        armlet.identify(upright, unfelt, model=UNKNOWN, physical=False)

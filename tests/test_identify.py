@@ -15,24 +15,24 @@ from recorded_arms import wrist
 from support.cases import cases
 from support.datasets import panda_log, tx40, tx40_log
 from support.datasets import recorded as with_data
+from support.logs import random_arm, recorded
 
 import armlet
-from armlet import Friction, Log
+from armlet import Friction, Log, Physical, TorqueModel
 from armlet.errors import ArmletError, DataError, DataWarning
 from armlet.identification import cross_validate, identify_payload
 from armlet.identification.estimation import estimators
-from armlet.identification.estimation.com_bounds import boxes
-from armlet.identification.estimation.factors import Factors, merged
+from armlet.identification.estimation.estimators import Factors
 from armlet.identification.estimation.physical import (
     Prior,
+    com_boxes,
     is_consistent,
     likely_bodies,
+    physical_parameters,
     pseudo_inertia,
 )
-from armlet.identification.estimation.physical import consistent as consistent_parameters
-from armlet.identification.estimation.torque_model import torque_model
-from armlet.identification.findings import Fit
 from armlet.identification.report import page, verdict
+from armlet.identification.result import Fit
 from armlet.robot import Spring
 
 # ------------------------------------------------------------------ least squares
@@ -51,7 +51,7 @@ def test_factors_do_not_depend_on_the_portions():
     whole = Factors.of(W, tau)
     for cuts in ([3, 50], [*range(1, 200)], [199]):
         parts = zip(np.split(W, cuts), np.split(tau, cuts), strict=True)
-        found = merged(Factors.of(*part) for part in parts)
+        found = Factors.sum(Factors.of(*part) for part in parts)
         np.testing.assert_allclose(found.R, whole.R, atol=1e-12)
         assert found.count == whole.count == 600
 
@@ -84,7 +84,7 @@ def test_few_rows_do_not_let_the_noise_of_a_joint_collapse(k):
         assert estimators.joints_of_unknown_noise(factors) == [0, 1, 2]
         for found in (
             estimators.weighted(factors),
-            estimators.robust(factors, lambda W=W, tau=tau: [(W, tau)]),
+            estimators.robust(factors, [(W, tau)]),
         ):
             np.testing.assert_array_equal(found.x, estimators.ordinary(factors).x)
             assert found.noise.min() == found.noise.max() > 1e-3
@@ -94,17 +94,17 @@ def test_few_rows_do_not_let_the_noise_of_a_joint_collapse(k):
 def test_a_log_that_is_too_short_for_the_noise_of_each_joint_says_so():
     robot = random_arm(0)
     log = recorded(robot, 0, duration=4.0)
-    short = armlet.Conditioning(bandwidth=4.0, trim=0.8)
+    short = armlet.Preprocessing(bandwidth=4.0, trim=0.8)
     with pytest.warns(DataWarning, match=r"joint 'joint1'.* all joints have the same weight"):
-        armlet.identify(robot, log, consistent=False, conditioning=short)
-    armlet.identify(robot, log, consistent=False, conditioning=short, estimator="ordinary")
+        armlet.identify(robot, log, physical=False, preprocessing=short)
+    armlet.identify(robot, log, physical=False, preprocessing=short, estimator="ordinary")
 
 
 def test_outliers_do_not_move_the_robust_estimate():
     W, tau, x, _ = rows()
     tau[::10] += 50.0
     factors = Factors.of(W, tau)
-    robust = estimators.robust(factors, lambda: [(W[:77], tau[:77]), (W[77:], tau[77:])])
+    robust = estimators.robust(factors, [(W[:77], tau[:77]), (W[77:], tau[77:])])
     off = np.abs(robust.x - x).max()
     assert off < 0.02
     assert off < 0.1 * np.abs(estimators.weighted(factors).x - x).max()
@@ -122,55 +122,12 @@ def test_parameters_that_do_nothing_are_not_essential():
 # ------------------------------------------------------------------ simulated arms
 
 
-def random_arm(seed, n=3):
-    """An arm with physical bodies and friction, the same ones whatever --draw says."""
-    rng = np.random.Generator(np.random.PCG64(seed))
-    table = np.stack(
-        [
-            rng.choice([np.pi / 2, -np.pi / 2, 0.7], n), rng.uniform(-0.3, 0.3, n),
-            rng.uniform(-0.3, 0.3, n), rng.uniform(-1, 1, n),
-        ],
-        axis=1,
-    )  # fmt: skip
-    bodies = []
-    for _ in range(n):
-        m, A = rng.uniform(0.5, 3), rng.normal(size=(3, 3))
-        S = 0.01 * m * A @ A.T + 1e-3 * np.eye(3)
-        bodies.append((m, rng.uniform(-0.1, 0.1, 3), np.trace(S) * np.eye(3) - S))
-    robot = armlet.Robot.from_dh(table, convention="modified", inertia=bodies, name=f"arm{seed}")
-    drives = (
-        drive._replace(
-            viscous=rng.uniform(0.1, 1), coulomb=rng.uniform(0.1, 1), offset=rng.uniform(-0.2, 0.2)
-        )
-        for drive in robot.drives
-    )
-    return replace(robot, drives=tuple(drives))
-
-
-def recorded(robot, seed, duration=20.0, size=1.0, noise=0.02):
-    """A log of a motion of five harmonics: encoders of 17 bits, torques with noise.
-
-    The motion is the same whatever --draw says, the noise is not.
-    """
-    rng = np.random.Generator(np.random.PCG64(1000 + seed))
-    t, w = np.arange(0, duration, 1e-3), 0.2 * np.pi * np.arange(1, 6)
-    a, b = rng.normal(size=(2, robot.n, 5)) * size / np.sqrt(np.arange(1, 6))
-    s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
-    q, qd = s @ a.T + c @ b.T, (c * w) @ a.T - (s * w) @ b.T
-    tau = robot.inverse_dynamics(q, qd, -(s * w**2) @ a.T - (c * w**2) @ b.T)
-    tau = tau + robot.friction_torque(qd)
-    rng = np.random.default_rng([1000, seed])
-    tau = tau + noise * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
-    step = 2 * np.pi / 2**17
-    return Log(t, step * np.round(q / step), tau, joints=tuple(x.name for x in robot.coordinates))
-
-
 @pytest.mark.parametrize("arms", cases([3], long=[10]))
 def test_true_parameters_are_within_their_deviations(arms):
     z = []
     for seed in range(arms):
         robot = random_arm(seed)
-        found = armlet.identify(robot, recorded(robot, seed), consistent=False)
+        found = armlet.identify(robot, recorded(robot, seed), physical=False)
         true = armlet.minimal_parameters(robot, friction=True).values
         z.append((found.values - true) / found.deviations)
     z = np.abs(np.concatenate(z))
@@ -186,7 +143,9 @@ def test_a_simulated_arm_is_found_by_its_friction_too():
     qd = np.gradient(log.q, log.t, axis=0)
     sign = np.tanh(qd / 0.05)
     tau = log.tau + 0.4 * qd + 0.6 * sign + 0.3 * np.exp(-((qd / 0.2) ** 2)) * sign + 0.1
-    found = armlet.identify(robot, replace(log, tau=tau), friction=shape, consistent=False)
+    found = armlet.identify(
+        robot, replace(log, tau=tau), model=TorqueModel(friction=shape), physical=False
+    )
     values = dict(zip(found.names, found.values, strict=True))
     for kind, true in (("viscous", 0.4), ("coulomb", 0.6), ("stribeck", 0.3), ("offset", 0.1)):
         for i in range(1, robot.n + 1):
@@ -219,14 +178,14 @@ def test_a_joint_that_rests_while_others_move_keeps_its_friction(seed, estimator
     """The sign of noise is no friction: rows of a joint at rest are left out, and that is said."""
     robot, joint = random_arm(seed), seed
     log = resting(robot, seed, joint)
-    found = armlet.identify(robot, log, consistent=False, estimator=estimator)
+    found = armlet.identify(robot, log, physical=False, estimator=estimator)
     drive, true = found.robot.drives[joint], robot.drives[joint]
     assert abs(drive.viscous - true.viscous) < 0.1 * max(true.viscous, 0.2)
     assert abs(drive.coulomb - true.coulomb) < 0.1 * max(true.coulomb, 0.2)
     (note,) = (note for note in found.notes if "rests for" in note)
     assert note.startswith(f"joint 'joint{joint + 1}' rests for 1")
-    if found.instrumented is not None:
-        assert found.instrumented.correlation > 0.95  # of rows in motion only
+    if found.instrument_test is not None:
+        assert found.instrument_test.correlation > 0.95  # of rows in motion only
 
 
 def test_the_friction_of_a_joint_that_never_moves_is_not_found():
@@ -235,7 +194,7 @@ def test_the_friction_of_a_joint_that_never_moves_is_not_found():
     noise = 1e-5 * np.random.default_rng(0).normal(size=len(log))
     still = replace(log, q=np.stack([log.q[:, 0], log.q[:, 1], 0.3 + noise], axis=1))
     with pytest.warns(DataWarning, match=r"nothing of .*viscous3, coulomb3"):
-        found = armlet.identify(robot, still, consistent=False)
+        found = armlet.identify(robot, still, physical=False)
     assert abs(np.array(found.robot.drives[2])[1:3]).max() < 1e-9
     assert any(note.startswith("joint 'joint3' never moves") for note in found.notes)
 
@@ -269,15 +228,15 @@ def test_parameters_that_exist_by_the_rounding_of_a_file_are_left_out(
     exact, robot = (rounded_arm(tmp_path, base, elbow, k) for k in (None, decimals))
     expected = armlet.minimal_parameters(exact, friction=True)
     assert len(armlet.minimal_parameters(robot, friction=True)) > len(expected)
-    model = torque_model(robot, None, False, True, {})
+    model = TorqueModel().of_robot(robot)
     assert len(model.parameters) == len(expected)
     assert "as if they had been rounded" in model.notes[0]
     assert model.parameters.model is robot
     q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 100, 3))
     tau = robot.inverse_dynamics(q, qd, qdd)
-    off = model.regressor(q, qd, qdd) @ model.parameters.values - tau
+    off = model.columns(q, qd, qdd) @ model.parameters.values - tau
     assert np.abs(off).max() < 10 * 10.0**-decimals * np.abs(tau).max()
-    assert not torque_model(exact, None, False, True, {}).notes
+    assert not TorqueModel().of_robot(exact).notes
 
 
 def test_a_motion_does_not_excite_what_exists_by_the_rounding_of_a_file(tmp_path):
@@ -293,11 +252,11 @@ def test_springs_of_the_robot_are_known():
     sprung = replace(robot, springs=(Spring(20.0, 0.5),) * robot.n)
     log = recorded(robot, 6)
     there = replace(log, tau=log.tau + 20.0 * (log.q - 0.5))
-    found = armlet.identify(sprung, there, consistent=False)
-    bare = armlet.identify(robot, log, consistent=False)
+    found = armlet.identify(sprung, there, physical=False)
+    bare = armlet.identify(robot, log, physical=False)
     assert np.abs((found.values - bare.values) / bare.deviations).max() < 0.1
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 4, robot.n))
-    held = found.predicted(q, qd, qdd)[0] - bare.predicted(q, qd, qdd)[0]
+    held = found.predict(q, qd, qdd)[0] - bare.predict(q, qd, qdd)[0]
     np.testing.assert_allclose(held, 20.0 * (q - 0.5), atol=0.1)
     assert found.robot.springs == sprung.springs
 
@@ -318,10 +277,11 @@ def test_springs_and_asymmetric_friction_are_columns():
     def stirred(q, qd, qdd):
         return np.stack([0 * q[:, 0], 0 * q[:, 0], np.sin(9 * q[:, 0])], axis=1)
 
-    found = armlet.identify(
-        robot, log, friction=("coulomb_forward", "coulomb_backward"), consistent=False,
+    model = TorqueModel(
+        friction=("coulomb_forward", "coulomb_backward"),
         extra={"stiffness": stiffness, "stirred": stirred},
-    )  # fmt: skip
+    )
+    found = armlet.identify(robot, log, model=model, physical=False)
     values = dict(zip(found.names, found.values, strict=True))
     assert values["stiffness"] == pytest.approx(3.0, rel=0.02)
     assert values["stirred"] == pytest.approx(0.0, abs=0.02)
@@ -340,27 +300,28 @@ def test_the_stiffness_of_a_gravity_compensator_is_found():
 
     sprung = replace(log, tau=log.tau + 900 * slope(log.q, 0.2))
     known = {"stiffness": lambda q, qd, qdd: slope(q, 0.2)}
-    found = armlet.identify(robot, sprung, friction=False, consistent=False, extra=known)
+    model = TorqueModel(friction=False, extra=known)
+    found = armlet.identify(robot, sprung, model=model, physical=False)
     assert found.values[-1] == pytest.approx(900, rel=0.02)
     assert abs(found.values[-1] - 900) < 4 * found.deviations[-1]
     both = {"stiffness": lambda q, qd, qdd: slope(q, 0), "force": lambda q, qd, qdd: slope(q, 1)}
     with pytest.warns(DataWarning, match="determines 11 of 12"):  # a weight has that form, too
-        armlet.identify(robot, sprung, friction=False, consistent=False, extra=both)
+        armlet.identify(robot, sprung, model=replace(model, extra=both), physical=False)
 
 
 def test_several_runs_count_together():
     robot = random_arm(1)
     logs = [recorded(robot, seed) for seed in (1, 2)]
-    one = armlet.identify(robot, logs[0], consistent=False)
-    both = armlet.identify(robot, logs, consistent=False)
+    one = armlet.identify(robot, logs[0], physical=False)
+    both = armlet.identify(robot, logs, physical=False)
     assert np.median(both.deviations / one.deviations) < 0.9
 
 
 def test_deviations_of_predicted_torques_cover_what_was_measured():
     robot = random_arm(2)
-    found = armlet.identify(robot, recorded(robot, 2), consistent=False)
+    found = armlet.identify(robot, recorded(robot, 2), physical=False)
     (run,) = found.samples
-    predicted, spread = found.predicted(run.q, run.qd, run.qdd)
+    predicted, spread = found.predict(run.q, run.qd, run.qdd)
     true = robot.inverse_dynamics(run.q, run.qd, run.qdd) + robot.friction_torque(run.qd)
     assert (np.abs(predicted - true) < 3 * spread).mean() > 0.99
 
@@ -385,7 +346,7 @@ def test_every_part_is_predicted_from_the_others():
     by_time = armlet.identification.cross_validate(robot, logs[0], blocks=5)
     assert [len(x) for x in (by_runs, by_time)] == [2, 5]
     assert all(fit.whole < 1.5 for fit in (*by_runs, *by_time))
-    with pytest.raises(DataError, match="there is one part: expected several runs, or blocks=5"):
+    with pytest.raises(DataError, match="there is one block: expected several runs, or blocks=5"):
         armlet.identification.cross_validate(robot, logs[0])
 
 
@@ -423,7 +384,7 @@ def test_pseudo_inertias_are_those_of_points():
 @pytest.mark.parametrize("prior", ["entropic", "euclidean"])
 def test_physical_bodies_of_a_noisy_log_are_physical_and_fit(cvxpy, prior):
     robot = random_arm(3)
-    found = armlet.identify(robot, recorded(robot, 3), consistent=True, prior=prior)
+    found = armlet.identify(robot, recorded(robot, 3), physical=Physical(prior=prior))
     assert found.is_consistent
     assert found.fits["consistent"].whole < found.fits["least squares"].whole + 0.1
     assert all(min(drive[1:3]) >= 0 for drive in found.robot.drives)
@@ -466,7 +427,7 @@ def test_bodies_are_those_of_a_true_prior_however_small_the_noise(cvxpy, arms, n
     factors, parameters = rows_of(robot, noises)
     each = product(zip(factors, noises, strict=True), ("entropic", "euclidean"))
     for (R, noise), kind in each:
-        s = consistent_parameters(R, parameters.Lam, parameters.standard, Prior(prior, kind))
+        s = physical_parameters(R, parameters.Lam, parameters.standard, Prior(prior, kind))
         bodies = s[: prior.size].reshape(prior.shape)
         assert is_consistent(bodies)
         left, of_truth = (np.linalg.norm(R @ np.append(parameters.Lam @ x, -1)) for x in (s, truth))
@@ -486,7 +447,7 @@ def test_bodies_of_a_clean_log_are_those_of_a_true_prior(cvxpy, arms, name):
     for noise in (1e-2, 0.0):
         extra = noise * np.random.default_rng(0).normal(size=clean.tau.shape)
         log = replace(clean, tau=clean.tau + extra)
-        found = armlet.identify(robot, log, consistent=True)
+        found = armlet.identify(robot, log, physical=True)
         assert found.is_consistent
         assert np.abs(found.bodies[:, 9] / robot.phi[:, 9].astype(float) - 1).max() < 0.1
         assert found.fits["consistent"].whole < 1.1 * found.fits["least squares"].whole
@@ -498,7 +459,7 @@ def test_torques_that_no_bodies_have_still_give_bodies(cvxpy):
     factors, parameters = rows_of(robot, (1.0, 1e-3, 0.0), sign=-1.0)
     for R in factors:
         prior = Prior(robot.phi.astype(float))
-        s = consistent_parameters(R, parameters.Lam, parameters.standard, prior)
+        s = physical_parameters(R, parameters.Lam, parameters.standard, prior)
         assert is_consistent(s[: 10 * robot.nb].reshape(-1, 10))
         left = np.linalg.norm(R @ np.append(parameters.Lam @ s, -1.0))
         assert left < 1.01 * np.linalg.norm(R[:, -1])  # no worse than no bodies
@@ -507,10 +468,10 @@ def test_torques_that_no_bodies_have_still_give_bodies(cvxpy):
 def test_boxes_that_a_clean_log_contradicts_still_give_bodies(cvxpy, arms):
     """Centres between the joints, where those of the Panda are not, however small the noise."""
     robot = arms["panda"]
-    prior = Prior(robot.phi.astype(float), boxes=boxes(robot, 0.0))
+    prior = Prior(robot.phi.astype(float), boxes=com_boxes(robot, 0.0))
     factors, parameters = rows_of(robot, (1e-3, 0.0))
     for R in factors:
-        s = consistent_parameters(R, parameters.Lam, parameters.standard, prior)
+        s = physical_parameters(R, parameters.Lam, parameters.standard, prior)
         bodies = s[: 10 * robot.nb].reshape(-1, 10)
         assert is_consistent(bodies)
         for box in prior.boxes:
@@ -529,7 +490,7 @@ def test_with_poor_excitation_physical_bodies_predict_better(cvxpy, arms):
         likely = robot.phi.astype(float) * rng.uniform(0.7, 1.3, (robot.nb, 1))
         poor = recorded(robot, seed, duration=4.0, size=0.15, noise=0.05)
         rich = recorded(robot, seed + 50)
-        found = armlet.identify(robot, poor, consistent=True, bodies=likely, validation=[rich])
+        found = armlet.identify(robot, poor, physical=Physical(bodies=likely), validation=[rich])
         fits = found.fits
         gain = fits["validation, least squares"].whole / fits["validation, consistent"].whole
         better.append(gain)
@@ -540,11 +501,11 @@ def test_with_poor_excitation_physical_bodies_predict_better(cvxpy, arms):
 def test_masses_have_bounds(cvxpy):
     robot = random_arm(3)
     log = recorded(robot, 3)
-    found = armlet.identify(robot, log, consistent=True, most={"m1": 0.1, "m3": 1.0})
+    found = armlet.identify(robot, log, physical=Physical(bounds={"m1": 0.1, "m3": 1.0}))
     assert found.bodies[0, 9] <= 0.1 + 1e-6
     assert found.bodies[2, 9] <= 1.0 + 1e-6
     with pytest.raises(DataError, match="no physical bodies are within these bounds: expected"):
-        armlet.identify(robot, log, consistent=True, most={"m1": -0.1})
+        armlet.identify(robot, log, physical=Physical(bounds={"m1": -0.1}))
 
 
 def centres_in(found, frame):
@@ -556,18 +517,18 @@ def centres_in(found, frame):
 def test_centres_of_mass_stay_in_boxes(cvxpy):
     robot = random_arm(3, n=2)
     log = recorded(robot, 3, duration=8.0)
-    free = armlet.identify(robot, log, consistent=True)
+    free = armlet.identify(robot, log, physical=True)
     start = centres_in(free, "link2")
     box = start - 0.1, start + np.array([-0.02, 0.1, 0.1])
-    found = armlet.identify(robot, log, consistent=True, centres={"link2": box})
+    found = armlet.identify(robot, log, physical=Physical(boxes={"link2": box}))
     assert found.is_consistent
     at = centres_in(found, "link2")
     assert (at > box[0] - 1e-6).all()
     assert (at < box[1] + 1e-6).all()
     assert at[0] == pytest.approx(box[1][0], abs=1e-4)  # the bound that keeps it from its place
     fits = [free.fits["consistent"].whole, found.fits["consistent"].whole]
-    tight = armlet.identify(robot, log, consistent=True, centres=0.01)
-    for box in boxes(robot, 0.01):
+    tight = armlet.identify(robot, log, physical=Physical(boxes=0.01))
+    for box in com_boxes(robot, 0.01):
         at = tight.bodies[box.body, 6:9] / tight.bodies[box.body, 9]
         assert (at > box.lower - 1e-6).all()
         assert (at < box.upper + 1e-6).all()
@@ -576,7 +537,7 @@ def test_centres_of_mass_stay_in_boxes(cvxpy):
 
 
 def test_boxes_of_the_geometry_reach_from_joint_to_joint():
-    first, second = boxes(armlet.load("planar2r"), 0.1)  # two links of 1 m along x
+    first, second = com_boxes(armlet.load("planar2r"), 0.1)  # two links of 1 m along x
     for box in (first, second):
         np.testing.assert_allclose(box.lower, [-0.1, -0.1, -0.1])
         np.testing.assert_allclose(box.upper, [1.1, 0.1, 0.1])
@@ -585,18 +546,18 @@ def test_boxes_of_the_geometry_reach_from_joint_to_joint():
 def test_boxes_of_centres_that_make_no_sense_are_refused(cvxpy):
     robot = random_arm(3, n=2)
     log = recorded(robot, 3, duration=8.0)
-    for centres, message in (
-        ({"link2": ((0, 0, 0), (-1, 1, 1))}, "centres= has the corners .* for 'link2': expected"),
+    for boxes, message in (
+        ({"link2": ((0, 0, 0), (-1, 1, 1))}, "the box of 'link2' is .*: expected two corners"),
         ({"base": ((0, 0, 0), (1, 1, 1))}, "frame 'base' is on the base"),
-        (-0.1, r"centres is -0\.1: expected a margin in m"),
+        (-0.1, r"boxes is -0\.1: expected a margin in m"),
     ):
         with pytest.raises(ArmletError, match=message):
-            armlet.identify(robot, log, consistent=True, centres=centres)
+            armlet.identify(robot, log, physical=Physical(boxes=boxes))
 
 
 def test_what_was_found_is_written(cvxpy, tmp_path):
     robot = random_arm(3)
-    found = armlet.identify(robot, recorded(robot, 3), consistent=True, validation=0.3)
+    found = armlet.identify(robot, recorded(robot, 3), physical=True, validation=0.3)
     found.to_urdf(tmp_path / "arm.urdf")
     again = armlet.load(tmp_path / "arm.urdf")
     q = np.random.default_rng(0).uniform(-1, 1, (20, robot.n))
@@ -605,7 +566,7 @@ def test_what_was_found_is_written(cvxpy, tmp_path):
     )
     found.to_json(tmp_path / "found.json")
     assert '"condition"' in (tmp_path / "found.json").read_text()
-    plain = armlet.identify(robot, recorded(robot, 3), consistent=False)
+    plain = armlet.identify(robot, recorded(robot, 3), physical=False)
     with pytest.raises(DataError, match="physically consistent bodies were not asked for"):
         plain.to_urdf(tmp_path / "arm.urdf")
 
@@ -657,10 +618,12 @@ def test_an_arm_with_coupled_joints_is_identified_with_every_option(cvxpy, coupl
     load = 2.0, (0.3, 0.1, 0.0)
     plain = recorded(coupled, 0, duration=8.0)
     carried = recorded(coupled.with_payload(*load), 1, duration=8.0).with_payload(*load)
-    found = armlet.identify(coupled, [plain, carried], gains=True, centres=0.2)
+    found = armlet.identify(
+        coupled, [plain, carried], model=TorqueModel(gains=True), physical=Physical(boxes=0.2)
+    )
     assert len(found.gains.values) == coupled.n == 2
     assert found.is_consistent
-    for box in boxes(coupled, 0.2):
+    for box in com_boxes(coupled, 0.2):
         at = found.bodies[box.body, 6:9] / found.bodies[box.body, 9]
         assert (box.lower - 1e-6 < at).all()
         assert (at < box.upper + 1e-6).all()
@@ -682,12 +645,10 @@ def test_what_makes_no_sense_is_refused():
     robot = random_arm(0)
     log = recorded(robot, 0, duration=3.0)
     for options, message in (
-        ({"estimator": "magic"}, "estimator is 'magic': expected ordinary, weighted, robust"),
         (
             {"friction": ["dry"]},
             "friction has 'dry': expected True, False, armlet.Friction, a Sigmoid or",
         ),
-        ({"validation": 1.5}, "validation is 1.5: expected a share of the time"),
         ({"extra": {"x": lambda q, qd, qdd: q[0]}}, r"column 'x' has shape \(3,\): expected"),
         (
             {"parameters": armlet.minimal_parameters(armlet.load("planar2r"))},
@@ -714,7 +675,13 @@ def test_what_makes_no_sense_is_refused():
         ),
     ):
         with pytest.raises(DataError, match=message):
-            armlet.identify(robot, log, consistent=False, **options)
+            armlet.identify(robot, log, model=TorqueModel(**options), physical=False)
+    for options, message in (
+        ({"estimator": "magic"}, "estimator is 'magic': expected one of ordinary, weighted, rob"),
+        ({"validation": 1.5}, "validation is 1.5: expected a share of the time"),
+    ):
+        with pytest.raises(DataError, match=message):
+            armlet.identify(robot, log, **options)
     with pytest.raises(DataError, match="all torques are zero throughout"):
         armlet.identify(robot, replace(log, tau=0 * log.tau))
     with pytest.raises(DataError, match="there are no rows to identify from: expected one or more"):
@@ -727,8 +694,10 @@ def test_a_set_made_before_masses_were_known_is_one_of_the_robot():
     robot = random_arm(0)
     bare = robot.with_inertia(0 * robot.phi)
     parameters = armlet.minimal_parameters(bare, friction=True)
-    found = armlet.identify(robot, recorded(robot, 0), consistent=False, parameters=parameters)
-    assert found.model.parameters.model is robot
+    found = armlet.identify(
+        robot, recorded(robot, 0), model=TorqueModel(parameters=parameters), physical=False
+    )
+    assert found.regressor.robot is robot
 
 
 @pytest.fixture
@@ -754,16 +723,16 @@ def test_a_log_of_joints_in_another_order_is_put_in_that_of_the_robot(two_arms):
     wanted = replace(
         log, q=log.q[:, [2, 3, 0, 1]], tau=log.tau[:, [2, 3, 0, 1]], joints=other.joint_names
     )
-    found, expected = (armlet.identify(other, x, consistent=False) for x in (log, wanted))
+    found, expected = (armlet.identify(other, x, physical=False) for x in (log, wanted))
     assert np.array_equal(found.values, expected.values)
     assert "order of the robot's joints: right1, right2, left1, left2" in found.notes[0]
     assert expected.notes == found.notes[1:]
-    held = armlet.identify(other, wanted, consistent=False, validation=[log])
+    held = armlet.identify(other, wanted, physical=False, validation=[log])
     assert held.fits["validation, least squares"].whole == held.fits["least squares"].whole
     for a, b in zip(*(cross_validate(other, x, blocks=2) for x in (log, wanted)), strict=True):
         assert np.array_equal(a.joints, b.joints)
     light = other.with_inertia(0.5 * other.phi)
-    loads = [identify_payload(light, x, frame="of_right2", consistent=False) for x in (log, wanted)]
+    loads = [identify_payload(light, x, frame="of_right2", physical=False) for x in (log, wanted)]
     assert loads[0].mass == loads[1].mass
 
 
@@ -776,8 +745,8 @@ def test_a_log_of_other_joints_is_refused(two_arms):
             function(two_arms[0], odd)
     with pytest.raises(DataError, match="log has 3 joints: expected the 4 of robot 'two'"):
         armlet.identify(two_arms[0], Log(log.t, log.q[:, :3], log.tau[:, :3]))
-    plain = armlet.identify(two_arms[0], replace(odd, joints=()), consistent=False)
-    assert np.array_equal(plain.values, armlet.identify(two_arms[0], log, consistent=False).values)
+    plain = armlet.identify(two_arms[0], replace(odd, joints=()), physical=False)
+    assert np.array_equal(plain.values, armlet.identify(two_arms[0], log, physical=False).values)
 
 
 def test_options_of_physical_bodies_that_make_no_sense_are_refused(cvxpy):
@@ -786,25 +755,22 @@ def test_options_of_physical_bodies_that_make_no_sense_are_refused(cvxpy):
     unphysical = robot.phi.astype(float)
     unphysical[1, 9] *= -1
     for options, message in (
-        ({"prior": "nonsense"}, "prior is 'nonsense': expected entropic or euclidean"),
-        ({"strength": 0.0}, "strength is 0.0: expected a finite number above 0"),
-        ({"strength": np.nan}, "strength is nan: expected a finite number above 0"),
-        ({"strength": "much"}, "strength is 'much': expected a finite number above 0"),
-        ({"most": {"m77": 1.0}}, "most has a bound of 'm77': expected a standard parameter, such"),
-        ({"most": {"m1": None}}, "most has None for 'm1': expected a number"),
-        ({"most": 3}, "most is 3: expected bounds by name"),
-        ({"bodies": np.eye(3)}, r"bodies is .*: expected finite numbers of shape \(3, 10\)"),
-        ({"bodies": "none"}, "bodies is 'none': expected finite numbers"),
+        ({"prior": "nonsense"}, "prior is 'nonsense': expected one of entropic, euclidean"),
+        ({"strength": 0.0}, "strength is 0.0: expected a number, more than 0"),
+        ({"strength": np.nan}, "strength is nan: expected a number, more than 0"),
+        ({"strength": "much"}, "strength is 'much': expected a number, more than 0"),
+        ({"bounds": {"m77": 1.0}}, "bounds has a bound of 'm77': expected a standard parameter, "),
+        ({"bounds": {"m1": None}}, "the bound of 'm1' is None: expected a number"),
+        ({"bounds": 3}, "bounds is 3: expected numbers by name"),
+        ({"bodies": np.eye(3)}, r"bodies has shape \(3, 3\): expected shape \(3, 10\)"),
+        ({"bodies": "none"}, r"bodies is 'none': expected shape \(3, 10\)"),
         ({"bodies": np.nan * unphysical}, "bodies is .*: expected finite numbers"),
         ({"bodies": unphysical}, "the body of joint 'joint2' in bodies= is not physical: expected"),
-        ({"centres": "near"}, "centres is 'near': expected a margin in m"),
-        ({"centres": {"link2": 0.1}}, "centres= has the corners 0.1 for 'link2': expected two"),
+        ({"boxes": "near"}, "boxes is 'near': expected a margin in m"),
+        ({"boxes": {"link2": 0.1}}, r"the box of 'link2' has shape \(\): expected two corners"),
     ):
         with pytest.raises(DataError, match=message):
-            armlet.identify(robot, log, **options)
-    for name, value in (("most", {"m1": 1.0}), ("centres", 0.1), ("bodies", robot.phi)):
-        with pytest.raises(DataError, match=f"{name}= is about physical bodies, which consistent="):
-            armlet.identify(robot, log, consistent=False, **{name: value})
+            armlet.identify(robot, log, physical=Physical(**options))
 
 
 def test_likely_bodies_and_corners_may_be_left_open(cvxpy):
@@ -812,7 +778,8 @@ def test_likely_bodies_and_corners_may_be_left_open(cvxpy):
     log = recorded(robot, 3, duration=8.0)
     bodies = robot.phi.astype(float) * [[1], [0]]
     box = (-np.inf, -np.inf, -0.02), (np.inf, np.inf, np.inf)
-    found = armlet.identify(robot, log, bodies=bodies, centres={"link2": box})
+    physical = Physical(bodies=bodies, boxes={"link2": box})
+    found = armlet.identify(robot, log, physical=physical)
     assert found.is_consistent
     assert centres_in(found, "link2")[2] > -0.02 - 1e-6
 
@@ -822,7 +789,7 @@ def test_a_motion_that_determines_too_little_is_told():
     log = recorded(robot, 0)
     still = replace(log, q=log.q * [1, 0, 0])
     with pytest.warns(DataWarning, match=r"the motion determines \d+ of \d+ combinations"):
-        armlet.identify(robot, still, consistent=False)
+        armlet.identify(robot, still, physical=False)
 
 
 # ------------------------------------------------------------------ recorded arms
@@ -850,7 +817,8 @@ def test_the_panda_is_identified_better_than_published(arms, cvxpy):
 def test_the_tx40_is_identified_as_well_as_known():
     """Motors with gears, a coupled wrist, and friction close to the reference."""
     robot, extra = tx40(), wrist()
-    found = armlet.identify(robot, tx40_log(), rotors=True, extra=extra, consistent=False)
+    model = TorqueModel(rotors=True, extra=extra)
+    found = armlet.identify(robot, tx40_log(), model=model, physical=False)
     assert len(found.names) == found.estimate.rank == 61
     assert found.fits["least squares"].whole < 5
     known = {
@@ -873,7 +841,7 @@ def test_the_tx40_is_identified_as_well_as_known():
 def found():
     robot = random_arm(4)
     log = recorded(robot, 4)
-    return armlet.identify(robot, replace(log, name="<run>"), consistent=False, validation=0.3)
+    return armlet.identify(robot, replace(log, name="<run>"), physical=False, validation=0.3)
 
 
 def test_the_report_has_everything_and_needs_no_network(found, tmp_path):
@@ -933,20 +901,20 @@ def test_a_joint_without_torque_does_not_fail_by_rounding():
 def test_predictions_are_those_of_the_arm_that_is_written(cvxpy):
     """Physical bodies that a bound keeps from what least squares gives."""
     robot = random_arm(3)
-    found = armlet.identify(robot, recorded(robot, 3, duration=8.0), centres=0.0)
+    found = armlet.identify(robot, recorded(robot, 3, duration=8.0), physical=Physical(boxes=0.0))
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, robot.n))
     written = found.robot
     tau = written.inverse_dynamics(q, qd, qdd) + written.friction_torque(qd)
     scale = np.abs(tau).max()
     np.testing.assert_allclose(found.torques(q, qd, qdd), tau, atol=1e-6 * scale)
-    np.testing.assert_allclose(found.predicted(q, qd, qdd)[0], tau, atol=1e-6 * scale)
-    free = found.model.robot(found.values)
+    np.testing.assert_allclose(found.predict(q, qd, qdd)[0], tau, atol=1e-6 * scale)
+    free = found.regressor.robot_with(found.values)
     other = free.inverse_dynamics(q, qd, qdd) + free.friction_torque(qd)
     assert np.abs(other - tau).max() > 1e-2 * scale
     by_name = found.torques(q, qd, qdd, "least squares")
     np.testing.assert_allclose(by_name, other, atol=1e-6 * scale)
     (run,) = found.samples
-    _, measured, predicted = found.compared(run)
+    _, measured, predicted = found.compare(run)
     left = 100 * np.linalg.norm(measured - predicted) / np.linalg.norm(measured)
     assert left == pytest.approx(found.fits["consistent"].whole, rel=1e-3)
     with pytest.raises(DataError, match="solution is 'best': expected 'least squares' or 'consi"):

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from test_identify import random_arm, recorded
+from support.logs import random_arm, recorded
 
 import armlet
 from armlet.errors import DataError, DataWarning
@@ -27,12 +27,12 @@ def read(seed, bad=(), pause=0.0):
 
 @pytest.fixture(scope="module")
 def whole():
-    return armlet.identify(robot, [read(seed) for seed in range(12)], consistent=False)
+    return armlet.identify(robot, [read(seed) for seed in range(12)], physical=False)
 
 
 def test_logs_may_come_one_by_one(whole):
     for logs in ((read(seed) for seed in range(12)), [partial(read, seed) for seed in range(12)]):
-        found = armlet.identify(robot, logs, consistent=False)
+        found = armlet.identify(robot, logs, physical=False)
         np.testing.assert_allclose(found.values, whole.values, rtol=1e-12)
         np.testing.assert_allclose(found.deviations, whole.deviations, rtol=1e-12)
 
@@ -40,7 +40,7 @@ def test_logs_may_come_one_by_one(whole):
 def test_memory_does_not_grow_with_the_number_of_logs():
     def taken(count):
         tracemalloc.start()
-        armlet.identify(robot, (read(seed % 3) for seed in range(count)), consistent=False)
+        armlet.identify(robot, (read(seed % 3) for seed in range(count)), physical=False)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return peak
@@ -52,7 +52,7 @@ def test_memory_does_not_grow_with_the_number_of_logs():
 def test_logs_that_cannot_be_read_are_named_and_left_out(whole):
     logs = [partial(read, seed, bad=(12, 13)) for seed in range(14)]
     with pytest.warns(DataWarning) as told:
-        found = armlet.identify(robot, logs, consistent=False)
+        found = armlet.identify(robot, logs, physical=False)
     assert [str(x.message) for x in told] == [
         f"a log is left out: run{k}.csv has no torques" for k in (12, 13)
     ]
@@ -64,7 +64,7 @@ def test_logs_that_cannot_be_read_are_named_and_left_out(whole):
             match="there are no rows to identify from: expected one or more logs that can",
         ),
     ):
-        armlet.identify(robot, logs[12:], consistent=False)
+        armlet.identify(robot, logs[12:], physical=False)
 
 
 def test_whatever_a_function_raises_leaves_out_its_log_alone():
@@ -72,10 +72,10 @@ def test_whatever_a_function_raises_leaves_out_its_log_alone():
         raise error
 
     good = [partial(read, seed) for seed in range(3)]
-    expected = armlet.identify(robot, good, consistent=False)
+    expected = armlet.identify(robot, good, physical=False)
     bad = [partial(raising, KeyError("tau")), partial(raising, ValueError("odd")), lambda: None]
     with pytest.warns(DataWarning) as told:
-        found = armlet.identify(robot, [good[0], *bad, *good[1:]], consistent=False)
+        found = armlet.identify(robot, [good[0], *bad, *good[1:]], physical=False)
     first, second, third = (str(x.message) for x in told)
     assert first == "a log is left out: number 2 raised KeyError: 'tau'"
     assert second == "a log is left out: number 3 raised ValueError: odd"
@@ -83,13 +83,13 @@ def test_whatever_a_function_raises_leaves_out_its_log_alone():
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
     for passed in (KeyboardInterrupt(), MemoryError(), SystemExit(1)):
         with pytest.raises(type(passed)):
-            armlet.identify(robot, [good[0], partial(raising, passed)], consistent=False)
+            armlet.identify(robot, [good[0], partial(raising, passed)], physical=False)
 
 
 def test_a_robust_estimate_of_too_many_runs_is_refused():
     with pytest.raises(DataError, match="there are 9 runs: expected at most 8 for a robust"):
         armlet.identify(
-            robot, [read(seed) for seed in range(9)], consistent=False, estimator="robust"
+            robot, [read(seed) for seed in range(9)], physical=False, estimator="robust"
         )
 
 
@@ -104,7 +104,7 @@ def test_workers_find_the_same_though_one_is_killed(whole):
         killer = threading.Timer(1.0, os.kill, (victim, signal.SIGKILL))
         killer.start()
         logs = [partial(read, seed, pause=0.2) for seed in range(12)]
-        found = armlet.identify(robot, logs, consistent=False, client=client)
+        found = armlet.identify(robot, logs, physical=False, client=client)
         killer.join()
     np.testing.assert_allclose(found.values, whole.values, rtol=1e-12)
     assert len(found.choices) == 12

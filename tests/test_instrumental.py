@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_identify import random_arm, recorded
+from support.logs import random_arm, recorded
 
 import armlet
 from armlet.errors import DataError, DataWarning
-from armlet.identification import conditioned
+from armlet.identification import closed_loop, preprocess
 from armlet.identification.estimation import instrumental
-from armlet.identification.estimation.closed_loop import closed_loop
 
 
 def with_noise(log, size, seed=0):
@@ -38,14 +37,14 @@ def test_noise_in_positions_biases_least_squares_and_not_instrumental_variables(
     errors = []
     for seed in range(8):
         noisy = with_noise(log, 0.03, seed)
-        plain = armlet.identify(robot, noisy, consistent=False)
-        found = armlet.identify(robot, noisy, consistent=False, estimator="instrumental")
+        plain = armlet.identify(robot, noisy, physical=False)
+        found = armlet.identify(robot, noisy, physical=False, estimator="instrumental")
         errors.append((found.values - true, plain.values - true))
         assert off(found, robot) < 5
-        assert found.instrumented.p < 1e-6
+        assert found.instrument_test.p < 1e-6
     own, bias = np.linalg.norm(np.mean(errors, axis=0), axis=1)
     assert own < 0.7 * bias
-    rounds = found.instrumented.rounds
+    rounds = found.instrument_test.rounds
     assert rounds <= 8
     assert f"instrumental variables, found in {rounds} rounds, differ from" in found.notes[-1]
     assert found.figures()["instrumental"]["rounds"] == rounds
@@ -53,12 +52,12 @@ def test_noise_in_positions_biases_least_squares_and_not_instrumental_variables(
 
 
 def test_without_noise_in_positions_both_agree(log):
-    plain = armlet.identify(robot, log, consistent=False)
-    found = armlet.identify(robot, log, consistent=False, estimator="instrumental")
+    plain = armlet.identify(robot, log, physical=False)
+    found = armlet.identify(robot, log, physical=False, estimator="instrumental")
     assert (np.abs(found.values - plain.values) < 0.3 * plain.deviations).all()
-    assert found.instrumented.p > 1e-6
-    assert found.instrumented.correlation > 0.99
-    differ = "differ from" if found.instrumented.p < 0.05 else "do not differ from"
+    assert found.instrument_test.p > 1e-6
+    assert found.instrument_test.correlation > 0.99
+    differ = "differ from" if found.instrument_test.p < 0.05 else "do not differ from"
     assert f" {differ} least squares" in found.notes[-1]
 
 
@@ -69,7 +68,7 @@ def test_physical_bodies_are_those_of_the_instrumental_variables(log):
     for seed in range(3):
         noisy = with_noise(log, 0.03, seed)
         pair = [
-            armlet.identify(robot, noisy, consistent=True, estimator=name)
+            armlet.identify(robot, noisy, physical=True, estimator=name)
             for name in ("instrumental", "weighted")
         ]
         assert pair[0].is_consistent
@@ -87,7 +86,7 @@ def test_the_command_of_a_closed_loop_is_put_in_the_order_of_the_robot():
         armlet.Trajectory(t, x, 0 * q, 0 * q, 0 * q, zero, zero, joints)
         for x, joints in ((q, names), (q[:, ::-1], names[::-1]))
     ]
-    samples = conditioned(armlet.Log(t, q, 0 * q), armlet.Conditioning(trim=0, rest=True))
+    samples = preprocess(armlet.Log(t, q, 0 * q), armlet.Preprocessing(trim=0, rest=True))
     motions = [closed_loop(robot, held, x)(robot, samples) for x in commands]
     assert np.array_equal(*motions)
     with pytest.raises(DataError, match="the reference has joints 'a', 'b': expected those of"):
@@ -113,7 +112,7 @@ def test_the_closed_loop_has_all_friction_of_the_law():
         method="rk4",
         friction=law,
     )
-    samples = conditioned(armlet.Log(t, q, 0 * q), armlet.Conditioning(trim=0, rest=True))
+    samples = preprocess(armlet.Log(t, q, 0 * q), armlet.Preprocessing(trim=0, rest=True))
     motion = closed_loop(robot, held, command, friction=law)(robot, samples)
     np.testing.assert_allclose(motion, run.at(samples.t).q, atol=1e-9)
 
@@ -133,7 +132,8 @@ def test_the_closed_loop_is_simulated_with_the_parameters_found_so_far():
     )
     assert np.abs(run.q - q).max() > 0.2
     tau = held(run.q, run.qd, q)
-    options = {"consistent": False, "friction": ("viscous", "offset")}
+    model = armlet.TorqueModel(friction=("viscous", "offset"))
+    options = {"model": model, "physical": False}
     drives = [getattr(x, name) for name in ("viscous", "offset") for x in arm.drives]
     true = np.append(armlet.minimal_parameters(arm).values, drives)
     loop, errors = closed_loop(arm, held, command, dt=2e-3), []
@@ -152,7 +152,7 @@ def test_the_closed_loop_is_simulated_with_the_parameters_found_so_far():
         )
         errors.append((found.values - true, plain.values - true))
         assert (np.abs(found.values - true) < 5 * found.deviations).all()
-        assert len(seen) == found.instrumented.rounds
+        assert len(seen) == found.instrument_test.rounds
         np.testing.assert_allclose(seen[-1], run.at(found.samples[0].t).q, atol=0.1)
     own, bias = np.linalg.norm(np.mean(errors, axis=0), axis=1)
     assert own < 0.7 * bias
@@ -165,12 +165,10 @@ def test_the_closed_loop_is_simulated_with_the_parameters_found_so_far():
         (lambda arm, run: run.q * np.nan, "the instrument of log is not finite at 0 s"),
         (lambda arm, run: 0 * run.q, "the instrument determines .* combinations"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_instrument_is_named(log, instrument, message):
     with pytest.raises(DataError, match=message):
-        armlet.identify(
-            robot, log, consistent=False, estimator="instrumental", instrument=instrument
-        )
+        armlet.identify(robot, log, physical=False, estimator="instrumental", instrument=instrument)
 
 
 def test_instrumental_variables_that_do_not_converge_are_told(log, monkeypatch):
@@ -178,9 +176,12 @@ def test_instrumental_variables_that_do_not_converge_are_told(log, monkeypatch):
     sizes = itertools.cycle([0.5, 1.5])
     with pytest.raises(DataError, match=r"do not converge in 4 rounds: \S+ still changes from"):
         armlet.identify(
-            robot, log, consistent=False, estimator="instrumental",
+            robot,
+            log,
+            physical=False,
+            estimator="instrumental",
             instrument=lambda arm, run: next(sizes) * run.q,
-        )  # fmt: skip
+        )
 
 
 def test_a_weak_instrument_is_warned_of(log):
@@ -188,7 +189,7 @@ def test_a_weak_instrument_is_warned_of(log):
         return 0.1 * run.q + np.random.default_rng(0).normal(size=run.q.shape)
 
     with pytest.warns(DataWarning, match=r"the instrument is hardly correlated with the motion"):
-        armlet.identify(robot, log, consistent=False, estimator="instrumental", instrument=weak)
+        armlet.identify(robot, log, physical=False, estimator="instrumental", instrument=weak)
 
 
 def test_what_is_not_simulated_is_refused():
@@ -205,4 +206,4 @@ def test_what_is_not_simulated_is_refused():
 def test_an_instrument_needs_all_runs():
     logs = [recorded(robot, seed, duration=4.0) for seed in range(9)]
     with pytest.raises(DataError, match="there are 9 runs: expected at most 8 for instrumental"):
-        armlet.identify(robot, logs, consistent=False, estimator="instrumental")
+        armlet.identify(robot, logs, physical=False, estimator="instrumental")

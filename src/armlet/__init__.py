@@ -27,7 +27,16 @@ from armlet.errors import (
 from armlet.fmu import to_fmu
 from armlet.formats import catalogue
 from armlet.graph import Count, Input, Program
-from armlet.identification import Conditioning, Excitation, Identified, Log, excite, identify
+from armlet.identification import (
+    Excitation,
+    Identified,
+    Log,
+    Physical,
+    Preprocessing,
+    TorqueModel,
+    excite,
+    identify,
+)
 from armlet.minimal import MinimalParameters, equivalence
 from armlet.robot import Arrangement
 from armlet.runtime import Kernel
@@ -53,7 +62,6 @@ __all__ = [
     "ArmletError",
     "Arrangement",
     "CompileError",
-    "Conditioning",
     "Count",
     "DataError",
     "DataWarning",
@@ -70,6 +78,8 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MotionError",
+    "Physical",
+    "Preprocessing",
     "Program",
     "Quantity",
     "Robot",
@@ -77,6 +87,7 @@ __all__ = [
     "SearchResult",
     "Step",
     "Stops",
+    "TorqueModel",
     "Trajectory",
     "Viewer",
     "__version__",

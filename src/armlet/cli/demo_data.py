@@ -13,7 +13,7 @@ from armlet.cli.timing import Times, measure, pinocchio
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.graph import Count
-from armlet.identification import Identified, Log, identify
+from armlet.identification import Identified, Log, TorqueModel, identify
 from armlet.literature import totals
 from armlet.simulation import Friction, Trajectory, simulate
 
@@ -202,14 +202,8 @@ def identification(arm: Robot, run: Trajectory) -> Identified:
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")
-    return identify(
-        arm.without_drives(),
-        log,
-        rotors=True,
-        friction=Friction(),
-        consistent=False,
-        validation=HELD_OUT,
-    )
+    torques = TorqueModel(rotors=True, friction=Friction())
+    return identify(model, log, model=torques, physical=False, validation=HELD)
 
 
 def _errors(arm: Robot, identified: Identified) -> Array:

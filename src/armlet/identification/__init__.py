@@ -1,35 +1,33 @@
-"""Identification: motions that excite arms, logs of them, and what they say of their parameters."""
+"""Identification: exciting motions, logs of them, and the parameters of arms from these."""
 
-from armlet.identification.estimation.closed_loop import closed_loop
-from armlet.identification.estimation.cross_validation import cross_validate
 from armlet.identification.estimation.friction_fit import friction_shape, sigmoid_friction
-from armlet.identification.estimation.payload import Payload, identify_payload
+from armlet.identification.estimation.instrumental import closed_loop
+from armlet.identification.estimation.physical import Physical
 from armlet.identification.estimation.torque_model import Sigmoid, TorqueModel
 from armlet.identification.excitation.excitation import Excitation
 from armlet.identification.excitation.excite import excite
-from armlet.identification.findings import Fit
-from armlet.identification.identified import Identified
-from armlet.identification.identify import identify
+from armlet.identification.identify import Payload, cross_validate, identify, identify_payload
 from armlet.identification.logs.log import Log
-from armlet.identification.preprocessing.preprocessing import Conditioning, conditioned
-from armlet.identification.preprocessing.samples import Samples
+from armlet.identification.preprocessing import Preprocessing, Samples, preprocess
+from armlet.identification.result import Fit, Identified
 
 __all__ = [
-    "Conditioning",
     "Excitation",
     "Fit",
     "Identified",
     "Log",
     "Payload",
+    "Physical",
+    "Preprocessing",
     "Samples",
     "Sigmoid",
     "TorqueModel",
     "closed_loop",
-    "conditioned",
     "cross_validate",
     "excite",
     "friction_shape",
     "identify",
     "identify_payload",
+    "preprocess",
     "sigmoid_friction",
 ]

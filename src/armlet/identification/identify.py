@@ -1,52 +1,58 @@
-"""`identify`: the parameters of an arm from measured motion."""
+"""Parameters of an arm, or of its payload, from logs of its motion.
+
+A log becomes samples (`preprocess`), samples become rows of the torque model that are summed up as
+triangular factors, run by run, the factors become an estimate, and that the result.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from armlet._support import validation as check
 from armlet._support.blas import single_blas_thread
-from armlet._support.progress import status
+from armlet._support.progress import advancing, status
+from armlet.algebra import point_inertia, symmetric
 from armlet.api import Robot
-from armlet.api.functions import Function
-from armlet.errors import DataError, DataWarning, listed, quoted
+from armlet.errors import ArmletError, DataError, DataWarning, ModelError, listed, quoted
 from armlet.identification.estimation import estimators
-from armlet.identification.estimation.com_bounds import Centres, boxes
-from armlet.identification.estimation.estimators import Estimate
-from armlet.identification.estimation.factors import Array, Factors
-from armlet.identification.estimation.gains import Gains, calibrated
-from armlet.identification.estimation.instrumental import Instrument, Instrumented, instrumental
+from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains, Rows
+from armlet.identification.estimation.instrumental import (
+    Instrument,
+    InstrumentTest,
+    instrumental,
+)
 from armlet.identification.estimation.physical import (
-    Distance,
+    Physical,
     Prior,
-    check_distance,
-    checked_bodies,
-    checked_bounds,
     likely_bodies,
+    physical_parameters,
 )
-from armlet.identification.estimation.physical import consistent as consistent_parameters
-from armlet.identification.estimation.runs import KEPT, Client, Gathered, Reader, parts, rows, whole
-from armlet.identification.estimation.torque_model import (
-    Column,
-    FrictionModel,
-    TorqueModel,
-    torque_model,
-)
-from armlet.identification.findings import Fit
-from armlet.identification.identified import Identified
+from armlet.identification.estimation.torque_model import CHUNK, TorqueModel, TorqueRegressor
 from armlet.identification.logs.log import Log
-from armlet.identification.preprocessing.preprocessing import Conditioning
-from armlet.minimal import MinimalParameters
+from armlet.identification.preprocessing import Preprocessing, Samples, preprocess
+from armlet.identification.result import Fit, Identified
+from armlet.robot.components import BASE, PHI
 
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+Reader = Callable[[], Log]
+"""A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
+STORED = 8
+"""How many runs are stored for the report; of further ones only their factors are."""
+
+
+class Client(Protocol):
+    """The method of a Dask client that is used."""
+
+    def map(self, func: Callable[..., Any], *iterables: Any, **kwargs: Any) -> Any:
+        """Futures of a function of each entry."""
 
 
 @single_blas_thread
@@ -54,20 +60,11 @@ def identify(
     robot: Robot,
     logs: Log | Iterable[Log | Reader],
     *,
-    parameters: MinimalParameters[Robot] | None = None,
-    rotors: bool = False,
-    friction: FrictionModel = True,
-    extra: Mapping[str, Function | Column] | None = None,
-    gains: bool = False,
+    model: TorqueModel | None = None,
+    physical: Physical | bool | None = None,
     estimator: Estimator = "weighted",
     instrument: Instrument | None = None,
-    consistent: bool | None = None,
-    prior: Distance = "entropic",
-    strength: float = 1.0,
-    bodies: ArrayLike | None = None,
-    most: Mapping[str, float] | None = None,
-    centres: Centres | None = None,
-    conditioning: Conditioning | None = None,
+    preprocessing: Preprocessing | None = None,
     validation: float | Iterable[Log | Reader] = 0.0,
     client: Client | None = None,
 ) -> Identified:
@@ -76,108 +73,81 @@ def identify(
     Parameters
     ----------
     robot : Robot
-        Its geometry counts; its inertias are the prior of consistent parameters.
+        Its geometry counts; its inertias are the prior of physically consistent bodies.
     logs : Log, or iterable of Log or functions
         One run, or any number, of which one is in memory at a time where they come from a
         generator or are read when they are needed, by functions such as
         `functools.partial(armlet.Log.read, path, robot)`; those that cannot be read are left out
         with a warning.
-    parameters : MinimalParameters, optional
-        The inertial parameters to find; Lin's minimal set by default, with rotors and friction as
-        the next two say.
-    rotors : bool
-        Whether rotor inertias are found, too.
-    friction : bool, sequence of str, Friction or Sigmoid
-        True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
-        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; the friction of a
-        simulation, smooth around velocity 0, with Stribeck's part if it has one; or a sigmoid.
-    extra : mapping of str to function, optional
-        Further columns by the names of their parameters, such as springs: functions of q, qd and
-        qdd that return the torque of every joint for a parameter that is 1.
-    gains : bool
-        Whether logs have currents, or torques in unknown units, so that a gain of every joint is
-        found, too; at least one run has a known payload, by `log.with_payload`.
+    model : TorqueModel, optional
+        Which parameters torques have: by default minimal ones, and viscous and Coulomb friction
+        and an offset of every joint.
+    physical : Physical or bool, optional
+        Whether to find physically consistent bodies, too, by linear matrix inequalities, and with
+        which prior and bounds; needs cvxpy. By default if that is installed.
     estimator : {"weighted", "ordinary", "robust", "instrumental"}
         Least squares with weights by the noise of each joint, without, or with less weight for
         large residuals (Huber); or instrumental variables, which noise in the positions does not
         bias.
     instrument : function, optional
-        A motion of each run without its noise, for instrumental variables: a function of the arm
-        with the parameters found so far and of the run, that returns positions (k, n) at the times
-        `run.t`, such as `closed_loop` makes by simulation. By default the measured motion at low
-        frequencies.
-    consistent : bool, optional
-        Whether to find bodies that are physical, too, by linear matrix inequalities; needs cvxpy.
-        By default if that is installed, or bodies, most or centres are given.
-    prior : {"entropic", "euclidean"}
-        How the distance from likely bodies is measured, which decides what the data do not.
-    strength : float
-        How much that distance counts, in squares of the noise.
-    bodies : array_like of shape (nb, 10), optional
-        Likely bodies as in `robot.phi`, from CAD for instance, zeros for one that is unknown; those
-        of the robot by default.
-    most : mapping of str to float, optional
-        Upper bounds of standard parameters of the physical bodies, such as {"m7": 1.5}.
-    centres : float or mapping of str to pairs, optional
-        Where the centres of mass of the physical bodies are: in boxes, lower and upper corners by
-        the name of a frame and in its axes, such as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))};
-        or, by a margin in m, in boxes around the joints and the frames of every body.
-    conditioning : Conditioning, optional
+        A motion of each run without its noise, for instrumental variables: a function of the robot
+        with the parameters estimated so far and of the run, that returns positions (k, n) at the
+        times `run.t`, such as `closed_loop` makes by simulation. By default the measured motion at
+        low frequencies.
+    preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
         Data held out: the last share of the time of every run, or runs.
     client : distributed.Client, optional
-        A Dask client, whose workers read logs and make their factors.
+        A Dask client, whose workers read logs and compute their factors.
 
     Returns
     -------
     Identified
         Parameters with deviations, `robot`, and how well the torques are met.
     """
-    if estimator not in ESTIMATORS:
-        raise DataError(f"estimator is {quoted(estimator)}: expected {', '.join(ESTIMATORS)}")
-    if gains and estimator != "weighted":
+    check.one_of(estimator, "estimator", ESTIMATORS)
+    model = model or TorqueModel()
+    if model.gains and estimator != "weighted":
         raise DataError(f"gains are found by least squares, weighted: not with {estimator!r}")
-    model = torque_model(robot, parameters, rotors, friction, extra or {}, gains)
-    likely = _prior(model, consistent, prior, strength, bodies, most, centres)
-    if isinstance(validation, int | float) and not 0 <= validation < 1:
-        raise DataError(
-            f"validation is {validation}: expected a share of the time, 0 to 1, or logs"
-        )
-    share = float(validation) if isinstance(validation, int | float) else 0.0
-    settings = conditioning or Conditioning()
-    runs = [logs] if isinstance(logs, Log) else logs
-    data = Gathered(model)
-    for found in parts(model, settings, share, runs, client):
-        data.add(found)
+    share = 0.0
+    if isinstance(validation, int | float):
+        expected = "a share of the time, or logs"
+        share = check.number(validation, "validation", expected, low=0, below=1)
+    regressor = model.of_robot(robot)
+    prior = _prior(physical, regressor)
+    settings = preprocessing or Preprocessing()
+    data = Data(regressor)
+    for run in read_runs(regressor, settings, share, logs, client):
+        data.add(run)
     if not isinstance(validation, int | float):
-        for found in parts(model, settings, 0.0, validation, client):
-            data.hold(found)
-    _check_rows(model, data.used, gains)
-    estimate, R, instrumented, worth = _estimated(estimator, model, data, instrument)
-    _warn_of_rank(model, data.used)
-    if estimator != "ordinary" and not gains:
-        _warn_of_few_rows(model, data.used)
+        for run in read_runs(regressor, settings, 0.0, validation, client):
+            data.hold(run)
+    _check_rows(regressor, data.used)
+    estimate, R, test, gains = _estimate(estimator, data, instrument)
+    _warn_of_rank(regressor, data.used)
+    if estimator != "ordinary" and not model.gains:
+        _warn_of_few_rows(robot, data.used)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
-    if likely is not None:
+    if prior is not None:
         with status("looking for physical bodies"):
-            standard = consistent_parameters(R, model.Lam, model.standard, likely)
-    every = data.used.together(1 / estimate.noise)
-    kept = estimators.essential(every, estimate.x, data.used.count / data.repeats)
+            standard = physical_parameters(R, regressor.Lam, regressor.standard, prior)
+    weighted = data.used.together(1 / estimate.noise)
+    essential = estimators.essential(weighted, estimate.x, data.used.count / data.repeats)
     result = Identified(
-        model=model,
+        regressor=regressor,
         estimate=estimate,
         standard=standard,
         fits={},
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
-        essential=tuple(model.names[k] for k in kept),
+        essential=tuple(regressor.names[k] for k in essential),
         choices=tuple(data.choices),
-        notes=(*model.notes, *data.notes),
-        instrumented=instrumented,
-        gains=worth,
+        notes=(*regressor.notes, *data.notes),
+        instrument_test=test,
+        gains=gains,
         samples=tuple(data.samples),
-        held=tuple(data.rest),
+        held=tuple(data.held_samples),
     )
     fits = {name: Fit.of(data.used, x) for name, x in result.solutions.items()}
     if data.held.count:
@@ -187,43 +157,53 @@ def identify(
     return replace(result, fits=fits)
 
 
-def _check_rows(model: TorqueModel, factors: Factors, gains: bool) -> None:
+def _prior(physical: Physical | bool | None, regressor: TorqueRegressor) -> Prior | None:
+    """The prior of physical bodies; None where they are not asked for."""
+    if physical is None:
+        physical = find_spec("cvxpy") is not None
+    if physical is False:
+        return None
+    options = Physical() if physical is True else physical
+    return options.of_robot(regressor.robot, regressor.standard)
+
+
+def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
     """Raise where there are too few rows, or nothing in them; with gains, zero is a torque."""
     if not factors.count:
         raise DataError(
             "there are no rows to identify from: expected one or more logs that can be read, and a "
             "validation= that leaves some of the time"
         )
-    if factors.count <= len(model.names):
+    if factors.count <= len(regressor.names):
         raise DataError(
-            f"there are {factors.count} rows for {len(model.names)} parameters: expected more "
+            f"there are {factors.count} rows for {len(regressor.names)} parameters: expected more "
             "samples"
         )
-    if not gains and not factors.R[..., -1].any():
+    if not regressor.gains and not factors.R[..., -1].any():
         raise DataError("all torques are zero throughout: expected logs with measured torques")
 
 
-def _warn_of_rank(model: TorqueModel, factors: Factors) -> None:
+def _warn_of_rank(regressor: TorqueRegressor, factors: Factors) -> None:
     """Warn of what the motion does not determine."""
-    R = factors.together()
+    R, names = factors.together(), regressor.names
     size = np.linalg.norm(R[:, :-1], axis=0)
-    idle = [name for name, x in zip(model.names, size, strict=True) if not x]
-    _, _, rank = estimators.solved(R)
-    if rank < len(model.names):
+    idle = [name for name, x in zip(names, size, strict=True) if not x]
+    _, _, rank = estimators.solve(R)
+    if rank < len(names):
         about = f" (nothing of {', '.join(idle)})" if idle else ""
         warnings.warn(
-            f"the motion determines {rank} of {len(model.names)} combinations of parameters"
-            f"{about}: move more joints, faster, or find fewer parameters",
+            f"the motion determines {rank} of {len(names)} combinations of parameters{about}: move "
+            "more joints, faster, or find fewer parameters",
             DataWarning,
             stacklevel=4,  # the caller's line, past the decorator
         )
 
 
-def _warn_of_few_rows(model: TorqueModel, factors: Factors) -> None:
+def _warn_of_few_rows(robot: Robot, factors: Factors) -> None:
     """Warn of joints whose noise cannot be found from their residuals."""
     few = estimators.joints_of_unknown_noise(factors)
     if few:
-        names = [quoted(model.parameters.model.coordinates[i].name) for i in few]
+        names = [quoted(robot.coordinates[i].name) for i in few]
         warnings.warn(
             f"there are too few rows ({factors.rows[few].min()}) to estimate the noise of joint "
             f"{listed(names)}: expected {estimators.FREE} more than parameters that act on it; all "
@@ -234,74 +214,361 @@ def _warn_of_few_rows(model: TorqueModel, factors: Factors) -> None:
 
 
 class Solution(NamedTuple):
-    """An estimate, a factor of (W | τ) in units of the noise that has it, and how it was found."""
+    """An estimate, and the factor of (W | τ), in units of the noise, that it solves."""
 
     estimate: Estimate
     R: Array
-    instrumented: Instrumented | None = None
+    test: InstrumentTest | None = None
     gains: Gains | None = None
 
 
-def _estimated(
-    estimator: Estimator, model: TorqueModel, data: Gathered, instrument: Instrument | None
-) -> Solution:
-    """The estimate that is asked for; with unknown gains, all data are torques from then on."""
+def _estimate(estimator: Estimator, data: Data, instrument: Instrument | None) -> Solution:
+    """Estimate the parameters; with unknown gains, all data are torques from then on."""
     gains = None
-    if model.gains:
-        joints = [joint.name for joint in model.parameters.model.coordinates]
-        estimate, gains = calibrated(data.used, joints, data.repeats)
-        data.calibrate(gains.values)
+    if data.regressor.gains:
+        joints = [joint.name for joint in data.regressor.robot.coordinates]
+        estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
+        data.scale(gains.values)
     elif estimator == "instrumental":
-        _check_kept(data, "instrumental variables, which need")
-        found = instrumental(
-            model, data.used, data.samples, partial(whole, model), instrument, data.repeats
+        _check_stored(data, "instrumental variables, which need")
+        estimate, test, R = instrumental(
+            data.regressor, data.used, data.samples, instrument, data.repeats
         )
-        data.notes.append(found[1].note)
-        return Solution(found[0], found[2], found[1])
+        data.notes.append(test.note)
+        return Solution(estimate, R, test)
     elif estimator == "robust":
-        _check_kept(data, "a robust estimate, which needs")
-        every = [pair for run in data.samples for pair in rows(model, run)]
-        estimate = estimators.robust(data.used, lambda: every)
+        _check_stored(data, "a robust estimate, which needs")
+        rows = [rows for run in data.samples for rows in data.regressor.rows(run)]
+        estimate = estimators.robust(data.used, rows)
+    elif estimator == "weighted":
+        estimate = estimators.weighted(data.used)
     else:
-        ways = {"ordinary": estimators.ordinary, "weighted": estimators.weighted}
-        estimate = ways[estimator](data.used)
+        estimate = estimators.ordinary(data.used)
     return Solution(estimate, data.used.together(1 / estimate.noise), gains=gains)
 
 
-def _check_kept(data: Gathered, what: str) -> None:
+def _check_stored(data: Data, what: str) -> None:
     """Raise if not all runs are in memory."""
     if len(data.samples) < len(data.choices):
         raise DataError(
-            f"there are {len(data.choices)} runs: expected at most {KEPT} for {what} all rows at "
+            f"there are {len(data.choices)} runs: expected at most {STORED} for {what} all rows at "
             "once"
         )
 
 
-def _prior(
-    model: TorqueModel,
-    consistent: bool | None,
-    prior: Distance,
-    strength: float,
-    bodies: ArrayLike | None,
-    most: Mapping[str, float] | None,
-    centres: Centres | None,
-) -> Prior | None:
-    """What physical bodies are likely to be; None where they are not asked for."""
-    options = {"bodies": bodies, "most": most, "centres": centres}
-    asked = [name for name, value in options.items() if value is not None]
-    if consistent is None:
-        consistent = bool(asked) or find_spec("cvxpy") is not None
-    elif asked and not consistent:
-        raise DataError(
-            f"{asked[0]}= is about physical bodies, which consistent=False leaves out: expected "
-            f"consistent=True, or no {asked[0]}="
-        )
-    robot = model.parameters.model
-    check_distance(prior, strength)
-    if not consistent:
-        return None
-    phi = (
-        likely_bodies(robot.phi.astype(float)) if bodies is None else checked_bodies(bodies, robot)
+# ------------------------------------------------------------------ runs
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The rows of one log.
+
+    Attributes
+    ----------
+    used, held : Factors
+        Those of the rows used, and of the rows held out.
+    independent : float
+        How many of the rows used are independent: filtered noise is correlated from row to row.
+    choices, notes
+        How the log was preprocessed.
+    samples, held_samples : Samples, optional
+        The samples used, and those held out, if they are stored.
+    """
+
+    used: Factors
+    held: Factors
+    independent: float
+    choices: Mapping[str, Any]
+    notes: tuple[str, ...]
+    samples: Samples | None
+    held_samples: Samples | None
+
+
+@dataclass(eq=False)
+class Data:
+    """All runs together."""
+
+    regressor: TorqueRegressor
+    used: Factors = field(init=False)
+    held: Factors = field(init=False)
+    independent: float = 0.0
+    choices: list[Mapping[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    samples: list[Samples] = field(default_factory=list)
+    held_samples: list[Samples] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.used = self.held = self.regressor.factors([])
+
+    def add(self, run: Run) -> None:
+        """Add a run, of which some rows may be held out."""
+        self.used, self.held = self.used + run.used, self.held + run.held
+        self.independent += run.independent
+        self.choices.append(run.choices)
+        self.notes += [note for note in run.notes if note not in self.notes]
+        if run.samples is not None and run.held_samples is not None:
+            self.samples.append(run.samples)
+            if len(run.held_samples.kept):
+                self.held_samples.append(run.held_samples)
+
+    def hold(self, run: Run) -> None:
+        """Add a run that is held out as a whole."""
+        self.held = self.held + run.used
+        if run.samples is not None:
+            self.held_samples.append(run.samples)
+
+    def scale(self, gains: Array) -> None:
+        """Convert everything from currents to torques."""
+        self.used = estimators.in_torques(self.used, gains)
+        self.held = estimators.in_torques(self.held, gains)
+        self.samples = [replace(run, tau=gains * run.tau) for run in self.samples]
+        self.held_samples = [replace(run, tau=gains * run.tau) for run in self.held_samples]
+
+    @property
+    def repeats(self) -> float:
+        """How many rows there are for each independent one."""
+        return float(self.used.rows.mean() / self.independent)
+
+
+def read_runs(
+    regressor: TorqueRegressor,
+    settings: Preprocessing,
+    share: float,
+    logs: Log | Iterable[Log | Reader],
+    client: Client | None = None,
+) -> Iterator[Run]:
+    """Yield the run of every log, computed one after the other or by the workers of a Dask client.
+
+    They come in the order of the logs, so that sums do not depend on who was faster. The last share
+    of the time of each is held out. Logs that are read when they are needed may fail: they are left
+    out with a warning.
+    """
+    logs = [logs] if isinstance(logs, Log) else logs
+    work = partial(_read_run, regressor, settings, share)
+    runs = map(work, enumerate(logs)) if client is None else _by_workers(work, logs, client)
+    with advancing("reading logs") as advance:
+        for k, run in enumerate(runs, 1):
+            advance(k / len(logs) if isinstance(logs, Sequence) else 0.0)
+            if isinstance(run, str):
+                warnings.warn(f"a log is left out: {run}", DataWarning, stacklevel=4)
+            else:
+                yield run
+
+
+def _by_workers(
+    work: Callable[..., Run | str], logs: Iterable[Log | Reader], client: Client
+) -> Iterator[Run | str]:
+    """Yield the results of a Dask client, which repeats the work of workers that died."""
+    for future in client.map(work, [*enumerate(logs)], pure=False):
+        yield future.result()
+        future.release()
+
+
+def _read_run(
+    regressor: TorqueRegressor,
+    settings: Preprocessing,
+    share: float,
+    numbered: tuple[int, Log | Reader],
+) -> Run | str:
+    """The run of a log, or why that cannot be read; those after the first ones store no samples."""
+    k, log = numbered
+    if isinstance(log, Log):
+        run = _run(regressor, settings, share, log)
+    elif not callable(log):
+        raise DataError(f"logs has {quoted(log)}: expected armlet.Log.read of it, or a function")
+    else:
+        try:
+            read = log()
+            if not isinstance(read, Log):
+                raise DataError(f"{quoted(log)} returned {quoted(read)}: expected a Log")
+            run = _run(regressor, settings, share, read)
+        except ArmletError as error:
+            return str(error)
+        except MemoryError:
+            raise
+        except Exception as error:  # a user's function may raise anything
+            return f"number {k + 1} raised {type(error).__name__}: {error}"
+    return run if k < STORED else replace(run, samples=None, held_samples=None)
+
+
+def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log: Log) -> Run:
+    """The run of a log, of which the last share of the time is held out."""
+    samples = preprocess(log.in_order_of(regressor.robot), settings)
+    cut = round((1 - share) * len(samples.kept))
+    used, held = (replace(samples, kept=kept) for kept in np.split(samples.kept, [cut]))
+    factors = regressor.factors([used])
+    return Run(
+        used=factors,
+        held=regressor.factors([held]),
+        independent=_independent_share(used) * float(factors.rows.mean()),
+        choices=samples.choices,
+        notes=samples.notes,
+        samples=used,
+        held_samples=held,
     )
-    bounds = {} if most is None else checked_bounds(most, model.standard)
-    return Prior(phi, prior, strength, bounds, [] if centres is None else boxes(robot, centres))
+
+
+def _independent_share(samples: Samples) -> float:
+    """The share of rows that are independent.
+
+    Noise through a filter of a cut-off has as many independent values per second as white noise of
+    that bandwidth, times the integral of the square of the filter's gain over frequencies, which
+    for Butterworth's of order m, forwards and backwards, is that of 1 / (1 + f²ᵐ)².
+    """
+    if len(samples.kept) < 2:
+        return 1.0
+    double = 2 * samples.order
+    gain = np.pi / double / np.sin(np.pi / double) * (1 - 1 / double)
+    cutoff = samples.choices["cutoff"] if samples.bandwidth is None else samples.bandwidth
+    rate = samples.rate / float(np.median(np.diff(samples.kept)))
+    return min(1.0, float(2 * gain * cutoff / rate))
+
+
+# ------------------------------------------------------------------ cross-validation
+
+
+@single_blas_thread
+def cross_validate(
+    robot: Robot,
+    logs: Log | Iterable[Log],
+    *,
+    blocks: int = 1,
+    model: TorqueModel | None = None,
+    preprocessing: Preprocessing | None = None,
+) -> list[Fit]:
+    """How well each block of the data is predicted by weighted least squares on all others.
+
+    Parameters
+    ----------
+    robot, model, preprocessing
+        As `identify` takes them.
+    logs : Log or iterable of Log
+        The runs.
+    blocks : int
+        Into how many blocks of time each run is cut; 1 to leave out run by run.
+
+    Returns
+    -------
+    list of Fit
+        One for each block, in the order of runs and of time.
+    """
+    check.integer(blocks, "blocks", low=1)
+    regressor = (model or TorqueModel()).of_robot(robot)
+    factors = []
+    for log in [logs] if isinstance(logs, Log) else logs:
+        samples = preprocess(log.in_order_of(robot), preprocessing)
+        for kept in np.array_split(samples.kept, blocks):
+            factors.append(regressor.factors([replace(samples, kept=kept)]))
+    if len(factors) < 2:
+        raise DataError("there is one block: expected several runs, or blocks=5, for instance")
+    others = (factors[:k] + factors[k + 1 :] for k in range(len(factors)))
+    return [
+        Fit.of(own, estimators.weighted(Factors.sum(rest)).x)
+        for own, rest in zip(factors, others, strict=True)
+    ]
+
+
+# ------------------------------------------------------------------ payloads
+
+
+class Payload(NamedTuple):
+    """A body fixed on a frame of an arm."""
+
+    mass: float
+    """kg."""
+    com: Array
+    """Its centre of mass in that frame, m."""
+    inertia: Array
+    """Its inertia about the centre of mass, in the axes of the frame, (3, 3), kg m²."""
+    deviation: float
+    """The standard deviation of the mass."""
+    before: Fit
+    """How well torques are met without it."""
+    fit: Fit
+    """How well they are met with it."""
+
+
+@single_blas_thread
+def identify_payload(
+    arm: Robot | Identified,
+    logs: Log | Iterable[Log],
+    *,
+    frame: str | None = None,
+    physical: bool | None = None,
+    preprocessing: Preprocessing | None = None,
+) -> Payload:
+    """The payload that an arm carries in a log.
+
+    Parameters
+    ----------
+    arm : Robot or Identified
+        The arm without it: a robot with its friction, or the result of logs without the payload,
+        which is more accurate.
+    logs : Log or iterable of Log
+        Runs with the payload.
+    frame : str, optional
+        Where the payload is; by default the tool.
+    physical : bool, optional
+        Whether to find a body that is physical; needs cvxpy, and is done by default if that is
+        installed. Otherwise it is what least squares gives.
+    preprocessing : Preprocessing, optional
+        How logs are resampled, filtered and differentiated.
+
+    Returns
+    -------
+    Payload
+        `robot.with_payload(payload.mass, payload.com, payload.inertia)` carries it.
+    """
+    robot = arm.regressor.robot if isinstance(arm, Identified) else arm
+    body, at = robot.frame(frame)
+    if body == BASE:
+        raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
+    runs = [logs] if isinstance(logs, Log) else logs
+    samples = (preprocess(log.in_order_of(robot), preprocessing) for log in runs)
+    terms = [Factors.of(*rows) for run in samples for rows in _payload_rows(arm, body, run)]
+    if not terms:
+        raise DataError("there are no logs: expected one or more")
+    factors = Factors.sum(terms)
+    estimate = estimators.weighted(factors)
+    phi = estimate.x
+    if physical or (physical is None and find_spec("cvxpy") is not None):
+        R, prior = factors.together(1 / estimate.noise), Prior(likely_bodies(phi[None]))
+        phi = physical_parameters(R, np.eye(len(PHI)), PHI, prior)
+    mass = float(phi[9])
+    if mass <= 0:
+        raise DataError(
+            f"least squares gives a mass of {mass:.3g} kg: expected a log with more motion, or "
+            "physical=True"
+        )
+    centre = phi[6:9] / mass
+    R = np.asarray(at.R, dtype=float)
+    inertia = symmetric(*phi[:6]) - point_inertia(mass, centre)
+    origin = np.asarray(at.point(np.zeros(3)), dtype=float)
+    return Payload(
+        mass,
+        R.T @ (centre - origin),
+        np.asarray(R.T @ inertia @ R, dtype=float),
+        float(estimate.deviations[9]),
+        Fit.of(factors, 0 * phi),
+        Fit.of(factors, phi),
+    )
+
+
+def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[Rows]:
+    """Yield the columns of one body's ten parameters, and the residual torques of the arm alone."""
+    robot = arm.regressor.robot if isinstance(arm, Identified) else arm
+    own = slice(10 * body, 10 * body + 10)
+
+    def columns(x: Samples) -> Array:
+        return np.asarray(robot.regressor(x.q, x.qd, x.qdd, parameters="standard")[..., own])
+
+    def residuals(x: Samples) -> Array:
+        if isinstance(arm, Identified):
+            return x.tau - arm.torques(x.q, x.qd, x.qdd, arm.method)
+        torques = arm.inverse_dynamics(x.q, x.qd, x.qdd) + arm.passive_torque(x.q, x.qd)
+        return x.tau - np.asarray(torques)
+
+    for chunk in run.chunks(CHUNK):
+        moving = chunk.moving[chunk.kept]
+        W = chunk.decimate(map(columns, chunk.blocks()))
+        yield W * moving[..., None], chunk.decimate(map(residuals, chunk.blocks())) * moving

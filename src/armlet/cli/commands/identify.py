@@ -19,16 +19,15 @@ from armlet.cli.options import Json, Plot, Rotors, WithFriction, name_option, nu
 from armlet.cli.output import Table, Terminal
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quoted
-from armlet.identification import Identified, Log
-from armlet.identification.estimation.runs import Reader
-from armlet.identification.identify import ESTIMATORS
+from armlet.identification import Identified, Log, Physical, TorqueModel
+from armlet.identification.identify import ESTIMATORS, Reader
 from armlet.identification.logs.log import Load
 from armlet.identification.report import verdict
 from armlet.plotting import save
 
 OUT = {".urdf": Identified.to_urdf, ".toml": Identified.to_toml, ".json": Identified.to_json}
 PANEL = "A log in several files"
-LOADED = "A payload that is known"
+LOADED = "A known payload"
 
 
 def _file_of(what: str) -> Any:
@@ -77,14 +76,14 @@ def identify(
             "--gains", help="Logs have currents: find their gains, too.", rich_help_panel=LOADED
         ),
     ] = False,
-    centres: Annotated[
+    boxes: Annotated[
         float | None,
         typer.Option(
             help="How far, in m, centres of mass may be outside the box around the joints and "
             "frames of their body."
         ),
     ] = None,
-    consistent: Annotated[
+    physical: Annotated[
         bool | None,
         typer.Option(help="Find bodies that are physical; by default if cvxpy is installed."),
     ] = None,
@@ -112,6 +111,8 @@ def identify(
 
     Example: armlet identify panda run1.csv run2.csv -o identified.urdf --report report.html
     """
+    if boxes is not None and physical is False:
+        raise DataError("--boxes is about physical bodies: expected no --no-physical")
     for path in out or ():
         suffix(path, f"--out {path.name}", OUT)
     for path in (*(out or ()), *((report, report.with_suffix(".json")) if report else ())):
@@ -136,12 +137,9 @@ def identify(
         result = identification.identify(
             arm,
             readers if len(readers) > 1 else readers[0](),
-            rotors=rotors,
-            friction=friction,
+            model=TorqueModel(rotors=rotors, friction=friction, gains=gains),
+            physical=physical if boxes is None else Physical(boxes=boxes),
             estimator=one_of(estimator, "--estimator", ESTIMATORS),
-            gains=gains,
-            consistent=consistent,
-            centres=centres,
             validation=validation,
             client=client,
         )
@@ -180,7 +178,7 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
 def _loaded(
     arm: Robot, paths: list[Path] | None, payload: str | None, options: dict[str, Any]
 ) -> list[Reader]:
-    """What reads the runs with a known payload."""
+    """Functions that read the runs with a known payload."""
     if bool(paths) != bool(payload):
         raise DataError("--loaded and --payload belong together: expected both or neither")
     if payload is None:
@@ -214,12 +212,12 @@ def _print(arm: Robot, result: Identified, written: list[str]) -> None:
     console.print(fits)
     console.print()
     if result.gains is not None:
-        worth = Table()
-        worth.words("joint")
-        worth.numbers("gain", "deviation")
+        gains = Table()
+        gains.words("joint")
+        gains.numbers("gain", "deviation")
         for joint, x, s in zip(arm.coordinates, *result.gains, strict=True):
-            worth.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
-        console.print(worth)
+            gains.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
+        console.print(gains)
         console.print()
     for note in result.notes:
         console.print(note, style="dim")

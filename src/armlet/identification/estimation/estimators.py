@@ -1,16 +1,19 @@
-"""Least squares of several kinds, on the triangular factors of the rows."""
+"""Least squares of several kinds, on triangular factors of the rows of each joint."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.identification.estimation.factors import Array, Factors, merged
+from armlet.errors import DataError, listed, quoted
 from armlet.minimal import rank as column_rank
 
-Rows = Callable[[], Iterable[tuple[Array, Array]]]
-"""All rows, portion by portion: regressors (k, n, p) and torques (k, n)."""
+Array = NDArray[np.float64]
+Rows = tuple[Array, Array]
+"""Regressors (k, n, p) and torques (k, n)."""
 SMALL = 1e-10
 """Below this share of the largest, a singular value of the columns, each of length one, is none."""
 FREE = 10
@@ -18,6 +21,79 @@ FREE = 10
 ROUNDS = 50
 HUBER = 1.345
 """The residual, in deviations, above which weights fall: 95 % efficient where all is normal."""
+VAGUE = 0.2
+"""The largest deviation of a gain, relative to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The rows of W x = τ of each joint as a triangular factor of (W | τ).
+
+    Rows that are added change the factors and not their size, in whatever order they come.
+
+    Attributes
+    ----------
+    R : array of shape (n, p + 1, p + 1)
+        For each joint RᵀR = (W | τ)ᵀ(W | τ).
+    rows : array of shape (n,)
+        How many rows there were.
+    """
+
+    R: Array
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, W: Array, tau: Array) -> "Factors":
+        """The factors of a regressor of shape (k, n, p) and torques of shape (k, n).
+
+        Rows of zeros, which say nothing, are not counted.
+        """
+        both = np.concatenate([W, tau[..., None]], axis=-1)
+        R = np.stack([_triangle(both[:, i]) for i in range(both.shape[1])])
+        return cls(R, both.any(axis=-1).sum(axis=0))
+
+    @classmethod
+    def empty(cls, n: int, p: int) -> "Factors":
+        """The factors of no rows."""
+        return cls(np.zeros((n, p + 1, p + 1)), np.zeros(n, dtype=np.int64))
+
+    @classmethod
+    def sum(cls, terms: "Iterable[Factors]") -> "Factors":
+        """The factors of all rows of the terms."""
+        return reduce(cls.__add__, terms)
+
+    def __add__(self, other: "Factors") -> "Factors":
+        stacked = np.concatenate([self.R, other.R], axis=1)
+        return Factors(np.stack([_triangle(rows) for rows in stacked]), self.rows + other.rows)
+
+    @property
+    def count(self) -> int:
+        """How many rows all joints have together."""
+        return int(self.rows.sum())
+
+    def together(self, weights: Array | None = None) -> Array:
+        """One factor for the rows of all joints, each times the weight of its joint."""
+        n, size, _ = self.R.shape
+        scaled = self.R if weights is None else self.R * np.reshape(weights, (n, 1, 1))
+        return _triangle(scaled.reshape(n * size, size))
+
+    def squares(self, x: Array) -> Array:
+        """The sums of squared residuals τ - W x of each joint."""
+        return np.asarray(((self.R @ np.append(x, -1.0)) ** 2).sum(axis=-1))
+
+    @property
+    def torques(self) -> Array:
+        """The sums of squared torques of each joint."""
+        return np.asarray((self.R[:, :, -1] ** 2).sum(axis=-1))
+
+
+def _triangle(rows: Array) -> Array:
+    """The square triangular factor of some rows, with a diagonal that is not negative."""
+    size = rows.shape[1]
+    if len(rows) < size:
+        rows = np.concatenate([rows, np.zeros((size - len(rows), size))])
+    R = np.asarray(np.linalg.qr(rows, mode="r"))
+    return np.asarray(R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +121,10 @@ class Estimate:
     @property
     def deviations(self) -> Array:
         """The standard deviation of each parameter."""
-        found: Array = np.sqrt(np.maximum(np.diag(self.covariance), 0))
-        return found
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0)))
 
 
-def solved(R: Array) -> tuple[Array, Array, int]:
+def solve(R: Array) -> tuple[Array, Array, int]:
     """The x of least squares, the inverse of WᵀW, and the rank, by a triangular factor of (W | τ).
 
     Columns are scaled to length one; what the rows do not determine is left at zero.
@@ -63,9 +138,25 @@ def solved(R: Array) -> tuple[Array, Array, int]:
     return root @ (U[:, :rank].T @ y), root @ root.T, rank
 
 
+def residual_squares(R: Array, x: Array) -> float:
+    """The sum of squared residuals of x, by a factor of (W | τ)."""
+    return float(((R @ np.append(x, -1.0)) ** 2).sum())
+
+
+def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
+    """The deviation of each joint's residuals, parameters counted evenly over the joints."""
+    squares, torques = factors.squares(x), factors.torques
+    free = np.maximum(factors.rows - rank / len(factors.R), 1)
+    least = 1e-12 * np.sqrt(torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
+    return np.asarray(np.maximum(np.sqrt(squares / free), least))
+
+
 def ordinary(factors: Factors) -> Estimate:
-    """Least squares with the same weight for all rows."""
-    return _weighted(factors, np.ones(len(factors.R)), common=True)
+    """Least squares with the same weight for all rows, and one noise for all joints."""
+    x, inverse, rank = solve(factors.together())
+    variance = factors.squares(x).sum() / max(factors.count - rank, 1)
+    ones = np.ones(len(factors.R))
+    return Estimate(x, inverse * variance, np.sqrt(variance) * ones, ones, rank)
 
 
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
@@ -85,73 +176,54 @@ def weighted(factors: Factors) -> Estimate:
     """
     if joints_of_unknown_noise(factors):
         return ordinary(factors)
-    n = len(factors.R)
-    found = _weighted(factors, np.ones(n))
+    estimate = _with_weights(factors, np.ones(len(factors.R)))
     for _ in range(ROUNDS):
-        noise = np.where(found.noise > 0, found.noise, found.noise.max())
-        last, found = found, _weighted(factors, 1 / noise)
-        if np.allclose(found.noise, last.noise, rtol=1e-10):
+        noise = np.where(estimate.noise > 0, estimate.noise, estimate.noise.max())
+        last, estimate = estimate, _with_weights(factors, 1 / noise)
+        if np.allclose(estimate.noise, last.noise, rtol=1e-10):
             break
-    return found
+    return estimate
 
 
-def _weighted(factors: Factors, weights: Array, common: bool = False) -> Estimate:
-    x, inverse, rank = solved(factors.together(weights))
-    noise = noise_of(factors, x, rank)
-    if common:  # one noise for all joints
-        noise = np.full_like(noise, np.sqrt(factors.squares(x).sum() / _free(factors, rank)))
-        return Estimate(x, inverse * noise[0] ** 2, noise, weights, rank)
-    scale = ((weights * noise) ** 2).mean()
-    return Estimate(x, inverse * scale, noise, weights, rank)
+def _with_weights(factors: Factors, weights: Array) -> Estimate:
+    """Least squares in which the rows of each joint have a weight."""
+    x, inverse, rank = solve(factors.together(weights))
+    noise = residual_noise(factors, x, rank)
+    return Estimate(x, inverse * ((weights * noise) ** 2).mean(), noise, weights, rank)
 
 
-def noise_of(factors: Factors, x: Array, rank: int) -> Array:
-    """The deviation of each joint's residuals, parameters counted evenly over the joints."""
-    squares, torques = factors.squares(x), factors.torques
-    free = np.maximum(factors.rows - rank / len(factors.R), 1)
-    least = 1e-12 * np.sqrt(torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
-    found: Array = np.maximum(np.sqrt(squares / free), least)
-    return found
-
-
-def _free(factors: Factors, rank: int) -> int:
-    return max(factors.count - rank, 1)
-
-
-def robust(factors: Factors, rows: Rows) -> Estimate:
+def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
     """Weighted least squares in which large residuals count less (Huber), by repeated weighting."""
-    found = weighted(factors)
+    estimate = weighted(factors)
     if joints_of_unknown_noise(factors):
-        return found
+        return estimate
     for _ in range(ROUNDS):
-        last = found
+        last = estimate
         noise = _median_noise(rows, last.x)
-        parts = (_damped(W, tau, last.x, noise) for W, tau in rows())
-        found = _weighted(merged(parts), 1 / noise)
-        if np.allclose(found.x, last.x, rtol=1e-8, atol=1e-10 * np.abs(last.x).max()):
+        terms = (_huber_factors(W, tau, last.x, noise) for W, tau in rows)
+        estimate = _with_weights(Factors.sum(terms), 1 / noise)
+        if np.allclose(estimate.x, last.x, rtol=1e-8, atol=1e-10 * np.abs(last.x).max()):
             break
-    return found
+    return estimate
 
 
-def _median_noise(rows: Rows, x: Array) -> Array:
+def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
     """The deviation of each joint's residuals by their median, which outliers do not move."""
-    parts = [
-        np.where(W.any(axis=-1) | (tau != 0), np.abs(tau - W @ x), np.nan) for W, tau in rows()
-    ]
-    sizes = np.concatenate(parts)
+    sizes = np.concatenate(
+        [np.where(W.any(axis=-1) | (tau != 0), np.abs(tau - W @ x), np.nan) for W, tau in rows]
+    )
     sizes[0, np.isnan(sizes).all(axis=0)] = 1.0  # a joint without rows
-    found: Array = np.maximum(np.nanmedian(sizes, axis=0) / 0.6745, np.finfo(float).tiny)
-    return found
+    return np.asarray(np.maximum(np.nanmedian(sizes, axis=0) / 0.6745, np.finfo(float).tiny))
 
 
-def _damped(W: Array, tau: Array, x: Array, noise: Array) -> Factors:
+def _huber_factors(W: Array, tau: Array, x: Array, noise: Array) -> Factors:
     size = np.abs(tau - W @ x) / noise
-    weights: NDArray[np.float64] = np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, HUBER)))
+    weights = np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, HUBER)))
     return Factors.of(W * weights[..., None], tau * weights)
 
 
 def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]:
-    """The parameters that are left when those are dropped that do not improve the fit.
+    """The parameters that remain when those are dropped that do not improve the fit.
 
     One after the other, the parameter with the largest relative deviation is left out, as long as
     an F-test at this level does not find the fit without it worse. `rows` are those that are
@@ -159,22 +231,118 @@ def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
-    kept = [*range(len(x))]
-    whole = _rest(R, kept)
+    def squares(columns: list[int]) -> float:
+        part = R[:, [*columns, -1]]
+        return residual_squares(part, solve(part)[0])
+
+    remaining = [*range(len(x))]
+    whole = squares(remaining)
     free = rows - len(x)
-    while len(kept) > 1:
-        values, inverse, _ = solved(R[:, [*kept, -1]])
+    while len(remaining) > 1:
+        values, inverse, _ = solve(R[:, [*remaining, -1]])
         sizes = np.sqrt(np.maximum(np.diag(inverse), 0)) / np.maximum(np.abs(values), 1e-300)
-        fewer = [k for i, k in enumerate(kept) if i != int(np.argmax(sizes))]
+        fewer = [k for i, k in enumerate(remaining) if i != int(np.argmax(sizes))]
         dropped = len(x) - len(fewer)
-        statistic = (_rest(R, fewer) - whole) / dropped / (whole / free)
+        statistic = (squares(fewer) - whole) / dropped / (whole / free)
         if statistic > fdtri(dropped, free, 1 - level):
             break
-        kept = fewer
-    return kept
+        remaining = fewer
+    return remaining
 
 
-def _rest(R: Array, kept: list[int]) -> float:
-    """The sum of squared residuals with some of the parameters."""
-    x, _, _ = solved(R[:, [*kept, -1]])
-    return float(((R[:, kept] @ x - R[:, -1]) ** 2).sum())
+# ------------------------------------------------------------------ gains of drives
+
+
+class Gains(NamedTuple):
+    """Torques per unit of what was logged, of each joint, and their standard deviations."""
+
+    values: Array
+    deviations: Array
+
+
+def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
+    """Parameters and gains of drives, from logs with currents and a known payload.
+
+    Of the currents i of joint j alone, i = k (Y φ + y), k and φ are known only up to a factor.
+    Known torques y of a payload fix it (Gautier and Briot 2014). Noise is in the currents, so that
+    these are what is fitted, by steps of Gauss and Newton in φ and k, on triangular factors of
+    (Y | y | i). The start is the linear form Y φ - g i = -y with g = 1/k, which noise in the
+    currents biases.
+    """
+    n, size, _ = factors.R.shape
+    p = size - 2
+    if not factors.R[:, :, p].any():
+        raise DataError(
+            "no run has a known payload that loads a joint, without which gains cannot be found: "
+            "expected log.with_payload(mass, com, inertia) among the logs"
+        )
+    x, k = _start(factors, joints, p)
+    noise = np.ones(n)
+    for _ in range(ROUNDS):
+        J, residuals = _linearise(factors, x, k)
+        scale = np.repeat(1 / noise, size)
+        step, inverse, rank = solve(np.column_stack([J, residuals]) * scale[:, None])
+        x, k, last = x + step[:p], k + step[p:], k
+        noise = residual_noise(in_torques(factors, 1 / k), x, rank) * np.abs(k)
+        if np.allclose(k, last, rtol=1e-9):
+            break
+    else:
+        raise DataError(
+            f"gains do not converge in {ROUNDS} rounds: expected more motion with the payload, or "
+            "a heavier one"
+        )
+    _check_gains(J * scale[:, None], inverse, k, joints, repeats)
+    gains = Gains(1 / k, np.sqrt(repeats * np.diag(inverse)[p:]) / k**2)
+    torque_noise = noise / np.abs(k)
+    return Estimate(x, inverse[:p, :p], torque_noise, 1 / torque_noise, rank - n), gains
+
+
+def in_torques(factors: Factors, gains: Array) -> Factors:
+    """Factors of (Y | g i - y) from those of (Y | y | i)."""
+    last = gains[:, None] * factors.R[:, :, -1] - factors.R[:, :, -2]
+    R = Factors.of(factors.R[:, :, :-2].transpose(1, 0, 2), last.T).R
+    return Factors(R, factors.rows)
+
+
+def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Array]:
+    """Parameters and 1/g of the linear form, currents in units of their size."""
+    n, size, _ = factors.R.shape
+    unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
+    rows = np.zeros((n, size, p + n + 1))
+    for j, R in enumerate(factors.R):
+        rows[j, :, :p], rows[j, :, p + j], rows[j, :, -1] = R[:, :p], -R[:, -1] / unit[j], -R[:, p]
+    x, _, _ = solve(rows.reshape(n * size, -1))
+    _check_joints(joints, np.abs(x[p:]) < SMALL)
+    return x[:p], unit / x[p:]
+
+
+def _linearise(factors: Factors, x: Array, k: Array) -> tuple[Array, Array]:
+    """The derivatives of the currents of all joints by x and k, and the residuals."""
+    n, size, _ = factors.R.shape
+    p = size - 2
+    J = np.zeros((n, size, p + n))
+    residuals = np.zeros((n, size))
+    for j, R in enumerate(factors.R):
+        torque = R[:, :p] @ x + R[:, p]
+        J[j, :, :p], J[j, :, p + j] = k[j] * R[:, :p], torque
+        residuals[j] = R[:, -1] - k[j] * torque
+    return J.reshape(n * size, -1), residuals.ravel()
+
+
+def _check_gains(J: Array, inverse: Array, k: Array, joints: Sequence[str], repeats: float) -> None:
+    """Raise where the motion with the payload does not determine a gain."""
+    p = J.shape[1] - len(joints)
+    _, s, Vt = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), np.finfo(float).tiny))
+    free = np.linalg.norm(Vt[s <= SMALL * s[0], p:], axis=0) > 1e-6
+    _check_joints(joints, free | (np.sqrt(repeats * np.diag(inverse)[p:]) > VAGUE * np.abs(k)))
+
+
+def _check_joints(joints: Sequence[str], undetermined: NDArray[np.bool_]) -> None:
+    """Raise where the gains of some joints are not determined."""
+    names = [quoted(joint) for joint, x in zip(joints, undetermined, strict=True) if x]
+    if names:
+        raise DataError(
+            f"the gain of joint {listed(names)} is not determined to {100 * VAGUE:.0f} %: its "
+            "current hardly depends on the payload. Expected a heavier one, further from the axis, "
+            "or faster motion where gravity does not load the joint"
+        )

@@ -17,23 +17,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armlet._support.progress import advancing
-from armlet.api import Robot
-from armlet.errors import DataError, DataWarning
+from armlet.api import Robot, function
+from armlet.api.functions import Function
+from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification.estimation.estimators import (
     ROUNDS,
     SMALL,
+    Array,
     Estimate,
-    noise_of,
-    solved,
+    Factors,
+    Rows,
+    residual_noise,
+    residual_squares,
+    solve,
     weighted,
 )
-from armlet.identification.estimation.factors import Array, Factors, merged
-from armlet.identification.estimation.torque_model import TorqueModel
-from armlet.identification.preprocessing.filters import by_filter
-from armlet.identification.preprocessing.samples import Samples
+from armlet.identification.estimation.torque_model import TorqueRegressor
+from armlet.identification.logs.log import joint_order
+from armlet.identification.preprocessing import Samples
+from armlet.identification.preprocessing.filters import interpolate, lowpass
+from armlet.simulation import Trajectory, rollout
+from armlet.simulation.system import Friction, friction_torque
 
 Instrument = Callable[[Robot, Samples], ArrayLike]
-"""The positions at the times `run.t`, (k, n), of an arm with the parameters estimated so far."""
+"""The positions at the times `run.t`, (k, n), of a robot with the parameters estimated so far."""
 MOTION = 0.3
 """The cut-off of the motion that the default instrument follows, in bandwidths: three times the
 frequency below which the fastest joint has 95 % of its power. Noise of accelerations grows with the
@@ -42,10 +49,12 @@ WEAK = 0.1
 """Below this correlation an instrument is warned of: deviations are large, and not quite true."""
 CONVERGED = 0.01
 """The largest change of a parameter in the last round, in deviations."""
+TARGETS = {"target": "q", "target_velocity": "qd", "target_acceleration": "qdd"}
+"""What a controller may follow, and where a trajectory has it."""
 
 
-class Instrumented(NamedTuple):
-    """How instrumental variables were found."""
+class InstrumentTest(NamedTuple):
+    """How instrumental variables were found, and whether least squares differs from them."""
 
     rounds: int
     """How many rounds there were."""
@@ -68,13 +77,12 @@ class Instrumented(NamedTuple):
 
 
 def instrumental(
-    model: TorqueModel,
+    regressor: TorqueRegressor,
     factors: Factors,
     runs: Sequence[Samples],
-    rows: Callable[[Samples], tuple[Array, Array]],
     instrument: Instrument | None,
     repeats: float,
-) -> tuple[Estimate, Instrumented, Array]:
+) -> tuple[Estimate, InstrumentTest, Array]:
     """The estimate by instrumental variables, each joint weighted by its noise.
 
     The last result is (W | τ) within the columns of Z, in units of the noise, of which the estimate
@@ -82,71 +90,71 @@ def instrumental(
 
     Parameters
     ----------
-    model : TorqueModel
+    regressor : TorqueRegressor
     factors : Factors
         Those of all rows.
     runs : sequence of Samples
         The runs.
-    rows : function
-        The decimated regressor and torques of a run.
     instrument : function, optional
-        The motion of a run by the arm with the parameters estimated so far; by default the
+        The motion of a run by the robot with the parameters estimated so far; by default the
         measured one below `MOTION` bandwidths, which is that of an arm that follows it by computed
         torques, whatever its parameters.
     repeats : float
-        How many rows say the same.
+        How many rows there are for each independent one.
     """
-    measured = [rows(run) for run in runs]
-    found = weighted(factors)
+    measured = [regressor.all_rows(run) for run in runs]
+    estimate = weighted(factors)
     both: Factors | None = None
     with advancing("instrumental variables") as advance:
         for k in range(1, ROUNDS + 1):
             advance(k / ROUNDS)
             if both is None or instrument is not None:
-                both = merged(_with_instrument(model, found.x, runs, measured, instrument))
-            last, found = found, _solved(both, factors, found.noise)
-            if (np.abs(found.x - last.x) <= CONVERGED * found.deviations).all():
-                R, basis = _projection(both, 1 / found.noise)
-                how = _tested(R, basis, found.x, k, both.count, repeats)
-                if how.correlation < WEAK:
+                both = Factors.sum(
+                    _instrument_factors(regressor, estimate.x, runs, measured, instrument)
+                )
+            last, estimate = estimate, _round(both, factors, estimate.noise)
+            if (np.abs(estimate.x - last.x) <= CONVERGED * estimate.deviations).all():
+                R, basis = _projection(both, 1 / estimate.noise)
+                test = _test(R, basis, estimate.x, k, both.count, repeats)
+                if test.correlation < WEAK:
                     warnings.warn(
                         "the instrument is hardly correlated with the motion, by "
-                        f"{how.correlation:.2g} in a combination of parameters: expected one that "
+                        f"{test.correlation:.2g} in a combination of parameters: expected one that "
                         "moves as the arm does, at the same times",
                         DataWarning,
                         stacklevel=3,
                     )
-                return found, how, basis.T @ R
-    worst = int(np.argmax(np.abs(found.x - last.x) / np.maximum(found.deviations, 1e-300)))
+                return estimate, test, basis.T @ R
+    worst = int(np.argmax(np.abs(estimate.x - last.x) / np.maximum(estimate.deviations, 1e-300)))
     raise DataError(
-        f"instrumental variables do not converge in {ROUNDS} rounds: {model.names[worst]} still "
-        f"changes from {last.x[worst]:.4g} to {found.x[worst]:.4g}. Expected an instrument closer "
-        "to the measured motion, or fewer parameters"
+        f"instrumental variables do not converge in {ROUNDS} rounds: {regressor.names[worst]} "
+        f"still changes from {last.x[worst]:.4g} to {estimate.x[worst]:.4g}. Expected an "
+        "instrument closer to the measured motion, or fewer parameters"
     )
 
 
-def _with_instrument(
-    model: TorqueModel,
+def _instrument_factors(
+    regressor: TorqueRegressor,
     x: Array,
     runs: Sequence[Samples],
-    measured: Sequence[tuple[Array, Array]],
+    measured: Sequence[Rows],
     instrument: Instrument | None,
 ) -> Iterator[Factors]:
     """The factors of (Z | W | τ) of each run."""
-    arm = None if instrument is None else model.robot(x)
+    robot = None if instrument is None else regressor.robot_with(x)
     for run, (W, tau) in zip(runs, measured, strict=True):
         q, cutoff = run.q, run.choices["cutoff"]
-        if instrument is None or arm is None:
+        if instrument is None or robot is None:
             cutoff = MOTION * (run.bandwidth or cutoff)
         else:
-            q = _checked(instrument(arm, run), run)
-        Z = run.decimated(model.regressor(*by_filter(q, cutoff, run.rate, run.order)))
+            q = _check_positions(instrument(robot, run), run)
+        Z = run.decimate(regressor.columns(*lowpass(q, cutoff, run.rate, run.order)))
         Z = Z * run.moving[run.kept][..., None]  # as in W and τ
         yield Factors.of(np.concatenate([Z, W], axis=-1), tau)
 
 
-def _checked(positions: ArrayLike, run: Samples) -> Array:
-    """The positions of an instrument, if they are those of a run."""
+def _check_positions(positions: ArrayLike, run: Samples) -> Array:
+    """The positions of an instrument, if there is one for each row of the run."""
     q = np.asarray(positions, dtype=float)
     if q.shape != run.q.shape:
         raise DataError(
@@ -173,42 +181,140 @@ def _projection(both: Factors, weights: Array) -> tuple[Array, Array]:
 def _basis(A: Array) -> Array:
     """An orthonormal basis of some columns."""
     U, s, _ = np.linalg.svd(A / np.maximum(np.linalg.norm(A, axis=0), 1e-300), full_matrices=False)
-    found: Array = U[:, s > SMALL * s[0]]
-    return found
+    return np.asarray(U[:, s > SMALL * s[0]])
 
 
-def _solved(both: Factors, factors: Factors, noise: Array) -> Estimate:
-    """One round: parameters with the weights of a given noise, and the noise they leave."""
+def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
+    """One round: the estimate with the weights of a noise, and the noise of its residuals."""
     R, basis = _projection(both, 1 / noise)
-    x, inverse, rank = solved(basis.T @ R)
-    _, _, whole = solved(R)
+    x, inverse, rank = solve(basis.T @ R)
+    _, _, whole = solve(R)
     if rank < whole:
         raise DataError(
             f"the instrument determines {rank} of the {whole} combinations of parameters that the "
             "measured motion does: expected one that moves as the arm does"
         )
-    left = noise_of(factors, x, rank)
-    return Estimate(x, inverse * ((left / noise) ** 2).mean(), left, 1 / noise, rank)
+    own = residual_noise(factors, x, rank)
+    return Estimate(x, inverse * ((own / noise) ** 2).mean(), own, 1 / noise, rank)
 
 
-def _tested(
+def _test(
     R: Array, basis: Array, x: Array, rounds: int, rows: int, repeats: float
-) -> Instrumented:
+) -> InstrumentTest:
     """Whether least squares differs: the part of W outside of Z would have other parameters."""
     from scipy.stats import f as fisher  # which takes as long to load as all of armlet
 
     inside = basis.T @ R
     outside = R - basis @ inside
-    together, _, rank = solved(R)
-    apart, _, freedom = solved(outside)
-    least = _squares(R, together)
-    less = _squares(inside, x) + _squares(outside, apart)
+    together, _, rank = solve(R)
+    apart, _, freedom = solve(outside)
+    least = residual_squares(R, together)
+    less = residual_squares(inside, x) + residual_squares(outside, apart)
     free = max(rows / repeats - rank - freedom, 1.0)
     statistic = max(least - less, 0.0) / (freedom * repeats) / (less / rows)
     correlation = np.linalg.svd(basis.T @ _basis(R[:, :-1]), compute_uv=False)[-1]
     p = float(fisher.sf(statistic, freedom, free))
-    return Instrumented(rounds, float(min(correlation, 1.0)), float(statistic), p)
+    return InstrumentTest(rounds, float(min(correlation, 1.0)), float(statistic), p)
 
 
-def _squares(R: Array, x: Array) -> float:
-    return float(((R @ np.append(x, -1.0)) ** 2).sum())
+# ------------------------------------------------------------------ a simulated instrument
+
+
+def closed_loop(
+    robot: Robot,
+    controller: Function,
+    reference: Trajectory,
+    *,
+    dt: float = 1e-3,
+    friction: Friction | None = None,
+) -> Instrument:
+    """An instrument that simulates the arm as estimated so far under its own controller (IDIM-IV).
+
+    The simulation is compiled once: parameters are given at run time.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm to be identified.
+    controller : Function
+        The controller that the arm had, as in `armlet.controllers`: of q, qd and of "target",
+        "target_velocity" and "target_acceleration", as many as it needs.
+    reference : Trajectory
+        The motion that was commanded, from time 0 at the first row of the log; its joints are put
+        in the order of the robot's by their names.
+    dt : float
+        The length of a step of the simulation, in s.
+    friction : Friction, optional
+        How Coulomb friction changes its sign smoothly, and Stribeck friction, which is not
+        identified here; none of the latter by default.
+
+    Returns
+    -------
+    function
+        For `identify(estimator="instrumental", instrument=...)`.
+    """
+    unknown = [name for name in controller.inputs if name not in ("q", "qd", *TARGETS)]
+    if unknown:
+        raise DataError(
+            f"the controller has an argument {quoted(unknown[0])}: expected q, qd, "
+            f"{', '.join(TARGETS)}"
+        )
+    order = joint_order(reference.joints, robot, "the reference")
+    columns = [*range(robot.n)] if order is None else order
+    law, n, joints = friction or Friction(), robot.n, len(robot.drives)
+    bare = robot.without_drives()
+    shapes = dict.fromkeys(TARGETS, n) | dict.fromkeys(("viscous", "coulomb", "offset"), joints)
+
+    @function(bare, **shapes)
+    def driven(
+        q: Array,
+        qd: Array,
+        target: Array,
+        target_velocity: Array,
+        target_acceleration: Array,
+        viscous: Array,
+        coulomb: Array,
+        offset: Array,
+    ) -> Array:
+        targets = (target, target_velocity, target_acceleration)
+        inputs = {"q": q, "qd": qd, **dict(zip(TARGETS, targets, strict=True))}
+        drives = bare.with_drives(viscous=viscous, coulomb=coulomb, offset=offset)
+        resisting: Array = friction_torque(law, drives, qd)
+        return controller(*(inputs[name] for name in controller.inputs)) - resisting
+
+    def simulate(arm: Robot, run: Samples) -> Array:
+        if (arm.joint_names, arm.dh) != (bare.joint_names, bare.dh):
+            raise DataError(
+                f"the instrument simulates {quoted(bare.name)} with other joints or frames than "
+                f"{quoted(arm.name)} has: expected closed_loop of the robot that is identified"
+            )
+        if any(drive.rotor_inertia for drive in arm.drives):
+            raise DataError(
+                "rotor inertias are no arguments of this simulation: expected "
+                "rotors=False, or an instrument that calls armlet.simulate"
+            )
+        t = run.t - run.t[0]
+        steps = int(np.ceil(t[-1] / dt - 1e-9))
+        start = reference.at(reference.t[0])
+        first, speed = start.q[:, columns], start.qd[:, columns]
+        ends: Array = dt * np.arange(steps + 1.0)
+        wanted = reference.at(np.minimum(ends[:-1] + dt / 2, reference.t[-1]))  # within each step
+        arguments = {name: getattr(wanted, key)[:, columns] for name, key in TARGETS.items()}
+        arguments |= {
+            name: np.array([getattr(drive, name) for drive in arm.drives])
+            for name in ("viscous", "coulomb", "offset")
+        }
+        motion = rollout(
+            bare,
+            first,
+            speed,
+            driven,
+            dt=dt,
+            steps=steps,
+            method="rk4",
+            inertia=arm.phi.astype(float),
+            arguments=arguments,
+        )
+        return interpolate(t, ends, np.concatenate([first, motion.q[:, 0]]))
+
+    return simulate

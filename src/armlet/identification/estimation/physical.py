@@ -17,22 +17,23 @@ and the prior alone decides the rest.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armlet._support import validation
 from armlet._support.optional import needed
 from armlet.api import Robot
-from armlet.errors import ArmletError, DataError, quoted
-from armlet.identification.estimation.com_bounds import Box
-from armlet.identification.estimation.factors import Array
+from armlet.errors import ArmletError, DataError, ModelError, quoted
+from armlet.identification.estimation.estimators import Array
+from armlet.robot.components import BASE
 
 Distance = Literal["entropic", "euclidean"]
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
-EXAMPLE = '{"m7": 1.5}'
+Boxes = float | Mapping[str, tuple[ArrayLike, ArrayLike]]
 LEAST = 1e-4
 """Pseudo-inertias are at least this share of the prior's."""
 NONNEGATIVE = ("rotor_inertia", "viscous", "coulomb")
@@ -69,78 +70,100 @@ RADIUS = 0.1
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Bodies to begin with, (nb, 10): those given where they are physical, and balls elsewhere.
+    """Bodies to begin with, (nb, 10): balls where the given ones are not physical.
 
     A ball has the mean mass of the physical bodies, or 1 kg.
     """
-    known = np.array([is_consistent(body[None]) for body in phi])
-    mass = float(phi[known, 9].mean()) if known.any() else 1.0
+    physical = np.array([is_consistent(body[None]) for body in phi])
+    mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
     ball = np.array([J, 0, 0, J, 0, J, 0, 0, 0, mass])
-    return np.where(known[:, None], phi, ball)
+    return np.where(physical[:, None], phi, ball)
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
-    """What bodies are likely to be.
+class Physical:
+    """How physically consistent bodies are found: their prior, and bounds of their parameters.
 
     Attributes
     ----------
-    bodies : array of shape (nb, 10)
-        Physical bodies.
-    kind : {"entropic", "euclidean"}
-        How the distance from them is measured: by tr(P P₀⁻¹) - log det P, which does not depend on
-        frames and units, or by squares of differences of P in units of P₀.
+    prior : {"entropic", "euclidean"}
+        How the distance from likely bodies is measured, which decides what the data do not: by
+        tr(P P₀⁻¹) - log det P of pseudo-inertias, which does not depend on frames and units, or by
+        squares of differences of P in units of P₀.
     strength : float
         How much that distance counts, in squares of the noise.
-    most : mapping of str to float
-        Upper bounds of standard parameters, by name.
-    boxes : sequence of Box
-        Where centres of mass are.
+    bodies : array_like of shape (nb, 10), optional
+        Likely bodies as in `robot.phi`, from CAD for instance, zeros for an unknown one; those of
+        the robot by default.
+    bounds : mapping of str to float, optional
+        Upper bounds of standard parameters, such as {"m7": 1.5}.
+    boxes : float or mapping of str to pairs, optional
+        Where centres of mass are: in boxes, lower and upper corners by the name of a frame and in
+        its axes, such as {"link2": ((-0.1, -0.4, -0.1), (0.1, 0, 0.1))}; or, by a margin in m, in
+        boxes around the joints and the frames of every body.
     """
 
-    bodies: Array
-    kind: Distance = "entropic"
+    prior: Distance = "entropic"
     strength: float = 1.0
-    most: Mapping[str, float] = field(default_factory=dict)
+    bodies: ArrayLike | None = None
+    bounds: Mapping[str, float] | None = None
+    boxes: Boxes | None = None
+
+    def __post_init__(self) -> None:
+        validation.one_of(self.prior, "prior", DISTANCES)
+        validation.number(self.strength, "strength", above=0)
+
+    def of_robot(self, robot: Robot, names: Sequence[str]) -> "Prior":
+        """The prior of a robot whose standard parameters have these names."""
+        bodies = robot.phi.astype(float)
+        if self.bodies is not None:
+            bodies = _check_bodies(self.bodies, robot)
+        bounds: Mapping[str, float] = {} if self.bounds is None else self.bounds
+        _check_bounds(bounds, names)
+        boxes = [] if self.boxes is None else com_boxes(robot, self.boxes)
+        return Prior(likely_bodies(bodies), self.prior, self.strength, bounds, boxes)
+
+
+class Box(NamedTuple):
+    """A box that the centre of mass of a body is in: lower ≤ Rᵀ(com - r) ≤ upper."""
+
+    body: int
+    R: Array
+    r: Array
+    lower: Array
+    upper: Array
+
+
+class Prior(NamedTuple):
+    """Likely bodies, (nb, 10), all of them physical, and the other options of `Physical`."""
+
+    bodies: Array
+    distance: Distance = "entropic"
+    strength: float = 1.0
+    bounds: Mapping[str, float] = {}
     boxes: Sequence[Box] = ()
 
 
-def check_distance(kind: str, strength: float) -> None:
-    """Raise where a distance from the prior, or how much it counts, makes no sense."""
-    if kind not in DISTANCES:
-        raise DataError(f"prior is {quoted(kind)}: expected {' or '.join(DISTANCES)}")
-    if not (_is_number(strength) and 0 < strength < np.inf):
-        raise DataError(f"strength is {quoted(strength)}: expected a finite number above 0")
-
-
-def checked_bounds(most: Mapping[str, float], names: Sequence[str]) -> Mapping[str, float]:
-    """Upper bounds of standard parameters, if that is what they are."""
-    if not isinstance(most, Mapping):
-        raise DataError(f"most is {quoted(most)}: expected bounds by name, as in {EXAMPLE}")
-    for name, bound in most.items():
+def _check_bounds(bounds: Mapping[str, float], names: Sequence[str]) -> None:
+    """Raise unless bounds are numbers by the names of standard parameters."""
+    if not isinstance(bounds, Mapping):
+        raise DataError(
+            f'bounds is {quoted(bounds)}: expected numbers by name, as in {{"m7": 1.5}}'
+        )
+    for name, bound in bounds.items():
         if name not in names:
             near = get_close_matches(str(name), names, n=1) or [names[9]]
             raise DataError(
-                f"most has a bound of {quoted(name)}: expected a standard parameter, such as "
+                f"bounds has a bound of {quoted(name)}: expected a standard parameter, such as "
                 f"{near[0]!r}"
             )
-        if not _is_number(bound) or np.isnan(bound):
-            raise DataError(f"most has {quoted(bound)} for {name!r}: expected a number")
-    return most
+        validation.number(bound, f"the bound of {name!r}")
 
 
-def checked_bodies(bodies: ArrayLike, robot: Robot) -> Array:
-    """The likely bodies of a robot, physical ones or zeros, with balls for those that are zero."""
-    try:
-        phi = np.asarray(bodies, dtype=float)
-    except (TypeError, ValueError):
-        phi = np.empty(0)
-    if phi.shape != (robot.nb, 10) or not np.isfinite(phi).all():
-        raise DataError(
-            f"bodies is {quoted(bodies)}: expected finite numbers of shape ({robot.nb}, 10), as in "
-            "robot.phi"
-        )
+def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
+    """Bodies as an array, if each of them is physical or zero."""
+    phi = validation.array(bodies, "bodies", (robot.nb, 10))
     for joint, body in zip(robot.joints, phi, strict=True):
         if body.any() and not is_consistent(body[None]):
             raise DataError(
@@ -148,11 +171,38 @@ def checked_bodies(bodies: ArrayLike, robot: Robot) -> Array:
                 "Jxy Jxz Jyy Jyz Jzz about the origin of its frame, mass times centre of mass, and "
                 "mass, as in robot.phi; or zeros for one that is unknown"
             )
-    return likely_bodies(phi)
+    return phi
 
 
-def _is_number(x: object) -> bool:
-    return isinstance(x, int | float | np.number) and not isinstance(x, bool)
+def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
+    """The boxes of centres of mass: those given, or around the geometry by a margin in m."""
+    if isinstance(boxes, Mapping):
+        return [_box(robot, name, corners) for name, corners in boxes.items()]
+    margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
+    points: list[list[Array]] = [[np.zeros(3)] for _ in range(robot.nb)]
+    for parent, mount in zip(robot.parent, robot.at_zero, strict=True):
+        if parent != BASE:
+            points[parent].append(np.asarray(mount.origin(), dtype=float))
+    for body, pose in robot.frames.values():
+        if body != BASE:
+            points[body].append(np.asarray(pose.r, dtype=float))
+    return [
+        Box(i, np.eye(3), np.zeros(3), np.min(own, axis=0) - margin, np.max(own, axis=0) + margin)
+        for i, own in enumerate(points)
+    ]
+
+
+def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
+    """The box between two corners in the axes of a frame."""
+    body, pose = robot.frame(name)
+    if body == BASE:
+        raise ModelError(f"frame {quoted(name)} is on the base, which has no centre to be found")
+    expected = "two corners of three coordinates each, the lower ones first"
+    subject = f"the box of {quoted(name)}"
+    low, high = validation.array(corners, subject, (2, 3), expected=expected, finite=False)
+    if not (low <= high).all():
+        raise DataError(f"{subject} is {quoted(corners)}: expected {expected}")
+    return Box(body, np.asarray(pose.R, dtype=float), np.asarray(pose.r, dtype=float), low, high)
 
 
 class Unknowns(NamedTuple):
@@ -180,7 +230,7 @@ class Unknowns(NamedTuple):
         return cls(np.concatenate([prior.ravel(), np.zeros(len(T) - count)]), T)
 
 
-def consistent(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
+def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
     """The standard parameters of least squares among those that bodies and drives can have.
 
     Parameters
@@ -214,20 +264,19 @@ def consistent(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Arra
         for i in range(len(prior.bodies)):
             P = np.eye(4) + _matrix(cp, y[10 * i : 10 * i + 10])
             limits.append(P >> LEAST * np.eye(4))
-            if prior.kind == "entropic":
+            if prior.distance == "entropic":
                 distance += cp.trace(P) - cp.log_det(P)
             else:
                 distance += cp.sum_squares(P - np.eye(4))
         problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
         status = _solve(cp, problem)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # the latter to within ENOUGH
-            found: Array = unknowns.prior + unknowns.T @ y.value
-            return found
+            return np.asarray(unknowns.prior + unknowns.T @ y.value)
     if cp.INFEASIBLE in status:  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
     raise ArmletError(
         f"no physical bodies were found: the solver ends with {status!r}. Expected logs that are "
-        "more like the robot, or consistent=False"
+        "more like the robot, or physical=False"
     )
 
 
@@ -241,9 +290,8 @@ def _matrix(cp: Any, entries: Any) -> Any:
 
 def _limits(cp: Any, s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     """What standard parameters must be besides physical."""
-    most = prior.most
     limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
-    limits += [s[k] <= most[name] for k, name in enumerate(names) if name in most]
+    limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:
         moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
         for sign, corner in ((1, upper), (-1, -lower)):

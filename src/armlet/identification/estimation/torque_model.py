@@ -1,8 +1,8 @@
-"""What torques are made of: columns that are linear in the parameters to be found."""
+"""Torques as columns, functions of the motion, that are linear in the parameters to be found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,13 +13,16 @@ from armlet.api import Robot, minimal_parameters
 from armlet.api.functions import Function
 from armlet.description.rounding import with_exact_angles
 from armlet.errors import DataError, listed, quoted
-from armlet.identification.estimation.factors import Array
+from armlet.identification.estimation.estimators import Array, Factors, Rows
 from armlet.identification.logs.log import Load
+from armlet.identification.preprocessing import Samples
 from armlet.minimal import MinimalParameters, standard_names
 from armlet.simulation.system import Friction
 
 Column = Callable[[Array, Array, Array], ArrayLike]
 """The torques of all joints, (k, n), at states (k, n), for a parameter that is 1."""
+CHUNK = 1024
+"""How many rows that remain after decimation are computed at a time."""
 FRICTION: dict[str, Callable[[Array, Array], Array]] = {
     "viscous": lambda qd, sign: qd,
     "coulomb": lambda qd, sign: sign,
@@ -58,28 +61,93 @@ class Sigmoid:
         return (moving - at_rest) / 2, (qd + p3) * slope - p3 * first, slope - first
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """Torques as a sum of columns times parameters, and of what is known besides.
+    """Which parameters torques have: inertial ones, friction, further columns and gains.
+
+    Attributes
+    ----------
+    parameters : MinimalParameters, optional
+        The inertial parameters to identify; Lin's minimal set by default, with rotor inertias and
+        friction as the next two say.
+    rotors : bool
+        Whether rotor inertias are identified, too.
+    friction : bool, sequence of str, Friction or Sigmoid
+        True for viscous and Coulomb friction and an offset of every joint; names among "viscous",
+        "coulomb", "offset", "coulomb_forward" and "coulomb_backward"; the friction of a
+        simulation, smooth around velocity 0, with Stribeck friction if it has one; or a sigmoid.
+    extra : mapping of str to function, optional
+        Further columns by the names of their parameters, such as springs: functions of q, qd and
+        qdd, user functions (`armlet.function`, for one state) or of arrays with a row for every
+        state, that return the torque of every joint for a parameter that is 1.
+    gains : bool
+        Whether logs have currents, or torques in unknown units, so that a gain of every joint is
+        identified, too; at least one run has a known payload, by `log.with_payload`.
+    """
+
+    parameters: MinimalParameters[Robot] | None = None
+    rotors: bool = False
+    friction: bool | Sequence[str] | Friction | Sigmoid = True
+    extra: Mapping[str, Function | Column] = field(default_factory=dict)
+    gains: bool = False
+
+    def of_robot(self, robot: Robot) -> TorqueRegressor:
+        """The torques of a robot by this model."""
+        notes: tuple[str, ...] = ()
+        if self.parameters is None:
+            minimal, notes = identifiable(robot, self.rotors, self.friction is True)
+        else:
+            minimal = _check_parameters(robot, self.parameters)
+        shape = self.friction if isinstance(self.friction, Friction | Sigmoid) else None
+        terms = self._friction_terms(robot)
+        regressor = TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
+        _check_names(regressor)
+        return regressor
+
+    def _friction_terms(self, robot: Robot) -> tuple[str, ...]:
+        """The terms of friction of each joint that are not in the minimal set."""
+        if isinstance(self.friction, bool):
+            return ()
+        if isinstance(self.friction, Friction):
+            return (*USUAL, "stribeck") if np.any(self.friction.stribeck) else USUAL
+        if isinstance(self.friction, Sigmoid):
+            sizes = len(self.friction.steepness), len(self.friction.shift)
+            if sizes != (robot.n, robot.n):
+                raise DataError(
+                    f"friction has {sizes[0]} steepnesses and {sizes[1]} shifts: expected one for "
+                    f"each of the {robot.n} joints"
+                )
+            return ("sigmoid",)
+        for term in self.friction:
+            if term not in FRICTION:
+                raise DataError(
+                    f"friction has {quoted(term)}: expected True, False, armlet.Friction, a "
+                    f"Sigmoid or names of {', '.join(FRICTION)}"
+                )
+        return tuple(self.friction)
+
+
+@dataclass(frozen=True)
+class TorqueRegressor:
+    """The torques of a robot: a sum of columns times parameters, and known torques.
 
     Attributes
     ----------
     parameters : MinimalParameters
         The inertial parameters, with those of the drives that are in the set.
-    friction : sequence of str
-        What friction each joint has that is not in that set, names of `FRICTION`, "stribeck" or
+    friction : tuple of str
+        Terms of friction of each joint that are not in that set, names of `FRICTION`, "stribeck" or
         "sigmoid"; of coupled joints, all friction is taken to be that of the joint that leads.
     shape : Friction or Sigmoid, optional
-        How signs are made smooth and how Stribeck's part falls, as in a simulation, or the shape of
-        a sigmoid; signs are those of the velocities by default.
+        How signs are made smooth and how Stribeck friction falls, as in a simulation, or the shape
+        of a sigmoid; signs are those of the velocities by default.
     extra : mapping of str to function
-        Further columns by name: functions of q, qd and qdd, of your own (`armlet.function`, for one
-        state) or of arrays with a row for every state, that return the torques of all joints.
+        Further columns, as of `TorqueModel`.
     gains : bool
         Whether the gains of the drives are unknown, so that rows have a further column with the
-        torques of the payload that is known.
+        torques of known payloads.
     notes : tuple of str
-        What was left out of the parameters, and why.
+        Which parameters were left out, and why.
     """
 
     parameters: MinimalParameters[Robot]
@@ -90,15 +158,14 @@ class TorqueModel:
     notes: tuple[str, ...] = ()
 
     @property
-    def width(self) -> int:
-        """How many columns the rows of an identification have."""
-        return len(self.names) + self.gains
+    def robot(self) -> Robot:
+        """The robot that is identified."""
+        return self.parameters.model
 
     @property
     def names(self) -> tuple[str, ...]:
         """All parameters in their order."""
-        leaders = self.parameters.model.leaders
-        joints = (f"{kind}{i + 1}" for kind in self.friction for i in leaders)
+        joints = (f"{term}{i + 1}" for term in self.friction for i in self.robot.leaders)
         return (*self.parameters.names, *joints, *self.extra)
 
     @property
@@ -111,74 +178,95 @@ class TorqueModel:
         """All parameters as a matrix times the standard ones."""
         p = self.parameters
         others = len(self.names) - len(p)
-        found = np.zeros((len(self.names), len(p.standard) + others))
-        found[: len(p), : len(p.standard)] = p.Lam
-        found[len(p) :, len(p.standard) :] = np.eye(others)
-        return found
+        Lam = np.zeros((len(self.names), len(p.standard) + others))
+        Lam[: len(p), : len(p.standard)] = p.Lam
+        Lam[len(p) :, len(p.standard) :] = np.eye(others)
+        return Lam
 
-    def regressor(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """The columns, (k, n, p)."""
-        robot = self.parameters.model
+    def columns(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """The columns at states (k, n), (k, n, p)."""
         k, n = qd.shape
         W = np.zeros((k, n, len(self.names)))
         place = len(self.parameters)
-        W[..., :place] = robot.regressor(q, qd, qdd, parameters=self.parameters)
+        W[..., :place] = self.robot.regressor(q, qd, qdd, parameters=self.parameters)
         joints = np.arange(n)
-        for kind in self.friction:
-            W[:, joints, place + joints] = self._friction(kind, qd)
+        for term in self.friction:
+            W[:, joints, place + joints] = self._friction(term, qd)
             place += n
         for name, function in self.extra.items():
             W[..., place] = self._column(name, function, {"q": q, "qd": qd, "qdd": qdd})
             place += 1
         return W
 
-    @property
-    def has_known(self) -> bool:
-        """Whether there are torques that are known and not identified."""
-        robot = self.parameters.model
-        return robot.has_springs or robot.has_compensation
-
     def known(self, q: Array, qd: Array) -> Array:
         """The torques of springs and gravity compensation, which are not identified, (k, n)."""
-        if not self.has_known:
+        if not (self.robot.has_springs or self.robot.has_compensation):
             return np.zeros_like(qd)
-        return np.asarray(self.parameters.model.without_friction().passive_torque(q, qd))
+        return np.asarray(self.robot.without_friction().passive_torque(q, qd))
 
-    def load(self, payload: Load | None) -> Array:
-        """What a payload adds to the parameters."""
-        p, found = self.parameters, np.zeros(len(self.names))
-        if payload is not None:
-            more = p.model.with_payload(*payload).phi - p.model.phi
-            found[: len(p)] = p.Lam[:, : more.size] @ more.astype(float).ravel()
-        return found
+    def payload(self, load: Load | None) -> Array:
+        """What a payload adds to the parameters, (p,)."""
+        p, x = self.parameters, np.zeros(len(self.names))
+        if load is not None:
+            more = self.robot.with_payload(*load).phi - self.robot.phi
+            x[: len(p)] = p.Lam[:, : more.size] @ more.astype(float).ravel()
+        return x
 
-    def robot(self, x: Array) -> Robot:
-        """The arm with these parameters: its torques are right, its bodies may be unphysical."""
+    def rows(self, samples: Samples) -> Iterator[Rows]:
+        """Yield regressors and torques, some rows at a time, less known torques.
+
+        These are the torques of the payload, springs and compensation; where gains are unknown,
+        they are the last column instead. Rows of joints at rest are zero.
+        """
+        load = self.payload(samples.payload)
+        for chunk in samples.chunks(CHUNK):
+            W = chunk.decimate(self.columns(x.q, x.qd, x.qdd) for x in chunk.blocks())
+            tau, known = chunk.decimate(chunk.tau), W @ load
+            if self.robot.has_springs or self.robot.has_compensation:
+                known = known + chunk.decimate(self.known(x.q, x.qd) for x in chunk.blocks())
+            if self.gains:
+                W = np.concatenate([W, known[..., None]], axis=-1)
+            else:
+                tau = tau - known
+            moving = chunk.moving[chunk.kept]
+            yield W * moving[..., None], tau * moving
+
+    def all_rows(self, samples: Samples) -> Rows:
+        """The regressor and the torques of all rows."""
+        W, tau = zip(*self.rows(samples), strict=True)
+        return np.concatenate(W), np.concatenate(tau)
+
+    def factors(self, samples: Iterable[Samples]) -> Factors:
+        """The factors of all rows of some samples."""
+        empty = Factors.empty(self.robot.n, len(self.names) + self.gains)
+        return Factors.sum([empty, *(Factors.of(*x) for run in samples for x in self.rows(run))])
+
+    def robot_with(self, x: Array) -> Robot:
+        """The robot with these parameters: its torques are right, its bodies may be unphysical."""
         p = self.parameters
         return self.with_drives(p.robot(x[: len(p)]), dict(zip(self.names, x, strict=True)))
 
-    def with_drives(self, arm: Robot, known: Mapping[str, float]) -> Robot:
-        """An arm with those parameters of its drives that are known by name."""
-        moved = set(range(arm.nb)) - set(arm.leaders)
-        known = {**known, **{f"{kind}{i + 1}": 0.0 for kind in self.friction for i in moved}}
+    def with_drives(self, robot: Robot, values: Mapping[str, float]) -> Robot:
+        """A robot whose drives have the parameters that are among the values, by their names."""
+        followers = set(range(robot.nb)) - set(robot.leaders)
+        values = {**values, **{f"{term}{i + 1}": 0.0 for term in self.friction for i in followers}}
         drives = (
             drive._replace(
-                **{key: float(known[f"{key}{i}"]) for key in drive._fields if f"{key}{i}" in known}
+                **{x: float(values[f"{x}{i}"]) for x in drive._fields if f"{x}{i}" in values}
             )
-            for i, drive in enumerate(arm.drives, 1)
+            for i, drive in enumerate(robot.drives, 1)
         )
-        return replace(arm, drives=tuple(drives))
+        return replace(robot, drives=tuple(drives))
 
-    def _friction(self, kind: str, qd: Array) -> Array:
-        """The torques of friction of a kind, each for a parameter that is 1."""
+    def _friction(self, term: str, qd: Array) -> Array:
+        """The torques of a term of friction, each for a parameter that is 1."""
         if isinstance(self.shape, Sigmoid):
             return self.shape.torques(qd)[0]
         sign = np.sign(qd) if self.shape is None else np.tanh(qd / self.shape.velocity)
-        if kind != "stribeck":
-            return FRICTION[kind](qd, sign)
+        if term != "stribeck":
+            return FRICTION[term](qd, sign)
         assert self.shape is not None
-        fallen: Array = np.exp(-((qd / self.shape.stribeck_velocity) ** 2)) * sign
-        return fallen
+        return np.asarray(np.exp(-((qd / self.shape.stribeck_velocity) ** 2)) * sign)
 
     def _column(self, name: str, function: Any, state: Mapping[str, Array]) -> Array:
         if isinstance(function, Function):
@@ -187,39 +275,15 @@ class TorqueModel:
                 raise DataError(
                     f"column {name!r} has an argument {unknown[0]!r}: expected q, qd or qdd"
                 )
-            found = np.asarray(function(*(state[x] for x in function.inputs)))
+            column = np.asarray(function(*(state[x] for x in function.inputs)))
         else:
-            found = np.asarray(function(*state.values()), dtype=float)
-        if found.shape != state["qd"].shape:
+            column = np.asarray(function(*state.values()), dtype=float)
+        if column.shape != state["qd"].shape:
             raise DataError(
-                f"column {name!r} has shape {found.shape}: expected {state['qd'].shape}, the "
+                f"column {name!r} has shape {column.shape}: expected {state['qd'].shape}, the "
                 "torque of every joint"
             )
-        return found
-
-
-FrictionModel = bool | Sequence[str] | Friction | Sigmoid
-
-
-def torque_model(
-    robot: Robot,
-    parameters: MinimalParameters[Robot] | None,
-    rotors: bool,
-    friction: FrictionModel,
-    extra: Mapping[str, Function | Column],
-    gains: bool = False,
-) -> TorqueModel:
-    """The model that is asked for."""
-    shape = friction if isinstance(friction, Friction | Sigmoid) else None
-    kinds = _kinds(robot, friction)
-    notes: tuple[str, ...] = ()
-    if parameters is None:
-        parameters, notes = identifiable(robot, rotors, friction is True)
-    else:
-        parameters = _set_of(robot, parameters)
-    model = TorqueModel(parameters, kinds, shape, dict(extra), gains, notes)
-    _check_names(model)
-    return model
+        return column
 
 
 def identifiable(
@@ -245,8 +309,10 @@ def identifiable(
     return replace(fewer, model=robot), (note,)
 
 
-def _set_of(robot: Robot, parameters: MinimalParameters[Robot]) -> MinimalParameters[Robot]:
-    """A set that was given, as one of this robot, if it is."""
+def _check_parameters(
+    robot: Robot, parameters: MinimalParameters[Robot]
+) -> MinimalParameters[Robot]:
+    """The parameters with this robot as their model, if they are those of all its torques."""
     if not parameters.fits(robot):
         raise DataError(
             f"parameters are those of {parameters.model.name!r} in other frames or under another "
@@ -260,42 +326,20 @@ def _set_of(robot: Robot, parameters: MinimalParameters[Robot]) -> MinimalParame
     return replace(parameters, model=robot)
 
 
-def _check_names(model: TorqueModel) -> None:
+def _check_names(regressor: TorqueRegressor) -> None:
     """Raise if two parameters have one name, or a further column has that of a parameter."""
-    p = model.parameters
-    twice = [kind for kind in model.friction if f"{kind}1" in p.standard]
+    p = regressor.parameters
+    twice = [term for term in regressor.friction if f"{term}1" in p.standard]
     if twice:
         raise DataError(
             f"friction has {listed(twice)}, which parameters= has, too: expected one of them"
         )
-    kinds = (*FRICTION, "stribeck", "sigmoid")
+    terms = (*FRICTION, "stribeck", "sigmoid")
     own = {*standard_names(p.model.nb, rotors=True), *p.names}
-    own |= {f"{kind}{i + 1}" for kind in kinds for i in range(p.model.nb)}
-    for name in model.extra:
+    own |= {f"{term}{i + 1}" for term in terms for i in range(p.model.nb)}
+    for name in regressor.extra:
         if name in own:
             raise DataError(
                 f"extra has a column called {quoted(name)}, as a parameter of {p.model.name!r} is: "
                 "expected another name"
             )
-
-
-def _kinds(robot: Robot, friction: FrictionModel) -> tuple[str, ...]:
-    """What friction each joint has beside that of the minimal set."""
-    if isinstance(friction, bool):
-        return ()
-    if isinstance(friction, Friction):
-        return (*USUAL, "stribeck") if np.any(friction.stribeck) else USUAL
-    if isinstance(friction, Sigmoid):
-        if not len(friction.steepness) == len(friction.shift) == robot.n:
-            raise DataError(
-                f"friction has {len(friction.steepness)} steepnesses and {len(friction.shift)} "
-                f"shifts: expected one for each of the {robot.n} joints"
-            )
-        return ("sigmoid",)
-    for kind in friction:
-        if kind not in FRICTION:
-            raise DataError(
-                f"friction has {quoted(kind)}: expected True, False, armlet.Friction, a Sigmoid or "
-                f"names of {', '.join(FRICTION)}"
-            )
-    return tuple(friction)

@@ -1,1 +1,5 @@
 """Preprocessing of logs: resampled, filtered, differentiated and decimated samples."""
+
+from armlet.identification.preprocessing.preprocessing import Preprocessing, Samples, preprocess
+
+__all__ = ["Preprocessing", "Samples", "preprocess"]

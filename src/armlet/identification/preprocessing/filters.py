@@ -1,7 +1,8 @@
-"""Low-pass filters without phase, derivatives, smoothing splines and spectra."""
+"""Low-pass filters without phase, derivatives, smoothing splines, and cut-offs from spectra."""
 
-from collections.abc import Callable
-from math import ceil, log2, prod
+from collections.abc import Iterable
+from math import ceil
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,94 +11,90 @@ Array = NDArray[np.float64]
 MEMORY = 6.0
 """How far the parallel filter reaches to both sides, in periods of its cut-off; it has fallen
 to 1e-6 by then."""
-BLOCK = 512
-"""How many rows are computed at a time, so that they stay in the processor's cache."""
+POWER = 0.95
+"""The share of a position's power below the frequency that the motion is said to reach."""
+NOISE = 0.1
+"""The noise of an acceleration may be this much of the acceleration itself, by their rms."""
+SEGMENT = 2**16
+"""The most samples of one spectrum; those of longer logs are averaged."""
 
 
-def _frequencies(k: int, rate: float) -> Array:
-    return np.asarray(np.fft.rfftfreq(k, 1 / rate), dtype=float)
-
-
-def _gain(f: Array, cutoff: float, order: int) -> Array:
+def _gain(f: NDArray[np.floating[Any]], cutoff: float, order: int) -> Array:
     """The gain of a Butterworth filter that is applied forwards and backwards, so without phase."""
     return np.asarray(1 / (1 + (f / cutoff) ** (2 * order)))
 
 
-def by_filter(
+def lowpass(
     x: Array, cutoff: float, rate: float, order: int, derivatives: int = 2, step: int = 1
 ) -> list[Array]:
-    """Each step-th row after a Butterworth filter forwards and backwards, and its derivatives.
+    """Every step-th row after a Butterworth filter forwards and backwards, and its derivatives.
 
     The gain is applied to the Fourier transform of the rows, which are mirrored through both ends
     as far as the filter reaches, less the line from the first to the last. That is
     `scipy.signal.sosfiltfilt` with as much padding, and derivatives are exact.
     """
-    k, kept = len(x), slice(0, len(x), step)
-    beyond = min(reach_of_filter(cutoff, rate), k - 1)
-    rows = _mirrored(np.asarray(x, dtype=float), -beyond, k + beyond)
-    size = _fast_length(len(rows))
-    f = _frequencies(size, rate)
+    from scipy.fft import next_fast_len
+
+    k = len(x)
+    beyond = min(half_width(cutoff, rate), k - 1)
+    rows = np.pad(x, ((beyond, beyond), (0, 0)), mode="reflect", reflect_type="odd")
+    size = next_fast_len(len(rows), real=True)
+    f = np.fft.rfftfreq(size, 1 / rate)
     gain, w = _gain(f, cutoff, order), 2j * np.pi * f
     way = np.linspace(0, 1, len(rows))
-    inside = slice(beyond, beyond + k)
-    found = [np.empty((len(x[kept]), x.shape[1])) for _ in range(derivatives + 1)]
+    inside = slice(beyond, beyond + k, step)
+    results = [np.empty((len(x[::step]), x.shape[1])) for _ in range(derivatives + 1)]
     for i, column in enumerate(rows.T):
         rise = column[-1] - column[0]
         line = column[0] + way * rise
         waves = np.fft.rfft(column - line, size) * gain
-        for d, trend in enumerate((line[inside][kept], rise * rate / (len(rows) - 1), 0.0)):
+        for d, trend in enumerate((line[inside], rise * rate / (len(rows) - 1), 0.0)):
             if d <= derivatives:
-                found[d][:, i] = np.fft.irfft(waves * w**d, size)[inside][kept] + trend
-    return found
+                results[d][:, i] = np.fft.irfft(waves * w**d, size)[inside] + trend
+    return results
 
 
-def _fast_length(k: int) -> int:
-    """The next length whose Fourier transform is fast."""
-    return min(m << max(0, ceil(log2(k / m))) for m in (1, 3, 5, 9, 15, 25, 27))
-
-
-def reach_of_filter(cutoff: float, rate: float) -> int:
+def half_width(cutoff: float, rate: float) -> int:
     """How many rows to both sides of a row the parallel filter takes in."""
     return ceil(MEMORY * rate / cutoff)
 
 
-def decimated(
-    rows: Callable[[slice], Array],
+def decimate(
+    blocks: Iterable[Array],
+    first: int,
     count: int,
     kept: NDArray[np.intp],
     cutoff: float,
     rate: float,
     order: int,
 ) -> Array:
-    """Some of count rows, which a function returns for a slice, after the same filter.
+    """Some rows, `kept`, of `count` rows after the same filter.
 
-    The filter is a weighted mean of the rows around each that is kept, so that what is not kept is
-    not computed and a row depends on nothing far away. At both ends rows are mirrored. Rows may
-    have any axes; few of them are stored at a time.
+    Blocks are consecutive rows from `first` on, of any further axes, at least those within
+    `half_width` of a row that is kept. The filter is a weighted mean of the rows around each, so
+    that only one block is in memory at a time and a row depends on nothing far away. At both ends
+    rows are mirrored.
     """
-    half = reach_of_filter(cutoff, rate)
-    f = _frequencies(4 * half, rate)
-    weights = np.roll(np.fft.irfft(_gain(f, cutoff, order), 4 * half), half)[: 2 * half + 1]
+    half = half_width(cutoff, rate)
+    gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
+    weights = np.roll(np.fft.irfft(gain, 4 * half), half)[: 2 * half + 1]
     weights /= weights.sum()
     means = [_mean(weights, int(i), count) for i in kept]
-    found: Array = np.zeros((len(kept), 0))
-    shape: tuple[int, ...] = ()
-    first = max(0, int(kept[0]) - half)
-    last = min(count, int(kept[-1]) + half + 1)
-    for a in range(first, last, BLOCK):
-        b = min(a + BLOCK, last)
-        block = rows(slice(a, b))
-        if not shape:
-            shape = block.shape[1:]
-            found = np.zeros((len(kept), prod(shape)))
-        own = slice(*np.searchsorted(kept, [a - half, b + half]))
-        matrix = np.zeros((own.stop - own.start, b - a))
+    result: Array = np.zeros((len(kept), 0))
+    for block in blocks:
+        last = first + len(block)
+        if not result.size:
+            result = np.zeros((len(kept), *block.shape[1:]))
+        own = slice(*np.searchsorted(kept, [first - half, last + half]))
+        matrix = np.zeros((own.stop - own.start, len(block)))
         for row, (begin, mean) in zip(matrix, means[own], strict=True):
-            part = mean[max(0, a - begin) : max(0, b - begin)]
-            at = max(0, begin - a)
-            row[at : at + len(part)] = part
-        found[own] += matrix @ block.reshape(b - a, -1)
-    return found.reshape(len(kept), *shape)
+            inside = mean[max(0, first - begin) : max(0, last - begin)]
+            at = max(0, begin - first)
+            row[at : at + len(inside)] = inside
+        flat = result.reshape(len(kept), -1)
+        flat[own] += matrix @ block.reshape(len(block), -1)
+        first = last
+    return result
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
@@ -119,14 +116,9 @@ def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
     return first, own
 
 
-def _mirrored(rows: Array, first: int, last: int) -> Array:
-    """Rows from first to last, of which those outside are mirrored through the ends."""
-    k = len(rows)
-    before, after = rows[-first:0:-1], rows[k - 2 : 2 * k - 2 - last : -1]
-    return np.concatenate([2 * rows[0] - before, rows, 2 * rows[-1] - after])
-
-
-def by_spline(t: Array, x: Array, at: Array, cutoff: float, derivatives: int = 2) -> list[Array]:
+def smoothing_spline(
+    t: Array, x: Array, at: Array, cutoff: float, derivatives: int = 2
+) -> list[Array]:
     """A smoothing spline through samples at any times, and its derivatives.
 
     The spline that minimises Σ (x - y)² + λ ∫ ÿ² passes a frequency ω by 1/(1 + λ ω⁴ Δt); λ is
@@ -143,23 +135,47 @@ def by_spline(t: Array, x: Array, at: Array, cutoff: float, derivatives: int = 2
     ]
 
 
-def resampled(at: Array, t: Array, x: Array) -> Array:
+def interpolate(at: Array, t: Array, x: Array) -> Array:
     """Columns at other times, linear between rows."""
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 
 
-def power(x: Array, rate: float, segment: int) -> tuple[Array, Array]:
-    """Frequencies, and the power density of columns by Welch's method with Hann's window.
+# ------------------------------------------------------------------ spectra
 
-    Segments overlap by half, and the trend of each is removed.
+
+class Spectrum(NamedTuple):
+    """The power density of some columns over frequency, and its floor at high frequencies."""
+
+    f: Array
+    power: Array
+    floor: Array
+
+
+def spectrum(x: Array, rate: float) -> Spectrum:
+    """The spectrum of columns by Welch's method; the floor is the median of the upper half."""
+    from scipy.signal import welch  # which takes as long to load as all of armlet
+
+    f, power = welch(x, rate, nperseg=min(len(x), SEGMENT), detrend="linear", axis=0)
+    return Spectrum(f, power, np.median(power[f > rate / 4], axis=0))
+
+
+def motion_frequencies(s: Spectrum) -> Array:
+    """For each column the frequency below which POWER of its power above the floor lies."""
+    above = np.maximum(s.power - s.floor, 0)
+    share = np.cumsum(above, axis=0) / np.maximum(above.sum(axis=0), 1e-300)
+    return np.asarray(s.f[np.argmax(share >= POWER, axis=0)])
+
+
+def quiet_cutoff(s: Spectrum, bandwidth: float, derivatives: int) -> float:
+    """The highest cut-off at which no column has more noise than NOISE after differentiation.
+
+    A floor N of the power density becomes N (2π)²ᵈ f²ᵈ⁺¹ / (2d + 1) of variance below f, d
+    derivatives later; the motion has what lies above the floor and below the bandwidth.
     """
-    k = min(len(x), segment)
-    window = np.hanning(k + 2)[1:-1, None]
-    way = np.arange(k)[:, None] - (k - 1) / 2
-    starts = np.linspace(0, len(x) - k, max(1, ceil(2 * len(x) / k) - 1)).astype(int)
-    total: Array = np.zeros((k // 2 + 1, x.shape[1]))
-    for start in starts:
-        rows = x[start : start + k] - x[start : start + k].mean(axis=0)
-        rows -= way * ((way * rows).sum(axis=0) / (way**2).sum())
-        total += np.abs(np.fft.rfft(rows * window, axis=0)) ** 2
-    return _frequencies(k, rate), 2 * total / (len(starts) * rate * float((window**2).sum()))
+    w = (2 * np.pi * s.f[:, None]) ** (2 * derivatives)
+    own = np.where(s.f[:, None] <= bandwidth, np.maximum(s.power - s.floor, 0) * w, 0)
+    variance = own.sum(axis=0) * (s.f[1] - s.f[0])
+    order = 2 * derivatives + 1
+    with np.errstate(divide="ignore"):
+        noise = s.floor * (2 * np.pi) ** (2 * derivatives) / order
+        return float(((NOISE**2 * variance / noise) ** (1 / order)).min())

@@ -6,31 +6,21 @@ column that is compared with them, are filtered at a lower one, the bandwidth, a
 and what the filter does to the torques it does to the model too.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import inf
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import DataError, listed, quoted
+from armlet._support import validation
+from armlet.errors import DataError, listed
 from armlet.identification.logs.checks import AT_REST
-from armlet.identification.logs.log import Log
-from armlet.identification.preprocessing.filters import by_filter, by_spline, resampled
-from armlet.identification.preprocessing.samples import Samples
-from armlet.identification.preprocessing.spectrum import (
-    ABOVE_BANDWIDTH,
-    ABOVE_MOTION,
-    LEAST,
-    NOISE,
-    POWER,
-    quiet,
-    reach,
-    spectrum,
-)
+from armlet.identification.logs.log import Load, Log
+from armlet.identification.preprocessing import filters
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 JITTER = 1e-3
 """Times that differ from equally spaced ones by this much of a step are resampled."""
 GAP = 10.0
@@ -38,6 +28,14 @@ GAP = 10.0
 period of the bandwidth."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
 """The lowest rate and the highest cut-offs, relative to the rate of the log."""
+LOWEST_BANDWIDTH = 1.0
+"""The lowest bandwidth that is chosen, in Hz."""
+ABOVE_MOTION = 10.0
+"""The bandwidth of the torques over the frequency of the motion: it has the harmonics of velocity
+products, gravity and the reversal of friction."""
+ABOVE_BANDWIDTH = 10.0
+"""The cut-off of positions over the bandwidth: low enough for differences, high enough not to
+change what is compared with the torques."""
 OVERSAMPLED = 10.0
 """The rate of the samples over their cut-off, at least: friction changes its sign between two."""
 ROWS_PER_PERIOD = 2.5
@@ -50,11 +48,135 @@ REST = 5e-3
 """An arm is at rest where all joints are slower than this share of their highest speed."""
 FEWEST = 10
 """The fewest rows that are worth having."""
+BLOCK = 512
+"""How many rows are computed at a time, so that they stay in the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A preprocessed log, one row per time.
+
+    Models are evaluated at all rows, and then both they and the torques are decimated.
+
+    Attributes
+    ----------
+    t : array of shape (k,)
+        Times in s, equally spaced.
+    q, qd, qdd, tau : arrays of shape (k, n)
+        Positions, velocities, accelerations and torques, filtered without phase.
+    moving : array of bool of shape (k, n)
+        Whether each joint moves. The rows of a joint at rest are not used: its friction may then
+        be anything up to Coulomb's.
+    rate : float
+        Rows per second.
+    kept : array of int of shape (m,)
+        The rows that remain after decimation.
+    bandwidth : float or None
+        The cut-off of the parallel filter in Hz; None if there is none.
+    order : int
+        The order of that filter.
+    joints : tuple of str
+        The names of the joints.
+    name : str
+        The name of the log.
+    choices : mapping
+        All choices that were made, as numbers and words.
+    notes : tuple of str
+        The same in sentences, with those of the log.
+    payload : Load, optional
+        The known payload that the arm carried.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    moving: Flags
+    rate: float
+    kept: NDArray[np.intp]
+    bandwidth: float | None
+    order: int
+    joints: tuple[str, ...]
+    name: str = "log"
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    payload: Load | None = None
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def blocks(self) -> "Iterator[Samples]":
+        """Yield the samples that decimated rows depend on, some consecutive ones at a time.
+
+        A model that is evaluated block by block, and passed to `decimate`, is never all in memory.
+        """
+        for rows in self._block_rows():
+            yield self._rows(rows)
+
+    def decimate(self, rows: Array | Iterable[Array]) -> Array:
+        """The rows that remain after the parallel filter.
+
+        Parameters
+        ----------
+        rows : array or iterable of arrays
+            One row per sample, of any further axes; or one array for each of `blocks`.
+        """
+        if isinstance(rows, np.ndarray):
+            if len(rows) != len(self):
+                raise DataError(
+                    f"the array has {len(rows)} rows: expected one per sample, {len(self)}"
+                )
+            values = np.asarray(rows, dtype=float)
+            rows = (values[own] for own in self._block_rows())
+        if self.bandwidth is None:
+            (kept,) = rows
+            return kept
+        first = self._needed(self.kept).start
+        return filters.decimate(
+            rows, first, len(self), self.kept, self.bandwidth, self.rate, self.order
+        )
+
+    def chunks(self, rows: int) -> "Iterator[Samples]":
+        """Yield samples that keep about so many rows each, to save memory.
+
+        Their decimated arrays, one after the other, are those of the whole, but for rounding:
+        chunks overlap by as much as the filter reaches.
+        """
+        for k in range(0, len(self.kept), max(1, rows)):
+            kept = self.kept[k : k + max(1, rows)]
+            needed = self._needed(kept)
+            yield replace(self._rows(needed), kept=kept - needed.start)
+
+    def _block_rows(self) -> Iterator[slice | NDArray[np.intp]]:
+        """Yield the rows of each block; without a filter, those that are kept are one block."""
+        if self.bandwidth is None:
+            yield self.kept
+            return
+        needed = self._needed(self.kept)
+        for first in range(needed.start, needed.stop, BLOCK):
+            yield slice(first, min(first + BLOCK, needed.stop))
+
+    def _needed(self, kept: NDArray[np.intp]) -> slice:
+        """The rows that some decimated rows depend on."""
+        margin = filters.half_width(self.bandwidth, self.rate) if self.bandwidth else 0
+        return slice(max(0, int(kept[0]) - margin), min(len(self), int(kept[-1]) + margin + 1))
+
+    def _rows(self, own: slice | NDArray[np.intp]) -> "Samples":
+        """Some of the samples, in which no rows are marked as kept."""
+        names = ("t", "q", "qd", "qdd", "tau", "moving")
+        return replace(self, **{x: getattr(self, x)[own] for x in names}, kept=self.kept[:0])
+
+    def __repr__(self) -> str:
+        return (
+            f"<Samples of {self.name!r}: {len(self)} rows at {self.rate:g} Hz, "
+            f"{len(self.kept)} after decimation>"
+        )
 
 
 @dataclass(frozen=True)
-class Conditioning:
-    """How a log is made into samples; what is None is chosen from the log.
+class Preprocessing:
+    """How a log is made into samples; settings that are None are chosen from the log.
 
     Attributes
     ----------
@@ -97,60 +219,54 @@ class Conditioning:
 
     def __post_init__(self) -> None:
         for name in ("rate", "cutoff", "bandwidth"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < inf:
-                raise DataError(f"{name} is {quoted(value)}: expected a frequency in Hz, or None")
-        if self.trim is not None and not 0 <= self.trim < inf:
-            raise DataError(f"trim is {quoted(self.trim)}: expected a time in s, or None")
-        if self.order not in range(1, 11):
-            raise DataError(f"order is {quoted(self.order)}: expected 1 to 10")
-        for name, known in {
-            "derivative": ("filter", "spline"),
-            "velocity": ("auto", "measured", "derived"),
-            "acceleration": ("derived", "measured"),
-        }.items():
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"{name} is {quoted(getattr(self, name))}: expected {' or '.join(known)}"
-                )
+            if getattr(self, name) is not None:
+                validation.number(getattr(self, name), name, "a frequency in Hz", above=0)
+        if self.trim is not None:
+            validation.number(self.trim, "trim", "a time in s", low=0)
+        validation.integer(self.order, "order", low=1, high=10)
+        validation.one_of(self.derivative, "derivative", ("filter", "spline"))
+        validation.one_of(self.velocity, "velocity", ("auto", "measured", "derived"))
+        validation.one_of(self.acceleration, "acceleration", ("derived", "measured"))
 
 
-def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
-    """The samples of a log.
+def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
+    """Resample, filter, differentiate and decimate a log.
 
     Parameters
     ----------
     log : Log
-    settings : Conditioning, optional
-        What is not to be chosen from the log.
+    settings : Preprocessing, optional
+        Settings that are not to be chosen from the log.
 
     Returns
     -------
     Samples
         `choices` and `notes` say how they were made.
     """
-    s = settings or Conditioning()
+    s = settings or Preprocessing()
     notes = list(log.notes)
     if len(log) < FEWEST:
         raise _too_few(log, f"{len(log)} rows in {log.duration:.3g} s")
     rate, even = _even_rate(s, log, notes)
     t = log.t[0] + np.arange(int(log.duration * rate * (1 + 1e-9)) + 1) / rate
     raw = {
-        name: x if even else resampled(t, log.t, x)
+        name: x if even else filters.interpolate(t, log.t, x)
         for name in ("q", "tau", "qd", "qdd")
         if (x := getattr(log, name)) is not None
     }
     moving = np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST)
-    bandwidth = _bandwidth(s, log, raw["q"], moving, rate, notes)
+    bandwidth = _bandwidth(s, log, raw["q"][:, moving], rate, notes)
     measured = _uses_velocity(s, log, raw, moving, bandwidth, rate, notes)
-    cutoff = _cutoff(s, log, raw["qd" if measured else "q"], moving, bandwidth, rate, measured,
-                     notes)  # fmt: skip
+    source = raw["qd" if measured else "q"][:, moving]
+    cutoff = _cutoff(s, log, source, bandwidth, rate, 1 if measured else 2, notes)
     step = max(1, int(rate / (OVERSAMPLED * cutoff)))
 
     def smooth(name: str, derivatives: int) -> list[Array]:
         if s.derivative == "spline":
-            return by_spline(log.t, getattr(log, name), t[::step], cutoff, derivatives)
-        return by_filter(raw[name], cutoff, rate, s.order, derivatives, step)
+            return filters.smoothing_spline(
+                log.t, getattr(log, name), t[::step], cutoff, derivatives
+            )
+        return filters.lowpass(raw[name], cutoff, rate, s.order, derivatives, step)
 
     if measured:
         (q,), (qd, qdd) = smooth("q", 0), smooth("qd", 1)
@@ -169,13 +285,9 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
             f"joint {listed(names)} never moves: its torques are taken as free of friction, though "
             "static friction may carry part of the load"
         )
-    trim = s.trim
-    if trim is None:
-        trim = EDGE / (bandwidth if s.decimate else cutoff)
+    trim = EDGE / (bandwidth if s.decimate else cutoff) if s.trim is None else s.trim
     t = t[::step]
-    spacing = 1
-    if s.decimate:
-        spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth)))
+    spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth))) if s.decimate else 1
     good = _without_gaps(log, t, trim, bandwidth, notes)
     if not s.rest:
         good &= _in_motion(t, qd, bandwidth, notes)
@@ -189,22 +301,37 @@ def conditioned(log: Log, settings: Conditioning | None = None) -> Samples:
         )
     notes.append(f"{len(kept):,} rows remain, {trim:.2g} s are trimmed at both ends")
     choices: dict[str, Any] = {
-        "log_rate": log.rate, "resampled": not even, "rate": rate / step, "cutoff": cutoff,
-        "order": s.order, "derivative": s.derivative,
-        "velocity": "measured" if measured else "derived", "acceleration": s.acceleration,
-        "bandwidth": bandwidth if s.decimate else None, "trim": trim,
-        "decimated_rate": rate / step / spacing, "rows": len(kept),
-    }  # fmt: skip
+        "log_rate": log.rate,
+        "resampled": not even,
+        "rate": rate / step,
+        "cutoff": cutoff,
+        "order": s.order,
+        "derivative": s.derivative,
+        "velocity": "measured" if measured else "derived",
+        "acceleration": s.acceleration,
+        "bandwidth": bandwidth if s.decimate else None,
+        "trim": trim,
+        "decimated_rate": rate / step / spacing,
+        "rows": len(kept),
+    }
     return Samples(
-        t, q, qd, qdd, tau, in_motion, rate / step, kept, bandwidth if s.decimate else None,
-        s.order, log.labels, log.name, choices, tuple(notes), log.payload,
-    )  # fmt: skip
+        *(t, q, qd, qdd, tau, in_motion),
+        rate=rate / step,
+        kept=kept,
+        bandwidth=choices["bandwidth"],
+        order=s.order,
+        joints=log.labels,
+        name=log.name,
+        choices=choices,
+        notes=tuple(notes),
+        payload=log.payload,
+    )
 
 
 # ------------------------------------------------------------------ choices
 
 
-def _even_rate(s: Conditioning, log: Log, notes: list[str]) -> tuple[float, bool]:
+def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, bool]:
     """The rate of an even grid, and whether the log has it already.
 
     Of a log with uneven times it is the median to two digits: that of a clock, less its jitter.
@@ -228,28 +355,33 @@ def _even_rate(s: Conditioning, log: Log, notes: list[str]) -> tuple[float, bool
     return rate, False
 
 
-def _bandwidth(
-    s: Conditioning, log: Log, q: Array, moving: NDArray[np.intp], rate: float, notes: list[str]
-) -> float:
+def _bandwidth(s: Preprocessing, log: Log, q: Array, rate: float, notes: list[str]) -> float:
+    """The bandwidth of the torques, from the spectrum of the joints that move."""
     highest = HIGHEST_BANDWIDTH * rate
     if s.bandwidth is not None:
         return _below_half("bandwidth", s.bandwidth, log, rate)
-    if not len(moving):
-        notes.append(f"no joint moves: the bandwidth is {min(LEAST, highest):g} Hz")
-        return min(LEAST, highest)
-    top = float(reach(spectrum(q[:, moving], rate)).max())
-    found = min(max(ABOVE_MOTION * top, LEAST), highest)
+    lowest = min(LOWEST_BANDWIDTH, highest)
+    if not q.size:
+        notes.append(f"no joint moves: the bandwidth is {lowest:g} Hz")
+        return lowest
+    top = float(filters.motion_frequencies(filters.spectrum(q, rate)).max())
+    bandwidth = min(max(ABOVE_MOTION * top, LOWEST_BANDWIDTH), highest)
     notes.append(
-        f"the bandwidth is {found:.3g} Hz: the fastest joint has {POWER:.0%} of its power below "
-        f"{top:.3g} Hz"
+        f"the bandwidth is {bandwidth:.3g} Hz: the fastest joint has {filters.POWER:.0%} "
+        f"of its power below {top:.3g} Hz"
     )
-    return found
+    return bandwidth
 
 
 def _uses_velocity(
-    s: Conditioning, log: Log, raw: Mapping[str, Array], moving: NDArray[np.intp],
-    bandwidth: float, rate: float, notes: list[str],
-) -> bool:  # fmt: skip
+    s: Preprocessing,
+    log: Log,
+    raw: Mapping[str, Array],
+    moving: NDArray[np.intp],
+    bandwidth: float,
+    rate: float,
+    notes: list[str],
+) -> bool:
     """Whether measured velocities are used."""
     if s.velocity == "derived" or (log.qd is None and s.velocity == "auto"):
         return False
@@ -257,8 +389,8 @@ def _uses_velocity(
         raise DataError(f"{log.name} has no velocities: expected velocity='derived' or 'auto'")
     if s.velocity == "measured" or not len(moving):
         return True
-    _, derived = by_filter(raw["q"][:, moving], bandwidth, rate, s.order, 1)
-    (own,) = by_filter(raw["qd"][:, moving], bandwidth, rate, s.order, 0)
+    _, derived = filters.lowpass(raw["q"][:, moving], bandwidth, rate, s.order, 1)
+    (own,) = filters.lowpass(raw["qd"][:, moving], bandwidth, rate, s.order, 0)
     inner = slice(len(own) // 20, len(own) - len(own) // 20)
     differs = np.linalg.norm((own - derived)[inner], axis=0)
     differs /= np.maximum(np.linalg.norm(derived[inner], axis=0), 1e-300)
@@ -273,31 +405,36 @@ def _uses_velocity(
 
 
 def _cutoff(
-    s: Conditioning, log: Log, x: Array, moving: NDArray[np.intp], bandwidth: float, rate: float,
-    measured: bool, notes: list[str],
-) -> float:  # fmt: skip
-    """The cut-off of what is differentiated: positions twice, or measured velocities once."""
+    s: Preprocessing,
+    log: Log,
+    x: Array,
+    bandwidth: float,
+    rate: float,
+    derivatives: int,
+    notes: list[str],
+) -> float:
+    """The cut-off of columns that are differentiated so many times."""
     if s.cutoff is not None:
         return _below_half("cutoff", s.cutoff, log, rate)
     if not s.decimate:
         return bandwidth
     wanted = min(ABOVE_BANDWIDTH * bandwidth, HIGHEST_CUTOFF * rate)
-    if not len(moving):
+    if not x.size:
         return wanted
-    limit = quiet(spectrum(x[:, moving], rate), bandwidth, 1 if measured else 2)
+    limit = filters.quiet_cutoff(filters.spectrum(x, rate), bandwidth, derivatives)
     if limit >= wanted:
         notes.append(f"the cut-off is {wanted:.3g} Hz")
         return wanted
-    found = min(max(limit, 2 * bandwidth), wanted)
+    cutoff = min(max(limit, 2 * bandwidth), wanted)
     notes.append(
-        f"the cut-off is {found:.3g} Hz and not {wanted:.3g}: noise would be more than {NOISE:.0%} "
-        "of an acceleration"
+        f"the cut-off is {cutoff:.3g} Hz and not {wanted:.3g}: noise would be more than "
+        f"{filters.NOISE:.0%} of an acceleration"
     )
-    return found
+    return cutoff
 
 
 def _below_half(name: str, frequency: float, log: Log, rate: float) -> float:
-    """A frequency that was given, if samples of this rate have it."""
+    """The frequency, if samples of this rate have it."""
     if frequency >= rate / 2:
         raise DataError(
             f"{name} is {frequency:g} Hz: expected less than half the rate of {log.name}, "
@@ -306,11 +443,9 @@ def _below_half(name: str, frequency: float, log: Log, rate: float) -> float:
     return frequency
 
 
-def _without_gaps(
-    log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]
-) -> NDArray[np.bool_]:
+def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]) -> Flags:
     """Whether each time is away from both ends and from gaps."""
-    good: NDArray[np.bool_] = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
+    good: Flags = (t >= log.t[0] + trim) & (t <= log.t[-1] - trim)
     between = np.diff(log.t)
     gaps = np.flatnonzero(between > max(GAP / log.rate, 1 / (4 * bandwidth)))
     if len(gaps):
@@ -323,7 +458,7 @@ def _without_gaps(
     return good
 
 
-def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> NDArray[np.bool_]:
+def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags:
     """Whether some joint moves at each time, or within half a period of the bandwidth."""
     half = 0.5 / bandwidth
     still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
@@ -339,9 +474,7 @@ def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> NDArr
     return ~_within(t, first[long] - half, last[long] + half)
 
 
-def _joints_in_motion(
-    log: Log, t: Array, q: Array, bandwidth: float, notes: list[str]
-) -> NDArray[np.bool_]:
+def _joints_in_motion(log: Log, t: Array, q: Array, bandwidth: float, notes: list[str]) -> Flags:
     """Whether each joint moves at each time, or within half a period of the bandwidth.
 
     Its speed is that between the ends of a period of the bandwidth, which has less noise than a
@@ -368,16 +501,15 @@ def _joints_in_motion(
     return moving
 
 
-def _within(t: Array, first: Array, last: Array) -> NDArray[np.bool_]:
+def _within(t: Array, first: Array, last: Array) -> Flags:
     """Whether each time is in one of the intervals, which come in the order of their ends."""
     begun = np.searchsorted(first, t, side="right")
     ended = np.searchsorted(last, t, side="left")
-    found: NDArray[np.bool_] = begun != ended
-    return found
+    return np.asarray(begun != ended)
 
 
-def _too_few(log: Log, found: str) -> DataError:
+def _too_few(log: Log, size: str) -> DataError:
     return DataError(
-        f"{log.name} has too few samples: it has {found}; expected at least {FEWEST} rows. "
+        f"{log.name} has too few samples: it has {size}; expected at least {FEWEST} rows. "
         "Record for longer, or set bandwidth= and trim="
     )

@@ -1,20 +1,23 @@
-"""What an identification has found, as data."""
+"""`Identified`: the parameters of an arm, how well they meet the torques, files and the report."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from armlet._support.files import write
 from armlet.api import Robot
 from armlet.errors import DataError, quoted
-from armlet.identification.estimation.estimators import Estimate
-from armlet.identification.estimation.factors import Array, Factors
-from armlet.identification.estimation.gains import Gains
-from armlet.identification.estimation.instrumental import Instrumented
+from armlet.identification import report
+from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains
+from armlet.identification.estimation.instrumental import InstrumentTest
 from armlet.identification.estimation.physical import is_consistent
-from armlet.identification.estimation.torque_model import TorqueModel
-from armlet.identification.preprocessing.samples import Samples
+from armlet.identification.estimation.torque_model import TorqueRegressor
+from armlet.identification.preprocessing import Samples
+from armlet.plotting import Figure, Plotted, Theme, themed
 
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of solutions."""
@@ -29,8 +32,8 @@ class Fit(NamedTuple):
     """Of all joints together."""
     joints: Array
     """Of each joint, (n,)."""
-    rest: Array
-    """The root mean square of what is left of each joint, Nm or N."""
+    residuals: Array
+    """The root mean square of the residuals of each joint, Nm or N."""
 
     @classmethod
     def of(cls, factors: Factors, x: Array) -> "Fit":
@@ -39,18 +42,18 @@ class Fit(NamedTuple):
         least = SMALL_TORQUE**2 * factors.torques.max() + np.finfo(float).tiny
         torques = np.maximum(factors.torques, least)
         whole = 100 * float(np.sqrt(squares.sum() / torques.sum()))
-        rest = np.sqrt(squares / np.maximum(factors.rows, 1))
-        return cls(whole, 100 * np.sqrt(squares / torques), rest)
+        residuals = np.sqrt(squares / np.maximum(factors.rows, 1))
+        return cls(whole, 100 * np.sqrt(squares / torques), residuals)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Findings:
-    """The parameters of an arm and how they were found.
+class Identified(Plotted):
+    """The parameters of an arm from measured motion, and how well they meet the torques.
 
     Attributes
     ----------
-    model : TorqueModel
-        What the torques are made of.
+    regressor : TorqueRegressor
+        The torques as columns times parameters.
     estimate : Estimate
         The parameters by least squares, with covariance and noise.
     standard : array, optional
@@ -64,18 +67,18 @@ class Findings:
     essential : tuple of str
         The parameters without which the fit would be worse.
     choices : tuple of mappings
-        How each run was conditioned.
+        How each run was preprocessed.
     notes : tuple of str
-        What is worth knowing.
-    instrumented : Instrumented, optional
-        How instrumental variables were found, if they were, and whether least squares differs.
+        What was chosen, assumed or left out, in sentences.
+    instrument_test : InstrumentTest, optional
+        With instrumental variables: how they were found, and whether least squares differs.
     gains : Gains, optional
         Torques per unit of what was logged, with deviations, if they were unknown.
     samples, held : tuples of Samples
-        The conditioned runs that were used, and what was held out.
+        The preprocessed runs that were used, and those held out.
     """
 
-    model: TorqueModel
+    regressor: TorqueRegressor
     estimate: Estimate
     standard: Array | None
     fits: Mapping[str, Fit]
@@ -83,15 +86,15 @@ class Findings:
     essential: tuple[str, ...]
     choices: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
-    instrumented: Instrumented | None = None
+    instrument_test: InstrumentTest | None = None
     gains: Gains | None = None
     samples: tuple[Samples, ...] = ()
     held: tuple[Samples, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters of the model."""
-        return self.model.names
+        """The names of the parameters."""
+        return self.regressor.names
 
     @property
     def values(self) -> Array:
@@ -104,15 +107,15 @@ class Findings:
         return self.estimate.deviations
 
     @property
-    def way(self) -> str:
-        """How the values were found: "least squares" or "instrumental variables"."""
-        return LEAST_SQUARES if self.instrumented is None else INSTRUMENTAL
+    def method(self) -> str:
+        """The method that gave the values: "least squares" or "instrumental variables"."""
+        return LEAST_SQUARES if self.instrument_test is None else INSTRUMENTAL
 
     @property
     def solutions(self) -> dict[str, Array]:
         """The parameters of the model by each solution: `values`, and those of physical bodies."""
-        physical = {} if self.standard is None else {CONSISTENT: self.model.Lam @ self.standard}
-        return {self.way: self.values, **physical}
+        physical = {} if self.standard is None else {CONSISTENT: self.regressor.Lam @ self.standard}
+        return {self.method: self.values, **physical}
 
     @property
     def solution(self) -> str:
@@ -121,20 +124,20 @@ class Findings:
 
     @property
     def robot(self) -> Robot:
-        """The arm with what was found: physical bodies if these were asked for."""
+        """The arm with the identified parameters: physical bodies if these were asked for."""
         if self.standard is None:
-            return self.model.robot(self.values)
-        known = dict(zip(self.model.standard, self.standard, strict=True))
-        return self.model.with_drives(self.model.parameters.model.with_inertia(self.bodies), known)
+            return self.regressor.robot_with(self.values)
+        values = dict(zip(self.regressor.standard, self.standard, strict=True))
+        return self.regressor.with_drives(self.regressor.robot.with_inertia(self.bodies), values)
 
     @property
     def bodies(self) -> Array:
         """The inertial parameters of physical bodies, (nb, 10)."""
         if self.standard is None:
             raise DataError(
-                "physically consistent bodies were not asked for: expected consistent=True"
+                "physically consistent bodies were not asked for: expected physical=True"
             )
-        nb = self.model.parameters.model.nb
+        nb = self.regressor.robot.nb
         return self.standard[: 10 * nb].reshape(nb, 10)
 
     @property
@@ -142,37 +145,34 @@ class Findings:
         """Whether there are bodies, each of them physical."""
         return self.standard is not None and is_consistent(self.bodies)
 
-    def compared(self, run: Samples, solution: str | None = None) -> tuple[Array, Array, Array]:
+    def compare(self, run: Samples, solution: str | None = None) -> tuple[Array, Array, Array]:
         """The times, measured and predicted torques of a run, filtered alike and decimated.
 
         Predictions are those of `robot`, or of a solution by its name, such as "least squares".
         """
-        x = self._parameters(solution) + self.model.load(run.payload)
+        x = self._parameters(solution) + self.regressor.payload(run.payload)
+        predicted = (self._torques(own.q, own.qd, own.qdd, x) for own in run.blocks())
+        return run.t[run.kept], run.decimate(run.tau), run.decimate(predicted)
 
-        def predicted(own: Samples) -> Array:
-            torques = self.model.regressor(own.q, own.qd, own.qdd) @ x
-            found: Array = torques + self.model.known(own.q, own.qd)
-            return found
-
-        return run.t[run.kept], run.decimated(run.tau), run.decimated(predicted)
-
-    def predicted(
+    def predict(
         self, q: Array, qd: Array, qdd: Array, solution: str | None = None
     ) -> tuple[Array, Array]:
         """The torques at some states, (k, n), and their standard deviations, noise included.
 
         Torques are those of `robot`, or of a solution by its name; deviations those of `values`.
         """
-        W = self.model.regressor(q, qd, qdd)
+        W = self.regressor.columns(q, qd, qdd)
         spread = np.einsum("kip,pr,kir->ki", W, self.estimate.covariance, W)
         deviations = np.sqrt(np.maximum(spread, 0) + self.estimate.noise**2)
         return self.torques(q, qd, qdd, solution), deviations
 
     def torques(self, q: Array, qd: Array, qdd: Array, solution: str | None = None) -> Array:
-        """The torques of `robot` and what was known, (k, n), or of a solution by its name."""
-        W, x = self.model.regressor(q, qd, qdd), self._parameters(solution)
-        found: Array = W @ x + self.model.known(q, qd)
-        return found
+        """The torques of `robot` and known ones, (k, n), or of a solution by its name."""
+        return self._torques(q, qd, qdd, self._parameters(solution))
+
+    def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:
+        """The torques of parameters, and known ones."""
+        return np.asarray(self.regressor.columns(q, qd, qdd) @ x + self.regressor.known(q, qd))
 
     def _parameters(self, solution: str | None) -> Array:
         """The parameters of a solution, by default that of `robot`."""
@@ -186,7 +186,7 @@ class Findings:
     def figures(self) -> dict[str, Any]:
         """All figures as plain data."""
         return {
-            "robot": self.model.parameters.model.name,
+            "robot": self.regressor.robot.name,
             "parameters": [
                 {"name": name, "value": float(x), "deviation": float(s)}
                 for name, x, s in zip(self.names, self.values, self.deviations, strict=True)
@@ -197,22 +197,52 @@ class Findings:
             "essential": list(self.essential),
             "noise": self.estimate.noise.tolist(),
             "covariance": self.estimate.covariance.tolist(),
-            "fits": {
-                name: {"whole": x.whole, "joints": x.joints.tolist(), "rest": x.rest.tolist()}
-                for name, x in self.fits.items()
-            },
+            "fits": {name: _plain(fit) for name, fit in self.fits.items()},
             "bodies": None if self.standard is None else self.bodies.tolist(),
             "choices": [dict(x) for x in self.choices],
-            "instrumental": None if self.instrumented is None else self.instrumented._asdict(),
-            "gains": None
-            if self.gains is None
-            else {name: x.tolist() for name, x in self.gains._asdict().items()},
+            "instrumental": _plain(self.instrument_test),
+            "gains": _plain(self.gains),
             "notes": list(self.notes),
         }
 
     def __repr__(self) -> str:
-        robot, fit = self.model.parameters.model, self.fits[self.solution]
+        fit = self.fits[self.solution]
         return (
-            f"<{type(self).__name__} {robot.name!r}: {len(self.names)} parameters, error "
+            f"<Identified {self.regressor.robot.name!r}: {len(self.names)} parameters, error "
             f"{fit.whole:.2f} % ({self.solution}), condition number {self.condition:.0f}>"
         )
+
+    # ---------------------------------------------------------------- files and figures
+
+    def to_urdf(self, path: str | Path) -> None:
+        """Write the arm as URDF; its bodies must be physical."""
+        self._physical().to_urdf(path)
+
+    def to_toml(self, path: str | Path) -> None:
+        """Write the arm as TOML; its bodies must be physical."""
+        self._physical().to_toml(path)
+
+    def _physical(self) -> Robot:
+        assert len(self.bodies)  # raises where there are none
+        return self.robot
+
+    def plot(self, theme: Theme = "light") -> Figure:
+        """A Plotly figure: measured torques and those of `robot`, data held out shaded."""
+        return themed(report.torques(self), theme)
+
+    def report(self, path: str | Path) -> None:
+        """Write a page with everything, to be opened in a browser, and a JSON file beside it."""
+        path = Path(path)
+        if path.suffix == ".json":
+            raise DataError(f"report {path.name} ends in '.json', as its data do: expected .html")
+        write(path, report.page(self))
+        self.to_json(path.with_suffix(".json"))
+
+    def to_json(self, path: str | Path) -> None:
+        """Write all figures as JSON."""
+        write(path, json.dumps(self.figures(), indent=2) + "\n")
+
+
+def _plain(x: Fit | Gains | InstrumentTest | None) -> dict[str, Any] | None:
+    """The fields of a named tuple as lists and numbers."""
+    return None if x is None else {key: np.asarray(y).tolist() for key, y in x._asdict().items()}
