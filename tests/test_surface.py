@@ -104,7 +104,7 @@ def test_help_on_robots_names_every_quantity():
 
 def test_help_names_types_as_they_are_written():
     """Python writes out what NumPy's ArrayLike stands for, several lines for every argument."""
-    for value in (armlet.simulate, armlet.identify, armlet.Robot, armlet.Kernel):
+    for value in (armlet.simulate, armlet.Physical, armlet.Robot, armlet.Kernel):
         assert "ArrayLike" in pydoc.render_doc(value)
         assert "numpy._typing" not in pydoc.render_doc(value)
 

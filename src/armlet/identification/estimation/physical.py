@@ -15,6 +15,8 @@ are then of order 1, whether the noise is large or almost zero: the rows decide 
 and the prior alone decides the rest.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -114,7 +116,7 @@ class Physical:
         validation.one_of(self.prior, "prior", DISTANCES)
         validation.number(self.strength, "strength", above=0)
 
-    def of_robot(self, robot: Robot, names: Sequence[str]) -> "Prior":
+    def of_robot(self, robot: Robot, names: Sequence[str]) -> Prior:
         """The prior of a robot whose standard parameters have these names."""
         bodies = robot.phi.astype(float)
         if self.bodies is not None:
@@ -212,7 +214,7 @@ class Unknowns(NamedTuple):
     T: Array
 
     @classmethod
-    def of(cls, prior: Array, A: Array) -> "Unknowns":
+    def of(cls, prior: Array, A: Array) -> Unknowns:
         """Those of bodies near a prior, and of drives whose torques are as large.
 
         The columns of A are torques of standard parameters that are 1.
