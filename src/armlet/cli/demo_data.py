@@ -202,8 +202,9 @@ def identification(arm: Robot, run: Trajectory) -> Identified:
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")
-    torques = TorqueModel(rotors=True, friction=Friction())
-    return identify(model, log, model=torques, physical=False, validation=HELD)
+    model = TorqueModel(rotors=True, friction=Friction())
+    rigid = arm.without_drives()
+    return identify(rigid, log, model=model, physical=False, validation=HELD_OUT)
 
 
 def _errors(arm: Robot, identified: Identified) -> Array:
