@@ -64,7 +64,8 @@ def test_instrumental_variables_are_an_option(files):
 def test_options_that_make_no_sense_are_refused(files):
     log = files / "plain_tau.npz"
     for options, message in (
-        (("--estimator", "magic"), "--estimator is 'magic': expected ordinary, weighted, robust"),
+        (("--estimator", "magic"), "--estimator is 'magic': expected one of ordinary, weighted"),
+        (("--boxes", "0.1"), "--boxes is about physical bodies: expected no --no-physical"),
         (("--payload", "1,0,0,0"), "--loaded and --payload belong together"),
         (("--ratios", "1"), "--ratios is '1': expected 2 numbers with commas between"),
         (("--loaded", log, "--payload", "1,2"), "--payload is '1,2': expected 4 or 10 numbers"),
