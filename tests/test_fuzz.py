@@ -21,7 +21,7 @@ from armlet.formats.urdf.writing import urdf_text
 from armlet.graph.rewrite.rules import PASSES
 from armlet.graph.trace.elementary import ELEMENTARY
 from armlet.identification.logs import units
-from armlet.view.access import Access
+from armlet.view.server import Access
 
 HURT = Path(__file__).parent / "hurt"
 SLICES = {

@@ -211,9 +211,7 @@ REASONS = {
     "runtime.backends": "to be merged, or given a reason",
     "runtime.llvm_threads": "to be merged, or given a reason",
     "simulation.derivatives": "to be merged, or given a reason",
-    "view.access": "who may connect",
-    "view.drawing": "to be merged, or given a reason",
-    "view.files": "to be merged, or given a reason",
+    "view.stage": "a drawing, which the package records as a page and the viewer moves",
 }
 """Other modules with a single importer, and why each is a module of its own."""
 

@@ -1,4 +1,4 @@
-"""What the viewer draws, as data, and the errors of `armlet.view`; no viewer is needed."""
+"""What the viewer draws, as data, and the errors of `armlet.view`; viser is not needed."""
 
 import math
 import subprocess
@@ -13,8 +13,7 @@ import armlet
 from armlet.algebra import point_inertia
 from armlet.plotting import COLOURS
 from armlet.robot import BASE, Pose
-from armlet.view.live import LiveDynamics
-from armlet.view.panel import bars, panel
+from armlet.view.panel import LiveDynamics, bars, panel
 from armlet.view.scene import (
     ALARM,
     body_poses,
@@ -26,21 +25,22 @@ from armlet.view.scene import (
     reach,
     scene,
 )
-from armlet.view.surfaces import between, solid
+from armlet.view.shapes import between, place, solid
 
+pytest.importorskip("trimesh", reason="trimesh is not installed: it is in the dev extra")
 POINTS = 12
 
 
-def closed(surface):
+def closed(mesh):
     """Whether each edge, by where its ends are, belongs to two triangles in opposite directions."""
     place = {}
-    at = [place.setdefault(tuple(np.round(v, 9)), len(place)) for v in surface.vertices]
-    edges = [(at[f[k]], at[f[k - 2]]) for f in surface.faces for k in range(3)]
+    at = [place.setdefault(tuple(np.round(v, 9)), len(place)) for v in mesh.vertices]
+    edges = [(at[f[k]], at[f[k - 2]]) for f in mesh.faces for k in range(3)]
     return sorted(edges) == sorted((b, a) for a, b in edges)
 
 
-def volume(surface):
-    return np.linalg.det(surface.vertices[surface.faces]).sum() / 6
+def volume(mesh):
+    return np.linalg.det(mesh.vertices[mesh.faces]).sum() / 6
 
 
 SOLIDS = {
@@ -55,23 +55,23 @@ SOLIDS = {
 @pytest.mark.parametrize("kind", SOLIDS)
 def test_a_solid_is_closed_faces_outwards_and_has_its_volume(kind):
     size, expected = SOLIDS[kind]
-    surface = solid(kind, size)
-    assert closed(surface)
-    assert volume(surface) == pytest.approx(expected, rel=0.03)
-    assert np.allclose(surface.vertices.min(axis=0), -surface.vertices.max(axis=0))
+    mesh = solid(kind, size)
+    assert closed(mesh)
+    assert volume(mesh) == pytest.approx(expected, rel=0.03)
+    assert np.allclose(mesh.vertices.min(axis=0), -mesh.vertices.max(axis=0))
 
 
 def test_a_mirrored_surface_still_faces_outwards():
-    surface = solid("box", (1, 2, 3)).moved(Pose(np.eye(3), np.ones(3)), (-1, 1, 1))
-    assert volume(surface) == pytest.approx(6)
+    mesh = place(solid("box", (1, 2, 3)), Pose(np.eye(3), np.ones(3)), (-1, 1, 1))
+    assert volume(mesh) == pytest.approx(6)
 
 
 @pytest.mark.parametrize("end", [(0, 0, 1), (0.3, -0.2, 0.1), (-1, 0, 0)])
 def test_a_capsule_goes_from_one_point_to_another(end):
     start, end = np.array([0.1, 0.2, 0.3]), np.array(end, float)
-    surface = between(start, end, 0.01)
+    mesh = between(start, end, 0.01)
     direction = (end - start) / np.linalg.norm(end - start)
-    along = (surface.vertices - start) @ direction
+    along = (mesh.vertices - start) @ direction
     assert along.min() == pytest.approx(-0.01)
     assert along.max() == pytest.approx(np.linalg.norm(end - start) + 0.01)
 
@@ -154,27 +154,27 @@ def test_an_ellipsoid_of_uniform_density_has_the_inertia_of_its_body(arms):
 
 def test_the_drawn_ellipsoid_has_these_half_axes(arms):
     panda = arms["panda"]
-    drawn = {part.body: part for part in scene(panda).inertia}
+    drawn = {shape.body: shape for shape in scene(panda).inertia}
     com, squares, axes = principal(panda, 3)
-    along = (drawn[3].surface.vertices - com) @ axes
+    along = (drawn[3].mesh.vertices - com) @ axes
     np.testing.assert_allclose(np.abs(along).max(axis=0), np.sqrt(squares), rtol=0.01)
 
 
 def test_a_body_that_cannot_exist_is_drawn_in_a_colour_of_its_own(arms):
     phi = arms["panda"].phi.copy()
     phi[4, 0] *= 20
-    drawn = {part.body: part.colour for part in scene(arms["panda"].with_inertia(phi)).inertia}
+    drawn = {x.body: x.colour for x in scene(arms["panda"].with_inertia(phi)).inertia}
     assert [body for body, colour in drawn.items() if colour == ALARM] == [4]
 
 
 def test_a_payload_is_drawn_where_its_centre_of_mass_is_and_as_large_as_it_weighs(arms):
     panda = arms["panda"]
-    part = payload(panda, 2.0, [0, 0.1, 0.2])
+    ball = payload(panda, 2.0, [0, 0.1, 0.2])
     body, at = panda.frame()
-    middle = (part.surface.vertices.min(axis=0) + part.surface.vertices.max(axis=0)) / 2
+    middle = (ball.mesh.vertices.min(axis=0) + ball.mesh.vertices.max(axis=0)) / 2
     np.testing.assert_allclose(middle, at.point(np.array([0, 0.1, 0.2])), atol=1e-3)
-    assert part.body == body
-    assert volume(part.surface) * 2700 == pytest.approx(2.0, rel=0.02)
+    assert ball.body == body
+    assert volume(ball.mesh) * 2700 == pytest.approx(2.0, rel=0.02)
 
 
 def test_up_is_against_gravity(arms):

@@ -7,9 +7,10 @@ import pytest
 
 import armlet
 from armlet.description.description import Mesh
-from armlet.view.files import _roots, file_parts, located
 from armlet.view.scene import scene
+from armlet.view.shapes import _roots, file_shapes, mesh_path
 
+pytest.importorskip("trimesh", reason="trimesh is not installed: it is in the dev extra")
 ARM = """<robot name="arm">
 <link name="base"><visual><geometry><cylinder radius="0.1" length="0.2"/></geometry></visual></link>
 <link name="upper">
@@ -44,7 +45,7 @@ def urdf(path, file):
 
 
 def find(robot, *folders):
-    return located(robot.meshes["upper"][0], robot.folder, _roots(robot, folders))
+    return mesh_path(robot.meshes["upper"][0], robot.folder, _roots(robot, folders))
 
 
 @pytest.mark.parametrize(
@@ -95,18 +96,17 @@ def test_a_file_of_another_kind_is_not_read(tmp_path):
 
 
 def test_a_mesh_is_scaled_and_placed_and_faces_outwards(tmp_path):
-    pytest.importorskip("trimesh", reason="meshes are read by trimesh")
     stl(tmp_path / "upper.stl")
     robot = urdf(tmp_path / "arm.urdf", "upper.stl")
-    parts, missing = file_parts(robot, ())
+    shapes, missing = file_shapes(robot, ())
     assert not missing
-    mesh = parts[-1].surface
+    mesh = shapes[-1].mesh
     body, at = robot.frames["upper"]
     own = (mesh.vertices - at.r) @ at.R
     np.testing.assert_allclose(own.max(axis=0), [0.2, 0.2, 0.1], atol=1e-7)
     np.testing.assert_allclose(own.min(axis=0), [0, 0, -0.1], atol=1e-7)
     assert np.linalg.det(mesh.vertices[mesh.faces]).sum() / 6 == pytest.approx(0.2**3 / 6)
-    assert parts[-1].body == body
+    assert shapes[-1].body == body
 
 
 def test_primitives_are_drawn_and_faulty_ones_left_out(tmp_path):
@@ -116,11 +116,11 @@ def test_primitives_are_drawn_and_faulty_ones_left_out(tmp_path):
         "upper": ["box"],
     }
     with pytest.warns(armlet.DataWarning, match="1 of 1 meshes of robot 'arm' are not shown: nowh"):
-        parts, missing = file_parts(robot, ())
-    base, box = parts
-    np.testing.assert_allclose(np.ptp(base.surface.vertices, axis=0), [0.2, 0.2, 0.2], atol=1e-9)
+        shapes, missing = file_shapes(robot, ())
+    base, box = shapes
+    np.testing.assert_allclose(np.ptp(base.mesh.vertices, axis=0), [0.2, 0.2, 0.2], atol=1e-9)
     body, at = robot.frames["upper"]
-    own = (box.surface.vertices - at.r) @ at.R
+    own = (box.mesh.vertices - at.r) @ at.R
     np.testing.assert_allclose(np.ptp(own, axis=0), [0.3, 0.2, 0.1], atol=1e-9)
     np.testing.assert_allclose((own.max(axis=0) + own.min(axis=0)) / 2, [0, 0, 0.3], atol=1e-9)
     assert (missing, box.body) == ([body], body)
@@ -142,16 +142,15 @@ def test_bodies_whose_meshes_are_missing_are_drawn_as_capsules(tmp_path):
     (tmp_path / "arm.urdf").write_text(text)
     robot = armlet.load(tmp_path / "arm.urdf")
     with pytest.warns(armlet.DataWarning, match="not shown"):
-        drawn = scene(robot, *file_parts(robot, ()))
-    assert {part.body for part in drawn.shapes} == {-1, 0}
+        drawn = scene(robot, *file_shapes(robot, ()))
+    assert {shape.body for shape in drawn.shapes} == {-1, 0}
 
 
 def test_a_damaged_mesh_is_told_by_name(tmp_path):
-    pytest.importorskip("trimesh", reason="meshes are read by trimesh")
     (tmp_path / "upper.stl").write_bytes(b"not a mesh at all")
     robot = urdf(tmp_path / "arm.urdf", "upper.stl")
     with pytest.warns(armlet.DataWarning, match=r"upper.stl cannot be read \("):
-        file_parts(robot, ())
+        file_shapes(robot, ())
 
 
 def test_where_a_file_is_does_not_make_another_robot(tmp_path):
@@ -167,7 +166,7 @@ def test_where_a_file_is_does_not_make_another_robot(tmp_path):
 
 def test_a_robot_from_no_file_has_no_folder_to_look_in():
     with pytest.raises(OSError, match="no folder, since the robot is from none"):
-        located(Mesh("upper.stl"), "", [])
+        mesh_path(Mesh("upper.stl"), "", [])
 
 
 MUJOCO = """<mujoco><worldbody><body name="a" pos="0 0 1"><joint name="j"/>

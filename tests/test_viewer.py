@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import armlet
 from armlet.cli import app
-from armlet.view import access, start_posture
+from armlet.view import server, start_posture
 
 pytest.importorskip("viser", reason='the viewer needs viser: pip install "armlet[view]"')
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium to look at the page with")
@@ -277,7 +277,7 @@ def test_a_page_may_move_sliders_and_nothing_else(viewer, monkeypatch, capfd):
 
 
 def test_a_viser_that_answers_every_page_is_refused(panda, monkeypatch):
-    monkeypatch.setattr(access.Access, "applied", lambda self: nullcontext())
+    monkeypatch.setattr(server.Access, "applied", lambda self: nullcontext())
     with pytest.raises(armlet.ArmletError, match="cannot be kept from answering foreign pages"):
         armlet.view(panda, port=0)
 

@@ -12,6 +12,7 @@ EXTRAS = {
     "plotly": "armlet[plot]",
     "pyarrow": "armlet[parquet]",
     "rosbags": "armlet[ros]",
+    "trimesh": "armlet[view]",
 }
 """What to install for a package, where that is not the package itself."""
 

@@ -14,9 +14,9 @@ from armlet._support.validation import array
 from armlet.api import Robot
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.simulation import Trajectory
-from armlet.view.page import page
 from armlet.view.scene import joint_range
-from armlet.view.server import Viewer
+from armlet.view.stage import page
+from armlet.view.viewer import Viewer
 
 __all__ = ["Viewer", "view"]
 
@@ -95,7 +95,7 @@ def view(
     >>> viewer.url  # doctest: +SKIP
     'http://127.0.0.1:8080'
     """
-    start = _checked(robot, trajectory, ghost, q)
+    start = _start(robot, trajectory, ghost, q)
     if html is None:
         return Viewer(robot, trajectory, ghost, start, folders, host, port)
     check_writable(html)
@@ -103,10 +103,10 @@ def view(
     return None
 
 
-def _checked(
+def _start(
     robot: Robot, trajectory: Trajectory | None, ghost: Robot | None, q: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """The posture to start from, once all arguments fit one another."""
+    """The posture to start from; refuse arguments that do not fit one another."""
     if not isinstance(robot, Robot):
         raise ModelError(f"view was given {quoted(robot)}: expected a robot, from armlet.load")
     if ghost is not None and ghost.joint_letters != robot.joint_letters:
@@ -123,8 +123,7 @@ def _checked(
                 f"{quoted(robot.name)}, {listed(robot.joint_names)}"
             )
     if q is not None:
-        wanted = f"{robot.nq} numbers, one for each joint"
-        return array(q, "q", (robot.nq,), expected=wanted)
+        return array(q, "q", (robot.nq,), expected=f"{robot.nq} numbers, one for each joint")
     return start_posture(robot)
 
 

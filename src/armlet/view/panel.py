@@ -1,15 +1,24 @@
-"""Torque bars and energies as a part of a page."""
+"""Torques and energy of a robot that carries a payload, and the panel that shows them."""
+
+from __future__ import annotations
 
 import html
+import math
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from armlet.api import Robot, compile
 from armlet.plotting import COLOURS
 from armlet.robot import RobotModel
-from armlet.view.live import Numbers
-from armlet.view.scene import ALARM
+from armlet.view.scene import ALARM, joint_range
 
+FORMULATIONS = {"inverse_dynamics": "newton_euler", "energy": "velocities"}
+"""Named, since a search for cheaper ones takes longer than all that is shown in a session."""
+POSTURES = 256
+"""Random postures in which the largest gravity torques are looked for."""
+Array = NDArray[np.float64]
 UNITS = {"R": "Nm", "P": "N"}
 ROW = """<div style="display:flex;align-items:center;margin:3px 0" title="{title}">
 <span style="flex:0 0 {wide}%;overflow:hidden;text-overflow:ellipsis;
@@ -23,6 +32,60 @@ white-space:nowrap">{text}</span></div>
 """
 MARK = """<span class="armlet-mark" style="position:absolute;top:-3px;bottom:-3px;
 border-left:2px solid #222;left:{:.2f}%"></span>"""
+
+
+class Numbers(NamedTuple):
+    """Torques of shape (..., n) and energies of shape (...)."""
+
+    tau: Array
+    kinetic: Array
+    potential: Array
+
+
+class LiveDynamics:
+    """Inverse dynamics and energy with a payload that may change, in one compiled program.
+
+    Parameters
+    ----------
+    robot : Robot
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.phi = robot.phi
+        self._kernel = compile(
+            robot, list(FORMULATIONS), FORMULATIONS, constants={"inertia": "argument"}
+        )
+
+    def carry(self, mass: float, offset: ArrayLike) -> None:
+        """Compute with a payload from now on; the offset is in the tool's frame."""
+        self.phi = self.robot.with_payload(mass, offset).phi if mass else self.robot.phi
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
+    ) -> Numbers:
+        """Torques and energies of states; without velocities those that hold the arm still."""
+        q = np.asarray(q, float)
+        still = np.zeros_like(q)
+        qd, qdd = (still if x is None else np.asarray(x, float) for x in (qd, qdd))
+        return Numbers(*self._kernel(q, qd, qdd, self.phi))
+
+    def scale(self) -> Array:
+        """The torque that is a full bar of each joint.
+
+        It is the limit of the drive, else the largest gravity torque in random postures.
+        """
+        lower, upper = np.array(
+            [joint_range(self.robot, joint) for joint in self.robot.coordinates]
+        ).T
+        random = np.random.default_rng(0).uniform(lower, upper, (POSTURES, self.robot.n))
+        largest = np.abs(self(random).tau).max(axis=0)
+        efforts = [joint.limits.effort for joint in self.robot.coordinates]
+        scale = [x if math.isfinite(x) else y for x, y in zip(efforts, largest, strict=True)]
+        return np.maximum(scale, 1e-9)
+
+
+# ---------------------------------------------------------------------------------- HTML
 
 
 class Bar(NamedTuple):
@@ -47,17 +110,17 @@ def bars(
     other: NDArray[Any] | None = None,
 ) -> list[Bar]:
     """One bar per joint, from the middle to the left or the right; full is `scale`."""
-    found = []
+    drawn = []
     for i, joint in enumerate(robot.coordinates):
-        part = float(tau[i] / scale[i])
-        inside = max(-1.0, min(1.0, part))
+        share = float(tau[i] / scale[i])
+        inside = max(-1.0, min(1.0, share))
         limited = joint.limits.effort == scale[i]
-        colour = ALARM if limited and abs(part) > 1 else COLOURS[i % len(COLOURS)]
+        colour = ALARM if limited and abs(share) > 1 else COLOURS[i % len(COLOURS)]
         text = f"{round(float(tau[i]), 2) + 0.0:.2f}" + (f" / {scale[i]:.4g}" if limited else "")
         mark = None if other is None else 50 + 50 * max(-1.0, min(1.0, float(other[i] / scale[i])))
         left = 50 + 50 * min(inside, 0)
-        found.append(Bar(left, 50 * abs(inside), colour, f"{text} {UNITS[joint.letter]}", mark))
-    return found
+        drawn.append(Bar(left, 50 * abs(inside), colour, f"{text} {UNITS[joint.letter]}", mark))
+    return drawn
 
 
 def energies(numbers: Numbers) -> str:
@@ -72,12 +135,15 @@ def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
     wide = min(38, max(18, 2.2 * max(len(joint.name) for joint in robot.coordinates)))
     rows = [
         ROW.format(
-            wide=wide, name=html.escape(joint.name), bar=bar.style, text=bar.text,
+            wide=wide,
+            name=html.escape(joint.name),
+            bar=bar.style,
+            text=bar.text,
             title=html.escape(f"{joint.name}: torque, and the limit of its drive", quote=True),
             mark="" if bar.mark is None else MARK.format(bar.mark),
         )
         for joint, bar in zip(robot.coordinates, drawn, strict=True)
-    ]  # fmt: skip
+    ]
     return (
         f'<div style="font-size:12px;padding:2px 12px 8px"><div class="armlet-title" '
         f'style="color:#5b6675;margin-bottom:4px">{html.escape(title)}</div>{"".join(rows)}'

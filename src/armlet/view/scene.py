@@ -1,11 +1,10 @@
-"""What is drawn of a robot, as data: surfaces fixed on bodies, and where the bodies are."""
+"""What is drawn of a robot, as data: shapes fixed on bodies, and where the bodies are."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,10 +13,8 @@ from armlet.algebra import point_inertia
 from armlet.plotting import COLOURS
 from armlet.robot import BASE, HERE, Joint, Pose, RobotModel
 from armlet.robot.displacement import Displacement
-from armlet.view.surfaces import Surface, between, solid, z_along
+from armlet.view.shapes import Shape, between, place, solid, z_along
 
-NEUTRAL = "#d5dae1"
-"""The colour of links; joints have those of the plots."""
 ALARM = "#b00020"
 """The colour of torques beyond a limit, and of bodies that no distribution of mass has."""
 DENSITY = 2700.0
@@ -27,25 +24,17 @@ RADIUS = 0.03
 Array = NDArray[np.float64]
 
 
-class Part(NamedTuple):
-    """A surface fixed on a body, in the body's canonical frame."""
-
-    body: int
-    surface: Surface
-    colour: str = NEUTRAL
-
-
 @dataclass(frozen=True)
 class Scene:
     """What is drawn of a robot, in canonical frames of its bodies; the base is body -1.
 
     Attributes
     ----------
-    shapes : tuple of Part
+    shapes : tuple of Shape
         Links and joints, from the file where it has shapes.
-    com : tuple of Part
+    com : tuple of Shape
         A ball at the centre of mass of each body that has mass.
-    inertia : tuple of Part
+    inertia : tuple of Shape
         Ellipsoids of uniform density with the mass and inertia of the bodies.
     frames : mapping of str to (int, Pose)
         Canonical frames of the joints, and the tool's.
@@ -55,22 +44,22 @@ class Scene:
         Against gravity, in the axes of the file's base.
     """
 
-    shapes: tuple[Part, ...]
-    com: tuple[Part, ...]
-    inertia: tuple[Part, ...]
+    shapes: tuple[Shape, ...]
+    com: tuple[Shape, ...]
+    inertia: tuple[Shape, ...]
     frames: Mapping[str, tuple[int, Pose]]
     reach: float
     up: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
 
 
-def scene(robot: RobotModel, drawn: Sequence[Part] = (), missing: Sequence[int] = ()) -> Scene:
+def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int] = ()) -> Scene:
     """What is drawn of a robot.
 
     Parameters
     ----------
     robot : RobotModel
-    drawn : sequence of Part
-        Shapes of the robot's file; see `armlet.view.files`.
+    drawn : sequence of Shape
+        Shapes of the robot's file; see `armlet.view.shapes.file_shapes`.
     missing : sequence of int
         Bodies with shapes that were not found. They are drawn as capsules between joints, and
         without any shapes all bodies are.
@@ -78,7 +67,7 @@ def scene(robot: RobotModel, drawn: Sequence[Part] = (), missing: Sequence[int] 
     robot._require_values("a view")
     length = reach(robot)
     bodies = set(range(-1, robot.nb)) if not drawn else set(missing) - {x.body for x in drawn}
-    skeleton = [part for i in sorted(bodies) for part in _capsules(robot, i, RADIUS * length)]
+    skeleton = [shape for i in sorted(bodies) for shape in _capsules(robot, i, RADIUS * length)]
     frames = {joint.name: (i, HERE) for i, joint in enumerate(robot.joints)}
     if robot.tool is not None:
         frames[robot.tool] = robot.frame()
@@ -151,14 +140,14 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
 
 def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
     """Lines along which the origins of the prismatic joints that body i carries move."""
-    found = []
+    lines = []
     for j, p in robot.base_to_tips():
         if p == i and robot.joints[j].letter == "P":
             lower, upper = joint_range(robot, robot.joints[j])
             axis = _pose(robot.mounts[j]).R[:, 2]
             at = _origin(robot, j)
-            found.append((at + lower * axis, at + upper * axis))
-    return found
+            lines.append((at + lower * axis, at + upper * axis))
+    return lines
 
 
 def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
@@ -175,23 +164,24 @@ def _origin(robot: RobotModel, j: int) -> Array:
     return np.asarray(foot.r + float(robot.dh[j].d) * foot.R[:, 2])
 
 
-def _capsules(robot: RobotModel, i: int, radius: float) -> list[Part]:
+def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
     """A body as capsules along its lines, and its joint as a drum or a carriage."""
     solids = [(line, radius) for line in links(robot, i)]
     solids += [(line, 0.5 * radius) for line in rails(robot, i)]
-    parts = [
-        Part(i, between(*line, r))
+    shapes = [
+        Shape(i, between(*line, r))
         for line, r in solids
         if np.linalg.norm(line[1] - line[0]) > 1e-6 * radius
     ]
     if i == BASE:
         plate = solid("cylinder", (2.4 * radius, 0.8 * radius))
-        up = robot.frames[robot.base_link].pose
-        return [*parts, Part(i, plate.moved(up @ Pose(np.eye(3), np.array([0, 0, 0.4 * radius]))))]
+        above = Pose(np.eye(3), np.array([0, 0, 0.4 * radius]))
+        at = robot.frames[robot.base_link].pose @ above
+        return [*shapes, Shape(i, place(plate, at))]
     colour = COLOURS[i % len(COLOURS)]
     is_drum = robot.joints[i].letter == "R"
     drum = ("cylinder", (1.3 * radius, 3.2 * radius)) if is_drum else ("box", [2.6 * radius] * 3)
-    return [*parts, Part(i, solid(*drum), colour)]
+    return [*shapes, Shape(i, solid(*drum), colour)]
 
 
 # ---------------------------------------------------------------------------------- bodies
@@ -210,26 +200,27 @@ def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
     return com, 2.5 / m * (moments.sum() - 2 * moments), axes * np.sign(np.linalg.det(axes))
 
 
-def _centre(robot: RobotModel, i: int, length: float) -> Part:
+def _centre(robot: RobotModel, i: int, length: float) -> Shape:
     com = np.asarray(robot.c[i], float) / float(robot.m[i])
     ball = solid("sphere", 0.6 * RADIUS * length)
-    return Part(i, ball.moved(Pose(np.eye(3), com)), COLOURS[i % len(COLOURS)])
+    return Shape(i, place(ball, Pose(np.eye(3), com)), COLOURS[i % len(COLOURS)])
 
 
-def _ellipsoid(robot: RobotModel, i: int, length: float) -> Part:
+def _ellipsoid(robot: RobotModel, i: int, length: float) -> Shape:
     com, squares, axes = principal(robot, i)
     thin = 0.002 * length
-    surface = solid("ellipsoid", np.sqrt(np.maximum(squares, thin**2))).moved(Pose(axes, com))
+    ellipsoid = solid("ellipsoid", np.sqrt(np.maximum(squares, thin**2)))
     exists = squares.min() >= -1e-9 * np.abs(squares).max()
-    return Part(i, surface, COLOURS[i % len(COLOURS)] if exists else ALARM)
+    colour = COLOURS[i % len(COLOURS)] if exists else ALARM
+    return Shape(i, place(ellipsoid, Pose(axes, com)), colour)
 
 
-def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Part:
+def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
     """A payload as a ball of aluminium, at an offset in the tool's frame."""
     body, at = robot.frame()
     radius = (3 * mass / (4 * math.pi * DENSITY)) ** (1 / 3)
     centre = at.point(np.asarray(offset, float))
-    return Part(body, solid("sphere", radius).moved(Pose(np.eye(3), centre)), "#333333")
+    return Shape(body, place(solid("sphere", radius), Pose(np.eye(3), centre)), "#333333")
 
 
 # ---------------------------------------------------------------------------------- to look from

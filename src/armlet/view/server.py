@@ -1,40 +1,39 @@
-"""The viewer: a robot in the browser, with sliders, torques and a run that plays."""
+"""A viser server that answers its own page only, which may move its camera and its controls.
+
+A browser lets every page open a websocket to every address, so the server has to ask where the
+page is from. Viser does not, and it acts on any message, the request for a public tunnel among
+them; here each connection and each message passes a check before viser gets it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import http
 import io
+import ipaddress
+import logging
+import math
+import socket
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from armlet._support.validation import integer
+from armlet.errors import ArmletError, DataError, quoted
 
-from armlet.api import Robot
-from armlet.errors import ArmletError
-from armlet.robot import BASE
-from armlet.simulation import Trajectory
-from armlet.view.access import Access, listening_socket
-from armlet.view.drawing import Drawing, stage
-from armlet.view.files import file_parts
-from armlet.view.live import LiveDynamics
-from armlet.view.panel import bars, energies, panel
-from armlet.view.scene import body_poses, joint_range, payload, scene
-
-GHOST = "#56b4e9"
-SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
-RATE = 30.0
-"""Pictures per second while a run plays."""
-LAYERS = {"frames": "Frames", "com": "Centres of mass", "inertia": "Inertia ellipsoids"}
-Array = NDArray[np.float64]
+PORTS = 1000
+"""How many ports are tried if the first is taken."""
+CAMERA_VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
+CAMERA_NUMBERS = ("fov", "near", "far", "image_height", "image_width")
+LOG = logging.getLogger("armlet.view")
+LOG.addHandler(logging.NullHandler())  # malformed requests are nothing to print
+PATCH = threading.Lock()
 
 
 def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
-    """A server of viser's; the port is the first that is free from the given one on."""
+    """A viser server that answers its own page only; `port` is the first that is tried."""
     try:
         viser = import_module("viser")
     except ImportError as error:
@@ -64,257 +63,157 @@ def quiet() -> Iterator[None]:
         yield
 
 
-class Stage:
-    """A robot and, beside it, a ghost on a server of viser's, with their dynamics."""
-
-    def __init__(
-        self, server: Any, robot: Robot, ghost: Robot | None, q: Array,
-        folders: Sequence[str | Path],
-    ) -> None:  # fmt: skip
-        self.server, self.robot = server, robot
-        self.scene = scene(robot, *file_parts(robot, folders))
-        stage(server, self.scene)
-        self.dynamics = LiveDynamics(robot)
-        self.scale = self.dynamics.scale()
-        self.robots = [(robot, Drawing(server, "robot", self.scene, body_poses(robot, q)))]
-        self.ghost_dynamics: LiveDynamics | None = None
-        if ghost is not None:
-            other = scene(ghost, *file_parts(ghost, folders))
-            drawn = Drawing(server, "ghost", other, body_poses(ghost, q), ghost=GHOST)
-            drawn.show("shapes", not same_shape(robot, ghost))
-            self.robots.append((ghost, drawn))
-            self.ghost_dynamics = LiveDynamics(ghost)
-
-    def move(self, q: Array) -> None:
-        """Move the robot and its ghost."""
-        with self.server.atomic():
-            for robot, drawing in self.robots:
-                drawing.move(body_poses(robot, q))
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens on the first free port from `port` on; 0 is any free port."""
+    integer(port, "port", low=0, high=65535)
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise _not_an_address(host, error) from None
+    last = min(port + PORTS, 65536) if port else 1
+    for candidate in range(port, last):
+        try:
+            return socket.create_server((address[0], candidate), family=family)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise _not_an_address(f"{host}:{candidate}", error) from None
+    raise DataError(
+        f"the ports {port} to {last - 1} of {host} are all taken: expected a free one; "
+        "port=0 takes any"
+    )
 
 
-def same_shape(robot: Robot, other: Robot) -> bool:
-    """Whether two robots look the same: one drawn over the other would only flicker."""
-    q = np.zeros(robot.nq)
-    pairs = zip(body_poses(robot, q), body_poses(other, q), strict=True)
-    return all(np.allclose(a.R, b.R) and np.allclose(a.r, b.r) for a, b in pairs)
+def _not_an_address(text: str, error: Exception) -> DataError:
+    return DataError(
+        f"the viewer cannot listen on {quoted(text)} ({error}): expected an address of this "
+        'machine, such as host="127.0.0.1", or host="0.0.0.0" for all of them'
+    )
 
 
-class Viewer:
-    """A robot that is shown in the browser; `armlet.view` returns it.
+class Access:
+    """What a viser server answers, once it was started within `applied`.
 
-    Attributes
+    Parameters
     ----------
-    url : str
-        Where the browser finds it.
-    q : array of shape (n,)
-        The posture that is shown.
-    time : float
-        The time of the run that is shown, in s.
+    host : str
+        As the user has written it; the page may use it in its address.
+    listening : socket
     """
 
-    def __init__(
-        self, robot: Robot, trajectory: Trajectory | None, ghost: Robot | None, q: Array,
-        folders: Sequence[str | Path], host: str, port: int,
-    ) -> None:  # fmt: skip
-        self.robot, self.trajectory, self.start = robot, trajectory, q
-        self.server = viser_server(host, port)
-        name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{self.server.get_port()}"
-        self.stage = Stage(self.server, robot, ghost, q, folders)
-        self.q, self.qd, self.qdd = q, np.zeros_like(q), np.zeros_like(q)
-        self.time = float(trajectory.t[0]) if trajectory is not None else 0.0
-        self._payload: Any = None
-        self._following = False
-        self._lock = threading.RLock()
-        self._playing, self._closed = threading.Event(), threading.Event()
-        self._build()
-        self.show(q)
-        if trajectory is not None:
-            self.seek(self.time)
-            threading.Thread(target=self._advance, daemon=True).start()
+    def __init__(self, host: str, listening: socket.socket) -> None:
+        self.host, self.socket = host, listening
+        self.local = ipaddress.ip_address(listening.getsockname()[0]).is_loopback
+        self.in_use = False
+        self.controls: dict[str, Any] = {}
+        """The controls of the page by their identifiers."""
 
-    # ------------------------------------------------------------------ what can be called
+    def is_own_page(self, host: list[str], origin: list[str]) -> bool:
+        """Whether the headers Host and Origin are those of a page that this server has sent.
 
-    def show(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> None:
-        """Show a posture, with the torques of a motion or else those that hold it."""
-        with self._lock:
-            still = np.zeros(self.robot.nv)
-            self.q = np.asarray(q, float)
-            self.qd, self.qdd = (still if x is None else np.asarray(x, float) for x in (qd, qdd))
-            self.stage.move(self.q)
-            self._refresh()
-            self._set(zip(self.sliders, self.q.tolist(), strict=True))
+        They name the same address. On a server for this machine alone it is no name that others
+        can have point here (DNS rebinding).
+        """
+        if len(host) != 1 or origin not in ([f"http://{host[0]}"], [f"https://{host[0]}"]):
+            return False
+        if not self.local:
+            return True
+        name = host[0].rpartition(":")[0] if host[0].rpartition(":")[2].isdigit() else host[0]
+        try:
+            ipaddress.ip_address(name.strip("[]"))
+        except ValueError:
+            return name.lower() in ("localhost", self.host.lower())
+        return True
 
-    def seek(self, time: float) -> None:
-        """Show the run at a time in s."""
-        run = self._run()
-        with self._lock:
-            self.time = float(np.clip(time, run.t[0], run.t[-1]))
-            at = run.at([self.time])
-            self._set([(self.clock, self.time)])
-            self.show(at.q[0], at.qd[0], at.qdd[0])
+    def accepts(self, raw: Any) -> bool:
+        """Whether a message is one of the page's: of its camera, or a value of a control."""
+        msgspec = import_module("msgspec")
+        try:
+            message = msgspec.msgpack.decode(raw, type=dict[str, Any])
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            return False
+        match message:
+            case {"type": "ViewerCameraMessage"}:
+                return _is_camera(message)
+            case {"type": "GuiUpdateMessage", "uuid": str(uuid), "updates": {"value": value}}:
+                control = self.controls.get(uuid)
+                only = len(message["updates"]) == 1
+                return only and control is not None and _fits(control, value)
+        return False
 
-    def play(self) -> None:
-        """Play the run from where it is, from its start if it has ended."""
-        if self.time >= self._run().t[-1]:
-            self.seek(float(self._run().t[0]))
-        self._playing.set()
-        self.button.label = "Pause"
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """Have a viser server that is started in this context use this socket and checks."""
+        module: Any = import_module("websockets.asyncio.server")
+        with PATCH:
+            serve = module.serve
 
-    def pause(self) -> None:
-        """Stop the run where it is."""
-        self._playing.clear()
-        if self.trajectory is not None:
-            self.button.label = "Play"
+            def checked(handler: Any, *address: Any, **options: Any) -> Any:
+                if not str(getattr(handler, "__module__", "")).startswith("viser."):
+                    return serve(handler, *address, **options)
+                self.in_use = True
+                options["process_request"] = self._checked_request(options["process_request"])
+                return serve(
+                    self._checked_messages(handler), sock=self.socket, logger=LOG, **options
+                )
 
-    def wait(self) -> None:
-        """Return when the viewer is closed, or by Ctrl-C."""
-        with contextlib.suppress(KeyboardInterrupt):
-            self._closed.wait()
-        self.close()
+            module.serve = checked
+            try:
+                yield
+            finally:
+                module.serve = serve
 
-    def close(self) -> None:
-        """Stop the server."""
-        if not self._closed.is_set():
-            self._closed.set()
-            with quiet():
-                self.server.stop()
+    def _checked_request(self, process: Callable[..., Any]) -> Callable[..., Any]:
+        def process_request(connection: Any, request: Any) -> Any:
+            headers = request.headers
+            if headers.get_all("Upgrade") and not self.is_own_page(
+                headers.get_all("Host"), headers.get_all("Origin")
+            ):
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "not a page of this viewer\n")
+            return process(connection, request)
 
-    def __repr__(self) -> str:
-        return f"<Viewer of {self.robot.name!r} at {self.url}>"
+        return process_request
 
-    # ------------------------------------------------------------------ controls
+    def _checked_messages(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        async def handle(connection: Any) -> None:
+            await handler(_CheckedConnection(connection, self.accepts))
 
-    def _run(self) -> Trajectory:
-        if self.trajectory is None:
-            raise ArmletError("no run is shown: expected view(robot, trajectory)")
-        return self.trajectory
+        return handle
 
-    def _build(self) -> None:
-        """Add the controls, in the order in which they are shown."""
-        gui = self.server.gui
-        gui.set_panel_label(self.robot.name)
-        if self.trajectory is not None:
-            with gui.add_folder("Run"):
-                self._build_run(self.trajectory)
-        self.numbers = gui.add_html("")
-        with gui.add_folder("Joints (rad, m)"):
-            self.sliders = [self._slider(j) for j in range(self.robot.n)]
-            gui.add_button("Reset").on_click(self._on_reset)
-        with gui.add_folder("Show"):
-            self.boxes = {
-                layer: gui.add_checkbox(label, initial_value=False)
-                for layer, label in LAYERS.items()
-            }
-            for box in self.boxes.values():
-                box.on_update(lambda _: self._show_layers())
-            if len(self.stage.robots) > 1:
-                self.ghost_box = gui.add_checkbox("Ghost", initial_value=True)
-                self.ghost_box.on_update(lambda _: self._show_layers())
-        if self.robot.tool is not None and self.robot.frame().body != BASE:
-            with gui.add_folder("Payload", expand_by_default=False):
-                self._build_payload()
 
-    def _build_run(self, run: Trajectory) -> None:
-        gui = self.server.gui
-        self.button = gui.add_button("Play")
-        self.button.on_click(lambda _: self.pause() if self._playing.is_set() else self.play())
-        first, last = float(run.t[0]), float(run.t[-1])
-        self.clock = gui.add_slider("Time (s)", first, max(last, first + 1e-3), 1e-3, first)
-        self.clock.on_update(self._guarded(lambda: self.seek(self.clock.value)))
-        self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
+class _CheckedConnection:
+    """A connection whose other messages than those accepted are not received."""
 
-    def _slider(self, j: int) -> Any:
-        lower, upper = joint_range(self.robot, self.robot.coordinates[j])
-        digits = 3 if upper - lower > 1 else 5
-        step = 10.0**-digits
-        if upper - lower > 2 * step:  # inwards, to numbers that can be read
-            lower, upper = round(lower + step / 2, digits), round(upper - step / 2, digits)
-        value = float(np.clip(self.start[j], lower, upper))
-        slider = self.server.gui.add_slider(
-            self.robot.coordinates[j].name, lower, upper, step, value
-        )
-        slider.on_update(self._guarded(self._on_slider))
-        return slider
+    def __init__(self, connection: Any, accepts: Callable[[Any], bool]) -> None:
+        self._connection, self._accepts = connection, accepts
 
-    def _build_payload(self) -> None:
-        gui, reach = self.server.gui, self.stage.scene.reach
-        heaviest = float(np.ceil(max(1.0, 0.5 * float(self.robot.mass))))
-        controls = [gui.add_slider("Mass (kg)", 0.0, heaviest, 0.01, 0.0)]
-        limit = round(0.3 * reach, 3)
-        for axis in "xyz":
-            controls.append(gui.add_slider(f"{axis} (m)", -limit, limit, 1e-3, 0.0))
-        self.payload = controls
-        for slider in controls:
-            slider.on_update(self._guarded(self._on_payload))
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
 
-    def _guarded(self, action: Callable[[], None]) -> Callable[[Any], None]:
-        """A callback that is left out while the viewer itself sets the controls."""
+    async def recv(self) -> Any:
+        while True:
+            raw = await self._connection.recv()
+            if self._accepts(raw):
+                return raw
 
-        def update(_: Any) -> None:
-            with self._lock:
-                if not self._following:
-                    action()
 
-        return update
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
 
-    def _set(self, values: Iterable[tuple[Any, float]]) -> None:
-        """Set controls without having them act."""
-        self._following = True
-        for control, value in values:
-            control.value = float(np.clip(value, control.min, control.max))
-        self._following = False
 
-    def _on_slider(self) -> None:
-        self.pause()
-        self.q = np.array([slider.value for slider in self.sliders])
-        self.qd = self.qdd = np.zeros(self.robot.nv)
-        self.stage.move(self.q)
-        self._refresh()
+def _is_camera(message: dict[str, Any]) -> bool:
+    vectors = [(message.get(name), size) for name, size in CAMERA_VECTORS.items()]
+    return (
+        message.keys() >= {*CAMERA_VECTORS, *CAMERA_NUMBERS}
+        and all(isinstance(x, list) and len(x) == size for x, size in vectors)
+        and all(_is_number(x) for vector, _ in vectors for x in vector or ())
+        and all(_is_number(message[name]) for name in CAMERA_NUMBERS)
+    )
 
-    def _on_reset(self, _: Any) -> None:
-        self.pause()
-        self.show(self.start)
 
-    def _on_payload(self) -> None:
-        mass, *offset = (slider.value for slider in self.payload)
-        self.stage.dynamics.carry(mass, offset)
-        if self._payload is not None:
-            self._payload.remove()
-        drawing = self.stage.robots[0][1]
-        ball = payload(self.robot, mass, offset) if mass else None
-        self._payload = drawing.add("payload", ball) if ball else None
-        self._refresh()
-
-    def _show_layers(self) -> None:
-        wanted = {layer: box.value for layer, box in self.boxes.items()}
-        (_, drawing), *ghosts = self.stage.robots
-        for layer, shown in wanted.items():
-            drawing.show(layer, shown)
-        drawing.fade(any(wanted.values()))
-        for ghost, drawn in ghosts:
-            wanted["shapes"] = not same_shape(self.robot, ghost)
-            for layer, shown in wanted.items():
-                drawn.show(layer, shown and self.ghost_box.value)
-
-    def _refresh(self) -> None:
-        """Show torques and energy of the current state."""
-        numbers = self.stage.dynamics(self.q, self.qd, self.qdd)
-        other = self.stage.ghost_dynamics
-        ghost = None if other is None else other(self.q, self.qd, self.qdd).tau
-        drawn = bars(self.robot, numbers.tau, self.stage.scale, ghost)
-        moves = bool(np.any(self.qd) or np.any(self.qdd))
-        title = "Torques of the run" if moves else "Torques that hold the arm"
-        self.numbers.content = panel(self.robot, title, drawn, energies(numbers))
-
-    def _advance(self) -> None:
-        """Move the time on while the run plays."""
-        before = time.monotonic()
-        while not self._closed.wait(1 / RATE):
-            now = time.monotonic()
-            step, before = now - before, now
-            if not self._playing.is_set():
-                continue
-            self.seek(self.time + step * float(self.speed.value))
-            if self.time >= self._run().t[-1]:
-                self.pause()
+def _fits(control: Any, value: Any) -> bool:
+    """Whether a control can have a value: a slider, a list of texts, a box or a button."""
+    if isinstance(control.value, float):
+        return _is_number(value) and control.min <= value <= control.max
+    if isinstance(control.value, str):
+        return value in control.options
+    return isinstance(value, bool)

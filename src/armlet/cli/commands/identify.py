@@ -113,6 +113,7 @@ def identify(
     """
     if boxes is not None and physical is False:
         raise DataError("--boxes is about physical bodies: expected no --no-physical")
+    method = one_of(estimator, "--estimator", ESTIMATORS)
     for path in out or ():
         suffix(path, f"--out {path.name}", OUT)
     for path in (*(out or ()), *((report, report.with_suffix(".json")) if report else ())):
@@ -139,7 +140,7 @@ def identify(
             readers if len(readers) > 1 else readers[0](),
             model=TorqueModel(rotors=rotors, friction=friction, gains=gains),
             physical=physical if boxes is None else Physical(boxes=boxes),
-            estimator=one_of(estimator, "--estimator", ESTIMATORS),
+            estimator=method,
             validation=validation,
             client=client,
         )
