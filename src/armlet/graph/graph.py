@@ -141,6 +141,45 @@ def _rank(a: Any) -> int:
     return a.index if isinstance(a, Traced) else -1
 
 
+def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """The methods of Traced that record an operation with the scalar on the left and right."""
+
+    def left(self: "Traced", other: Any) -> Any:
+        if isinstance(other, SCALARS):
+            return self.graph.record_folded(op, (self, other))
+        return NotImplemented
+
+    def right(self: "Traced", other: Any) -> Any:
+        if isinstance(other, SCALARS):
+            return self.graph.record_folded(op, (other, self))
+        return NotImplemented
+
+    return left, right
+
+
+def _composed(
+    function: Callable[[Any, Any], Any],
+) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """The same for a function of two scalars that is composed of operations."""
+
+    def left(self: "Traced", other: Any) -> Any:
+        return function(self, other) if isinstance(other, SCALARS) else NotImplemented
+
+    def right(self: "Traced", other: Any) -> Any:
+        return function(other, self) if isinstance(other, SCALARS) else NotImplemented
+
+    return left, right
+
+
+def _function(op: str) -> Callable[[Any], Any]:
+    """The method of Traced that records an operation of one scalar."""
+
+    def method(self: "Traced") -> Any:
+        return self.graph.record_folded(op, (self,))
+
+    return method
+
+
 class Traced:
     """A scalar that records what is done with it."""
 
@@ -160,46 +199,38 @@ class Traced:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is made of constants alone, so that it can be computed off-line."""
+        """Whether it is computed from constants alone, off-line."""
         return self.graph.constant[self.index]
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.index}>"
 
-    def _with(self, op: str, other: Any) -> Any:
-        if isinstance(other, SCALARS):
-            return self.graph.record_folded(op, (self, other))
-        return NotImplemented
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul")
+    _quotient, __rtruediv__ = _operator("div")
+    __floordiv__, __rfloordiv__ = _composed(floor_divide)
+    __mod__, __rmod__ = _composed(remainder)
+    __rpow__ = _operator("pow")[1]
+    __eq__ = _operator("equal")[0]  # as a comparison; `is` asks for the same scalar
+    __lt__, __gt__ = _operator("less")
+    __le__, __ge__ = _operator("less_equal")
+    __and__ = __rand__ = _composed(logical_and)[0]
+    __or__ = __ror__ = _composed(logical_or)[0]
+    __xor__ = __rxor__ = _composed(logical_xor)[0]
+    __invert__, __ceil__, __trunc__ = negation, ceil, trunc
+    __neg__, __abs__ = _function("neg"), _function("abs")
+    sin, cos, sqrt, sign = map(_function, ("sin", "cos", "sqrt", "sign"))
+    exp, log, tanh, floor = map(_function, ("exp", "log", "tanh", "floor"))
+    __floor__ = floor
+    __hash__ = object.__hash__
 
-    def _after(self, op: str, other: Any) -> Any:
-        if isinstance(other, SCALARS):
-            return self.graph.record_folded(op, (other, self))
-        return NotImplemented
-
-    def __add__(self, other: Any) -> Any:
-        return self._with("add", other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._after("add", other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with("sub", other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._after("sub", other)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with("mul", other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._after("mul", other)
+    def __ne__(self, other: object) -> Any:
+        return negation(self == other) if isinstance(other, SCALARS) else NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
         check_divisor(other)
-        return self._with("div", other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._after("div", other)
+        return self._quotient(other)
 
     def __pow__(self, exponent: Any) -> Any:
         """A power by products where the exponent is a small whole number, or the square root."""
@@ -216,83 +247,17 @@ class Traced:
             power = power * self
         return power if exponent >= 0 else 1 / power
 
-    def __rpow__(self, base: Any) -> Any:
-        return self._after("pow", base)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return floor_divide(self, other) if isinstance(other, SCALARS) else NotImplemented
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return floor_divide(other, self) if isinstance(other, SCALARS) else NotImplemented
-
-    def __mod__(self, other: Any) -> Any:
-        return remainder(self, other) if isinstance(other, SCALARS) else NotImplemented
-
-    def __rmod__(self, other: Any) -> Any:
-        return remainder(other, self) if isinstance(other, SCALARS) else NotImplemented
-
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __floor__(self) -> Any:
-        return self.floor()
-
-    def __ceil__(self) -> Any:
-        return ceil(self)
-
-    def __trunc__(self) -> Any:
-        return trunc(self)
-
     def __round__(self, digits: int | None = None) -> Any:
         return round_to(self, digits or 0)
 
-    def __neg__(self) -> Any:
-        return self.graph.record_folded("neg", (self,))
-
     def __pos__(self) -> Any:
         return self
-
-    def __abs__(self) -> Any:
-        return self.graph.record("abs", self)
-
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> Any:
-        """Whether both are the same number, as a comparison; `is` asks for the same scalar."""
-        return self._with("equal", other)
-
-    def __ne__(self, other: object) -> Any:
-        equal = self._with("equal", other)
-        return equal if equal is NotImplemented else negation(equal)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._with("less", other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._after("less", other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._with("less_equal", other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._after("less_equal", other)
-
-    def __and__(self, other: Any) -> Any:
-        return logical_and(self, other) if isinstance(other, SCALARS) else NotImplemented
-
-    def __or__(self, other: Any) -> Any:
-        return logical_or(self, other) if isinstance(other, SCALARS) else NotImplemented
-
-    def __xor__(self, other: Any) -> Any:
-        return logical_xor(self, other) if isinstance(other, SCALARS) else NotImplemented
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-    def __invert__(self) -> Any:
-        return negation(self)
 
     def __bool__(self) -> bool:
         raise branch_error("decides what is done next")
@@ -314,32 +279,8 @@ class Traced:
         """The angle of the point (other, self); NumPy calls it by that name."""
         return self.graph.record("atan2", self, other)
 
-    def sin(self) -> Any:
-        return self.graph.record("sin", self)
-
-    def cos(self) -> Any:
-        return self.graph.record("cos", self)
-
-    def sqrt(self) -> Any:
-        return self.graph.record("sqrt", self)
-
-    def sign(self) -> Any:
-        return self.graph.record("sign", self)
-
-    def exp(self) -> Any:
-        return self.graph.record("exp", self)
-
-    def log(self) -> Any:
-        return self.graph.record("log", self)
-
-    def tanh(self) -> Any:
-        return self.graph.record("tanh", self)
-
-    def floor(self) -> Any:
-        return self.graph.record("floor", self)
-
     def __getattr__(self, name: str) -> Any:
-        """NumPy's other functions of one number, which NumPy calls as methods of the entries."""
+        """The other elementwise functions, which NumPy calls as methods of the entries."""
         if name not in ELEMENTARY:
             raise AttributeError(f"a traced value has no attribute {name!r}")
         return partial(ELEMENTARY[name], self)

@@ -1,4 +1,4 @@
-"""NumPy's elementwise functions composed of the operations of the graph, on any scalar.
+"""The elementwise functions of NumPy, composed of the operations of the graph, on any scalar.
 
 Each agrees with NumPy but for rounding, and has the derivatives that the function has, at 0 too:
 so arcsinh chooses between two logarithms rather than multiplying one by a sign. Rounding is
@@ -30,8 +30,6 @@ from armlet.scalar import (
     where,
 )
 
-# ------------------------------------------------------------------ comparisons and logic
-
 
 def negation(x: Scalar) -> Scalar:
     """1 where x is 0, and 0 elsewhere."""
@@ -41,10 +39,6 @@ def negation(x: Scalar) -> Scalar:
 def truth(x: Scalar) -> Scalar:
     """0 where x is 0, and 1 elsewhere."""
     return where(x, 1, 0)
-
-
-def not_equal(x: Scalar, y: Scalar) -> Scalar:
-    return negation(equal(x, y))
 
 
 def logical_and(x: Scalar, y: Scalar) -> Scalar:
@@ -60,7 +54,7 @@ def logical_xor(x: Scalar, y: Scalar) -> Scalar:
 
 
 def isnan(x: Scalar) -> Scalar:
-    return not_equal(x, x)
+    return negation(equal(x, x))
 
 
 def isinf(x: Scalar) -> Scalar:
@@ -68,37 +62,9 @@ def isinf(x: Scalar) -> Scalar:
     return where(equal(x, 0), 0, equal(x + x, x))
 
 
-def isfinite(x: Scalar) -> Scalar:
-    return negation(logical_or(isnan(x), isinf(x)))
-
-
 def signbit(x: Scalar) -> Scalar:
     """1 where x is negative or -0."""
     return where(equal(x, 0), less(1 / x, 0), less(x, 0))
-
-
-def copysign(x: Scalar, y: Scalar) -> Scalar:
-    return where(signbit(y), -abs(x), abs(x))
-
-
-def heaviside(x: Scalar, at_zero: Scalar) -> Scalar:
-    return where(equal(x, 0), at_zero, where(less(x, 0), 0, where(equal(x, x), 1, x)))
-
-
-def fmin(x: Scalar, y: Scalar) -> Scalar:
-    """The smaller of two; where one is not a number, the other."""
-    return where(isnan(x), y, where(isnan(y), x, minimum(x, y)))
-
-
-def fmax(x: Scalar, y: Scalar) -> Scalar:
-    return where(isnan(x), y, where(isnan(y), x, maximum(x, y)))
-
-
-def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
-    return minimum(maximum(x, low), high)
-
-
-# ------------------------------------------------------------------ whole numbers
 
 
 def ceil(x: Scalar) -> Scalar:
@@ -124,6 +90,12 @@ def round_to(x: Scalar, digits: int) -> Scalar:
     return rint(x * scale) / scale if digits > 0 else rint(x / scale) * scale
 
 
+def check_divisor(y: Scalar) -> None:
+    """Refuse the number 0 as a divisor, which has no derivative and whose products are all 0."""
+    if isinstance(y, int | float) and y == 0:
+        raise ZeroDivisionError("division by zero")
+
+
 def floor_divide(x: Scalar, y: Scalar) -> Scalar:
     return floor(x / y)
 
@@ -140,43 +112,13 @@ def fmod(x: Scalar, y: Scalar) -> Scalar:
     return x - y * trunc(x / y)
 
 
-def check_divisor(y: Scalar) -> None:
-    """Refuse the number 0 as a divisor, which has no derivative and whose products are all 0."""
-    if isinstance(y, int | float) and y == 0:
-        raise ZeroDivisionError("division by zero")
-
-
-# ------------------------------------------------------------------ functions of one scalar
-
-
-def tan(x: Scalar) -> Scalar:
-    return sin(x) / cos(x)
-
-
 def sinc(x: Scalar) -> Scalar:
     """sin(π x) / (π x), and 1 at 0."""
     return where(equal(x, 0), 1, sin(math.pi * x) / (math.pi * x))
 
 
-def arcsin(x: Scalar) -> Scalar:
-    return atan2(x, sqrt((1 - x) * (1 + x)))
-
-
-def arccos(x: Scalar) -> Scalar:
-    return atan2(sqrt((1 - x) * (1 + x)), x)
-
-
-def arctan(x: Scalar) -> Scalar:
-    return atan2(x, 1)
-
-
 def cosh(x: Scalar) -> Scalar:
     return (exp(x) + exp(-x)) / 2
-
-
-def sinh(x: Scalar) -> Scalar:
-    """tanh x cosh x, which loses no digits at 0."""
-    return tanh(x) * cosh(x)
 
 
 def arcsinh(x: Scalar) -> Scalar:
@@ -184,61 +126,84 @@ def arcsinh(x: Scalar) -> Scalar:
     return where(less(x, 0), -log(root - x), log(root + x))
 
 
-def arccosh(x: Scalar) -> Scalar:
-    return log(x + sqrt(x - 1) * sqrt(x + 1))
-
-
-def arctanh(x: Scalar) -> Scalar:
-    return log((1 + x) / (1 - x)) / 2
-
-
-def expm1(x: Scalar) -> Scalar:
-    """exp x - 1 as tanh(x / 2) (exp x + 1), which loses no digits at 0."""
-    return tanh(x / 2) * (exp(x) + 1)
-
-
-def cbrt(x: Scalar) -> Scalar:
-    return sign(x) * power(abs(x), 1 / 3)
-
-
 def logaddexp(x: Scalar, y: Scalar) -> Scalar:
     return maximum(x, y) + log(1 + exp(-abs(x - y)))
 
 
-def hypot(x: Scalar, y: Scalar) -> Scalar:
-    return sqrt(x * x + y * y)
-
-
-DEGREE = math.pi / 180
-
-# fmt: off
+LN2, LN10, DEGREE = math.log(2), math.log(10), math.pi / 180
 ELEMENTARY: dict[str, Callable[..., Any]] = {
-    "minimum": minimum, "maximum": maximum, "fmin": fmin, "fmax": fmax, "clip": clip,
-    "less": less, "greater": lambda x, y: less(y, x), "equal": equal, "not_equal": not_equal,
-    "less_equal": less_equal, "greater_equal": lambda x, y: less_equal(y, x),
-    "logical_and": logical_and, "logical_or": logical_or, "logical_xor": logical_xor,
+    "less": less,
+    "less_equal": less_equal,
+    "greater": lambda x, y: less(y, x),
+    "greater_equal": lambda x, y: less_equal(y, x),
+    "equal": equal,
+    "not_equal": lambda x, y: negation(equal(x, y)),
+    "logical_and": logical_and,
+    "logical_or": logical_or,
+    "logical_xor": logical_xor,
     "logical_not": negation,
-    "bitwise_and": logical_and, "bitwise_or": logical_or, "bitwise_xor": logical_xor,
+    "bitwise_and": logical_and,
+    "bitwise_or": logical_or,
+    "bitwise_xor": logical_xor,
     "invert": negation,
-    "isnan": isnan, "isinf": isinf, "isfinite": isfinite, "signbit": signbit,
-    "copysign": copysign, "heaviside": heaviside, "sign": sign,
-    "floor": floor, "ceil": ceil, "trunc": trunc, "rint": rint,
-    "floor_divide": floor_divide, "remainder": remainder, "fmod": fmod,
+    "isnan": isnan,
+    "isinf": isinf,
+    "isfinite": lambda x: negation(logical_or(isnan(x), isinf(x))),
+    "signbit": signbit,
+    "copysign": lambda x, y: where(signbit(y), -abs(x), abs(x)),
+    "heaviside": lambda x, at_zero: where(
+        equal(x, 0), at_zero, where(less(x, 0), 0, where(equal(x, x), 1, x))
+    ),
+    "minimum": minimum,
+    "maximum": maximum,
+    "fmin": lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))),
+    "fmax": lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))),
+    "clip": lambda x, low, high: minimum(maximum(x, low), high),
+    "floor": floor,
+    "ceil": ceil,
+    "trunc": trunc,
+    "rint": rint,
+    "floor_divide": floor_divide,
+    "remainder": remainder,
+    "fmod": fmod,
     "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)),
     "modf": lambda x: (where(isinf(x), 0, x - trunc(x)), trunc(x)),
-    "fabs": abs, "absolute": abs,
-    "sin": sin, "cos": cos, "sqrt": sqrt, "exp": exp, "log": log, "tanh": tanh,
-    "arctan2": atan2, "tan": tan, "arcsin": arcsin, "arccos": arccos, "arctan": arctan,
-    "sinh": sinh, "cosh": cosh, "arcsinh": arcsinh, "arccosh": arccosh, "arctanh": arctanh,
-    "exp2": lambda x: exp(x * math.log(2)), "expm1": expm1,
-    "log2": lambda x: log(x) / math.log(2), "log10": lambda x: log(x) / math.log(10),
-    "log1p": lambda x: log(1 + x), "logaddexp": logaddexp,
-    "logaddexp2": lambda x, y: logaddexp(x * math.log(2), y * math.log(2)) / math.log(2),
-    "cbrt": cbrt, "hypot": hypot, "float_power": lambda x, y: x**y,
-    "deg2rad": lambda x: x * DEGREE, "radians": lambda x: x * DEGREE,
-    "rad2deg": lambda x: x / DEGREE, "degrees": lambda x: x / DEGREE,
-    "reciprocal": lambda x: 1 / x, "square": lambda x: x * x, "positive": lambda x: x,
+    "sign": sign,
+    "absolute": abs,
+    "fabs": abs,
+    "positive": lambda x: x,
     "conjugate": lambda x: x,
+    "reciprocal": lambda x: 1 / x,
+    "square": lambda x: x * x,
+    "sqrt": sqrt,
+    "cbrt": lambda x: sign(x) * power(abs(x), 1 / 3),
+    "hypot": lambda x, y: sqrt(x * x + y * y),
+    "float_power": lambda x, y: x**y,
+    "sin": sin,
+    "cos": cos,
+    "tan": lambda x: sin(x) / cos(x),
+    "arcsin": lambda x: atan2(x, sqrt((1 - x) * (1 + x))),
+    "arccos": lambda x: atan2(sqrt((1 - x) * (1 + x)), x),
+    "arctan": lambda x: atan2(x, 1),
+    "arctan2": atan2,
+    "deg2rad": lambda x: x * DEGREE,
+    "radians": lambda x: x * DEGREE,
+    "rad2deg": lambda x: x / DEGREE,
+    "degrees": lambda x: x / DEGREE,
+    "sinh": lambda x: tanh(x) * cosh(x),  # loses no digits at 0
+    "cosh": cosh,
+    "tanh": tanh,
+    "arcsinh": arcsinh,
+    "arccosh": lambda x: log(x + sqrt(x - 1) * sqrt(x + 1)),
+    "arctanh": lambda x: log((1 + x) / (1 - x)) / 2,
+    "exp": exp,
+    "exp2": lambda x: exp(x * LN2),
+    "expm1": lambda x: tanh(x / 2) * (exp(x) + 1),  # loses no digits at 0
+    "log": log,
+    "log2": lambda x: log(x) / LN2,
+    "log10": lambda x: log(x) / LN10,
+    "log1p": lambda x: log(1 + x),
+    "logaddexp": logaddexp,
+    "logaddexp2": lambda x, y: logaddexp(x * LN2, y * LN2) / LN2,
 }
-"""NumPy's elementwise functions by name that are not done by the operators of the elements."""
-# fmt: on
+"""The elementwise functions of NumPy, by name, that operators of the elements do not do."""
