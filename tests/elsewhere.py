@@ -39,8 +39,8 @@ BLAS = (*DRAWN, "coupled_files", "large", "minimal", "motion", "passive", "peers
         "singular")  # fmt: skip
 VECTORS = (
     "c", "calls", "controllers", "coupled", "cross", "fmu", "functions", "kernel", "kernel_arrays",
-    "kernel_bits", "libraries", "loop", "motion", "motion_derivatives", "pieces", "rates", "sincos",
-    "threads",
+    "kernel_bits", "libraries", "long_programs", "loop", "motion", "motion_derivatives", "rates",
+    "sincos", "threads",
 )  # fmt: skip
 CORES = ("bench", "cache", "interrupts", "kernel_lifetime", "large", "libraries", "motion",
          "threads")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Long programs compiled in pieces."""
+"""Long programs, which are split into functions of a few hundred operations."""
 
 import re
 from contextlib import nullcontext
@@ -9,7 +9,7 @@ import pytest
 from support.robots import random_robot, states
 
 import armlet
-from armlet.codegen.llvm import split as pieces
+from armlet.codegen.llvm import split
 from armlet.codegen.llvm.function import Target
 from armlet.codegen.lower import lower
 from armlet.graph import trace_function
@@ -25,11 +25,11 @@ every_target = pytest.mark.parametrize("target", TARGETS)
 
 
 @pytest.fixture
-def short_pieces(monkeypatch):
-    """Every program is cut, into pieces of a few operations."""
-    monkeypatch.setattr(pieces, "OPERATIONS", 0)
-    monkeypatch.setattr(pieces, "SIZE", 11)
-    monkeypatch.setattr(pieces, "ANGLES", 3)
+def short_chunks(monkeypatch):
+    """Every program is split, into chunks of a few operations."""
+    monkeypatch.setattr(split, "OPERATIONS", 0)
+    monkeypatch.setattr(split, "SIZE", 11)
+    monkeypatch.setattr(split, "ANGLES", 3)
 
 
 def same_bits(found, expected):
@@ -39,15 +39,15 @@ def same_bits(found, expected):
 
 @every_target
 @pytest.mark.parametrize("quantity", ["inverse_dynamics", "inertia_matrix", "regressor"])
-def test_in_pieces_it_gives_the_same_bits(quantity, target, request):
+def test_a_split_program_gives_the_same_bits(quantity, target, request):
     robot = armlet.load("ur5e")
     program = armlet.trace(robot, quantity, next(iter(armlet.formulations(quantity))))
     rows = [x.astype(target.dtype) for x in states(robot, 37)[: len(program.inputs)]]
     whole = Kernel(program, target=target)
     expected = whole(*rows), whole(*(x[0] for x in rows))
-    request.getfixturevalue("short_pieces")
+    request.getfixturevalue("short_chunks")
     cut = Kernel(program, target=target)
-    assert len(pieces.one_state_texts(cut.code, target)) > 1
+    assert len(split.one_state_texts(cut.code, target)) > 1
     same_bits(cut(*rows), expected[0])
     same_bits(cut(*(x[0] for x in rows)), expected[1])
 
@@ -57,15 +57,15 @@ def test_angles_out_of_reach_give_the_same_bits(request):
     program = armlet.trace(robot, "gravity_torque", "newton_euler")
     q = states(robot, 33)[0] * 10.0 ** np.arange(1, 7)
     expected = Kernel(program)(q)
-    request.getfixturevalue("short_pieces")
+    request.getfixturevalue("short_chunks")
     cut = Kernel(program)
     same_bits(cut(q), expected)
     same_bits(np.array([cut(x) for x in q]), expected)
 
 
 @every_target
-def test_results_may_be_constants_inputs_and_what_is_given_once(target, short_pieces):
-    """Entries that no piece computes are written too; of few and of many entries."""
+def test_results_may_be_constants_inputs_and_what_is_given_once(target, short_chunks):
+    """Entries that no chunk computes are written too; of few and of many entries."""
 
     def run(_, x, a):
         late = [x[k % 3] * a[k % 2] + k for k in range(40)]
@@ -91,19 +91,19 @@ def test_the_arms_of_the_catalogue_are_not_cut():
         program = armlet.trace(
             armlet.load("panda"), quantity, next(iter(armlet.formulations(quantity)))
         )
-        assert not pieces.is_long(lower(program))
+        assert not split.is_long(lower(program))
 
 
 def test_a_place_is_used_again_and_not_before_its_value_is_read(tmp_path):
     robot, _ = random_robot(tmp_path, 0, 12)
     code = lower(armlet.trace(robot, "forward_dynamics", "composite"))
-    cut = pieces.pieces_of(code, 0, len(code.operations))
-    assert [i for piece in cut for run in piece for i in run] == [*range(len(code.operations))]
-    places, size = pieces.places_of(code, cut, ())
+    cut = split.chunks_of(code, 0, len(code.operations))
+    assert [i for chunk in cut for run in chunk for i in run] == [*range(len(code.operations))]
+    places, size = split.places_of(code, cut, ())
     assert size < len(places)
     holds = {}
-    for piece in cut:
-        own = [i for run in piece for i in run]
+    for chunk in cut:
+        own = [i for run in chunk for i in run]
         for op, args in (code.operations[i] for i in own):
             for a in args if op != "input" else ():
                 if isinstance(a, int) and a not in own and code.operations[a].op != "input":
@@ -121,9 +121,9 @@ def test_no_function_of_a_forty_joint_robot_is_long(tmp_path):
     """Of the rows of its inertia matrix one function of 60,000 lines was made."""
     robot, _ = random_robot(tmp_path, 1, 40)
     code = lower(armlet.trace(robot, "inertia_matrix", "composite_bodies"))
-    for functions in (pieces.one_state_texts, pieces.many_states_texts):
+    for functions in (split.one_state_texts, split.many_states_texts):
         texts = functions(code, Target())
-        assert max(max(lines_of_functions(text)) for text in texts) < 4 * pieces.SIZE
+        assert max(max(lines_of_functions(text)) for text in texts) < 4 * split.SIZE
 
 
 def test_rows_of_a_forty_joint_robot_are_compiled_in_seconds(tmp_path, monkeypatch):
@@ -147,11 +147,11 @@ def emitted(monkeypatch, tmp_path):
     return texts
 
 
-def test_what_was_compiled_before_an_interrupt_is_found_again(emitted, short_pieces, monkeypatch):
+def test_what_was_compiled_before_an_interrupt_is_found_again(emitted, short_chunks, monkeypatch):
     program = armlet.trace(armlet.load("ur5e"), "bias", "newton_euler")
     state = np.ones((2, 6))
     whole = Kernel(program)
-    expected = len(pieces.many_states_texts(whole.code, whole.target))
+    expected = len(split.many_states_texts(whole.code, whole.target))
     build = engine._object
 
     def interrupted(text):
@@ -170,7 +170,7 @@ def test_what_was_compiled_before_an_interrupt_is_found_again(emitted, short_pie
     assert len(emitted) == expected
 
 
-def test_progress_is_told_piece_by_piece(emitted, short_pieces, monkeypatch):
+def test_progress_is_reported_chunk_by_chunk(emitted, short_chunks, monkeypatch):
     shares = []
     monkeypatch.setattr(engine, "advancing", lambda _: nullcontext(shares.append))
     kernel = Kernel(armlet.trace(armlet.load("ur5e"), "bias", "newton_euler"))
@@ -180,7 +180,7 @@ def test_progress_is_told_piece_by_piece(emitted, short_pieces, monkeypatch):
     assert 0 < shares[0] < shares[-1] == 1
 
 
-def test_jax_runs_the_pieces_too(short_pieces):
+def test_jax_runs_the_chunks_too(short_chunks):
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     jax.config.update("jax_enable_x64", True)
     kernel = Kernel(armlet.trace(armlet.load("ur5e"), "bias", "newton_euler"))

@@ -174,7 +174,7 @@ class _Text:
         return loaded
 
     def _move(self, pointer: str, moved: str, number: str, size: str) -> None:
-        """A pointer moved by so many pieces of a size."""
+        """Move a pointer by so many arrays of a size."""
         self.lines += [
             f"%{moved}.at = mul i64 {number}, {size}",
             f"%{moved} = getelementptr {self.F}, ptr %{pointer}, i64 %{moved}.at",

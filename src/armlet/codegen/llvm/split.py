@@ -1,9 +1,9 @@
 """Long programs as LLVM IR: functions of a few hundred operations each.
 
-LLVM takes more than linear time for a long function, so the program of a large robot is cut into
-pieces. What one piece computes and another reads goes through memory, where a place is used again
+LLVM takes more than linear time for a long function, so the program of a large robot is split into
+chunks. What one chunk computes and another reads goes through memory, where a place is used again
 once its value is not needed any more. Rows of states lie there as columns: loops transpose inputs
-into it and outputs out of it. Operations and their operands are those of the whole.
+into it and outputs out of it. Operations and their operands are those of the whole program.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,17 +27,17 @@ from armlet.codegen.llvm.transpose import columns_from_rows, rows_from_columns
 from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
 
 OPERATIONS, ENTRIES = 4000, 500
-"""How many operations, and entries of arguments and results, a program has at most that is not cut:
-more than a seven-joint arm's."""
+"""How many operations, and entries of arguments and results, a program has at most that is not
+split: more than a seven-joint arm needs."""
 SIZE, ANGLES = 300, 8
-"""How many operations a piece has, and how many angles are taken at once within it."""
+"""How many operations a chunk has, and how many angles are taken at once within it."""
 TOGETHER = 10
-"""How many pieces are compiled together, which takes a fraction of a second."""
+"""How many chunks are compiled together, which takes a fraction of a second."""
 ALIGNED = 64
 """The alignment of memory in bytes: no vector in it lies in two lines of the cache."""
 
-Piece = list[range]
-"""Runs of operations, one function together."""
+Chunk = list[range]
+"""Runs of operations, which become one function."""
 
 
 class Place(NamedTuple):
@@ -62,29 +62,29 @@ def many_states_texts(code: Lowered, target: Target) -> Texts:
 
 
 def is_long(code: Lowered) -> bool:
-    """Whether a program is compiled in pieces."""
+    """Whether a program is split."""
     return len(code.operations) > OPERATIONS or sum(code.sizes) > ENTRIES
 
 
 # ------------------------------------------------------------------ cuts, and what passes them
 
 
-def pieces_of(code: Lowered, first: int, last: int) -> list[Piece]:
-    """Operations in order, in pieces."""
-    pieces: list[Piece] = []
+def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
+    """Operations in order, in chunks."""
+    chunks: list[Chunk] = []
     size = SIZE
     for run in code.runs(first, last):
-        for part in _parts(code, run):
+        for short in _split_run(code, run):
             if size >= SIZE:
-                pieces.append([])
+                chunks.append([])
                 size = 0
-            pieces[-1].append(part)
-            size += len(part)
-    return pieces
+            chunks[-1].append(short)
+            size += len(short)
+    return chunks
 
 
-def _parts(code: Lowered, run: range) -> Iterator[range]:
-    """A run cut into parts: of a piece's length, or of as many angles as are taken at once."""
+def _split_run(code: Lowered, run: range) -> Iterator[range]:
+    """A run in runs of at most SIZE operations, or of ANGLES angles."""
     if not run or code.operations[run[0]].op not in TRIGONOMETRY:
         yield from (run[k : k + SIZE] for k in range(0, len(run), SIZE))
         return
@@ -100,20 +100,20 @@ def _parts(code: Lowered, run: range) -> Iterator[range]:
 
 
 def places_of(
-    code: Lowered, pieces: Sequence[Piece], wanted: Iterable[Operand]
+    code: Lowered, chunks: Sequence[Chunk], wanted: Iterable[Operand]
 ) -> tuple[dict[int, int], int]:
-    """Where results lie that other pieces read or that are wanted in the end; and how many do."""
+    """Places of results that other chunks read or that are wanted in the end; and their number."""
     until: dict[Operand, int] = {}
-    for k, i in _numbered(pieces):
+    for k, i in _numbered(chunks):
         op, args = code.operations[i]
         if op != "input":
             until |= dict.fromkeys(args, k)
-    until |= dict.fromkeys(wanted, len(pieces))
+    until |= dict.fromkeys(wanted, len(chunks))
     places: dict[int, int] = {}
-    released: list[list[int]] = [[] for _ in range(len(pieces) + 1)]
+    released: list[list[int]] = [[] for _ in range(len(chunks) + 1)]
     free: list[int] = []
     size, now = 0, 0
-    for k, i in _numbered(pieces):
+    for k, i in _numbered(chunks):
         while now < k:
             for entry in released[now]:
                 heappush(free, entry)
@@ -127,17 +127,17 @@ def places_of(
     return places, size
 
 
-def _numbered(pieces: Iterable[Piece]) -> Iterator[tuple[int, int]]:
-    """Operations in order, each after the number of its piece."""
-    return ((k, i) for k, piece in enumerate(pieces) for run in piece for i in run)
+def _numbered(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
+    """Operations in order, each after the number of its chunk."""
+    return ((k, i) for k, chunk in enumerate(chunks) for run in chunk for i in run)
 
 
 # ------------------------------------------------------------------ functions
 
 
 @dataclass
-class _PieceBody(Body):
-    """The lines of a piece: it reads what others computed, and writes what others read."""
+class _ChunkBody(Body):
+    """The lines of a chunk: it reads what others computed, and writes what others read."""
 
     sources: Mapping[int, Place] = field(default_factory=dict)
     targets: Mapping[int, Sequence[Place]] = field(default_factory=dict)
@@ -160,9 +160,9 @@ class _PieceBody(Body):
         self._point(at, place)
         self.lines.append(f"store {self.T} {value}, ptr {at}, align {self.bytes}")
 
-    def print_piece(self, piece: Piece) -> None:
+    def print_chunk(self, chunk: Chunk) -> None:
         """Add the lines of operations, and those that write their results."""
-        for run in piece:
+        for run in chunk:
             self.print_run(run)
             for i in run:
                 for place in self.targets.get(i, ()):
@@ -174,26 +174,26 @@ class _PieceBody(Body):
         )
 
 
-class _Stretch:
-    """Operations one after the other as functions, whose arguments are pointers.
+class _Functions:
+    """A span of operations as functions of chunks, whose arguments are pointers.
 
-    The body says where inputs lie and where results go. The last arguments are %memory, of which
-    they use what begins at an entry, by two names: no piece reads what it writes there, and LLVM,
-    which would compare all loads with all stores, is told so.
+    The body says where inputs lie and where results go. The last two arguments are both %memory,
+    used from an entry on: no chunk reads what it writes there, and by two pointers that do not
+    alias LLVM need not compare all loads with all stores.
     """
 
     def __init__(
         self,
         name: str,
         arguments: Sequence[str],
-        body: _PieceBody,
+        body: _ChunkBody,
         span: tuple[int, int],
         wanted: Collection[Operand] = (),
         begin: int = 0,
     ) -> None:
         self.name, self.arguments, self.body = name, arguments, body
-        self.pieces = pieces_of(body.code, *span)
-        places, size = places_of(body.code, self.pieces, wanted)
+        self.chunks = chunks_of(body.code, *span)
+        places, size = places_of(body.code, self.chunks, wanted)
         self.end = begin + size
         entries = {i: begin + entry for i, entry in places.items()}
         body.sources = {**body.sources, **{i: Place("read", k) for i, k in entries.items()}}
@@ -203,8 +203,8 @@ class _Stretch:
         body.targets = targets
 
     def texts(self) -> list[Callable[[], str]]:
-        """What prints the functions, several in a text."""
-        numbers = range(len(self.pieces))
+        """The printers of the functions, several in a text."""
+        numbers = range(len(self.chunks))
         return [
             partial(self._functions, numbers[k : k + TOGETHER])
             for k in range(0, len(numbers), TOGETHER)
@@ -216,25 +216,25 @@ class _Stretch:
 
     def _function(self, k: int) -> str:
         body = replace(self.body, lines=[], name={}, read={})
-        body.print_piece(self.pieces[k])
+        body.print_chunk(self.chunks[k])
         names = (*self.arguments, "read", "written")
         pointers = ", ".join(f"ptr noalias %{name}" for name in names)
         head = f"define void @{self.name}.{k}({pointers}) #0 {{"
         return "\n".join([head, "entry:", *body.lines, "ret void", "}"])
 
     def declarations(self) -> list[str]:
-        """What a text that calls the functions begins with."""
-        kinds = ", ".join(["ptr"] * (len(self.arguments) + 2))
-        return [f"declare void @{self.name}.{k}({kinds})" for k in range(len(self.pieces))]
+        """The declarations of the functions, for a text that calls them."""
+        types = ", ".join(["ptr"] * (len(self.arguments) + 2))
+        return [f"declare void @{self.name}.{k}({types})" for k in range(len(self.chunks))]
 
     def calls(self) -> list[str]:
         """The lines that call them."""
-        given = ", ".join(f"ptr %{name}" for name in (*self.arguments, "memory", "memory"))
-        return [f"call void @{self.name}.{k}({given})" for k in range(len(self.pieces))]
+        pointers = ", ".join(f"ptr %{name}" for name in (*self.arguments, "memory", "memory"))
+        return [f"call void @{self.name}.{k}({pointers})" for k in range(len(self.chunks))]
 
 
 def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
-    """Where the entries of inputs of some rates are given."""
+    """Places of the entries of inputs with some rates."""
     pointer = {x.name: name for name, x in arguments_of(code)[0].items() if x.rate in rates}
     return {
         i: Place(pointer[args[0]], args[1])
@@ -249,10 +249,10 @@ def _pointers(code: Lowered) -> str:
 
 
 def _one_state(code: Lowered, target: Target) -> Texts:
-    """@one in pieces, which write results where they belong; constant entries come first."""
+    """@one in chunks, which write results where they belong, after constant entries."""
     inputs, outputs = arguments_of(code)
     sources, targets = _input_places(code, "state", "once"), dict[int, list[Place]]()
-    body = _PieceBody(code, target, 1, [], sources=sources, targets=targets)
+    body = _ChunkBody(code, target, 1, [], sources=sources, targets=targets)
     for name, output in zip(outputs, code.outputs, strict=True):
         size = body.bytes * len(output.values)
         body.lines.append(f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {size}, i1 false)")
@@ -262,22 +262,22 @@ def _one_state(code: Lowered, target: Target) -> Texts:
             elif bits(value) != bits(0.0):
                 body.store(body.number(value), Place(name, k))
     constants, span = body.lines, (0, len(code.operations))
-    stretch = _Stretch("one.piece", [*inputs, *outputs], body, span)
+    functions = _Functions("one.chunk", [*inputs, *outputs], body, span)
     driver = [
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-        *stretch.declarations(),
+        *functions.declarations(),
         f"define void @one({_pointers(code)}) #0 {{",
-        f"%memory = alloca [{max(1, stretch.end)} x {body.T}], align {ALIGNED}",
+        f"%memory = alloca [{max(1, functions.end)} x {body.T}], align {ALIGNED}",
         *constants,
-        *stretch.calls(),
+        *functions.calls(),
         "ret void",
         "}",
     ]
-    return Texts([partial("\n".join, driver), *stretch.texts()])
+    return Texts([partial("\n".join, driver), *functions.texts()])
 
 
 class _ManyStates:
-    """@many in pieces, between loops that transpose inputs and outputs.
+    """@many in chunks, between loops that transpose inputs and outputs.
 
     Columns of inputs come first in memory, then those that are the same for all rows.
     """
@@ -295,16 +295,16 @@ class _ManyStates:
             i: Place("read", self.begin[name] + k)
             for i, (name, k) in _input_places(code, "state").items()
         }
-        self.body = _PieceBody(code, target, target.lanes, [], kept=code.hoisted, sources=sources)
+        self.body = _ChunkBody(code, target, target.lanes, [], kept=code.hoisted, sources=sources)
         values = [value for output in code.outputs for value in output.values]
         self.column: dict[Operand | str, int] = {}
-        """Where the columns of outputs lie; those of constants are known by their text."""
+        """Places of the columns of outputs; those of constants are known by their bits."""
         for value in values:
             if self._is_fixed(value):
-                self.column.setdefault(self._known_as(value), columns + len(self.column))
-        self.fixed = {self._known_as(value): value for value in values if self._is_fixed(value)}
+                self.column.setdefault(self._key(value), columns + len(self.column))
+        self.fixed = {self._key(value): value for value in values if self._is_fixed(value)}
         span, begin = (code.start, len(code.operations)), columns + len(self.fixed)
-        self.late = _Stretch("many.piece", ["kept"], self.body, span, values, begin)
+        self.late = _Functions("many.chunk", ["kept"], self.body, span, values, begin)
         self.column |= {i: place.entry for i, place in self.body.sources.items()}
         self.early = self._early()
 
@@ -312,24 +312,24 @@ class _ManyStates:
         """Whether an entry of an output is the same for all rows."""
         return isinstance(value, float) or value in self.body.kept
 
-    def _known_as(self, value: Operand) -> Operand | str:
-        """What tells an entry from others, 0.0 from -0.0 too."""
+    def _key(self, value: Operand) -> Operand | str:
+        """The key of an entry in the table of columns: 0.0 and -0.0 differ."""
         return bits(value) if isinstance(value, float) else value
 
-    def _early(self) -> _Stretch:
-        """What depends on inputs given once, and is computed before the loop."""
+    def _early(self) -> _Functions:
+        """The operations that depend on inputs given once, done before the loop."""
         code = self.code
         targets = {i: [Place("kept", entry)] for i, entry in code.hoisted.items()}
         sources = _input_places(code, "once")
-        body = _PieceBody(code, self.target, 1, [], sources=sources, targets=targets)
+        body = _ChunkBody(code, self.target, 1, [], sources=sources, targets=targets)
         pointers = [name for name, x in self.inputs.items() if x.rate == "once"]
-        return _Stretch("once.piece", [*pointers, "kept"], body, (0, code.start))
+        return _Functions("once.chunk", [*pointers, "kept"], body, (0, code.start))
 
     def texts(self) -> Texts:
-        """@many, and the pieces."""
+        """The texts of @many and of the chunks."""
         lanes = self.target.lanes
         size = max(self.late.end * self.body.bytes, self.early.end * self.early.body.bytes)
-        pieces = [*self.early.texts(), *self.late.texts()]
+        chunks = [*self.early.texts(), *self.late.texts()]
         driver = [
             "declare ptr @malloc(i64)",
             "declare void @free(ptr)",
@@ -349,7 +349,7 @@ class _ManyStates:
             *over_rows(self._rows(), lanes, after=["call void @free(ptr %allocated)"]),
             "}",
         ]
-        return Texts([partial("\n".join, driver), *pieces])
+        return Texts([partial("\n".join, driver), *chunks])
 
     def _fixed_columns(self) -> list[str]:
         """The lines that write columns which are the same for all rows."""
@@ -374,5 +374,5 @@ class _ManyStates:
         for name, begin in self.begin.items():
             yield columns_from_rows(f"read.{name}", self.inputs[name].size, begin, F, lanes)
         for name, output in zip(self.outputs, self.code.outputs, strict=True):
-            places = [self.column[self._known_as(value)] for value in output.values]
+            places = [self.column[self._key(value)] for value in output.values]
             yield rows_from_columns(f"write.{name}", places, F, lanes)

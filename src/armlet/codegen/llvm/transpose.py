@@ -15,7 +15,8 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
     for start in range(0, size, lanes):
         width = min(lanes, size - start)
         rows = []
-        for r, pointer in enumerate(_pointers(name, size, start, element, lanes, lines)):
+        pointers = _row_pointers(f"{name}.c{start}.r", name, size, start, element, lanes, lines)
+        for r, pointer in enumerate(pointers):
             out = f"%{name}.c{start}.v{r}"
             rows.append(out)
             if r * size + start + lanes <= lanes * size:
@@ -26,7 +27,7 @@ def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str
                     f"ptr {pointer}, i32 {_bytes(element)}, {_mask(width, lanes)}, "
                     f"{V} zeroinitializer)"
                 )
-        columns += _transposed(rows, f"{name}.c{start}", V, lanes, lines)[:width]
+        columns += _transpose(rows, f"{name}.c{start}", V, lanes, lines)[:width]
     return columns
 
 
@@ -44,12 +45,12 @@ def store_columns(
     for start in range(0, size, lanes):
         chunk = columns[start : start + lanes]
         padded = chunk + ["zeroinitializer"] * (lanes - len(chunk))
-        blocks.append(_transposed(padded, f"{name}.c{start}", V, lanes, lines))
+        blocks.append(_transpose(padded, f"{name}.c{start}", V, lanes, lines))
     lines.append(f"%{name}.first = mul i64 %i, {size}")
     for k in range(size):
         places = [divmod(at, size) for at in range(k * lanes, (k + 1) * lanes)]
-        parts = [(blocks[column // lanes][row], column % lanes) for row, column in places]
-        whole = _gathered(parts, f"{name}.w{k}", V, lanes, lines)
+        sources = [(blocks[column // lanes][row], column % lanes) for row, column in places]
+        whole = _gather(sources, f"{name}.w{k}", V, lanes, lines)
         lines += [
             f"%{name}.w{k}.entry = add i64 %{name}.first, {k * lanes}",
             f"%{name}.w{k}.at = getelementptr {element}, ptr %{name}, i64 %{name}.w{k}.entry",
@@ -57,14 +58,14 @@ def store_columns(
         ]
 
 
-def _gathered(parts: list[tuple[str, int]], name: str, V: str, lanes: int, lines: list[str]) -> str:
-    """The vector whose lanes are the given lanes of given vectors."""
-    first, *others = dict.fromkeys(vector for vector, _ in parts)
-    whole, order = first, [lane for _, lane in parts]
+def _gather(sources: list[tuple[str, int]], name: str, V: str, lanes: int, lines: list[str]) -> str:
+    """The vector each lane of which is a lane of some vector."""
+    first, *others = dict.fromkeys(vector for vector, _ in sources)
+    whole, order = first, [lane for _, lane in sources]
     for step, other in enumerate(others or ["poison"]):
         picks = [
             lanes + lane if vector == other else order[k] if step == 0 else k
-            for k, (vector, lane) in enumerate(parts)
+            for k, (vector, lane) in enumerate(sources)
         ]
         listed = ", ".join(f"i32 {pick}" for pick in picks)
         lines.append(
@@ -87,25 +88,25 @@ def _mask(width: int, lanes: int) -> str:
     return f"<{lanes} x i1> <{entries}>"
 
 
-def _pointers(
-    name: str, size: int, start: int, element: str, lanes: int, lines: list[str]
+def _row_pointers(
+    tag: str, rows: str, size: int, column: int | str, element: str, lanes: int, lines: list[str]
 ) -> list[str]:
-    """Where column `start` is in each of the rows from %i on."""
+    """Where a column is in each of the rows from %i on."""
     pointers = []
     for r in range(lanes):
-        at = f"%{name}.c{start}.r{r}"
+        at = f"%{tag}{r}"
         lines += [
             f"{at}.row = add i64 %i, {r}",
             f"{at}.first = mul i64 {at}.row, {size}",
-            f"{at}.entry = add i64 {at}.first, {start}",
-            f"{at} = getelementptr {element}, ptr %{name}, i64 {at}.entry",
+            f"{at}.entry = add i64 {at}.first, {column}",
+            f"{at} = getelementptr {element}, ptr %{rows}, i64 {at}.entry",
         ]
         pointers.append(at)
     return pointers
 
 
-def _transposed(rows: list[str], name: str, V: str, lanes: int, lines: list[str]) -> list[str]:
-    """The columns of a square of vectors."""
+def _transpose(rows: list[str], name: str, V: str, lanes: int, lines: list[str]) -> list[str]:
+    """The columns of a square of vectors, by a butterfly of shuffles."""
     step = 1
     while step < lanes:
         low = [k if not k & step else lanes + k - step for k in range(lanes)]
@@ -141,10 +142,11 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
         first = "0"
     else:
         vectors = []
-        for r, pointer in enumerate(_row_pointers(size, element, lanes, lines)):
+        pointers = _row_pointers("r", "rows", size, "%column", element, lanes, lines)
+        for r, pointer in enumerate(pointers):
             lines.append(f"%v{r} = load {V}, ptr {pointer}, align {_bytes(element)}")
             vectors.append(f"%v{r}")
-        columns = _transposed(vectors, "t", V, lanes, lines)
+        columns = _transpose(vectors, "t", V, lanes, lines)
         first = "%column"
     for k, column in enumerate(columns):
         lines += [
@@ -156,7 +158,7 @@ def columns_from_rows(name: str, size: int, begin: int, element: str, lanes: int
 
 
 def rows_from_columns(name: str, places: list[int], element: str, lanes: int) -> str:
-    """void @name(ptr rows, ptr columns, i64 i): columns at given places to rows from i on."""
+    """void @name(ptr rows, ptr columns, i64 i): columns at some places to rows from i on."""
     V, size = f"<{lanes} x {element}>", len(places)
     lines: list[str] = []
     columns = []
@@ -174,31 +176,17 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
     if size < lanes:
         store_columns("rows", columns, element, lanes, lines)
     else:
-        vectors = _transposed(columns, "t", V, lanes, lines)
-        for r, pointer in enumerate(_row_pointers(size, element, lanes, lines)):
-            lines.append(f"store {V} {vectors[r]}, ptr {pointer}, align {_bytes(element)}")
+        vectors = _transpose(columns, "t", V, lanes, lines)
+        pointers = _row_pointers("r", "rows", size, "%column", element, lanes, lines)
+        for vector, pointer in zip(vectors, pointers, strict=True):
+            lines.append(f"store {V} {vector}, ptr {pointer}, align {_bytes(element)}")
     listed = ", ".join(f"i32 {place}" for place in places)
     table = f"@{name}.places = private constant [{size} x i32] [{listed}]"
     return table + "\n" + _by_columns(name, size, lanes, lines)
 
 
-def _row_pointers(size: int, element: str, lanes: int, lines: list[str]) -> list[str]:
-    """Where %column is in each of the rows from %i on."""
-    pointers = []
-    for r in range(lanes):
-        at = f"%r{r}"
-        lines += [
-            f"{at}.row = add i64 %i, {r}",
-            f"{at}.first = mul i64 {at}.row, {size}",
-            f"{at}.entry = add i64 {at}.first, %column",
-            f"{at} = getelementptr {element}, ptr %rows, i64 {at}.entry",
-        ]
-        pointers.append(at)
-    return pointers
-
-
 def _by_columns(name: str, size: int, lanes: int, lines: list[str]) -> str:
-    """A function that does lines for as many columns as there are lanes, those from %column on."""
+    """A loop over the columns, as many at a time as there are lanes, from %column on."""
     last = max(0, size - lanes)
     return "\n".join(
         [

@@ -5,6 +5,7 @@ with the same roundings. Operations on constants alone come first, since they ar
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ LETTERS = {
     "gravity_regressor": ("Y",),
     "energy_regressor": ("Y",),
 }
-"""What the results of known programs are called."""
+"""The names of the results of programs for quantities."""
 RESERVED = """
     abs and array arctan2 as assert asarray async atan atan2 await baremodule begin break case catch
     class const constants continue cos def del do double e elif else elseif end except exp export
@@ -142,11 +143,10 @@ def assignments(program: Program) -> Assignments:
 
 def _nested(program: Program) -> set[int]:
     """The operations that are written inside the one expression that uses them."""
-    uses: dict[int, int] = {}
     outputs = [y for output in program.outputs for y in output.flat]
-    for a in (*(a for _, _, args in program.nodes for a in args), *outputs, *outputs):
-        if isinstance(a, Traced):  # outputs count twice: each is a variable
-            uses[a.index] = uses.get(a.index, 0) + 1
+    operands = (a for _, _, args in program.nodes for a in args)
+    every = (*operands, *outputs, *outputs)  # outputs count twice: each is a variable
+    uses = Counter(a.index for a in every if isinstance(a, Traced))
     graph = program.graph
     nested: set[int] = set()
     size: dict[int, int] = {}  # the terms of a sum, or the factors of a product
@@ -204,7 +204,7 @@ def _place(k: int, shape: Shape) -> tuple[int, ...]:
     return tuple(int(x) for x in np.unravel_index(k, shape)) if shape else ()
 
 
-def _numbered(name: str, place: tuple[int, ...], shape: Shape) -> str:
+def _entry_name(name: str, place: tuple[int, ...], shape: Shape) -> str:
     """The name of an entry: H12, or H1_12 where an index may have two digits."""
     between = "_" if max(shape, default=0) > 9 else ""
     head = f"{name}_" if name[-1:].isdigit() and place else name
@@ -249,7 +249,7 @@ class _Names:
         if not shape:
             self.of[i] = self.arguments[argument]
             return
-        name = self.of[i] = self.free(_numbered(argument, _place(k, shape), shape))
+        name = self.of[i] = self.free(_entry_name(argument, _place(k, shape), shape))
         if argument == "q":
             self.joints[name] = (k + 1,)
 
@@ -258,7 +258,7 @@ class _Names:
         own = self.free(name)
         if not shape:
             return own, [own]
-        return own, [self.free(_numbered(name, place, shape)) for place in np.ndindex(*shape)]
+        return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
 
     def _name_outputs(self, program: Program) -> None:
         """Name the operations that are outputs after the first output that they are."""
@@ -270,18 +270,18 @@ class _Names:
     def variable(self, i: int, op: str, operands: list[Operand], constant: bool) -> str:
         """The name of the variable that holds an operation."""
         if i not in self.of:
-            self.of[i] = self._told(op, operands) or self._next("k" if constant else "t")
+            self.of[i] = self._descriptive(op, operands) or self._next("k" if constant else "t")
         return self.of[i]
 
-    def _told(self, op: str, operands: list[Operand]) -> str | None:
-        """A name that tells what a variable is: s2, c23, q23; sin_alpha1 of other angles."""
+    def _descriptive(self, op: str, operands: list[Operand]) -> str | None:
+        """A name that says what a variable is: s2, c23, q23; sin_alpha1 of other angles."""
         if op in ("sin", "cos"):
             angle = str(operands[0])
             joints = self.joints.get(angle)
             return self.free(f"{op}_{angle}" if joints is None else op[0] + self._sum(joints))
-        found = [self.joints.get(x) for x in operands if isinstance(x, str)]
-        if op == "add" and len(found) == 2 and None not in found:
-            joints = tuple(sorted(k for angles in found for k in angles or ()))
+        terms = [self.joints.get(x) for x in operands if isinstance(x, str)]
+        if op == "add" and len(terms) == 2 and None not in terms:
+            joints = tuple(sorted(k for angles in terms for k in angles or ()))
             name = self.free("q" + self._sum(joints))
             self.joints[name] = joints
             return name
@@ -300,11 +300,11 @@ class _Names:
 
 
 def _letters(program: Program) -> list[str]:
-    """What the outputs are called: as known, as they are named, or out."""
+    """The names of the outputs: those of the quantity or of the program, or out."""
     count = len(program.outputs)
     if program.names:
         return [LETTERS.get(name, (name,))[0] for name in program.names]
-    known = LETTERS.get(program.name, ())
-    if len(known) == count:
-        return list(known)
+    letters = LETTERS.get(program.name, ())
+    if len(letters) == count:
+        return list(letters)
     return ["out"] if count == 1 else [f"out{k + 1}" for k in range(count)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from math import isfinite
 from textwrap import indent
-from typing import Any
+from typing import Any, NamedTuple
 
 from armlet.codegen.source.assignments import (
     Assignment,
@@ -29,7 +29,7 @@ LEVEL = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
 """How tightly operators bind; functions, names and numbers bind tightest."""
 TIGHTEST = 3
 OFF_LINE, ON_LINE = "constants, not counted", "state"
-"""The headings of the two parts of a program."""
+"""The headings of what is computed from constants alone, and of the rest."""
 PLAIN = {
     "add": "{0} + {1}",
     "sub": "{0} - {1}",
@@ -106,7 +106,7 @@ def number(x: float) -> str:
     return repr(x)
 
 
-def written(x: Operand, table: Table, atom: Callable[[str | float], str], least: int = 0) -> str:
+def expression(x: Operand, table: Table, atom: Callable[[str | float], str], least: int = 0) -> str:
     """An expression, in parentheses where it binds less tightly than it has to."""
     if not isinstance(x, Term):
         text = atom(x)
@@ -115,7 +115,7 @@ def written(x: Operand, table: Table, atom: Callable[[str | float], str], least:
     inner = [0] * len(x.args)
     if x.op in LEVEL:
         inner = [2] if x.op == "neg" else [level, level + 1]
-    operands = [written(a, table, atom, k) for a, k in zip(x.args, inner, strict=True)]
+    operands = [expression(a, table, atom, k) for a, k in zip(x.args, inner, strict=True)]
     text = table[x.op].format(*operands, out="{out}")
     return f"({text})" if level < least else text
 
@@ -126,14 +126,14 @@ def plain_atom(x: str | float) -> str:
 
 def statement(line: Assignment, table: Table) -> str:
     """An assignment; of a table's whole statements the variable is filled in."""
-    text = written(line.value, table, plain_atom)
+    text = expression(line.value, table, plain_atom)
     whole = isinstance(line.value, Term) and "{out}" in table[line.value.op]
     return text.replace("{out}", line.name) if whole else f"{line.name} = {text}"
 
 
 def entries_of(result: Result) -> list[str]:
     """The entries of a result: variables and numbers."""
-    return [written(value, PLAIN, plain_atom) for _, value in result.entries]
+    return [expression(value, PLAIN, plain_atom) for _, value in result.entries]
 
 
 def rows_of(result: Result) -> list[list[str]]:
@@ -147,8 +147,7 @@ def rows_of(result: Result) -> list[list[str]]:
 
 def listing(code: Assignments, name: str, count: Count) -> str:
     """The assignments alone: constants first, then the lines that are counted, then results."""
-    given = ", ".join(code.arguments)
-    lines = [f"# {one_line(name)}({given}): {count}"]
+    lines = [f"# {one_line(name)}({', '.join(code.arguments)}): {count}"]
     if code.constants:
         lines += ["", f"# {OFF_LINE}", *(statement(line, PLAIN) for line in code.constants)]
         lines += ["", f"# {ON_LINE}"]
@@ -164,12 +163,7 @@ def listing(code: Assignments, name: str, count: Count) -> str:
 
 def python(code: Assignments, name: str, count: Count) -> str:
     """A function of NumPy arrays; symbolic constants are arguments by keyword."""
-    entries = [
-        f"{name} = {argument}[{', '.join(map(str, place))}]"
-        for name, argument, place in code.entries
-        if place
-    ]
-    body = _body(code, entries, PYTHON, "# ")
+    body = _body(code, _entries(code, "{0} = {1}[{2}]", 0), PYTHON, "# ")
     results = [_numpy_array(result) for result in code.results]
     comma = "" if code.single or len(results) > 1 else ","
     body.append(f"return {', '.join(results)}{comma}")
@@ -177,7 +171,7 @@ def python(code: Assignments, name: str, count: Count) -> str:
     used = set(NUMPY.findall(text)) | ({"array"} if "array(" in text else set())
     imports = f"from numpy import {', '.join(sorted(used))}\n\n\n" if used else ""
     keywords = ["*", *code.symbols] if code.symbols else []
-    head = _call(f"def {name}", [*code.arguments, *keywords], "    ")
+    head = _call(f"def {name}", [*code.arguments, *keywords])
     return f'{imports}{head}:\n    """{one_line(name)} of one state: {count}."""\n{text}\n'
 
 
@@ -195,65 +189,68 @@ def _numpy_array(result: Result) -> str:
 def matlab(code: Assignments, name: str, count: Count) -> str:
     """A MATLAB or Octave function; symbolic constants are fields of a last argument."""
     entries = [f"{symbol} = constants.{symbol};" for symbol in code.symbols]
-    entries += [
-        f"{name} = {argument}({', '.join(str(k + 1) for k in place)});"
-        for name, argument, place in code.entries
-        if place
-    ]
+    entries += _entries(code, "{0} = {1}({2});", 1)
     body = _body(code, entries, MATLAB, "% ", ";")
-    arrays = [(result.name, _matlab_array(result)) for result in code.results]
+    arrays = [(result.name, MATLAB_ARRAY.write(result)) for result in code.results]
     body += [f"{name} = {array};" for name, array in arrays if name != array]
-    given = [*code.arguments, *(["constants"] if code.symbols else [])]
+    arguments = [*code.arguments, *(["constants"] if code.symbols else [])]
     results = ", ".join(result.name for result in code.results)
-    head = f"function [{results}] = {name}({', '.join(given)})"
+    head = f"function [{results}] = {name}({', '.join(arguments)})"
     about = f"% {one_line(name)} of one state: {count}."
     return "\n".join([head, about, indent("\n".join(body), "    "), "end", ""])
 
 
-def _matlab_array(result: Result) -> str:
-    match len(result.shape):
-        case 0:
-            return entries_of(result)[0]
-        case 1:
-            return f"[{'; '.join(entries_of(result))}]"
-        case 2 if result.entries:
-            rows = "; ...\n    ".join(", ".join(row) for row in rows_of(result))
-            return f"[{rows}]"
-        case axes:
-            sizes = ", ".join(map(str, result.shape[::-1]))
-            turned = ", ".join(str(k) for k in range(axes, 0, -1))
-            flat = ", ".join(entries_of(result))
-            return f"permute(reshape([{flat}], [{sizes}]), [{turned}])"
-
-
 def julia(code: Assignments, name: str, count: Count) -> str:
     """A Julia function of arrays; symbolic constants are arguments by keyword."""
-    entries = [
-        f"{name} = {argument}[{', '.join(str(k + 1) for k in place)}]"
-        for name, argument, place in code.entries
-        if place
-    ]
-    body = _body(code, entries, JULIA, "# ")
-    body.append(f"return {', '.join(_julia_array(result) for result in code.results)}")
-    head = _call(f"function {name}", code.arguments, "    ", code.symbols)
+    body = _body(code, _entries(code, "{0} = {1}[{2}]", 1), JULIA, "# ")
+    body.append(f"return {', '.join(map(JULIA_ARRAY.write, code.results))}")
+    head = _call(f"function {name}", code.arguments, code.symbols)
     about = f'"{one_line(name)} of one state: {count}."'
     return "\n".join([about, head, indent("\n".join(body), "    "), "end", ""])
 
 
-def _julia_array(result: Result) -> str:
-    match len(result.shape):
-        case 0:
-            return entries_of(result)[0]
-        case 1:
-            return f"[{', '.join(entries_of(result))}]"
-        case 2 if result.entries:
-            rows = "\n    ".join(" ".join(row) for row in rows_of(result))
-            return f"[\n    {rows}\n]"
-        case axes:
-            sizes = ", ".join(map(str, result.shape[::-1]))
-            turned = ", ".join(str(k) for k in range(axes, 0, -1))
-            flat = ", ".join(entries_of(result))
-            return f"permutedims(reshape([{flat}], {sizes}), ({turned}))"
+class ArrayNotation(NamedTuple):
+    """How a language whose arrays are stored column by column writes an array."""
+
+    vector: str
+    """What separates the entries of a vector."""
+    row: str
+    """What separates the entries of a row of a matrix."""
+    rows: str
+    """What separates the rows."""
+    matrix: str
+    other: str
+    """An array of more axes, from its flat entries, sizes and the order of its axes."""
+
+    def write(self, result: Result) -> str:
+        """A result as an array, or as a scalar."""
+        entries, axes = entries_of(result), len(result.shape)
+        if axes == 0:
+            return entries[0]
+        if axes == 1:
+            return f"[{self.vector.join(entries)}]"
+        if axes == 2 and entries:
+            return self.matrix.format(self.rows.join(map(self.row.join, rows_of(result))))
+        sizes = ", ".join(map(str, result.shape[::-1]))
+        order = ", ".join(str(k) for k in range(axes, 0, -1))
+        return self.other.format(", ".join(entries), sizes, order)
+
+
+MATLAB_ARRAY = ArrayNotation(
+    "; ", ", ", "; ...\n    ", "[{0}]", "permute(reshape([{0}], [{1}]), [{2}])"
+)
+JULIA_ARRAY = ArrayNotation(
+    ", ", " ", "\n    ", "[\n    {0}\n]", "permutedims(reshape([{0}], {1}), ({2}))"
+)
+
+
+def _entries(code: Assignments, line: str, first: int) -> list[str]:
+    """The lines that read entries of arguments, whose indices begin with a first number."""
+    return [
+        line.format(name, argument, ", ".join(str(k + first) for k in place))
+        for name, argument, place in code.entries
+        if place
+    ]
 
 
 def _body(
@@ -271,7 +268,7 @@ def _body(
     return lines
 
 
-def _call(head: str, parameters: Sequence[str], by: str, keywords: Sequence[str] = ()) -> str:
+def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) -> str:
     """A head with its parameters, those by keyword after a semicolon, on lines of up to 96."""
     words = [f"{x}, " for x in parameters[:-1]] + [*parameters[-1:]]
     if keywords:
@@ -281,7 +278,7 @@ def _call(head: str, parameters: Sequence[str], by: str, keywords: Sequence[str]
     for word in words:
         if len(lines[-1] + word) > 94:
             lines[-1] = lines[-1].rstrip()
-            lines.append(by)
+            lines.append("    ")
         lines[-1] += word
     return "\n".join(lines) + ")"
 
@@ -293,7 +290,7 @@ def latex(code: Assignments, name: str, count: Count) -> str:
     """The assignments as lines of an align environment."""
     copies = [y for result in code.results for y in result.entries if y.name != y.value]
     lines = [
-        f"{latex_atom(line.name)} &= {written(line.value, LATEX, latex_atom)}"
+        f"{latex_atom(line.name)} &= {expression(line.value, LATEX, latex_atom)}"
         for line in (*code.constants, *code.lines, *copies)
     ]
     return f"% {one_line(name)}: {count}\n" + " \\\\\n".join(lines) + "\n"
@@ -340,16 +337,14 @@ def sympy_formulas(program: Program) -> tuple[list[tuple[Any, Any]], Any]:
     sympy = import_module("sympy")
     code = assignments(program)
 
-    def expression(x: Operand) -> Any:
+    def formula(x: Operand) -> Any:
         if isinstance(x, Term):
-            return OPERATIONS[x.op](*map(expression, x.args))
+            return OPERATIONS[x.op](*map(formula, x.args))
         return sympy.Symbol(x) if isinstance(x, str) else sympy.sympify(x)
 
-    pairs = [
-        (sympy.Symbol(name), expression(value)) for name, value in (*code.constants, *code.lines)
-    ]
+    pairs = [(sympy.Symbol(name), formula(value)) for name, value in (*code.constants, *code.lines)]
     arrays = [
-        object_array([expression(y.value) for y in result.entries], result.shape)
+        object_array([formula(y.value) for y in result.entries], result.shape)
         for result in code.results
     ]
     return pairs, arrays[0] if program.single else tuple(arrays)
