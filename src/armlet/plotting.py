@@ -1,13 +1,15 @@
 """The look of all figures, light and dark, and how they are saved as pages and pictures.
 
 A figure is drawn in the colours of the light theme. The dark one is the same figure with each
-colour replaced by its counterpart (`DARK`), in Python or by a page that is told to be dark.
+colour replaced by its counterpart (`DARK`): in Python for a picture, in the browser for a page.
 """
 
 import json
 import re
 from html import escape, unescape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, Protocol
 
 from armlet._support.files import check_writable, expanded, unwritable, write, write_bytes
@@ -40,7 +42,7 @@ COLOUR = re.compile("#[0-9a-f]{6}")
 
 
 class Figure(Protocol):
-    """What is used most of a figure of Plotly's."""
+    """The methods of a Plotly figure that are used most."""
 
     def show(self) -> object:
         """Open it in a browser or a notebook."""
@@ -49,17 +51,17 @@ class Figure(Protocol):
         """Write it as a page."""
 
     def to_html(self, *, full_html: bool, include_plotlyjs: bool | str) -> str:
-        """It as the text of a page, or of a part of one."""
+        """It as the text of a page, or of a section of one."""
 
     def to_json(self) -> str:
         """It as JSON."""
 
 
 class Plotted:
-    """What notebooks show as its plot, or as text where Plotly is not installed."""
+    """A base class: notebooks show the plot, or text where Plotly is not installed."""
 
     def plot(self) -> Figure:
-        """It as a figure of Plotly's."""
+        """It as a Plotly figure."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -70,7 +72,7 @@ class Plotted:
 
 
 def graph_objects() -> Any:
-    """Plotly's kinds of curves."""
+    """The module of Plotly's curves, bars and surfaces."""
     return needed("plotly.graph_objects")
 
 
@@ -86,26 +88,41 @@ def panels(
 
 
 def template() -> dict[str, Any]:
-    """The light theme, as a template of Plotly's."""
+    """The light theme, as a Plotly template."""
     axis = {
-        "gridcolor": GRID, "linecolor": FAINT, "tickcolor": FAINT, "ticks": "outside", "ticklen": 4,
-        "showline": True, "zeroline": False, "automargin": True, "title": {"standoff": 8},
-    }  # fmt: skip
+        "gridcolor": GRID,
+        "linecolor": FAINT,
+        "tickcolor": FAINT,
+        "ticks": "outside",
+        "ticklen": 4,
+        "showline": True,
+        "zeroline": False,
+        "automargin": True,
+        "title": {"standoff": 8},
+    }
     solid = {"gridcolor": GRID, "linecolor": FAINT, "backgroundcolor": PAPER, "zeroline": False}
     layout = {
-        "colorway": COLOURS, "paper_bgcolor": PAPER, "plot_bgcolor": PAPER,
+        "colorway": COLOURS,
+        "paper_bgcolor": PAPER,
+        "plot_bgcolor": PAPER,
         "font": {"family": FONT, "size": 12, "color": INK},
         "title": {
-            "x": 0, "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"l": 20, "t": 20},
+            "x": 0,
+            "xanchor": "left",
+            "y": 1,
+            "yanchor": "top",
+            "pad": {"l": 20, "t": 20},
             "font": {"size": 16},
         },
         "margin": {"l": 60, "r": 30, "t": 80, "b": 50},
-        "xaxis": axis, "yaxis": axis, "bargap": 0.25,
+        "xaxis": axis,
+        "yaxis": axis,
+        "bargap": 0.25,
         "legend": {"bgcolor": "rgba(0,0,0,0)", "tracegroupgap": 0},
         "hoverlabel": {"bgcolor": PAPER, "bordercolor": GRID, "font": {"color": INK}},
         "scene": {"xaxis": solid, "yaxis": solid, "zaxis": solid},
         "annotationdefaults": {"font": {"color": INK, "size": 13}},
-    }  # fmt: skip
+    }
     lines = [{"line": {"width": 1.6, "simplify": False}}]
     return {"layout": layout, "data": {"scatter": lines}}
 
@@ -121,7 +138,7 @@ def themed(figure: Figure, theme: Theme) -> Figure:
         raise DataError(f"theme is {quoted(str(theme))}: expected light or dark")
     if theme == "light":
         return figure
-    text = COLOUR.sub(lambda found: DARK.get(found[0], found[0]), figure.to_json())
+    text = COLOUR.sub(lambda match: DARK.get(match[0], match[0]), figure.to_json())
     dark: Figure = graph_objects().Figure(json.loads(text), skip_invalid=True)
     return dark
 
@@ -148,7 +165,7 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
     Parameters
     ----------
     figure : Figure
-        A figure of Plotly's in armlet's colours, such as `Trajectory.plot` returns.
+        A Plotly figure in armlet's colours, such as `Trajectory.plot` returns.
     path : str or Path
         A page (.html) needs no network, and is light or dark as its reader has it. Pictures
         (.png, .svg) need kaleido and a Chrome or Chromium that kaleido finds.
@@ -173,22 +190,24 @@ def _picture(figure: Any, path: Path) -> bytes:
     """A picture of a figure, drawn by a browser."""
     kaleido, kind = needed("kaleido"), path.suffix[1:]
     options = {
-        "format": kind, "width": figure.layout.width or WIDTH, "height": figure.layout.height,
+        "format": kind,
+        "width": figure.layout.width or WIDTH,
+        "height": figure.layout.height,
         "scale": SCALE if kind == "png" else 1,
-    }  # fmt: skip
+    }
     try:
-        found: bytes = kaleido.calc_fig_sync(figure, opts=options)
+        picture: bytes = kaleido.calc_fig_sync(figure, opts=options)
     except Exception as error:  # of kaleido, the browser, or what is between them
         raise unwritable(
             path,
             f"kaleido draws {kind} files with Chrome or Chromium, which failed "
             f"({type(error).__name__}); install one, name it by BROWSER_PATH, or save .html",
         ) from error
-    return found
+    return picture
 
 
 def part(figure: Figure) -> str:
-    """A figure as a part of a `page`."""
+    """A figure as a section of a `page`."""
     text = figure.to_json().replace("<", "\\u003c")
     return f'<div class="figure"><script type="application/json">{text}</script></div>\n'
 
@@ -198,40 +217,15 @@ def page(title: str, body: str, style: str = "") -> str:
 
     `style` may use the colours --ink, --faint, --grid, --paper and --shade.
     """
-    library = needed("plotly.offline").get_plotlyjs()
     colours = {"ink": INK, "faint": FAINT, "grid": GRID, "paper": PAPER, "shade": SHADE}
-    light = " ".join(f"--{name}: {x};" for name, x in colours.items())
-    dark = " ".join(f"--{name}: {DARK[x]};" for name, x in colours.items())
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-:root {{ color-scheme: light dark; {light} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
-body {{ background: var(--paper); color: var(--ink); font-family: {FONT}; margin: 1em; }}
-.figure {{ overflow-x: auto; }}
-{style}</style>
-</head><body>
-{body}<script>{library}</script>
-<script>const DARK = {json.dumps(DARK)};{SCRIPT}</script>
-</body></html>
-"""
-
-
-SCRIPT = """
-const dark = matchMedia("(prefers-color-scheme: dark)");
-function draw() {
-  for (const place of document.querySelectorAll(".figure")) {
-    const text = place.querySelector("script").text;
-    const coloured = dark.matches ? text.replace(/#[0-9a-f]{6}/g, x => DARK[x] ?? x) : text;
-    const {data, layout} = JSON.parse(coloured);
-    const chart = place.querySelector(".chart") ?? place.appendChild(document.createElement("div"));
-    chart.className = "chart";
-    chart.style.minWidth = (layout.width ?? 600) + "px";
-    delete layout.width;
-    Plotly.react(chart, data, layout, {responsive: true, displaylogo: false});
-  }
-}
-draw();
-dark.addEventListener("change", draw);
-"""
+    template = files("armlet").joinpath("plotting.html").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        title=escape(title),
+        light=" ".join(f"--{name}: {x};" for name, x in colours.items()),
+        dark=" ".join(f"--{name}: {DARK[x]};" for name, x in colours.items()),
+        font=FONT,
+        style=style,
+        body=body,
+        library=needed("plotly.offline").get_plotlyjs(),
+        colours=json.dumps(DARK),
+    )
