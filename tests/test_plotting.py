@@ -19,12 +19,12 @@ from armlet.plotting import (
     INK,
     PAPER,
     check,
+    figure_html,
     graph_objects,
     page,
     panels,
-    part,
     save,
-    themed,
+    with_theme,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -110,13 +110,13 @@ def figure():
 
 
 def test_the_dark_figure_has_no_light_colour(figure):
-    dark = themed(figure, "dark")
+    dark = with_theme(figure, "dark")
     assert not [colour for colour in DARK if colour in dark.to_json()]
     assert dark.data[0].line.color == DARK[COLOURS[0]]
     assert len(dark.data) == len(figure.data)
-    assert themed(figure, "light") is figure
+    assert with_theme(figure, "light") is figure
     with pytest.raises(ArmletError, match="theme is 'grey': expected light or dark"):
-        themed(figure, "grey")
+        with_theme(figure, "grey")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_page_is_light_or_dark_as_its_reader_has_it(figure, tmp_path):
 
 
 def test_a_page_holds_several_figures_and_the_library_once(figure):
-    text = page("two", part(figure) + part(figure))
+    text = page("two", figure_html(figure) + figure_html(figure))
     assert text.count('class="figure"') == 2
     assert text.count("* plotly.js v") == 1
     assert not re.search(r"""<(?:script|link)[^>]*(?:src|href)=["']https?:""", text)

@@ -132,7 +132,7 @@ def plain(text: str) -> str:
     return escape(visible(text), quote=False)
 
 
-def themed(figure: Figure, theme: Theme) -> Figure:
+def with_theme(figure: Figure, theme: Theme) -> Figure:
     """A figure in the colours of a theme."""
     if theme not in ("light", "dark"):
         raise DataError(f"theme is {quoted(str(theme))}: expected light or dark")
@@ -175,9 +175,9 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
     check(path)
     path = expanded(path)
     if path.suffix == PAGE:
-        write(path, page(_title(figure) or path.stem, part(figure)))
+        write(path, page(_title(figure) or path.stem, figure_html(figure)))
     else:
-        write_bytes(path, _picture(themed(figure, theme), path))
+        write_bytes(path, _picture(with_theme(figure, theme), path))
 
 
 def _title(figure: Any) -> str | None:
@@ -206,7 +206,7 @@ def _picture(figure: Any, path: Path) -> bytes:
     return picture
 
 
-def part(figure: Figure) -> str:
+def figure_html(figure: Figure) -> str:
     """A figure as a section of a `page`."""
     text = figure.to_json().replace("<", "\\u003c")
     return f'<div class="figure"><script type="application/json">{text}</script></div>\n'

@@ -9,7 +9,7 @@ import numpy as np
 from armlet.errors import shown
 from armlet.identification.estimation.estimators import Array
 from armlet.identification.preprocessing import Samples
-from armlet.plotting import COLOURS, INK, SHADE, graph_objects, panels, part, plain
+from armlet.plotting import COLOURS, INK, SHADE, figure_html, graph_objects, panels, plain
 from armlet.plotting import page as page_of
 from armlet.version import __version__
 
@@ -220,7 +220,7 @@ def _torques(result: "Identified") -> str:
     text += f"{result.method} are shown by a click on their name. "
     text = text if result.standard is not None else f"Predictions are those of {result.method}. "
     held = "Data held out are shaded." if result.held else ""
-    return f"<p>{text}{held}</p>" + part(torques(result))
+    return f"<p>{text}{held}</p>" + figure_html(torques(result))
 
 
 def torques(result: "Identified", height: int = 170) -> Any:
@@ -287,7 +287,7 @@ def _residuals(result: "Identified") -> str:
     figure.update_xaxes(title_text="residual over noise", row=1, col=1)
     figure.update_xaxes(title_text="frequency (Hz)", row=1, col=2)
     figure.update_yaxes(type="log", row=1, col=2)
-    return part(figure)
+    return figure_html(figure)
 
 
 def _relative(result: "Identified", run: Samples) -> Array:
@@ -320,4 +320,4 @@ def _excitation(result: "Identified") -> str:
         f"<p>Condition number of the regressor: {result.condition:.1f}; {result.estimate.rank} of "
         f"{len(result.names)} combinations are determined.</p>"
     )
-    return text + part(figure)
+    return text + figure_html(figure)

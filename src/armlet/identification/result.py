@@ -17,7 +17,7 @@ from armlet.identification.estimation.instrumental import InstrumentTest
 from armlet.identification.estimation.physical import is_consistent
 from armlet.identification.estimation.torque_model import TorqueRegressor
 from armlet.identification.preprocessing import Samples
-from armlet.plotting import Figure, Plotted, Theme, themed
+from armlet.plotting import Figure, Plotted, Theme, with_theme
 
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of solutions."""
@@ -228,7 +228,7 @@ class Identified(Plotted):
 
     def plot(self, theme: Theme = "light") -> Figure:
         """A Plotly figure: measured torques and those of `robot`, data held out shaded."""
-        return themed(report.torques(self), theme)
+        return with_theme(report.torques(self), theme)
 
     def report(self, path: str | Path) -> None:
         """Write a page with everything, to be opened in a browser, and a JSON file beside it."""

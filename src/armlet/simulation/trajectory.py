@@ -25,7 +25,7 @@ from armlet.plotting import (
     graph_objects,
     panels,
     plain,
-    themed,
+    with_theme,
 )
 from armlet.simulation.events import Happened
 
@@ -223,7 +223,7 @@ class Trajectory(Plotted):
         figure.update_layout(
             legend2={"y": figure.get_subplot(last, 1).yaxis.domain[1], "yanchor": "top"}
         )
-        return themed(figure, theme)
+        return with_theme(figure, theme)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "empty"

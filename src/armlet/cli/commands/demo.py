@@ -20,7 +20,17 @@ from armlet.cli.timing import ARMLET, LIBRARIES, NUMPY, PINOCCHIO, ROWS
 from armlet.errors import ArmletError, visible
 from armlet.graph import Count
 from armlet.identification.report import torques, verdict
-from armlet.plotting import COLOURS, FAINT, INK, SHADE, Figure, graph_objects, page, panels, part
+from armlet.plotting import (
+    COLOURS,
+    FAINT,
+    INK,
+    SHADE,
+    Figure,
+    figure_html,
+    graph_objects,
+    page,
+    panels,
+)
 from armlet.version import __version__
 
 DRAWN = 25
@@ -170,7 +180,7 @@ def demo_page(demo: Demo) -> str:
         "joints": PUBLISHED_JOINTS,
         "below": below,
         "symoro": demo.symoro,
-        "published_figure": part(published_figure(demo.published)),
+        "published_figure": figure_html(published_figure(demo.published)),
         "operations": _operations_html(demo),
         "quantity": _words(quantity),
         "call": f"{1e9 * times.call[ARMLET]:.0f}",
@@ -178,12 +188,12 @@ def demo_page(demo: Demo) -> str:
         "batch": f"{1e9 * times.batch[ARMLET]:.0f}",
         "batch_ratio": f"{times.batch[NUMPY] / times.batch[ARMLET]:.0f}",
         "rows": f"{ROWS:,}",
-        "speed_figure": part(speed_figure(demo)),
+        "speed_figure": figure_html(speed_figure(demo)),
         "times": _times_html(demo),
         "duration": f"{run.t[-1]:g}",
         "steps": f"{len(run) - 1:,}",
         "ended": f" It ended early: {_text(run.ended)}." if run.ended else "",
-        "motion_figure": part(run[::DRAWN].plot()),
+        "motion_figure": figure_html(run[::DRAWN].plot()),
         "identification": _identification_html(demo),
     }
     body = Template(_file("demo.html")).substitute(fields)
@@ -244,7 +254,8 @@ def _identification_html(demo: Demo) -> str:
     return (
         f"<p>From this motion with {NOISE:.0%} noise in the torques, {len(result.names)} "
         f"parameters of the arm are found; {demo.near} are within three deviations of the true "
-        f"ones.</p>\n{part(parameter_figure(demo))}{part(torques(result, height=125))}"
+        f"ones.</p>\n{figure_html(parameter_figure(demo))}"
+        f"{figure_html(torques(result, height=125))}"
         '<p class="small">Data that were held out are shaded.</p>\n'
         f'<p class="small">{_text(verdict(result))}</p>'
     )

@@ -16,7 +16,16 @@ from armlet.errors import DataError
 from armlet.identification.excitation.limits import Range, units
 from armlet.identification.excitation.paths import Path
 from armlet.minimal import MinimalParameters
-from armlet.plotting import COLOURS, Figure, Plotted, Theme, graph_objects, panels, plain, themed
+from armlet.plotting import (
+    COLOURS,
+    Figure,
+    Plotted,
+    Theme,
+    graph_objects,
+    panels,
+    plain,
+    with_theme,
+)
 from armlet.simulation import Trajectory
 
 Array = NDArray[np.float64]
@@ -177,7 +186,7 @@ class Excitation(Plotted):
             last = rows if column <= 3 else len(run.joints)  # the tool has three panels
             figure.update_xaxes(title_text="time (s)", showticklabels=True, row=last, col=column)
         figure.update_yaxes(nticks=5)
-        return themed(figure, theme)
+        return with_theme(figure, theme)
 
     def _title(self) -> str:
         ended = f", {self.ended}" if self.ended else ""
