@@ -13,7 +13,7 @@ import numpy as np
 from timing import QUANTITIES, random_states
 
 import armlet
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.urdf import urdf_text
 from armlet.runtime.timing import STATES, TURNS, Timed, native_loop, time_in_turns
 
 NATIVE = Path(__file__).parent / "native"

@@ -21,7 +21,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 import armlet
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.urdf import urdf_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.robots import random_urdf

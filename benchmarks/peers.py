@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet.errors import ArmletError
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.urdf import urdf_text
 from armlet.robot import RobotModel
 
 Array = np.ndarray[Any, Any]

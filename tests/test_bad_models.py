@@ -270,7 +270,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("name", ["arm.urdf", "arm.xml", "arm.toml"])
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch, name):
     (tmp_path / name).write_bytes(b" " * 11)
-    monkeypatch.setattr("armlet.formats.file.MAX_BYTES", 10)
+    monkeypatch.setattr("armlet.formats.files.MAX_BYTES", 10)
     assert refusal(tmp_path / name) == (
         f"{name}: the file has more than 10 bytes: expected the description of one robot, "
         "without its meshes"

@@ -19,7 +19,7 @@ from test_formats import WRITERS
 
 import armlet
 from armlet.description import Connection, Tie
-from armlet.description.coupling import followed
+from armlet.description.coupling import resolve_ties
 from armlet.robot import Coupling, Limits
 from armlet.simulation.system import Friction, friction_damping, friction_torque
 
@@ -188,7 +188,7 @@ def test_a_chain_of_fifty_thousand_mimics_is_read_in_linear_time(tmp_path):
     ties = [Tie(b, a, (0.0, 1.0), "", "file") for a, b in pairwise(names)]
     joints = [Connection(name, "revolute", "a", "b") for name in names]
     for each in (ties, ties[::-1]):
-        _, found = followed(each, joints, {})
+        _, found = resolve_ties(each, joints, {})
         assert len(found) == 49_999
         assert {x.leader for x in found.values()} == {"j0"}
 

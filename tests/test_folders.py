@@ -7,7 +7,7 @@ import pytest
 
 import armlet
 from armlet import ModelError
-from armlet.formats.folders import Folders
+from armlet.formats.files import Folders
 
 HERE = "arm.urdf, line 3"
 

@@ -4,13 +4,14 @@ import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.robots import deviation, random_robot, states, value
 
 import armlet
-from armlet.description.description import Mesh
+from armlet.description import Mesh
 from armlet.robot.pose import rotation_of_quaternion, rpy_of, turn
 
 WRITERS = {"urdf": armlet.Robot.to_urdf, "toml": armlet.Robot.to_toml}
@@ -206,7 +207,7 @@ def test_drake_rotor_data_are_reflected_to_the_joint(tmp_path):
 def test_any_name_survives(tmp_path, name):
     arm = armlet.load("planar2r")
     joints = (arm.joints[0]._replace(name=name), arm.joints[1])
-    renamed = type(arm)(**{**_fields(arm), "joints": joints})
+    renamed = replace(arm, joints=joints)
     for ending, write in WRITERS.items():
         write(renamed, tmp_path / f"a.{ending}")
         assert armlet.load(tmp_path / f"a.{ending}").joint_names[0] == name
@@ -232,7 +233,7 @@ def test_a_name_that_xml_cannot_hold_is_refused_before_the_file_is_touched(
     path = tmp_path / "arm.urdf"
     path.write_text("mine")
     with pytest.raises(armlet.ModelError) as raised:
-        type(arm)(**{**_fields(arm), **changes[kind]}).to_urdf(path)
+        replace(arm, **changes[kind]).to_urdf(path)
     assert str(raised.value) == (
         f"{kind} {name!r} cannot be written as URDF: XML has no character {character!r}; rename "
         "it, or write TOML"
@@ -243,7 +244,7 @@ def test_a_name_that_xml_cannot_hold_is_refused_before_the_file_is_touched(
 @pytest.mark.parametrize("name", ["\0", "\x1b[31m", "\x7f", "\x85", "\u202e", "\ufffe", '"\\"'])
 def test_every_character_survives_in_toml(tmp_path, name):
     arm = armlet.load("planar2r")
-    renamed = type(arm)(**{**_fields(arm), "name": name, "source": name})
+    renamed = replace(arm, name=name, source=name)
     renamed.to_toml(tmp_path / "a.toml")
     assert armlet.load(tmp_path / "a.toml").name == name
 
@@ -253,7 +254,7 @@ def test_half_a_character_is_refused_before_the_file_is_touched(tmp_path):
     path = tmp_path / "arm.toml"
     path.write_text("mine")
     with pytest.raises(armlet.ArmletError, match=r"UTF-8 has no character '\\ud800'"):
-        type(arm)(**{**_fields(arm), "name": "\ud800"}).to_toml(path)
+        replace(arm, name="\ud800").to_toml(path)
     assert path.read_text() == "mine"
 
 
@@ -314,12 +315,6 @@ def test_a_path_that_takes_no_file_is_told(path, reason):
     with pytest.raises(armlet.ArmletError) as raised:
         armlet.load("planar2r").to_toml(path)
     assert str(raised.value) == f"{path}: cannot be written: {reason}"
-
-
-def _fields(robot):
-    return {
-        k: v for k, v in vars(robot).items() if k in robot.__dataclass_fields__ and k != "memory"
-    }
 
 
 def test_roll_pitch_yaw_and_quaternions_give_the_rotation_back():

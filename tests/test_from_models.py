@@ -14,7 +14,7 @@ from test_mjcf import Writer
 import armlet
 from armlet import ModelError
 from armlet.dynamics import FORMULATIONS
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.urdf import urdf_text
 
 mujoco = pytest.importorskip("mujoco")
 pin = pytest.importorskip("pinocchio")

@@ -17,7 +17,7 @@ import armlet
 from armlet import Kernel
 from armlet.codegen.source.c import TABLE
 from armlet.formats import loading
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.urdf import urdf_text
 from armlet.graph.rewrite.rules import PASSES
 from armlet.graph.trace.elementary import ELEMENTARY
 from armlet.identification.logs import units
@@ -98,8 +98,8 @@ def always(self, path):
 BREAKS = {
     "loader_bytes":     lambda p: p.setattr(loading, "read_toml", refusing(KeyError("name"))),
     "loader_structure": lambda p: p.setattr(loading, "read_mjcf", refusing(IndexError(3))),
-    "loader_files": lambda p: p.setattr("armlet.formats.folders.Folders.find", anywhere),
-    "loader_includes":  lambda p: p.setattr("armlet.formats.folders.Folders._allows", always),
+    "loader_files": lambda p: p.setattr("armlet.formats.files.Folders.find", anywhere),
+    "loader_includes":  lambda p: p.setattr("armlet.formats.files.Folders._allows", always),
     "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),

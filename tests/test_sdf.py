@@ -6,16 +6,11 @@ from math import inf, pi
 import numpy as np
 import pytest
 from support.robots import random_arm, random_urdf
-from support.sdf import STYLES, assert_same, sdf_of
+from support.sdf import AXIS, INERTIAL, STYLES, assert_same, sdf_of
 
 import armlet
 from armlet import ModelError, ModelWarning
-from armlet.formats.sdf.frames import MAX_CHAIN
-
-INERTIAL = (
-    "<inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
-)
-AXIS = "<axis><xyz>0 0 1</xyz></axis>"
+from armlet.formats.sdf import MAX_CHAIN
 
 
 @pytest.fixture

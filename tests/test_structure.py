@@ -181,7 +181,7 @@ def test_a_file_says_one_thing(path):
 CATEGORIES = {
     "command": re.compile(r"cli\.commands\.\w+|__main__"),
     "formulation": re.compile(r"dynamics\.\w+(\.\w+)?"),
-    "format": re.compile(r"formats\.\w+\.(reading|writing)|runtime\.arrays\.\w+"),
+    "format": re.compile(r"formats\.(urdf|sdf|toml|xacro|mjcf\.reading)|runtime\.arrays\.\w+"),
 }
 """Modules that one other may import alone, by what they are."""
 REASONS = {
@@ -191,18 +191,11 @@ REASONS = {
     "codegen.entry.results": "to be merged, or given a reason",
     "codegen.entry.xla": "to be merged, or given a reason",
     "codegen.source.assignments": "the lowering of what is read by people",
-    "description.order": "to be merged, or given a reason",
     "fmu.description": "a format",
-    "formats.expressions": "to be merged, or given a reason",
-    "formats.mesh_paths": "to be merged, or given a reason",
     "formats.mjcf.actuators": "to be merged, or given a reason",
     "formats.mjcf.free": "to be merged, or given a reason",
     "formats.mjcf.inertia": "to be merged, or given a reason",
     "formats.mjcf.mesh": "to be merged, or given a reason",
-    "formats.sdf.frames": "to be merged, or given a reason",
-    "formats.toml.symbolic": "to be merged, or given a reason",
-    "formats.urdf.transmissions": "to be merged, or given a reason",
-    "formats.xacro": "a format",
     "graph.rewrite.rewriting": "one pass of rules: the patterns and the engine",
     "identification.excitation.postures": "to be merged, or given a reason",
     "identification.logs.sources": "to be merged, or given a reason",

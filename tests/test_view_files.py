@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import armlet
-from armlet.description.description import Mesh
+from armlet.description import Mesh
 from armlet.view.scene import scene
 from armlet.view.shapes import _roots, file_shapes, mesh_path
 

@@ -34,7 +34,7 @@ CLASSES = {
         loader_files.trial, "models of several files and meshes", limit=20, memory=3 * GIB
     ),
     "loader_includes": Class(
-        loader_includes.trial, "SDF and xacro of several files", limit=20, memory=3 * GIB
+        loader_includes.trial, "SDF of several files", limit=20, memory=3 * GIB
     ),
     "kernels": Class(kernels.trial, "kernels called with odd arrays", limit=20),
     "interrupts": Class(

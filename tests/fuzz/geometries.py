@@ -7,7 +7,7 @@ import numpy as np
 from support.robots import QUARTERS, numbers, random_body
 
 import armlet
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.urdf import urdf_text
 
 ARMS = ("ur5e", "puma560", "panda", "scara")
 """Arms of the catalogue to calibrate."""

@@ -3,23 +3,22 @@
 import os
 import warnings
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from support.robots import random_arm, random_urdf
 from support.sdf import STYLES, sdf_of
 from test_mjcf import RULES, Writer
-from test_xacro import ARM, ATTACKS
 
 import armlet
-from armlet.formats.toml.writing import toml_text
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.toml import toml_text
+from armlet.formats.urdf import urdf_text
 
 TESTS = Path(__file__).parent.parent
 BESIDE = Path(os.environ.get("ARMLET_ROBOTS", TESTS.parent.parent / "shared" / "robots"))
 """Robot files beside the checkout or where the environment says, where there are any."""
-ENDINGS = (".urdf", ".xml", ".toml", ".sdf", *((".xacro",) if find_spec("xacro") else ()))
+ENDINGS = (".urdf", ".xml", ".toml", ".sdf")
+"""Files of data; xacro files are programs."""
 LARGEST = 100_000
 """Bytes of a file to begin with."""
 SOUND = 0.85
@@ -40,11 +39,6 @@ SCENE = """<sdf version="1.9"><world name="w"><gravity>0 0 -9.8</gravity><model 
 <parent>base</parent><child>hand::palm</child><axis><xyz expressed_in="hand::mark">0 1 0</xyz>
 <limit><lower>-1</lower><upper>1</upper></limit></axis></joint></model></world></sdf>"""
 """A scene with all kinds of references between frames."""
-EXPRESSIONS = (
-    "<xacro:property name=\"k\" value=\"${[1, 2.5, 'a,b'.split(',')][0]}\"/>",
-    '<xacro:property name="k" value="${dict(a=3)[\'a\'] if not 1 > 2 else pi ** 2}"/>',
-    '<xacro:macro name="m" params="a:=1 b:=^|2"><!-- ${a + b} --></xacro:macro><xacro:m a="3"/>',
-)
 File = tuple[str, bytes]
 """The ending and the bytes of a file."""
 
@@ -60,7 +54,6 @@ def sound() -> tuple[File, ...]:
         files.append((".sdf", sdf_of(random_arm(seed, 1 + seed % 5), STYLES[seed % 4]).encode()))
         files.append((".toml", toml_text(random_arm(seed, 1 + seed % 5)).encode()))
     files += [(".sdf", SCENE.encode())] * 6
-    files += [(".xacro", ARM.replace("REST", rest).encode()) for rest in ("", *EXPRESSIONS)]
     return tuple(files + [(".xml", text.encode()) for text in RULES.values()])
 
 
@@ -68,9 +61,7 @@ def sound() -> tuple[File, ...]:
 def unsound() -> tuple[File, ...]:
     """Files that are refused, and those that once did harm."""
     folders = [TESTS / "bad_models", TESTS / "hurt"]
-    files = files_of([path for folder in folders for path in sorted(folder.iterdir())])
-    quick = [rest for rest in ATTACKS.values() if len(rest) < 1000]
-    return tuple(files + [(".xacro", ARM.replace("REST", rest).encode()) for rest in quick])
+    return tuple(files_of([path for folder in folders for path in sorted(folder.iterdir())]))
 
 
 def files_of(paths: list[Path]) -> list[File]:

@@ -3,11 +3,15 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from armlet.description import described
+from armlet.description import describe
 from armlet.dynamics import FORMULATIONS
 from armlet.robot import HERE, Pose
 from armlet.robot.pose import rpy_of
 
+INERTIAL = (
+    "<inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+)
+AXIS = "<axis><xyz>0 0 1</xyz></axis>"
 STYLES = ("1.4", "1.6", "1.7", "1.11")
 
 
@@ -18,7 +22,7 @@ def sdf_of(robot, style):
     parents and axes in the frames of joints, which are turned; 1.11 has quaternions, poses relative
     to joints and axes expressed in other links.
     """
-    whole = described(robot)
+    whole = describe(robot)
     at = {robot.base_link: HERE}
     for joint in whole.joints:
         at[joint.child] = at[joint.parent] @ joint.pose

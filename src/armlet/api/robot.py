@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 
 from armlet import formats as models
 from armlet.api.quantities import Quantities
-from armlet.description.mimic import Mimic
-from armlet.description.passive import Passive
-from armlet.formats import EARTH
-from armlet.robot import TOLERANCE, RobotModel
+from armlet.formats import EARTH, LoadOptions, ModelOptions, takes_options
+from armlet.robot import RobotModel
 
 
 class Robot(Quantities):
@@ -145,20 +143,8 @@ class Robot(Quantities):
         models.to_toml(self, path)
 
 
-def load(
-    robot: str | Path,
-    *,
-    lock: Mapping[str, float] | None = None,
-    mimic: Mimic = "couple",
-    tool: str | None = None,
-    gravity: Sequence[float] | None = None,
-    strict: bool = False,
-    tolerance: float = TOLERANCE,
-    passive: Passive = "read",
-    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
-    folders: Sequence[str | Path] = (),
-    xacro: Mapping[str, str | float | bool] | None = None,
-) -> Robot:
+@takes_options(LoadOptions)
+def load(robot: str | Path, options: LoadOptions) -> Robot:
     """A robot from the catalogue or from a file.
 
     Parameters
@@ -194,10 +180,10 @@ def load(
         all moving joints, parents first.
     folders : sequence of str or Path
         Where files that the robot's file names may be, besides its own folder and the ROS package
-        or Gazebo model that this is a part of. No other file is read.
+        or Gazebo model that this is a part of. No other file is read, except by a .xacro file.
     xacro : mapping of str to str, float or bool, optional
-        The arguments of a .xacro file, which is expanded by the package xacro (the extra `xacro`)
-        without running anything.
+        The arguments of a .xacro file, which is expanded by the package xacro (the extra `xacro`).
+        Such a file is a program: load those that you trust.
 
     Returns
     -------
@@ -210,23 +196,11 @@ def load(
     >>> armlet.load("puma560")
     <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
     """
-    choices = models.Choices(lock, mimic, tool, gravity, strict, tolerance, passive, order)
-    return Robot.of(models.load(robot, folders, xacro, choices))
+    return Robot.of(models.load(robot, options))
 
 
-def from_mujoco(
-    model: object,
-    *,
-    name: str = "model",
-    lock: Mapping[str, float] | None = None,
-    mimic: Mimic = "couple",
-    tool: str | None = None,
-    gravity: Sequence[float] | None = None,
-    strict: bool = False,
-    tolerance: float = TOLERANCE,
-    passive: Passive = "read",
-    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
-) -> Robot:
+@takes_options(ModelOptions)
+def from_mujoco(model: object, options: ModelOptions) -> Robot:
     """A robot from a `mujoco.MjModel`.
 
     Bodies, hinge and slide joints, inertias, armature, damping, friction loss, limits, sites and
@@ -237,8 +211,8 @@ def from_mujoco(
     ----------
     model : mujoco.MjModel
         The model; the package is not imported.
-    name : str
-        The name of the robot, and of the model in messages.
+    name : str, optional
+        The name of the robot, and of the model in messages; by default "model".
     lock, mimic, tool, gravity, strict, tolerance, passive, order
         As in `load`; the order of the model is that of "file".
 
@@ -247,21 +221,12 @@ def from_mujoco(
     Robot
         Its base is the world, and q has the values and the order of the model's qpos.
     """
-    choices = models.Choices(lock, mimic, tool, gravity, strict, tolerance, passive, order)
-    return Robot.of(models.from_model(models.read_mujoco, model, name, choices))
+    name = options.name or "model"
+    return Robot.of(models.from_model(models.read_mujoco, model, name, options))
 
 
-def from_pinocchio(
-    model: object,
-    *,
-    name: str | None = None,
-    lock: Mapping[str, float] | None = None,
-    tool: str | None = None,
-    gravity: Sequence[float] | None = None,
-    strict: bool = False,
-    tolerance: float = TOLERANCE,
-    order: Literal["file", "pinocchio"] | Sequence[str] = "file",
-) -> Robot:
+@takes_options(ModelOptions)
+def from_pinocchio(model: object, options: ModelOptions) -> Robot:
     """A robot from a `pinocchio.Model`.
 
     Revolute, unbounded revolute and prismatic joints about any axis, inertias, armature, rotor
@@ -275,8 +240,9 @@ def from_pinocchio(
         The model; the package is not imported.
     name : str, optional
         The name of the robot, and of the model in messages; by default the model's.
-    lock, tool, gravity, strict, tolerance, order
-        As in `load`; the order of the model is that of "file".
+    lock, mimic, tool, gravity, strict, tolerance, passive, order
+        As in `load`; the order of the model is that of "file". Nothing that `mimic` and `passive`
+        change is read from such a model.
 
     Returns
     -------
@@ -284,9 +250,8 @@ def from_pinocchio(
         Joints are in the order of the model. An unbounded joint has one angle in q instead of its
         cosine and sine.
     """
-    choices = models.Choices(lock, "couple", tool, gravity, strict, tolerance, "read", order)
-    called = name or getattr(model, "name", "") or "model"
-    return Robot.of(models.from_model(models.read_pinocchio, model, called, choices))
+    name = options.name or getattr(model, "name", "") or "model"
+    return Robot.of(models.from_model(models.read_pinocchio, model, name, options))
 
 
 def general_arm(joints: str) -> Robot:

@@ -1,7 +1,7 @@
 """The robot of a command: its name or file, and the options that are those of `armlet.load`."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
@@ -9,10 +9,9 @@ import typer
 
 from armlet.api import Robot, general_arm, load
 from armlet.cli.options import frames, joints, one_of, robots
-from armlet.description.mimic import MIMIC, Mimic
-from armlet.description.passive import PASSIVE, Passive
+from armlet.description.coupling import MIMIC
+from armlet.description.options import PASSIVE
 from armlet.errors import ArmletError, quoted
-from armlet.robot import TOLERANCE
 
 PANEL = "The robot"
 ROBOT = Annotated[
@@ -111,64 +110,46 @@ class Choice:
     """The robot that was chosen on the command line, to be loaded by `load`."""
 
     robot: str | None
-    lock: Sequence[str] | None = None
-    mimic: Mimic | None = None
-    tool: str | None = None
-    gravity: tuple[float, float, float] | None = None
-    tolerance: float | None = None
-    passive: Passive | None = None
-    folders: Sequence[str] | None = None
-    xacro: Sequence[str] | None = None
-    order: str | None = None
     general: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Those of `armlet.load` that were given."""
 
     def load(self, frame: str | None = None) -> Robot:
         """The robot by name or file, or the general arm; a frame that is given is its tool."""
-        arm = self._loaded()
+        if self.robot is not None and self.general is None:
+            arm = load(self.robot, **self.options)
+        elif self.general is None or self.robot is not None:
+            raise ArmletError("name a robot or give --general RRRRRR, one of the two")
+        elif self.options:
+            raise ArmletError(
+                f"--{next(iter(self.options))} is for a robot: leave it out with --general"
+            )
+        else:
+            arm = general_arm(self.general)
         return arm if frame is None else arm.with_tool(frame)
 
-    def _loaded(self) -> Robot:
-        if self.robot is not None and self.general is None:
-            return load(
-                self.robot,
-                lock=locks(self.lock or ()),
-                mimic=self.mimic or "couple",
-                tool=self.tool,
-                gravity=self.gravity,
-                tolerance=TOLERANCE if self.tolerance is None else self.tolerance,
-                passive=self.passive or "read",
-                order=_order(self.order),
-                folders=self.folders or (),
-                xacro=_arguments(self.xacro),
-            )
-        if self.general is None or self.robot is not None:
-            raise ArmletError("name a robot or give --general RRRRRR, one of the two")
-        for name in OPTIONS:
-            if getattr(self, name):
-                raise ArmletError(f"--{name} is for a robot: leave it out with --general")
-        return general_arm(self.general)
 
-
-def _order(given: str | None) -> Any:
+def _order(text: str) -> str | list[str]:
     """The order of joints: its name, or the names of joints."""
-    return given.split(",") if given and "," in given else given or "file"
+    return text.split(",") if "," in text else text
 
 
-def _arguments(given: Sequence[str] | None) -> dict[str, str] | None:
+def _arguments(texts: Sequence[str]) -> dict[str, str]:
     """The arguments of a xacro file."""
-    for text in given or ():
-        if not text.partition("=")[1]:
+    pairs = [text.partition("=") for text in texts]
+    for name, equals, value in pairs:
+        if not equals:
             raise ArmletError(
-                f"--xacro {quoted(text)} is not understood: expected NAME=VALUE, such as hand=true"
+                f"--xacro {quoted(name + value)} is not understood: expected NAME=VALUE, such as "
+                "hand=true"
             )
-    pairs = [text.partition("=") for text in given or ()]
-    return {name: value for name, _, value in pairs} or None
+    return {name: value for name, _, value in pairs}
 
 
-def locks(given: Sequence[str]) -> dict[str, float]:
+def _locks(texts: Sequence[str]) -> dict[str, float]:
     """The values of joints to lock, by their names."""
     values: dict[str, float] = {}
-    for text in given:
+    for text in texts:
         name, _, value = text.rpartition("=")
         try:
             values[name] = float(value)
@@ -181,6 +162,10 @@ def locks(given: Sequence[str]) -> dict[str, float]:
     return values
 
 
+PARSERS: dict[str, Callable[[Any], Any]] = {"lock": _locks, "xacro": _arguments, "order": _order}
+"""How the texts of some options are read."""
+
+
 def takes_robot(
     default: str | None = None, *, general: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -190,9 +175,14 @@ def takes_robot(
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        def run(**given: Any) -> None:
-            names = [field.name for field in fields(Choice) if field.name in given]
-            command(Choice(**{name: given.pop(name) for name in names}), **given)
+        def run(*, robot: str | None, general: str | None = None, **arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in OPTIONS}
+            options = {
+                name: PARSERS[name](value) if name in PARSERS else value
+                for name, value in given.items()
+                if value is not None and value != []
+            }
+            command(Choice(robot, general, options), **arguments)
 
         _, *own = signature(command).parameters.values()
         robot = Parameter.empty if default is None and not general else default
@@ -202,9 +192,8 @@ def takes_robot(
             *(parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own),
             *(_option(name, annotation) for name, annotation in OPTIONS.items()),
         ]
-        run.__name__, run.__doc__, run.__module__ = (
-            command.__name__, command.__doc__, command.__module__,
-        )  # fmt: skip
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__module__ = command.__module__
         run.__annotations__ = {x.name: x.annotation for x in parameters}
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return run

@@ -9,7 +9,7 @@ import numpy as np
 from armlet.api import compile
 from armlet.cli.reference import random_states
 from armlet.errors import ArmletError
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.urdf import urdf_text
 from armlet.graph import Count, Program
 from armlet.robot import RobotModel
 from armlet.runtime.timing import Timed, time_in_turns

@@ -3,27 +3,25 @@
 from collections.abc import Collection, Iterable, Sequence
 from math import isnan
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from armlet._support.validation import MAX_SIZE
+from armlet.description.description import Connection, Description, Link
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listed, quoted
 from armlet.robot.components import BASE
-
-if TYPE_CHECKING:
-    from armlet.description.description import Connection, Description, Link
-    from armlet.robot.robot import RobotModel
+from armlet.robot.robot import RobotModel
 
 MOVING = ("revolute", "continuous", "prismatic")
 """The kinds of joint that have a coordinate."""
-KINDS = (*MOVING, "fixed")
+JOINT_TYPES = (*MOVING, "fixed")
 WORLDS = ("world", "universe")
 """Names of a base to which a file fixes its robot."""
 MIN_FLOATING_MASS, MIN_BRANCHES = 1.0, 4
 """From which mass (kg) and number of branches on a base a robot looks like a floating one."""
-FREEDOMS = {
+UNSUPPORTED_JOINTS = {
     "floating": "six freedoms",
     "planar": "three freedoms",
     "ball": "three freedoms",
@@ -40,7 +38,7 @@ DOUBT = 1e-9
 """The relative error up to which an inertia is accepted without a warning."""
 
 
-def check(description: "Description", problems: Problems) -> None:
+def check(description: Description, problems: Problems) -> None:
     """Add what is invalid to the errors, and what is physically doubtful to the doubts."""
     where = description.where
     known = {link.name for link in description.links}
@@ -72,7 +70,7 @@ def check(description: "Description", problems: Problems) -> None:
 
 
 def _check_ends(
-    joint: "Connection",
+    joint: Connection,
     subject: str,
     parent_of: dict[str, str],
     known: Collection[str],
@@ -127,20 +125,20 @@ def check_finite(numbers: Any, subject: str) -> None:
         )
 
 
-def _check_joint(joint: "Connection", subject: str, problems: Problems) -> None:
-    if joint.kind in FREEDOMS:
+def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
+    supported = ", ".join(JOINT_TYPES)
+    if joint.kind in UNSUPPORTED_JOINTS:
+        reason = f"{joint.kind}, with {UNSUPPORTED_JOINTS[joint.kind]}"
         problems.error(
-            f"{subject} is {joint.kind}, with {FREEDOMS[joint.kind]}: expected {', '.join(KINDS)}; "
-            f"fix it where it is drawn, {lock_at_zero([joint.name])}",
-            f"joints are none of {', '.join(KINDS)}; fix each where it is drawn, lock={{NAME: 0}} "
-            "(on the command line --lock NAME=0)",
-            f"{joint.name} ({joint.kind}, with {FREEDOMS[joint.kind]})",
+            f"{subject} is {reason}: expected {supported}; fix it where it is drawn, "
+            f"{lock_at_zero([joint.name])}",
+            f"joints are none of {supported}; fix each where it is drawn, lock={{NAME: 0}} (on the "
+            "command line --lock NAME=0)",
+            f"{joint.name} ({reason})",
         )
         return
-    if joint.kind not in KINDS:
-        raise ModelError(
-            f"{subject} is of kind {quoted(joint.kind)}: expected one of {', '.join(KINDS)}"
-        )
+    if joint.kind not in JOINT_TYPES:
+        raise ModelError(f"{subject} is of kind {quoted(joint.kind)}: expected one of {supported}")
     check_finite(joint.pose.r, f"{subject}: its origin")
     check_finite(joint.pose.R, f"{subject}: its orientation")
     if joint.kind == "fixed":
@@ -182,7 +180,7 @@ def _check_joint(joint: "Connection", subject: str, problems: Problems) -> None:
         )
 
 
-def _check_link(link: "Link", subject: str, problems: Problems) -> None:
+def _check_link(link: Link, subject: str, problems: Problems) -> None:
     check_finite(link.mass, f"{subject}: its mass")
     check_finite(link.com, f"{subject}: its centre of mass")
     check_finite(link.inertia, f"{subject}: its inertia")
@@ -227,7 +225,7 @@ def _check_link(link: "Link", subject: str, problems: Problems) -> None:
 # ---------------------------------------------------------------------------------- the robot
 
 
-def check_tips(robot: "RobotModel", problems: Problems) -> None:
+def check_tips(robot: RobotModel, problems: Problems) -> None:
     """Doubt joints that move nothing but links without mass, on a robot with masses."""
     weighs = [robot.m[i] > 0 or np.any(robot.J[i] != 0) for i in range(robot.nb)]
     if not any(weighs):
@@ -251,13 +249,15 @@ def check_tips(robot: "RobotModel", problems: Problems) -> None:
         )
 
 
-def note_fixed_base(description: "Description", robot: "RobotModel", problems: Problems) -> None:
+def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
     """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
 
     That is one link with several joints, or four branches and more, on a robot of a kilogram and
     more (not a hand), whose file neither names the world nor has a joint to it.
     """
-    if robot.base_link in WORLDS or any(joint.kind in FREEDOMS for joint in description.joints):
+    if robot.base_link in WORLDS or any(
+        joint.kind in UNSUPPORTED_JOINTS for joint in description.joints
+    ):
         return
     moving = {joint.name for joint in robot.joints}
     parents = [joint.parent for joint in description.joints if joint.name in moving]

@@ -1,18 +1,23 @@
-"""Ties between joints as files have them, and the couplings of the robot that they make."""
+"""Joints that other joints move: mimic joints of URDF, equalities between joints of MJCF.
+
+Files state them as ties; the couplings of a robot are made of these.
+"""
 
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-from numpy.polynomial import Polynomial
+from dataclasses import replace
+from typing import Literal, NamedTuple, get_args
 
 from armlet.description.checks import check_finite
+from armlet.description.description import Connection, Description, Tie
+from armlet.description.problems import Problems
 from armlet.errors import ModelError, listed, quoted
-from armlet.robot.components import Coupling
+from armlet.robot import RobotModel
+from armlet.robot.components import Coupling, common_limits
 
-if TYPE_CHECKING:
-    from armlet.description.description import Connection
-    from armlet.robot.robot import RobotModel
+Mimic = Literal["couple", "free", "lock"]
+"""What may become of a joint that another one moves."""
+MIMIC: tuple[Mimic, ...] = get_args(Mimic)
 
 
 class Line(NamedTuple):
@@ -30,46 +35,72 @@ class Line(NamedTuple):
         return Line(1 / self.factor, -self.offset / self.factor)
 
 
-class Tie(NamedTuple):
-    """A joint that a leader moves: its q is a polynomial of the leader's, both from the start."""
-
-    joint: str
-    leader: str
-    coefficients: tuple[float, ...]
-    said: str
-    """What the file says, for messages."""
-    where: str
-    mutual: bool = False
-    """Whether the joint holds the leader too."""
-
-    def value(self, leader: float, at_start: Mapping[str, float]) -> float:
-        """The joint's q while its leader is at a value."""
-        moved = leader - at_start.get(self.leader, 0.0)
-        return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
-
-    def line(self, at_start: Mapping[str, float]) -> Line:
-        """The joint's q as a line of its leader's, where the polynomial is one."""
-        constant, factor, *_ = *self.coefficients, 0.0, 0.0
-        factor = factor if self.leader else 0.0
-        moved = factor * at_start.get(self.leader, 0.0)
-        return Line(factor, at_start[self.joint] + constant - moved)
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """The joints to lock so that the tie has no effect."""
-        return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
-
-
-class Followed(NamedTuple):
+class Follower(NamedTuple):
     """A joint's leader by its name, and its position as a line of the leader's."""
 
     leader: str
     line: Line
 
 
-def followed(
-    ties: Sequence[Tie], joints: Sequence["Connection"], lock: Mapping[str, float]
-) -> tuple[dict[str, float], dict[str, Followed]]:
+# ---------------------------------------------------------------------------------- descriptions
+
+
+def apply_mimic(
+    description: Description, lock: Mapping[str, float], mimic: str
+) -> tuple[Description, dict[str, float]]:
+    """The description with the ties that couple joints, and the joints to lock with their values.
+
+    "couple" leaves the ties as they are, "free" drops them. "lock" drops them too, and locks each
+    joint that mimics another where it is while the other one is at the value that it is locked at,
+    or else at zero.
+    """
+    if mimic not in MIMIC:
+        raise ModelError(f"mimic is {quoted(mimic)}: expected one of {', '.join(MIMIC)}")
+    if mimic == "couple":
+        return description, dict(lock)
+    values = dict(lock)
+    if mimic == "lock":
+        names = [name for tie in description.ties for name in tie.joints if name not in lock]
+        values |= {name: _value(name, description, lock) for name in names}
+    return replace(description, ties=()), values
+
+
+def _value(name: str, description: Description, lock: Mapping[str, float]) -> float:
+    """The value of a joint that follows a leader, which may follow another one."""
+    tie_of = {tie.joint: tie for tie in description.ties}
+    at_start = {joint.name: joint.at_start for joint in description.joints}
+    path: dict[str, Tie] = {}
+    while name in tie_of and name not in lock and name not in path:
+        path[name] = tie_of[name]
+        name = tie_of[name].leader
+    value = lock.get(name, 0.0)
+    for tie in reversed(path.values()):
+        value = tie.value(value, at_start)
+    return value
+
+
+def drop_lost_leaders(description: Description, problems: Problems) -> Description:
+    """The description without mimics of joints that do not exist, which then move freely.
+
+    An equality of MJCF is no mimic, and has to name joints that exist; with `strict`, all have to.
+    """
+    names = {joint.name for joint in description.joints}
+    lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
+    if problems.strict or not lost:
+        return description
+    problems.note(
+        f"{lost[0].where}: {listed([tie.statement for tie in lost], '; ')}: no joint is called "
+        "like this, so that what mimics it is free"
+    )
+    return replace(description, ties=tuple(tie for tie in description.ties if tie not in lost))
+
+
+# ---------------------------------------------------------------------------------- robots
+
+
+def resolve_ties(
+    ties: Sequence[Tie], joints: Sequence[Connection], lock: Mapping[str, float]
+) -> tuple[dict[str, float], dict[str, Follower]]:
     """The values of all joints that are locked, and the leader of each joint that follows one.
 
     Ties that hold each other are one group, which moves with its first joint that follows none. A
@@ -80,56 +111,58 @@ def followed(
     at_start = {joint.name: joint.at_start for joint in joints}
     neighbours: dict[str, list[tuple[str, Line]]] = defaultdict(list)
     group: dict[str, str] = {}
-    values, taken = dict(lock), set()
+    values, done = dict(lock), set()
     for tie in ties:
         _check_names(tie, fixed)
         if not tie.leader or fixed[tie.leader] or tie.leader in lock:
             values.setdefault(tie.joint, tie.value(lock.get(tie.leader, 0.0), at_start))
             continue
-        _check_linear(tie)
-        line = tie.line(at_start)
+        line = _line(tie, at_start)
         if line.factor == 0:
             values.setdefault(tie.joint, line.offset)
         else:
             _join(tie, group)
-            taken.add(tie.joint)
+            done.add(tie.joint)
             neighbours[tie.joint].append((tie.leader, line.inverse()))
             neighbours[tie.leader].append((tie.joint, line))
     for name, value in [*values.items()]:
         for other, (_, line) in _reached(name, neighbours, values).items():
             values[other] = line.factor * value + line.offset
-    found: dict[str, Followed] = {}
-    taken |= values.keys()
+    followers: dict[str, Follower] = {}
+    done |= values.keys()
     for name in neighbours:
-        if name not in taken:
-            part = _reached(name, neighbours, values)
-            found |= part
-            taken |= part.keys()
-    for name, (_, line) in found.items():
+        if name not in done:
+            moved = _reached(name, neighbours, values)
+            followers |= moved
+            done |= moved.keys()
+    for name, (_, line) in followers.items():
         check_finite(line, f"joint {quoted(name)}: how it follows its leader")
-    return values, found
+    return values, followers
 
 
-def _check_names(tie: Tie, fixed: Mapping[str, bool]) -> None:
+def _check_names(tie: Tie, joints: Mapping[str, bool]) -> None:
     """Refuse ties of joints that do not exist, and numbers that are not finite."""
-    check_finite(tie.coefficients, f"{tie.where}: {tie.said}: how")
+    check_finite(tie.coefficients, f"{tie.where}: {tie.statement}: how")
     for name in filter(None, (tie.joint, tie.leader)):
-        if name not in fixed:
+        if name not in joints:
             raise ModelError(
-                f"{tie.where}: {tie.said}, and no joint is called {quoted(name)}: expected one of "
-                f"{listed(list(fixed))}"
+                f"{tie.where}: {tie.statement}, and no joint is called {quoted(name)}: expected "
+                f"one of {listed(list(joints))}"
             )
 
 
-def _check_linear(tie: Tie) -> None:
-    """Refuse ties that are not linear."""
+def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
+    """The joint's q as a line of its leader's; other polynomials are refused."""
     if any(tie.coefficients[2:]):
         polynomial = " ".join(f"{x:g}" for x in tie.coefficients[:5])
         raise ModelError(
-            f"{tie.where}: {tie.said} by the polynomial {polynomial}, and armlet couples joints "
-            'by linear ones only: load it with mimic="lock" or mimic="free" (on the command line '
-            "--mimic lock or --mimic free)"
+            f"{tie.where}: {tie.statement} by the polynomial {polynomial}, and armlet couples "
+            'joints by linear ones only: load it with mimic="lock" or mimic="free" (on the command '
+            "line --mimic lock or --mimic free)"
         )
+    constant, factor, *_ = *tie.coefficients, 0.0, 0.0
+    moved = factor * at_start[tie.leader]
+    return Line(factor, at_start[tie.joint] + constant - moved)
 
 
 def _join(tie: Tie, group: dict[str, str]) -> None:
@@ -144,60 +177,80 @@ def _join(tie: Tie, group: dict[str, str]) -> None:
     joint, leader = first(tie.joint), first(tie.leader)
     if joint == leader:
         raise ModelError(
-            f"{tie.where}: {tie.said}, which closes a loop of couplings: expected one joint that "
-            "leads, and no two ways from it to another; remove one of them"
+            f"{tie.where}: {tie.statement}, which closes a loop of couplings: expected one joint "
+            "that leads, and no two ways from it to another; remove one of them"
         )
     group[joint] = leader
 
 
 def _reached(
-    start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], known: Container[str]
-) -> dict[str, Followed]:
-    """The joints that move with a joint, as lines of its position; known ones are left out."""
+    start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
+) -> dict[str, Follower]:
+    """The joints that move with a joint, as lines of its position, without locked ones."""
     lines = {start: Line()}
     front = [start]
     while front:
         name = front.pop()
         for other, line in neighbours.get(name, ()):
-            if other not in lines and other not in known:
+            if other not in lines and other not in locked:
                 lines[other] = line.after(lines[name])
                 front.append(other)
     del lines[start]
-    return {name: Followed(start, line) for name, line in lines.items()}
+    return {name: Follower(start, line) for name, line in lines.items()}
 
 
-def couplings(names: Sequence[str], found: Mapping[str, Followed]) -> tuple[Coupling, ...]:
-    """The coupling of each joint, none if no joint follows another."""
+def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[Coupling, ...]:
+    """The coupling of each joint; none if no joint follows another."""
     index = {name: i for i, name in enumerate(names)}
-    if not found:
+    if not followers:
         return ()
     return tuple(
-        Coupling(index[found[name].leader], *map(exact, found[name].line))
-        if name in found
+        Coupling(index[followers[name].leader], *map(_exact, followers[name].line))
+        if name in followers
         else Coupling(i)
         for i, name in enumerate(names)
     )
 
 
-def exact(x: float) -> float:
+def _exact(x: float) -> float:
     """The number, as an integer if it is whole: folding removes products with one."""
     return int(x) if x == int(x) else x
 
 
-def ties(robot: "RobotModel", kept: Sequence[int]) -> tuple[Tie, ...]:
-    """How some joints of a robot follow one another, also where the joint that leads them is not
-    among them: then the first of them does."""
-    found, first = [], dict.fromkeys(kept)
+def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
+    """How some joints of a robot follow one another.
+
+    Where the joint that leads them is not among them, the first of them does.
+    """
+    ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
-    for i in kept if robot.couplings else ():
+    for i in joints if robot.couplings else ():
         groups[robot.couplings[i].leader].append(i)
     for leader, moved in groups.items():
-        root = leader if leader in first else moved[0]
+        root = leader if leader in chosen else moved[0]
         back = Line(*robot.couplings[root][1:]).inverse()
         for i in moved:
             if i != root:
                 factor, offset = Line(*robot.couplings[i][1:]).after(back)
                 names = robot.joints[i].name, robot.joints[root].name
-                said = f"joint {quoted(names[0])} mimics joint {quoted(names[1])}"
-                found.append(Tie(*names, (float(offset), float(factor)), said, robot.name))
-    return tuple(found)
+                ties.append(mimic_tie(*names, float(factor), float(offset), robot.name))
+    return tuple(ties)
+
+
+def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str) -> Tie:
+    """The tie of a joint that mimics another: factor times its position, plus the offset."""
+    statement = f"joint {quoted(joint)} mimics joint {quoted(leader)}"
+    return Tie(joint, leader, (offset, factor), statement, where)
+
+
+def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
+    """Note if joints cannot follow their leader anywhere within their own limits."""
+    for i in robot.leaders if robot.couplings else ():
+        _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
+        if contrary:
+            names = listed([quoted(joint.name) for joint in contrary])
+            problems.note(
+                f"{problems.where}: the limits of {names} leave joint "
+                f"{quoted(robot.joints[i].name)}, which moves them, no range to move in: they are "
+                "not used"
+            )

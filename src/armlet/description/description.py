@@ -1,25 +1,18 @@
 """A robot as files describe it: links and joints in the frames of the file.
 
-Every loader returns a `Description` and every writer starts from one; `assembled` converts it to a
-Robot in canonical frames, `described` converts back.
+Every reader returns a `Description`, and every writer starts from one. `assembly` converts it to a
+robot in canonical frames, and back.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
-from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
-from armlet.description.checks import FREEDOMS, check_finite
-from armlet.description.coupling import Tie, couplings, followed, ties
-from armlet.errors import ModelError, listed, quoted
-from armlet.robot.components import BASE, Compensation, Drive, Frame, Joint, Limits, Spring
-from armlet.robot.frames import Mount, canonical
-from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
-from armlet.robot.robot import RobotModel
+from armlet.robot.components import Compensation, Drive, Limits, Spring
+from armlet.robot.pose import HERE, Pose
 from armlet.scalar import Matrix, Vector
 
 
@@ -85,6 +78,29 @@ class Connection:
     """The value of q in the pose that the file draws."""
 
 
+class Tie(NamedTuple):
+    """A joint that a leader moves: its q is a polynomial of the leader's, both from the start."""
+
+    joint: str
+    leader: str
+    coefficients: tuple[float, ...]
+    statement: str
+    """What the file says, for messages."""
+    where: str
+    mutual: bool = False
+    """Whether the joint holds the leader too."""
+
+    def value(self, leader: float, at_start: Mapping[str, float]) -> float:
+        """The joint's q while its leader is at a value."""
+        moved = leader - at_start.get(self.leader, 0.0)
+        return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints to lock so that the tie has no effect."""
+        return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
+
+
 class PassiveForce(NamedTuple):
     """A passive force in a file that armlet does not model."""
 
@@ -92,7 +108,7 @@ class PassiveForce(NamedTuple):
     """What forces like it are called: this and the subjects of all of them, for a warning."""
     subject: str
     """What it acts on or is given by, as in a message."""
-    said: str
+    statement: str
     """What the file says, for messages."""
     where: str
 
@@ -115,286 +131,3 @@ class Description:
     folder: str = ""
     """Where the file is, and the meshes that it names."""
     notes: tuple[str, ...] = ()
-
-
-def assembled(
-    description: Description,
-    lock: Mapping[str, float] | None = None,
-    tolerance: float = TOLERANCE,
-) -> RobotModel:
-    """The robot of a description, in canonical frames.
-
-    Locked joints become fixed at the given value, and those that they hold too; links on fixed
-    joints are merged into their parent body, and the frame of every link stays available by name.
-    """
-    links = {link.name: link for link in description.links}
-    held, following = followed(description.ties, description.joints, lock or {})
-    joints = locked(description.joints, held, description.where)
-    base = _base_link(description, joints)
-    ordered = _parents_first(description, joints, base)
-
-    carrier: dict[str, tuple[int, Pose]] = {base: (BASE, HERE)}
-    moving: list[Connection] = []
-    mounts: list[Mount] = []
-    for joint in ordered:
-        body, at = carrier[joint.parent]
-        if joint.kind == "fixed":
-            carrier[joint.child] = (body, at @ joint.pose)
-        else:
-            axis = joint.axis / np.linalg.norm(joint.axis)
-            is_prismatic = joint.kind == "prismatic"
-            mounts.append(Mount(body, at @ joint.pose, axis, joint.point, is_prismatic))
-            carrier[joint.child] = (len(moving), HERE)
-            moving.append(joint)
-
-    rows, own = canonical(mounts, tolerance)
-    frames = {name: Frame(body, own[body].inverse() @ at) for name, (body, at) in carrier.items()}
-    n = len(moving)
-    m, c, J = [0.0] * (n + 1), [np.zeros(3)] * (n + 1), [np.zeros((3, 3))] * (n + 1)
-    compensated = [Compensation(0.0, np.zeros(3))] * (n + 1)
-    for name, (i, (R, r)) in frames.items():
-        link = links[name]
-        com = R @ link.com + r
-        m[i] = m[i] + link.mass
-        c[i] = c[i] + link.mass * com
-        J[i] = J[i] + R @ link.inertia @ R.T + np.asarray(point_inertia(link.mass, com), float)
-        mass, moment = link.compensation
-        if mass or np.any(moment):
-            moment = compensated[i].moment + R @ moment + mass * r
-            compensated[i] = Compensation(compensated[i].mass + mass, moment)
-    _check_bodies(description, moving, c, J)
-    g = own[BASE].R.T @ description.gravity
-    g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
-    return RobotModel(
-        name=description.name,
-        joints=tuple(Joint(j.name, j.kind, j.limits) for j in moving),
-        parent=tuple(mount.parent for mount in mounts),
-        dh=tuple(rows),
-        m=tuple(float(x) for x in m[:n]),
-        c=tuple(vector(*x.tolist()) for x in c[:n]),
-        J=tuple(symmetric(*map(float, upper_triangle(x))) for x in J[:n]),
-        drives=tuple(j.drive for j in moving),
-        g=vector(*g.tolist()),
-        links=tuple(j.child for j in moving),
-        base_link=base,
-        frames=frames,
-        tool=_tool(description, joints),
-        source=description.source,
-        meshes={link.name: link.meshes for link in description.links if link.meshes},
-        springs=tuple(j.spring for j in moving),
-        compensation=tuple(
-            Compensation(float(mass), vector(*moment.tolist())) for mass, moment in compensated[:n]
-        ),
-        couplings=couplings([j.name for j in moving], following),
-        keyframes={
-            key: np.array(
-                [values[joint.name] for joint in moving if joint.name not in following], dtype=float
-            )
-            for key, values in description.keyframes.items()
-        },
-        solids={link.name: link.solids for link in description.links if link.solids},
-        folder=description.folder,
-        base_mass=float(m[BASE]),
-        notes=description.notes,
-    )
-
-
-def locked(
-    joints: Sequence[Connection], lock: Mapping[str, float], where: str = ""
-) -> list[Connection]:
-    """The joints, with those named in `lock` fixed at the given value."""
-    moving = [joint.name for joint in joints if joint.kind != "fixed"]
-    unknown = sorted(set(lock) - set(moving))
-    if unknown:
-        raise ModelError(
-            f"{where or 'lock'}: no moving joint is called {quoted(unknown[0])}: expected one "
-            f"of {listed(moving)}"
-        )
-    return [fixed_at(j, lock[j.name]) if j.name in lock else j for j in joints]
-
-
-def without_freedoms(
-    description: Description, lock: Mapping[str, float]
-) -> tuple[Description, dict[str, float]]:
-    """The description with joints of kinds that armlet has not fixed, where `lock` has a zero.
-
-    Returned with the rest of `lock`.
-    """
-    others = {j.name for j in description.joints if j.kind in FREEDOMS and lock.get(j.name) == 0}
-    joints = (replace(j, kind="fixed") if j.name in others else j for j in description.joints)
-    rest = {name: value for name, value in lock.items() if name not in others}
-    return replace(description, joints=tuple(joints)), rest
-
-
-def fixed_at(joint: Connection, q: float) -> Connection:
-    """The joint, fixed at a value."""
-    axis = joint.axis / np.linalg.norm(joint.axis)
-    if joint.kind == "prismatic":
-        moved = Pose(np.eye(3), q * axis)
-    else:
-        about = Pose(rotation(axis, q), np.zeros(3))
-        there = Pose(np.eye(3), joint.point)
-        moved = there @ about @ there.inverse()
-    return replace(joint, kind="fixed", pose=joint.pose @ moved)
-
-
-def _base_link(description: Description, joints: Sequence[Connection]) -> str:
-    children = {joint.child for joint in joints}
-    roots = [link for link in description.links if link.name not in children]
-    if not roots:
-        raise ModelError(
-            f"{joints[0].where or description.where}: every link has a parent, the joints form a "
-            f"loop: {_loop(joints)}; armlet takes trees: cut the loop by removing one joint"
-        )
-    if len(roots) > 1:
-        raise ModelError(
-            f"{roots[1].where or description.where}: two links have no parent, "
-            f"{quoted(roots[0].name)} and {quoted(roots[1].name)}: expected one base; join them by "
-            "a fixed joint or remove one"
-        )
-    return roots[0].name
-
-
-def _loop(joints: Sequence[Connection]) -> str:
-    """The links of a loop, for a message."""
-    parent = {joint.child: joint.parent for joint in joints}
-    seen: set[str] = set()
-    for name in parent:
-        path: dict[str, None] = {}
-        while name in parent and name not in seen:
-            seen.add(name)
-            path[name] = None
-            name = parent[name]
-        if name in path:
-            links = list(path)
-            return listed([*links[links.index(name) :], name], " -> ")
-    return ""
-
-
-def _parents_first(
-    description: Description, joints: Sequence[Connection], base: str
-) -> list[Connection]:
-    """The joints, parents before children, otherwise in the order of the file."""
-    carried = defaultdict(list)
-    for k, joint in enumerate(joints):
-        carried[joint.parent].append(k)
-    ready = carried.pop(base, [])  # a heap: the first in the file comes first
-    ordered: list[Connection] = []
-    while ready:
-        joint = joints[heappop(ready)]
-        ordered.append(joint)
-        for k in carried.pop(joint.child, ()):
-            heappush(ready, k)
-    if carried:
-        waiting = [joints[k] for k in sorted(k for indices in carried.values() for k in indices)]
-        raise ModelError(
-            f"{waiting[0].where or description.where}: the joints form a loop: {_loop(waiting)}; "
-            "armlet takes trees: cut the loop by removing one joint"
-        )
-    return ordered
-
-
-def _tool(description: Description, joints: Sequence[Connection]) -> str | None:
-    """The tool named by the file, else the only link without children, else None."""
-    if description.tool is not None:
-        return description.tool
-    parents = {joint.parent for joint in joints}
-    tips = [link.name for link in description.links if link.name not in parents]
-    return tips[0] if len(tips) == 1 else None
-
-
-def _check_bodies(
-    description: Description,
-    joints: Sequence[Connection],
-    c: Sequence[Vector],
-    J: Sequence[Matrix],
-) -> None:
-    """Refuse moments of bodies that are too large, though the numbers of each link are not."""
-    for i, joint in enumerate(joints):
-        where = f"{joint.where or description.where}: link {quoted(joint.child)}"
-        check_finite(c[i], f"{where}: its first moment about the axis of its joint")
-        check_finite(J[i], f"{where}: its inertia about the axis of its joint")
-
-
-def described(robot: RobotModel) -> Description:
-    """The robot as a description in the file's frames, with fixed frames as massless links.
-
-    The frame of a moving link is shifted to its joint's axis where the file's is not on it;
-    merged links stay merged.
-    """
-    robot._require_values("a robot to be written, locked or cut")
-    links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
-    base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
-    zero = _zero_poses(robot)
-    for i, joint in enumerate(robot.joints):
-        p, own = robot.parent[i], base_of[i]
-        axis = own.R.T[:, 2]
-        point = own.inverse().r
-        point = point - axis * (axis @ point)
-        on_axis = joint.letter == "P" or np.abs(point).max() <= TOLERANCE * np.abs(own.r).max()
-        links.append(_link(robot, i, own))
-        joints.append(
-            Connection(
-                name=joint.name,
-                kind=joint.kind,
-                parent=robot.base_link if p == BASE else robot.links[p],
-                child=robot.links[i],
-                pose=base_of[p].inverse() @ zero[i] @ own,
-                axis=axis,
-                point=np.zeros(3) if on_axis else point,
-                limits=joint.limits,
-                drive=robot.drives[i],
-                spring=robot.springs[i],
-            )
-        )
-    moving = set(robot.links)
-    for name, (i, at) in robot.frames.items():
-        if name not in moving and name != robot.base_link:
-            parent = robot.base_link if i == BASE else robot.links[i]
-            links.append(Link(name, **_shapes(robot, name)))
-            joints.append(
-                Connection(f"{name}_fixed", "fixed", parent, name, base_of[i].inverse() @ at)
-            )
-    names = [joint.name for joint in robot.joints]
-    return Description(
-        name=robot.name,
-        links=tuple(links),
-        joints=tuple(joints),
-        gravity=np.asarray(robot.gravity, float),
-        tool=robot.tool,
-        source=robot.source,
-        folder=robot.folder,
-        ties=ties(robot, range(robot.nb)),
-        keyframes={
-            key: dict(zip(names, robot.joint_positions(q).tolist(), strict=True))
-            for key, q in robot.keyframes.items()
-        },
-    )
-
-
-def _zero_poses(robot: RobotModel) -> list[Pose]:
-    """The pose of each body's canonical frame in its parent's with all joints at zero."""
-    return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot.at_zero]
-
-
-def _link(robot: RobotModel, i: int, own: Pose) -> Link:
-    """Body i as a link in the file's frame; `own` is the pose of that in the canonical frame."""
-    m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
-    if not m and np.any(c):
-        raise ModelError(
-            f"link {robot.links[i]!r} has a first moment but no mass: parameters like these give "
-            "the right torques, but no file can hold them"
-        )
-    com = c / m if m else np.zeros(3)
-    I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
-    (mass, moment), back = robot.compensation[i], own.inverse()
-    compensation = Compensation(float(mass), back.R @ moment.astype(float) + float(mass) * back.r)
-    return Link(
-        robot.links[i], float(m), back.point(com), I, compensation=compensation,
-        **_shapes(robot, robot.links[i]),
-    )  # fmt: skip
-
-
-def _shapes(robot: RobotModel, link: str) -> dict[str, Any]:
-    """The visual shapes of a link, as fields of a `Link`."""
-    return {"meshes": robot.meshes.get(link, ()), "solids": robot.solids.get(link, ())}

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from armlet.description import Description, assembled
+from armlet.description.assembly import assemble
+from armlet.description.description import Description
 from armlet.errors import ModelWarning
 from armlet.robot import DHRow, RobotModel
 from armlet.scalar import QUARTER, quarter_turns
@@ -31,7 +32,7 @@ def warn_of_rounded_angles(
     if not off:
         return
     tolerance = 10.0 ** ceil(log10(max(off)))
-    exact = assembled(description, lock, tolerance)
+    exact = assemble(description, lock, tolerance)
     before, after = (len(arm.constants("geometry")) for arm in (robot, exact))
     angles_are = "1 angle is" if len(off) == 1 else f"{len(off)} angles are"
     warnings.warn(

@@ -5,33 +5,32 @@ from dataclasses import replace
 from pathlib import Path
 
 from armlet._support.files import write
-from armlet.description import assembled, described
-from armlet.description.coupling import ties
-from armlet.description.passive import warn_of_passive
-from armlet.formats.catalogue import about, catalogue
+from armlet.description import assemble, describe
+from armlet.description.coupling import ties_between
+from armlet.description.options import warn_of_passive
+from armlet.formats.dh import EARTH, from_dh, general_arm
 from armlet.formats.from_models import read_mujoco, read_pinocchio
-from armlet.formats.general import general_arm
-from armlet.formats.loading import EARTH, ENDINGS, Choices, checked_lock, from_model, load
-from armlet.formats.tables import from_dh
-from armlet.formats.toml.writing import toml_text
-from armlet.formats.urdf.writing import urdf_text
+from armlet.formats.loading import ENDINGS, about, catalogue, from_model, load
+from armlet.formats.options import LoadOptions, ModelOptions, lock_values, takes_options
+from armlet.formats.toml import toml_text
+from armlet.formats.urdf import urdf_text
 from armlet.robot import RobotModel
 
 
 def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
     """The robot with some joints fixed at given values; their bodies merge into the parents."""
-    return assembled(described(robot), checked_lock(values))
+    return assemble(describe(robot), lock_values(values))
 
 
 def subchain(robot: RobotModel, tip: str) -> RobotModel:
     """The serial arm from the base to a frame, which becomes the tool, without other branches."""
-    path = robot.path(robot.frame(tip).body)
-    kept, whole = set(path), described(robot)
-    names = {robot.base_link, *(robot.links[i] for i in kept)}
-    names |= {name for name, frame in robot.frames.items() if frame.body in kept}
+    path, whole = robot.path(robot.frame(tip).body), describe(robot)
+    names = {robot.base_link, *(robot.links[i] for i in path)}
+    names |= {name for name, frame in robot.frames.items() if frame.body in path}
     links = tuple(link for link in whole.links if link.name in names)
     joints = tuple(joint for joint in whole.joints if joint.child in names)
-    return assembled(replace(whole, links=links, joints=joints, tool=tip, ties=ties(robot, path)))
+    ties = ties_between(robot, path)
+    return assemble(replace(whole, links=links, joints=joints, tool=tip, ties=ties))
 
 
 def to_urdf(robot: RobotModel, path: str | Path) -> None:
@@ -52,7 +51,8 @@ def to_toml(robot: RobotModel, path: str | Path) -> None:
 __all__ = [
     "EARTH",
     "ENDINGS",
-    "Choices",
+    "LoadOptions",
+    "ModelOptions",
     "about",
     "catalogue",
     "from_dh",
@@ -63,6 +63,7 @@ __all__ = [
     "read_mujoco",
     "read_pinocchio",
     "subchain",
+    "takes_options",
     "to_toml",
     "to_urdf",
 ]

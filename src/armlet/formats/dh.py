@@ -1,30 +1,141 @@
-"""Denavit-Hartenberg tables, in the two conventions in use."""
+"""Serial arms from tables of Denavit-Hartenberg parameters, of numbers or of symbols."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import degrees, isfinite, pi
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.description import Connection
-from armlet.errors import ModelError, quoted
-from armlet.robot import Pose
-from armlet.robot.pose import turn
-from armlet.scalar import Vector
+from armlet._support.validation import MAX_SIZE
+from armlet.algebra import vector
+from armlet.description import Connection, Description, Link, assemble
+from armlet.description.checks import check, check_names, check_tips
+from armlet.description.problems import Problems
+from armlet.errors import ModelError, quoted, shown
+from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, Pose, RobotModel, Spring
+from armlet.robot.components import bodies_of
+from armlet.robot.pose import HERE, TOLERANCE, round_angle, turn
+from armlet.scalar import Scalar, Symbol, Vector, is_zero
 
+EARTH = (0.0, 0.0, -9.81)
 CONVENTIONS = ("standard", "modified")
+JOINT_LETTERS = {"R": "revolute", "P": "prismatic"}
+FROM_USER = 3
+"""How far the user's call of `Robot.from_dh` is from `from_dh`, for warnings."""
+NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
+NUMBERS = {"pi", "inf", "infinity", "nan"}
+"""Words that mean a number to their writer."""
+OWN = re.compile(
+    rf"(gamma|alpha|beta|theta|[abd]|{'|'.join(PHI + Drive._fields + Spring._fields)})\d+|g[xyz]"
+)
+"""The names that armlet itself gives to constants."""
+
+
+def from_dh(
+    rows: Sequence[Sequence[float | str]],
+    *,
+    convention: str,
+    joints: str | None = None,
+    gravity: Sequence[float | str] = EARTH,
+    inertia: Sequence[Any] | None = None,
+    name: str = "arm",
+) -> RobotModel:
+    """A serial arm from DH parameters; `armlet.Robot.from_dh` documents the arguments."""
+    check_convention(convention, "from_dh")
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"name is {quoted(name)}: expected a string, not an empty one")
+    rows = _entries(rows, "rows")
+    if not rows:
+        raise ModelError("the DH table has no rows: expected one per joint")
+    letters = "R" * len(rows) if joints is None else joints
+    if (
+        not isinstance(letters, str)
+        or len(letters) != len(rows)
+        or set(letters) - set(JOINT_LETTERS)
+    ):
+        raise ModelError(
+            f"joints is {quoted(letters)}: expected {len(rows)} letters R and P, one per row"
+        )
+    bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows)
+    if inertia is not None:
+        bodies = _entries(inertia, "inertia")
+    if len(bodies) != len(rows):
+        raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one per row")
+    if has_symbols([rows, gravity, bodies]):
+        return symbolic_arm(name, rows, convention, letters, gravity, bodies)
+    links, connections = [Link("base")], []
+    for i, (row, letter, body) in enumerate(zip(rows, letters, bodies, strict=True), start=1):
+        subject = f"row {i} of the DH table"
+        kind = JOINT_LETTERS[letter]
+        connections.append(
+            dh_connection(
+                dh_row(row, subject), convention, kind, f"joint{i}", links[-1].name, f"link{i}"
+            )
+        )
+        links.append(_dh_link(f"link{i}", body, subject))
+    description = Description(
+        name, tuple(links), tuple(connections), gravity_vector(gravity), where=shown(name)
+    )
+    problems = Problems(description.where)
+    check(description, problems)
+    problems.settle(FROM_USER)
+    robot = assemble(description)
+    check_tips(robot, problems)
+    problems.settle(FROM_USER)
+    return robot
+
+
+def _entries(table: Any, subject: str) -> list[Any]:
+    """The entries of a table, one per joint."""
+    try:
+        return list(table)
+    except TypeError:
+        raise ModelError(
+            f"{subject} is {quoted(table)}: expected a sequence, one entry per joint"
+        ) from None
+
+
+def _dh_link(name: str, body: Any, subject: str) -> Link:
+    try:
+        mass, com, tensor = body
+        I = array(tensor)
+        if I.shape == (6,):
+            xx, xy, xz, yy, yz, zz = I
+            I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return Link(name, float(array(mass)), array(com).reshape(3), I.reshape(3, 3))
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(
+            f"the inertia of {subject} is {quoted(body)}: expected (mass, centre of mass, "
+            "inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
+        ) from None
+
+
+def gravity_vector(gravity: Sequence[float | str]) -> Vector:
+    """The acceleration of gravity as a vector."""
+    try:
+        return array(gravity).reshape(3)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(
+            f"gravity is {quoted(gravity)}: expected three numbers, in base axes"
+        ) from None
 
 
 def array(values: Any) -> Vector:
     """The numbers as floats; strings are refused, which NumPy would parse."""
-    found = np.array(values)
-    if found.dtype.kind in "SUc":
+    numbers = np.array(values)
+    if numbers.dtype.kind in "SUc":
         raise TypeError("expected real numbers")
-    return found.astype(float)
+    return numbers.astype(float)
 
 
-def checked_row(row: Any, subject: str) -> tuple[float, float, float, float]:
-    """The row (alpha, a, d, theta) in radians and metres, checked."""
+# ---------------------------------------------------------------------------------- rows
+
+
+def dh_row(row: Any, subject: str) -> tuple[float, float, float, float]:
+    """The four numbers of a row (alpha, a, d, theta), in radians and metres."""
     try:
         values = [float(x) for x in array(row)]
     except (TypeError, ValueError, OverflowError):
@@ -75,3 +186,159 @@ def dh_connection(
     at = about_z @ about_x
     back = at.inverse()
     return Connection(name, kind, parent, child, at, axis=back.R[:, 2], point=back.r)
+
+
+# ---------------------------------------------------------------------------------- symbols
+
+
+class Names(NamedTuple):
+    """The names of the base, of the joints and of their links."""
+
+    base: str
+    joints: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+def has_symbols(values: Any) -> bool:
+    """Whether an entry of nested sequences is a name."""
+    if isinstance(values, str):
+        return NAME.fullmatch(values) is not None and values.lower() not in NUMBERS
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    return isinstance(plain, Sequence) and any(map(has_symbols, plain))
+
+
+def symbolic_arm(
+    name: str,
+    rows: Sequence[Any],
+    convention: str,
+    letters: str,
+    gravity: Any,
+    bodies: Sequence[Any],
+    names: "Names | None" = None,
+    labels: Sequence[str] = (),
+) -> RobotModel:
+    """The serial arm of a modified DH table with names of constants in place of numbers."""
+    if convention != "modified":
+        raise ModelError(
+            f"{name}: a table with names of constants has the convention {quoted(convention)}: "
+            "expected 'modified', whose frames are on the joints' own axes"
+        )
+    n = len(rows)
+    labels = labels or [f"row {i + 1} of the DH table" for i in range(n)]
+    dh = [_row(row, label) for row, label in zip(rows, labels, strict=True)]
+    phi = [_parameters(body, label) for body, label in zip(bodies, labels, strict=True)]
+    g = _scalars(gravity, 3, "gravity", "three numbers or names, in base axes")
+    base, joints, links = names or Names(
+        "base", tuple(f"joint{i + 1}" for i in range(n)), tuple(f"link{i + 1}" for i in range(n))
+    )
+    for kind, names_of in (("joint", joints), ("link", (base, *links))):
+        check_names(((x, name) for x in names_of), kind)
+    arm = RobotModel(
+        name=name,
+        joints=tuple(
+            Joint(joint, JOINT_LETTERS[letter])
+            for joint, letter in zip(joints, letters, strict=True)
+        ),
+        parent=tuple(range(-1, n - 1)),
+        dh=tuple(dh),
+        drives=(Drive(),) * n,
+        g=vector(*g),
+        links=links,
+        base_link=base,
+        frames={base: Frame(BASE, HERE)} | {x: Frame(i, HERE) for i, x in enumerate(links)},
+        tool=links[-1],
+        source=name,
+        **bodies_of(phi),
+    )
+    _check_own_names(arm)
+    return arm
+
+
+def _row(row: Any, subject: str) -> DHRow:
+    alpha, a, d, theta = _scalars(
+        row, 4, subject, "four numbers or names of constants alpha, a, d, theta"
+    )
+    angles = {"alpha": alpha, "theta": theta}
+    check_angles({key: x for key, x in angles.items() if not isinstance(x, str)}, subject)
+    alpha, theta = (x if isinstance(x, str) else round_angle(x, TOLERANCE) for x in (alpha, theta))
+    return DHRow(0, 0, alpha, a, d, theta)
+
+
+def _parameters(body: Any, label: str) -> list[Scalar]:
+    """The ten parameters of a body, given as they are or by mass, centre of mass and inertia."""
+    subject = f"the inertia of {label}"
+    if len(body) == 10:
+        return _scalars(body, 10, subject, f"ten numbers or names, {' '.join(PHI)}")
+    wanted = (
+        "(mass, centre of mass, inertia) with the inertia as xx xy xz yy yz zz, or, about the "
+        f"frame's origin, the ten parameters {' '.join(PHI)}"
+    )
+    if len(body) != 3:
+        raise ModelError(f"{subject} is {quoted(body)}: expected {wanted}")
+    mass, com, tensor = body
+    (m,) = _scalars([mass], 1, subject, wanted)
+    r = _scalars(com, 3, subject, wanted)
+    six = _upper(tensor)
+    I = _scalars(six, 6, subject, wanted)
+    if all(map(is_zero, r)):
+        return [*I, 0, 0, 0, m]
+    if has_symbols([mass, com, six]):
+        raise ModelError(
+            f"{subject} has names of constants and a centre of mass off the frame's origin, which "
+            f"takes products of constants: expected the ten parameters {' '.join(PHI)}"
+        )
+    x, y, z = r
+    J = [
+        I[0] + m * (y * y + z * z), I[1] - m * x * y, I[2] - m * x * z,
+        I[3] + m * (x * x + z * z), I[4] - m * y * z, I[5] + m * (x * x + y * y),
+    ]  # fmt: skip
+    return [*J, m * x, m * y, m * z, m]
+
+
+def _upper(tensor: Any) -> Any:
+    """The six entries of a tensor that may be three by three."""
+    try:
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
+    except (TypeError, ValueError):
+        return tensor
+    return [xx, xy, xz, yy, yz, zz]
+
+
+def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
+    """Finite numbers and names of constants."""
+    entries = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
+    if len(entries) != n or not all(_is_scalar(x) for x in entries):
+        raise ModelError(f"{subject} is {quoted(values)}: expected {wanted}")
+    return [Symbol(x) if isinstance(x, str) else float(x) for x in entries]
+
+
+def _is_scalar(x: Any) -> bool:
+    if isinstance(x, str):
+        return has_symbols(x)
+    is_number = isinstance(x, Real) and not isinstance(x, bool)
+    return is_number and isfinite(x) and abs(x) < MAX_SIZE
+
+
+def _check_own_names(arm: RobotModel) -> None:
+    """Refuse a name that is armlet's own for another constant: the two could not be told apart."""
+    for own, name in arm._symbolic.items():
+        if OWN.fullmatch(name) and name != own:
+            raise ModelError(
+                f"{arm.name}: the constant {own} is called {quoted(name)}, which is the name of "
+                f"another constant: expected {quoted(own)} or a name of another form, such as "
+                f"{quoted(f'L{len(arm._symbolic)}')}"
+            )
+
+
+def general_arm(joints: str) -> RobotModel:
+    """The general serial manipulator, on which the literature counts: every constant a symbol."""
+    if not isinstance(joints, str) or not joints or set(joints) - set(JOINT_LETTERS):
+        raise ModelError(f"joints is {quoted(joints)}: expected letters R and P, such as 'RRPRRR'")
+    numbered = [(i + 1, letter) for i, letter in enumerate(joints)]
+    rows = [
+        (f"alpha{i}", f"a{i}", *((0, f"theta{i}") if letter == "P" else (f"d{i}", 0)))
+        for i, letter in numbered
+    ]
+    phi = [[f"{key}{i}" for key in PHI] for i, _ in numbered]
+    arm = symbolic_arm(f"general {joints}", rows, "modified", joints, (0, 0, "gz"), phi)
+    return replace(arm, source="Lin and Fang 1999; Balafoutis and Patel 1991")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from armlet.description import Connection, Description, Link, Tie
-from armlet.description.description import fixed_at
+from armlet.description.assembly import fix_joint
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, quoted, shown
 from armlet.robot import HERE, Compensation, Drive, Limits, Pose, Spring
@@ -154,7 +154,7 @@ class _MuJoCo:
         if stiffness := float(np.ravel(model.jnt_stiffness[k])[0]):
             rest = float(model.qpos_spring[model.jnt_qposadr[k]])
             joint = replace(joint, spring=Spring(stiffness, rest))
-        return replace(joint, pose=fixed_at(joint, -start).pose)
+        return replace(joint, pose=fix_joint(joint, -start).pose)
 
 
 def _entry(model: Any, name: str, k: int) -> float:

@@ -1,154 +1,108 @@
-"""From a file, or a model of another package, to a robot: read, checked, as the user chooses."""
+"""From a file, or a model of another package, to a robot: read and checked, with options."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import nan
-from numbers import Real
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from armlet._support.files import expanded, shown_path
-from armlet._support.validation import MAX_SIZE
-from armlet.description import Description, assembled
+from armlet.description import Description, assemble
 from armlet.description.checks import check, check_tips, note_fixed_base
-from armlet.description.description import without_freedoms
-from armlet.description.mimic import note_contrary_limits, with_ties, without_lost_leaders
-from armlet.description.order import reordered
-from armlet.description.passive import check_passive, with_passive
+from armlet.description.coupling import apply_mimic, drop_lost_leaders, note_contrary_limits
+from armlet.description.options import apply_passive, fix_unsupported, reorder
 from armlet.description.problems import Problems
 from armlet.description.rounding import warn_of_rounded_angles
 from armlet.errors import ModelError, quoted, shown
-from armlet.formats.catalogue import catalogue
-from armlet.formats.dh import array
-from armlet.formats.folders import Folders
-from armlet.formats.mesh_paths import with_mesh_paths
+from armlet.formats.dh import EARTH, gravity_vector
+from armlet.formats.files import Folders, locate_meshes
 from armlet.formats.mjcf.reading import read_mjcf
-from armlet.formats.sdf.reading import read_sdf
-from armlet.formats.toml.reading import read_toml
-from armlet.formats.toml.symbolic import read_symbolic_toml
-from armlet.formats.urdf.reading import read_urdf
-from armlet.formats.xacro import expanded_xacro
-from armlet.formats.xml import Element, parsed_xml, read_xml
-from armlet.robot import TOLERANCE, RobotModel
-from armlet.scalar import Vector
+from armlet.formats.options import LoadOptions, RobotOptions, lock_values
+from armlet.formats.sdf import read_sdf
+from armlet.formats.toml import read_symbolic_toml, read_toml
+from armlet.formats.urdf import read_urdf
+from armlet.formats.xacro import expand_xacro
+from armlet.formats.xml import Element, read_xml
+from armlet.robot import RobotModel
 
-EARTH = (0.0, 0.0, -9.81)
-MAX_TOLERANCE = 0.1
 ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
-FROM_LOAD = 3
-"""How far the call of `armlet.load` or `Robot.from_dh` is from a function here, for warnings."""
+FROM_USER = 5
+"""How far the user's call of `armlet.load` is from `_finish`, for warnings."""
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What the user chooses about a robot that is read, as `armlet.load` documents it."""
-
-    lock: Mapping[str, float] | None = None
-    mimic: str = "couple"
-    tool: str | None = None
-    gravity: Sequence[float] | None = None
-    strict: bool = False
-    tolerance: float = TOLERANCE
-    passive: str = "read"
-    order: str | Sequence[str] = "file"
-    locked: dict[str, float] = field(init=False)
-    """The values of joints to lock, checked."""
-
-    def __post_init__(self) -> None:
-        _check_tolerance(self.tolerance)
-        check_passive(self.passive)
-        object.__setattr__(self, "locked", checked_lock(self.lock))
+@cache
+def catalogue() -> dict[str, Path]:
+    """The file of each named arm."""
+    folder = Path(__file__).with_name("catalog")
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def load(
-    robot: str | Path,
-    folders: Sequence[str | Path],
-    xacro: Mapping[str, Any] | None,
-    choices: Choices,
-) -> RobotModel:
+def about(name: str) -> dict[str, str]:
+    """Title and source of a named arm."""
+    data = tomllib.loads(catalogue()[name].read_text(encoding="utf-8"))
+    return {"title": data["title"], "source": data["source"]}
+
+
+def load(robot: str | Path, options: LoadOptions) -> RobotModel:
     """The robot from the catalogue or a file."""
-    if (arm := _symbolic(robot)) is not None:
-        if choices.locked or choices.gravity is not None or choices.order != "file":
-            raise ModelError(
-                f"robot {quoted(arm.name)} has constants without a value: lock=, gravity= and "
-                "order= are not taken; write them in the file"
-            )
-        return arm
     path = _existing(robot)
-    problems = Problems(shown(path.name), choices.strict)
-    places = Folders(path.parent, folders)
-    description = with_mesh_paths(_read(path, places, xacro, problems), places)
+    if str(robot) not in catalogue() and path.suffix.lower() == ".toml":
+        arm = read_symbolic_toml(path)
+        if arm is not None:
+            _check_symbolic(arm, options)
+            return arm
+    problems = Problems(shown(path.name), options.strict)
+    folders = Folders(path.parent, options.folders)
+    description = locate_meshes(_read(path, folders, options, problems), folders)
     if str(robot) not in catalogue():
         description = replace(description, folder=os.path.abspath(path.parent))
-    return _finished(description, problems, choices)
+    return _finish(description, problems, options)
 
 
 def from_model(
-    read: Callable[[Any, Problems], Description], model: Any, name: str, choices: Choices
+    read: Callable[[Any, Problems], Description], model: Any, name: str, options: RobotOptions
 ) -> RobotModel:
     """The robot of another package's model."""
-    problems = Problems(shown(name), choices.strict)
-    return _finished(read(model, problems), problems, choices)
+    problems = Problems(shown(name), options.strict)
+    return _finish(read(model, problems), problems, options)
 
 
-def _finished(description: Description, problems: Problems, choices: Choices) -> RobotModel:
-    """The robot of a description that was read, checked and with the user's choices made."""
-    lock, stacklevel = choices.locked, FROM_LOAD + 1
-    description = with_passive(description, choices.passive, problems)
+def _finish(description: Description, problems: Problems, options: RobotOptions) -> RobotModel:
+    """The robot of a description that was read: checked, and with the user's options."""
+    description = apply_passive(description, options.passive, problems)
     as_read = description
-    description, lock = without_freedoms(description, lock)
-    if choices.gravity is not None:
-        description = replace(description, gravity=three(choices.gravity))
+    description, lock = fix_unsupported(description, lock_values(options.lock))
+    if options.gravity is not None:
+        description = replace(description, gravity=gravity_vector(options.gravity))
     check(description, problems)
     with problems.collected():
-        description = without_lost_leaders(description, problems)
-        description, lock = with_ties(description, lock, choices.mimic)
-    problems.settle(stacklevel)
-    description = reordered(description, lock, choices.order)
-    found = assembled(description, lock, choices.tolerance)
-    check_tips(found, problems)
-    note_contrary_limits(found, problems)
-    note_fixed_base(as_read, found, problems)
-    problems.settle(stacklevel)
-    warn_of_rounded_angles(found, description, lock, stacklevel)
-    return found if choices.tool is None else found.with_tool(choices.tool)
+        description = drop_lost_leaders(description, problems)
+        description, lock = apply_mimic(description, lock, options.mimic)
+    problems.settle(FROM_USER)
+    description = reorder(description, lock, options.order)
+    robot = assemble(description, lock, options.tolerance)
+    check_tips(robot, problems)
+    note_contrary_limits(robot, problems)
+    note_fixed_base(as_read, robot, problems)
+    problems.settle(FROM_USER)
+    warn_of_rounded_angles(robot, description, lock, FROM_USER)
+    return robot if options.tool is None else robot.with_tool(options.tool)
 
 
-def _check_tolerance(tolerance: float) -> None:
-    if not 0 <= _as_float(tolerance) < MAX_TOLERANCE:
+def _check_symbolic(arm: RobotModel, options: LoadOptions) -> None:
+    """Refuse the options that an arm with symbols does not take."""
+    if options.lock or options.gravity is not None or options.order != "file":
         raise ModelError(
-            f"tolerance is {quoted(tolerance)}: expected a number of at least 0 and below "
-            f"{MAX_TOLERANCE} (rad)"
+            f"robot {quoted(arm.name)} has constants without a value: lock=, gravity= and "
+            "order= are not taken; write them in the file"
         )
 
 
-def checked_lock(lock: Mapping[str, float] | None) -> dict[str, float]:
-    """The values of joints to lock, by joint name."""
-    if lock is not None and not isinstance(lock, Mapping):
-        raise ModelError(f"lock is {quoted(lock)}: expected a value for each joint, by its name")
-    for name, value in (lock or {}).items():
-        if not abs(_as_float(value)) < MAX_SIZE:
-            raise ModelError(
-                f"joint {quoted(name)} cannot be locked at {quoted(value)}: expected a finite "
-                "number"
-            )
-    return {str(name): float(value) for name, value in (lock or {}).items()}
-
-
-def _as_float(value: Any) -> float:
-    """The value as a float, or NaN if it is not a number."""
-    try:
-        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
-    except OverflowError:
-        return nan
-
-
-def _read(
-    path: Path, folders: Folders, xacro: Mapping[str, Any] | None, problems: Problems
-) -> Description:
+def _read(path: Path, folders: Folders, options: LoadOptions, problems: Problems) -> Description:
     """The description in a file, whose format is known by its ending or its root element."""
     suffix, gravity = path.suffix.lower(), np.array(EARTH)
     if suffix not in ENDINGS:
@@ -158,12 +112,12 @@ def _read(
         )
     root = None if suffix == ".toml" else read_xml(path)
     is_xacro = suffix == ".xacro" or (root is not None and _is_all_xacro(root))
-    if xacro is not None and not is_xacro:
+    if options.xacro is not None and not is_xacro:
         raise ModelError(f"{shown(path.name)}: xacro= is for files of xacro: leave it out")
     if root is None:
         return read_toml(path)
     if is_xacro:
-        root = parsed_xml(*expanded_xacro(path, xacro, folders))
+        root = expand_xacro(path, root, options.xacro, folders)
         if root.tag == "mujoco":
             raise ModelError(
                 f"{shown(path.name)}: it is MJCF made with xacro: load what xacro makes of it"
@@ -184,15 +138,6 @@ def _is_all_xacro(root: Element) -> bool:
     often have some of its elements left.
     """
     return not root.all("link") and any(x.tag.startswith("xacro:") for x in root.children)
-
-
-def _symbolic(robot: str | Path) -> RobotModel | None:
-    """The arm in a TOML file that has names of constants in place of numbers."""
-    if not isinstance(robot, str | os.PathLike) or str(robot) in catalogue():
-        return None
-    path = expanded(robot)
-    is_file = path.suffix.lower() == ".toml" and os.path.isfile(path)
-    return read_symbolic_toml(path) if is_file else None
 
 
 def _existing(robot: str | Path) -> Path:
@@ -221,12 +166,3 @@ def _existing(robot: str | Path) -> Path:
             f"{', '.join(catalogue())}"
         )
     raise ModelError(f"{shown_path(path)}: no such file")
-
-
-def three(gravity: Sequence[float | str]) -> Vector:
-    try:
-        return array(gravity).reshape(3)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(
-            f"gravity is {quoted(gravity)}: expected three numbers, in base axes"
-        ) from None

@@ -1,10 +1,9 @@
 """A small XML reader that records line numbers and refuses what a robot file never needs.
 
-No document type, so no entities and no external references; bounded in size, depth and number.
+No document type, so no entities and no external references; bounded in size and depth.
 """
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -13,20 +12,18 @@ from xml.parsers import expat
 import numpy as np
 
 from armlet.errors import ModelError, shown
-from armlet.formats.file import contents
+from armlet.formats.files import read_bytes
 from armlet.scalar import Vector
 
 MAX_DEPTH = 200
 MAX_ELEMENTS = 200_000
-MAX_ATTRIBUTES = 100
-"""The most attributes of one element, including those of its default class."""
-MAX_NAME = 200
-"""The most characters in the name of a tag or an attribute."""
+"""The most elements of a file, which take memory."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
-REPAIRED = (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI)
+OVERLOOKED = (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI)
 """The errors of the parser that may come from what other readers overlook."""
-DECLARATION = re.compile(rb"<\?xml[^>?]*+\?>")
+DECLARATION = re.compile(rb"<\?xml(?:[^>?]*+\?>)?")
+COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -122,26 +119,34 @@ class _Builder:
         self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.refuse
         self.parser.EntityDeclHandler = self.refuse
-        self.pieces: list[list[str]] = []
+        self.texts: list[list[str]] = []
         """The text of each open element, as a list: appending to a string would be quadratic."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
         self.count += 1
-        if excess := _excess(element, len(self.open), self.count):
-            raise ModelError(f"{element.where}: <{shown(tag)}> {excess}")
+        if len(self.open) >= MAX_DEPTH:
+            raise ModelError(
+                f"{element.where}: <{shown(tag)}> is nested deeper than {MAX_DEPTH} elements: "
+                "expected fewer (no robot file needs as many)"
+            )
+        if self.count > MAX_ELEMENTS:
+            raise ModelError(
+                f"{element.where}: <{shown(tag)}> is one of more than {MAX_ELEMENTS} elements: "
+                "expected the description of one robot"
+            )
         if self.open:
             self.open[-1].children.append(element)
         else:
             self.root = element
         self.open.append(element)
-        self.pieces.append([])
+        self.texts.append([])
 
     def end(self, _: str) -> None:
-        self.open.pop().text = "".join(self.pieces.pop())
+        self.open.pop().text = "".join(self.texts.pop())
 
     def characters(self, text: str) -> None:
-        self.pieces[-1].append(text)
+        self.texts[-1].append(text)
 
     def refuse(self, *_: object) -> None:
         raise ModelError(
@@ -150,84 +155,52 @@ class _Builder:
         )
 
 
-def _excess(element: Element, depth: int, count: int) -> str:
-    """The limit that an element exceeds, for a message, or an empty string."""
-    if depth >= MAX_DEPTH:
-        return (
-            f"is nested deeper than {MAX_DEPTH} elements: expected fewer (no robot file needs as "
-            "many)"
-        )
-    if count > MAX_ELEMENTS:
-        return f"is one of more than {MAX_ELEMENTS} elements: expected the description of one robot"
-    if len(element.attributes) > MAX_ATTRIBUTES:
-        return f"has {len(element.attributes)} attributes: expected {MAX_ATTRIBUTES} at most"
-    longest = max((element.tag, *element.attributes), key=len)
-    if len(longest) > MAX_NAME:
-        return (
-            f"has the name {shown(longest)} of {len(longest)} characters: expected {MAX_NAME} at "
-            "most"
-        )
-    return ""
-
-
 def read_xml(path: Path) -> Element:
     """The root element of a file."""
-    return parsed_xml(contents(path), shown(path.name))
+    return parse_xml(read_bytes(path), shown(path.name))
 
 
-def parsed_xml(data: bytes, file: str, count: int = 0) -> Element:
-    """The root element of the contents of a file; `count` is the number of elements read before."""
-    return parsed_and_plain(data, file, count)[0]
-
-
-def parsed_and_plain(
-    data: bytes, file: str, count: int = 0, repairs: Collection[str] = REPAIRED
-) -> tuple[Element, bytes]:
-    """The root element of the contents of a file, and the contents as a strict parser takes them.
+def parse_xml(data: bytes, file: str, count: int = 0) -> Element:
+    """The root element of the bytes of a file; `count` is the number of elements read before.
 
     A declaration that is not at the start and comments with "--" in them are made blank if they
-    are why the contents cannot be parsed: other readers of robots overlook them.
+    are why the bytes cannot be parsed: other readers of robots overlook them.
     """
-    builder = _Builder(file, count)
-    try:
-        builder.parser.Parse(data, True)
-    except expat.ExpatError as error:
-        at, reason = builder.parser.ErrorByteIndex, expat.ErrorString(error.code)
-        if reason in repairs and (plain := _repaired(data, at, reason, builder.root)) != data:
-            return parsed_and_plain(plain, file, count, [x for x in repairs if x != reason])
-        reason = _reason(reason, data[at:][:1], builder.open)
-        raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
-    except (LookupError, ValueError) as error:
-        raise ModelError(f"{file}, line 1: {shown(str(error))}: save the file as UTF-8") from None
-    assert builder.root is not None  # the parser raises if there is none
-    return builder.root, data
+    overlooked = [*OVERLOOKED]
+    while True:
+        builder = _Builder(file, count)
+        try:
+            builder.parser.Parse(data, True)
+        except expat.ExpatError as error:
+            at, reason = builder.parser.ErrorByteIndex, expat.ErrorString(error.code)
+            plain = data
+            if reason in overlooked:
+                overlooked.remove(reason)
+                plain = _blank_overlooked(data, at, reason, builder.root)
+            if plain == data:
+                reason = _reason(reason, data[at:][:1], builder.open)
+                raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
+            data = plain
+        except (LookupError, ValueError) as error:
+            message = f"{file}, line 1: {shown(str(error))}: save the file as UTF-8"
+            raise ModelError(message) from None
+        else:
+            assert builder.root is not None  # the parser raises if there is none
+            return builder.root
 
 
-def _repaired(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
-    """The contents without what may be overlooked, given why and at which byte parsing failed."""
+def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
+    """The bytes with what may be overlooked made blank; parsing failed at a byte for a reason."""
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
-        return _without_comments(data)
-    if root is None:
-        start = data.find(b"<?xml", at)
-        if start < 0:
-            return data
-        declaration = DECLARATION.match(data, start)
-        return _blanked(data, start, declaration.end() if declaration else start + len(b"<?xml"))
+        return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
+    if root is None and (start := data.find(b"<?xml", at)) >= 0:
+        return data[:start] + DECLARATION.sub(_blank, data[start:], count=1)
     return data
 
 
-def _without_comments(data: bytes) -> bytes:
-    """The contents with comments made blank, each up to the first -->."""
-    pieces, end = [], 0
-    while (start := data.find(b"<!--", end)) >= 0 and (last := data.find(b"-->", start + 4)) >= 0:
-        pieces += [data[end:start], _blanked(data[start : last + 3], 0, last + 3 - start)]
-        end = last + 3
-    return b"".join([*pieces, data[end:]])
-
-
-def _blanked(data: bytes, start: int, end: int) -> bytes:
-    """The contents with some bytes made blank; lines keep their numbers."""
-    return data[:start] + re.sub(rb"[^\r\n]", b" ", data[start:end]) + data[end:]
+def _blank(match: re.Match[bytes]) -> bytes:
+    """The bytes of a match made blank; lines keep their numbers."""
+    return re.sub(rb"[^\r\n]", b" ", match[0])
 
 
 def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
@@ -237,5 +210,5 @@ def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN and rest[:1] > b"\x7f":
         reason = f"the byte {rest[0]:#x} is not UTF-8: save the file as UTF-8"
     elif open_elements:
-        reason += f" inside <{open_elements[-1].tag}> of line {open_elements[-1].line}"
+        reason += f" inside <{shown(open_elements[-1].tag)}> of line {open_elements[-1].line}"
     return reason

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.optional import needed
-from armlet.description.description import Mesh
+from armlet.description import Mesh
 from armlet.errors import DataWarning, quoted
 from armlet.robot import Pose, RobotModel
 

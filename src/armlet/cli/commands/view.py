@@ -52,7 +52,7 @@ def view(
     other = None if ghost is None else load(ghost)
     start = None if q is None else numbers("--q", q, arm.nq)
     console = Terminal()
-    folders = choice.folders or ()
+    folders = choice.options.get("folders", ())
     if html is not None:
         show(arm, motion, ghost=other, q=start, folders=folders, html=html)
         console.print(f"wrote {shown_path(html)}", soft_wrap=True)

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from armlet.errors import ModelError, quoted, shown
-from armlet.formats.file import MAX_BYTES
-from armlet.formats.folders import Folders
+from armlet.formats.files import MAX_BYTES, Folders
 from armlet.formats.mjcf.settings import called
-from armlet.formats.xml import MAX_DEPTH, MAX_ELEMENTS, Element, parsed_xml, read_xml
+from armlet.formats.xml import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, read_xml
 
 MAX_NESTED = 20
 """How deep files may name each other."""
@@ -39,7 +38,7 @@ class Reader:
     def root(self, path: Path, subject: str) -> Element:
         """The root element of a file."""
         data = self.folders.read(path, "text", MAX_BYTES, subject)
-        root = parsed_xml(data, shown(path.name), count=self.count)
+        root = parse_xml(data, shown(path.name), count=self.count)
         self.add(size(root), root)
         return root
 

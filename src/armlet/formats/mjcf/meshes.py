@@ -8,7 +8,7 @@ import numpy as np
 from armlet._support.lazy import cached_property
 from armlet.description.description import Mesh
 from armlet.errors import ModelError, quoted
-from armlet.formats.folders import MAX_MESH_BYTES, Folders
+from armlet.formats.files import MAX_MESH_BYTES, Folders
 from armlet.formats.mjcf.mesh import (
     MeshError,
     Solid,

@@ -9,7 +9,7 @@ import numpy as np
 
 from armlet.description.keyframes import Keyframes
 from armlet.errors import ModelError, listed, quoted
-from armlet.formats.folders import Folders
+from armlet.formats.files import Folders
 from armlet.formats.mjcf.files import Reader, check_depth, check_height, size
 from armlet.formats.mjcf.keyframes import keyframes
 from armlet.formats.mjcf.meshes import mesh_assets

@@ -14,7 +14,7 @@ from armlet.description.description import Mesh, Solid
 from armlet.description.keyframes import check_values
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, quoted, shown
-from armlet.formats.folders import Folders
+from armlet.formats.files import Folders
 from armlet.formats.mjcf.actuators import Motor, all_motors, servos
 from armlet.formats.mjcf.free import leave_out_free_bodies, leave_out_mocap
 from armlet.formats.mjcf.inertia import NOTHING, SIZES, Inertia, body_inertia, lengths, solid_size

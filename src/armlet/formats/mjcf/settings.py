@@ -8,10 +8,12 @@ from math import atan2, inf, radians
 import numpy as np
 
 from armlet.errors import ModelError, listed, quoted, shown
-from armlet.formats.xml import MAX_ATTRIBUTES, Element, words
+from armlet.formats.xml import Element, words
 from armlet.robot import Pose
 from armlet.robot.pose import rotation, rotation_of_quaternion, rounded, turn
 from armlet.scalar import Matrix, Vector
+
+MAX_ATTRIBUTES = 100
 
 ORIENTATIONS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}
 """The attributes that give an orientation, and how many numbers each takes."""

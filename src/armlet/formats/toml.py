@@ -1,24 +1,34 @@
-"""Reading armlet's own format, in TOML."""
+"""armlet's own format, in TOML: reading and writing, with numbers or names of constants."""
 
 import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from math import inf, radians
+from dataclasses import replace
+from math import inf, isinf, radians
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from armlet.algebra import symmetric
-from armlet.description import Connection, Description, Link, Tie
+from armlet.algebra import symmetric, upper_triangle
+from armlet.description import Connection, Description, Link, Mesh, Tie, describe
 from armlet.description.checks import MOVING
-from armlet.description.description import Mesh
-from armlet.description.keyframes import Keyframes, check_values
+from armlet.description.coupling import mimic_tie
+from armlet.description.options import is_compensated
 from armlet.errors import ModelError, quoted, shown
-from armlet.formats.dh import check_angles, check_convention, checked_row, dh_connection
-from armlet.formats.file import contents
-from armlet.robot import Compensation, Drive, Limits, Pose, Spring, pose
+from armlet.formats.dh import (
+    Names,
+    check_angles,
+    check_convention,
+    dh_connection,
+    dh_row,
+    has_symbols,
+    symbolic_arm,
+)
+from armlet.formats.files import read_bytes
+from armlet.robot import Compensation, Drive, Limits, Pose, RobotModel, Spring, pose
+from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
 TOP = {
@@ -48,6 +58,13 @@ SYNTAX = re.compile(
 )
 """Matches whole comments and strings, and the structural characters between them."""
 MEANING = {"moment": " x, y, z", "dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
+SYMBOLIC = ("dh", "mass", "com", "inertia", "phi")
+"""The keys of a body in which names of constants may stand."""
+SYMBOLIC_BODY = {"name", "joint", "kind", "parent", *SYMBOLIC}
+LETTERS = {"revolute": "R", "continuous": "R", "prismatic": "P"}
+
+
+# ---------------------------------------------------------------------------------- reading
 
 
 class Table:
@@ -136,11 +153,11 @@ def _check_structure(text: str, file: str) -> None:
             )
 
 
-def parsed(path: Path) -> dict[str, Any]:
+def parse_toml(path: Path) -> dict[str, Any]:
     """The data of a TOML file."""
     file = shown(path.name)
     try:
-        text = contents(path).decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
         _check_structure(text, file)
         return tomllib.loads(text)
     except UnicodeDecodeError as error:
@@ -158,7 +175,7 @@ def parsed(path: Path) -> dict[str, Any]:
 def read_toml(path: Path) -> Description:
     """The description in a TOML file."""
     file = shown(path.name)
-    top = Table(parsed(path), file, TOP)
+    top = Table(parse_toml(path), file, TOP)
     if top.data.get("angles") not in ("degrees", "radians"):
         raise top.unlike("angles", "'degrees' or 'radians'")
     unit = radians(1) if top.data["angles"] == "degrees" else 1.0
@@ -193,20 +210,21 @@ def read_toml(path: Path) -> Description:
     )
 
 
-def _keyframes(top: Table, joints: Sequence[Connection], unit: float) -> Keyframes:
+def _keyframes(
+    top: Table, joints: Sequence[Connection], unit: float
+) -> dict[str, dict[str, float]]:
     """The named values of the joints that move; those that are not given are zero."""
     scale = {j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in MOVING}
-    check_values(len(top.tables("keyframe")), len(scale), top.where)
-    found: Keyframes = {}
+    keyframes: dict[str, dict[str, float]] = {}
     for k, entry in enumerate(top.tables("keyframe")):
         where = f"{top.where}, keyframe {quoted(entry.get('name', k + 1))}"
         keyframe = Table(entry, where, {"name", "q"})
         q = keyframe.table("q", set(scale))
         name = keyframe.text("name")
-        if name in found:
+        if name in keyframes:
             raise ModelError(f"{where}: two keyframes are called {quoted(name)}: names must differ")
-        found[name] = {joint: x * q.number(joint, 0.0) for joint, x in scale.items()}
-    return found
+        keyframes[name] = {joint: x * q.number(joint, 0.0) for joint, x in scale.items()}
+    return keyframes
 
 
 def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
@@ -214,10 +232,9 @@ def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
     if "mimic" not in body.data or joint.kind == "fixed":
         return []
     mimic = body.table("mimic", {"joint", "factor", "offset"})
-    leader, factor = mimic.text("joint"), mimic.number("factor", 1.0)
     offset = mimic.number("offset", 0.0) * (1.0 if joint.kind == "prismatic" else unit)
-    said = f"joint {quoted(joint.name)} mimics joint {quoted(leader)}"
-    return [Tie(joint.name, leader, (offset, factor), said, mimic.where)]
+    factor = mimic.number("factor", 1.0)
+    return [mimic_tie(joint.name, mimic.text("joint"), factor, offset, mimic.where)]
 
 
 def _pose(table: Table, unit: float) -> Pose:
@@ -230,12 +247,11 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
     name, child = body.text("joint"), body.text("name")
     kind = body.text("kind", "revolute")
     parent = body.text("parent", previous)
-    turns = kind != "prismatic"
     _check_place(body, convention)
     if convention is not None:
         row = body.numbers("dh", 4) * [unit, 1, 1, unit]
         connection = dh_connection(
-            checked_row(row, f"{body.where}: dh"), convention, kind, name, parent, child
+            dh_row(row, f"{body.where}: dh"), convention, kind, name, parent, child
         )
     else:
         connection = Connection(
@@ -244,25 +260,21 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
             axis=body.numbers("axis", 3, (0.0, 0.0, 1.0)),
             point=body.numbers("point", 3, (0.0, 0.0, 0.0)),
         )  # fmt: skip
+    scale = 1.0 if kind == "prismatic" else unit
     limits = body.table("limits", set(Limits._fields))
-    scale = unit if turns else 1.0
     drive = body.table("drive", set(Drive._fields))
     spring = body.table("spring", set(Spring._fields))
-    return Connection(
-        **{
-            **vars(connection),
-            "limits": Limits(
-                lower=scale * limits.number("lower", -inf, limit=True),
-                upper=scale * limits.number("upper", inf, limit=True),
-                velocity=scale * limits.number("velocity", inf, limit=True),
-                effort=limits.number("effort", inf, limit=True),
-            ),
-            "drive": Drive(*(drive.number(key, 0.0) for key in Drive._fields)),
-            "spring": Spring(
-                spring.number("stiffness", 0.0), scale * spring.number("reference", 0.0)
-            ),
-            "where": body.where,
-        }
+    return replace(
+        connection,
+        limits=Limits(
+            lower=scale * limits.number("lower", -inf, limit=True),
+            upper=scale * limits.number("upper", inf, limit=True),
+            velocity=scale * limits.number("velocity", inf, limit=True),
+            effort=limits.number("effort", inf, limit=True),
+        ),
+        drive=Drive(*(drive.number(key, 0.0) for key in Drive._fields)),
+        spring=Spring(spring.number("stiffness", 0.0), scale * spring.number("reference", 0.0)),
+        where=body.where,
     )
 
 
@@ -304,3 +316,146 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
         scale = tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
         meshes.append(Mesh(mesh.text("file"), _pose(mesh, unit), scale))
     return tuple(meshes)
+
+
+# ---------------------------------------------------------------------------------- symbols
+
+
+def read_symbolic_toml(path: Path) -> RobotModel | None:
+    """The arm in a TOML file that has names of constants, or None if it has none.
+
+    It is a serial arm in modified DH frames, without drives, limits, meshes and further frames.
+    """
+    file = shown(path.name)
+    data = parse_toml(path)
+    bodies = data.get("body")
+    entries = [x for x in bodies if isinstance(x, dict)] if isinstance(bodies, list) else []
+    written = [[entry.get(key) for key in SYMBOLIC] for entry in entries]
+    if not has_symbols([data.get("gravity"), written]):
+        return None
+    top = Table(data, file, TOP - {"frame", "tool", "keyframe"})
+    if top.data.get("angles") not in ("degrees", "radians"):
+        raise top.unlike("angles", "'degrees' or 'radians'")
+    unit = radians(1) if top.data["angles"] == "degrees" else 1.0
+    tables = [
+        Table(entry, f"{file}, body {quoted(entry.get('name', k + 1))}", SYMBOLIC_BODY)
+        for k, entry in enumerate(top.tables("body"))
+    ]
+    base = top.text("base", "base")
+    links = [table.text("name") for table in tables]
+    for table, before in zip(tables, [base, *links], strict=False):
+        if table.text("parent", before) != before:
+            raise table.unlike("parent", f"{quoted(before)}: a table with names is of a serial arm")
+        if table.text("kind", "revolute") not in LETTERS:
+            raise table.unlike("kind", f"one of {', '.join(LETTERS)}")
+    return symbolic_arm(
+        top.text("name", shown(path.stem)),
+        [_in_radians(table, unit) for table in tables],
+        top.text("convention"),
+        "".join(LETTERS[table.text("kind", "revolute")] for table in tables),
+        data.get("gravity"),
+        [_body(table) for table in tables],
+        Names(base, tuple(table.text("joint") for table in tables), tuple(links)),
+        [table.where for table in tables],
+    )
+
+
+def _in_radians(table: Table, unit: float) -> Any:
+    row = table.data.get("dh")
+    if not isinstance(row, list) or len(row) != 4:
+        raise table.unlike("dh", "four numbers or names of constants alpha, a, d, theta")
+    return [
+        unit * x if k in (0, 3) and isinstance(x, int | float) else x for k, x in enumerate(row)
+    ]
+
+
+def _body(table: Table) -> Any:
+    """The ten parameters, or mass, centre of mass and inertia; nothing is zero."""
+    given = table.data
+    if "phi" not in given:
+        return given.get("mass", 0), given.get("com", (0, 0, 0)), given.get("inertia", (0,) * 6)
+    if both := sorted({"mass", "com", "inertia"} & set(given)):
+        raise ModelError(f"{table.where}: phi and {both[0]} are given: expected one of the two")
+    return given["phi"]
+
+
+# ---------------------------------------------------------------------------------- writing
+
+
+def toml_text(robot: RobotModel) -> str:
+    """The robot in armlet's own format: the file's frames, by pose and axis, in radians."""
+    description = describe(robot)
+    links = {link.name: link for link in description.links}
+    ties = {tie.joint: tie for tie in description.ties}
+    lines = [f"name = {_quoted(robot.name)}", f"source = {_quoted(robot.source or robot.name)}"]
+    lines += [f"gravity = {_list(description.gravity)}", 'angles = "radians"']
+    lines += [f"base = {_quoted(robot.base_link)}"]
+    lines += [f"tool = {_quoted(robot.tool)}"] if robot.tool else []
+    for joint in description.joints:
+        link = links[joint.child]
+        frame = joint.kind == "fixed"
+        lines += ["", "[[frame]]" if frame else "[[body]]", f"name = {_quoted(link.name)}"]
+        if not frame:
+            lines += [f"joint = {_quoted(joint.name)}", f'kind = "{joint.kind}"']
+        lines += [f"parent = {_quoted(joint.parent)}", f"xyz = {_list(joint.pose.r)}"]
+        lines += [f"rpy = {_list(rpy_of(joint.pose.R))}"]
+        lines += [] if frame else _body_lines(joint, link)
+        lines += [_mimic_line(ties[joint.name])] if joint.name in ties else []
+        lines += [_mesh_line(link)] if link.meshes else []
+    for name, q in robot.keyframes.items():
+        values = zip(robot.joint_names, q, strict=True)
+        given = ", ".join(f"{_quoted(joint)} = {_number(x)}" for joint, x in values)
+        lines += ["", "[[keyframe]]", f"name = {_quoted(name)}", f"q = {{ {given} }}"]
+    return "\n".join([*lines, ""])
+
+
+def _body_lines(joint: Connection, link: Link) -> list[str]:
+    lines = [f"axis = {_list(joint.axis)}"]
+    if np.any(joint.point):
+        lines.append(f"point = {_list(joint.point)}")
+    lines += [f"mass = {_number(link.mass)}", f"com = {_list(link.com)}"]
+    lines += [f"inertia = {_list(upper_triangle(link.inertia))}"]
+    for key, values, default in (
+        ("limits", joint.limits, Limits()), ("drive", joint.drive, Drive()),
+        ("spring", joint.spring, Spring()),
+    ):  # fmt: skip
+        given = [
+            f"{name} = {_number(value)}"
+            for (name, value), usual in zip(values._asdict().items(), default, strict=True)
+            if value != usual
+        ]
+        lines += [f"{key} = {{ {', '.join(given)} }}"] if given else []
+    if is_compensated(link):
+        mass, moment = link.compensation
+        given = [f"mass = {_number(mass)}", f"moment = {_list(moment)}"]
+        lines.append(f"gravity_compensation = {{ {', '.join(given)} }}")
+    return lines
+
+
+def _mimic_line(tie: Tie) -> str:
+    offset, factor = map(_number, tie.coefficients)
+    return f"mimic = {{ joint = {_quoted(tie.leader)}, factor = {factor}, offset = {offset} }}"
+
+
+def _mesh_line(link: Link) -> str:
+    entries = (
+        f"{{ file = {_quoted(mesh.file)}, xyz = {_list(mesh.pose.r)}, "
+        f"rpy = {_list(rpy_of(mesh.pose.R))}, scale = {_list(mesh.scale)} }}"
+        for mesh in link.meshes
+    )
+    return f"meshes = [{', '.join(entries)}]"
+
+
+def _number(x: Any) -> str:
+    x = float(x)
+    return ("inf" if x > 0 else "-inf") if isinf(x) else repr(x + 0.0)
+
+
+def _list(values: Any) -> str:
+    return f"[{', '.join(_number(x) for x in values)}]"
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string."""
+    escaped = (c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04x}" for c in text)
+    return f'"{"".join(escaped)}"'

@@ -1,17 +1,20 @@
-"""Where the files that a model names may be: its own folder, and folders named by the user."""
+"""The files of a robot: their bytes, and where those that a robot's file names may be."""
 
 import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
 from armlet._support.files import MAX_PATH, expanded, shown_path
 from armlet._support.lazy import cached_property
+from armlet.description import Description
 from armlet.errors import ModelError, listed, quoted, shown
-from armlet.formats.file import MAX_BYTES, contents
 
+MAX_BYTES = 32 * 2**20
+"""The most bytes of a file, and characters of what xacro expands."""
 SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+)://+(.*)", re.DOTALL)
 """A scheme such as package:// and what follows it."""
 MARKS = {"package": "package.xml", "model": "model.config"}
@@ -24,6 +27,24 @@ MAX_ALL_MESHES = 512 * 2**20
 MAX_FOLDERS = 20_000
 """How many of the folders below those named by the user are looked at for a package."""
 CURE = "name its folder by folders=[...] (on the command line --folders)"
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a model file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelError(
+            f"{shown(path.name)}: the file cannot be read: {error.strerror}; expected one you may "
+            "read"
+        ) from None
+    if len(data) > MAX_BYTES:
+        raise ModelError(
+            f"{shown(path.name)}: the file has more than {MAX_BYTES} bytes: expected the "
+            "description of one robot, without its meshes"
+        )
+    return data
 
 
 class Folders:
@@ -185,7 +206,7 @@ def _package_name(folder: Path, mark: str) -> str | None:
     """The name in the mark of a package, or None."""
     if not os.path.isfile(folder / mark):
         return None
-    found = NAME.search(contents(folder / mark))
+    found = NAME.search(read_bytes(folder / mark))
     return found[1].decode("utf-8", "replace").strip() if found else None
 
 
@@ -205,3 +226,21 @@ def _walk(folders: Sequence[Path]) -> Iterator[Path]:
 
 def _shown(folders: Sequence[Path]) -> str:
     return listed([shown(str(folder), MAX_PATH) for folder in dict.fromkeys(folders)])
+
+
+def locate_meshes(description: Description, folders: Folders) -> Description:
+    """The description with the paths of the meshes that are found in the folders allowed.
+
+    Dynamics do not need them: those that are missing or elsewhere have none.
+    """
+    names = {mesh.file: "" for link in description.links for mesh in link.meshes}
+    for name in names:
+        try:
+            names[name] = str(folders.file(name, description.where))
+        except ModelError:
+            continue
+    links = (
+        replace(link, meshes=tuple(replace(mesh, path=names[mesh.file]) for mesh in link.meshes))
+        for link in description.links
+    )
+    return replace(description, links=tuple(links)) if any(names.values()) else description

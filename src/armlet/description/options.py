@@ -1,0 +1,157 @@
+"""Options of loading that change a description: joints to fix, passive forces, order of joints."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from armlet.description.checks import UNSUPPORTED_JOINTS
+from armlet.description.description import Connection, Description, Link, PassiveForce
+from armlet.description.problems import Problems
+from armlet.errors import ModelError, ModelWarning, listed, quoted
+from armlet.robot import Compensation, RobotModel, Spring
+
+Passive = Literal["read", "ignore"]
+"""What may become of passive forces beyond damping and friction."""
+PASSIVE: tuple[Passive, ...] = get_args(Passive)
+
+
+def fix_unsupported(
+    description: Description, lock: Mapping[str, float]
+) -> tuple[Description, dict[str, float]]:
+    """The description with unsupported joints fixed that `lock` has at zero, and other locks."""
+    zero = {name for name, value in lock.items() if value == 0}
+    fixed = {j.name for j in description.joints if j.kind in UNSUPPORTED_JOINTS and j.name in zero}
+    joints = (replace(j, kind="fixed") if j.name in fixed else j for j in description.joints)
+    rest = {name: value for name, value in lock.items() if name not in fixed}
+    return replace(description, joints=tuple(joints)), rest
+
+
+# ---------------------------------------------------------------------------------- passive forces
+
+
+def apply_passive(description: Description, passive: str, problems: Problems) -> Description:
+    """The description with its passive forces, or without those beyond damping and friction.
+
+    What armlet does not model is refused, or left out with the others, with one warning.
+    """
+    if passive == "read":
+        if description.not_modelled:
+            problems.error(_refusal(description.not_modelled))
+        return description
+    dropped: dict[str, list[str]] = defaultdict(list)
+    for joint in description.joints:
+        if joint.spring.stiffness and joint.kind != "fixed":
+            dropped["springs of joints"].append(quoted(joint.name))
+    for link in description.links:
+        if is_compensated(link):
+            dropped["gravity compensation of links"].append(quoted(link.name))
+    for force in description.not_modelled:
+        dropped[force.kind].append(force.subject)
+    if dropped:
+        items = [f"{kind} {listed(names)}" for kind, names in dropped.items()]
+        problems.note(f"{description.where}: left out as passive='ignore' says: {'; '.join(items)}")
+    return replace(
+        description,
+        links=tuple(replace(link, compensation=Compensation()) for link in description.links),
+        joints=tuple(replace(joint, spring=Spring()) for joint in description.joints),
+        not_modelled=(),
+    )
+
+
+def _refusal(forces: Sequence[PassiveForce]) -> str:
+    """The message that armlet does not model some forces."""
+    them = "it" if len(forces) == 1 else "them"
+    return (
+        f"{forces[0].where}: {listed([force.statement for force in forces], '; ')}, which armlet "
+        f"does not model: remove {them}, or leave out all passive forces but damping and friction, "
+        'passive="ignore" (on the command line --passive ignore)'
+    )
+
+
+def is_compensated(link: Link) -> bool:
+    """Whether the weight of a part of a link is compensated."""
+    return bool(link.compensation.mass or np.any(link.compensation.moment))
+
+
+def warn_of_passive(robot: RobotModel) -> None:
+    """Warn that a file without springs and gravity compensation is written of a robot with them."""
+    sprung = [
+        quoted(joint.name)
+        for joint, spring in zip(robot.joints, robot.springs, strict=True)
+        if spring.stiffness
+    ]
+    dropped = [f"the springs of joints {listed(sprung)}"] if sprung else []
+    dropped += ["the gravity compensation"] if robot.has_compensation else []
+    if dropped:
+        warnings.warn(
+            f"URDF cannot hold {' and '.join(dropped)} of robot {quoted(robot.name)}, which are "
+            "left out: write TOML, to_toml, to keep them",
+            ModelWarning,
+            stacklevel=4,  # where to_urdf was called
+        )
+
+
+# ---------------------------------------------------------------------------------- order
+
+
+def reorder(
+    description: Description, locked: Collection[str], order: str | Sequence[str]
+) -> Description:
+    """The description with its joints in another order; joints that are locked count as fixed.
+
+    The order is that of the file, that of Pinocchio, or the names of all moving joints.
+    """
+    if order == "file":
+        return description
+    names = [joint.name for joint in _depth_first(description)]
+    if order != "pinocchio":
+        moving = [j.name for j in description.joints if j.kind != "fixed" and j.name not in locked]
+        names = _check_order(order, moving, description)
+    place = dict(zip(names, range(len(names)), strict=True))
+    joints = sorted(description.joints, key=lambda joint: place.get(joint.name, -1))
+    return replace(description, joints=tuple(joints))
+
+
+def _depth_first(description: Description) -> list[Connection]:
+    """The joints from the base outwards, each followed by all it carries, siblings by name."""
+    carried = defaultdict(list)
+    for joint in sorted(description.joints, key=lambda j: j.name.encode(), reverse=True):
+        carried[joint.parent].append(joint)
+    children = {joint.child for joint in description.joints}
+    roots = [link.name for link in description.links if link.name not in children]
+    waiting = [joint for root in roots for joint in carried.pop(root, ())]
+    ordered: list[Connection] = []
+    while waiting:
+        joint = waiting.pop()
+        ordered.append(joint)
+        waiting += carried.pop(joint.child, ())
+    return ordered
+
+
+def _check_order(
+    order: str | Sequence[str], names: Sequence[str], description: Description
+) -> list[str]:
+    """The user's order, refused unless it has the names of the moving joints, parents first."""
+    given = [] if isinstance(order, str) or not isinstance(order, Sequence) else [*order]
+    if sorted(map(str, given)) != sorted(names) or isinstance(order, str):
+        raise ModelError(
+            f"order is {quoted(order)}: expected 'file', 'pinocchio', or the names of all moving "
+            f"joints: {listed(names)}"
+        )
+    place = {name: k for k, name in enumerate(given)}
+    outermost: dict[str, str] = {}
+    for joint in _depth_first(description):
+        below = outermost.get(joint.parent)
+        if joint.name in place and below is not None and place[below] > place[joint.name]:
+            raise ModelError(
+                f"order has joint {quoted(joint.name)} before joint {quoted(below)}, which carries "
+                "it: expected parents first"
+            )
+        moving = joint.name if joint.name in place else below
+        if moving is not None:
+            outermost[joint.child] = moving
+    return given

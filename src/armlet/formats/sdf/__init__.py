@@ -1,1 +1,0 @@
-"""SDF, as Gazebo and Drake have it: reading."""

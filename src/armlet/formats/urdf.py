@@ -1,0 +1,483 @@
+"""URDF: reading and writing."""
+
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import pi
+from pathlib import Path
+
+import numpy as np
+
+from armlet.algebra import symmetric, upper_triangle
+from armlet.description import Connection, Description, Link, Mesh, Solid, Tie, describe
+from armlet.description.coupling import mimic_tie
+from armlet.description.problems import Problems
+from armlet.errors import ModelError, listed, quoted, shown
+from armlet.formats.limits import UNLIMITED, doubt_no_limit, read_limits
+from armlet.formats.xml import Element, numbers
+from armlet.robot import HERE, Drive, Limits, Pose, RobotModel, pose
+from armlet.robot.pose import rotation_of_quaternion, rpy_of
+from armlet.scalar import Matrix, Vector
+
+ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+PRODUCTS = ("ixy", "ixz", "iyz")
+WORLD = "world"
+X_AXIS = (1.0, 0.0, 0.0)
+"""The axis of a joint that does not give one."""
+MAX_ANGLE = 4 * pi
+"""Larger angles (rad) look like degrees by mistake."""
+SOLIDS = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+"""The attributes of each primitive, and how many numbers they are."""
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that XML cannot represent, even escaped."""
+
+
+# ---------------------------------------------------------------------------------- reading
+
+
+def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
+    """The description in the elements of a URDF file; joints that cannot be read are left out."""
+    if root.tag != "robot":
+        raise ModelError(f"{root.where}: the root element is <{shown(root.tag)}>: expected <robot>")
+    if not root.all("link"):
+        raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
+    reader = _Reader(problems)
+    drives = _rotor_drives(root, problems)
+    links = [reader.link(element) for element in root.all("link")]
+    joints = [reader.joint(element, drives) for element in root.all("joint")]
+    links = reader.with_world(links, joints)
+    return Description(
+        name=root.get("name") or shown(file.stem),
+        links=tuple(links),
+        joints=tuple(joint for joint in joints if joint),
+        gravity=gravity,
+        source=shown(file.name),
+        where=shown(file.name),
+        ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
+    )
+
+
+class _Reader:
+    """Reads elements, and collects what is wrong with them."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def link(self, element: Element) -> Link:
+        """The link of an element, without inertia if that cannot be read."""
+        link = Link(element.get("name"), where=element.where)
+        with self.problems.collected():
+            shapes = tuple(self._meshes(element)), tuple(_solids(element, self._origin))
+            link = replace(link, meshes=shapes[0], solids=shapes[1])
+            inertial = self._only(element, "inertial")
+            link = link if inertial is None else self._with_inertia(link, inertial)
+        return link
+
+    def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
+        """The links with the world as their base where a joint is on it and no link is called so.
+
+        Drake and Bullet read such files.
+        """
+        on_world = [joint for joint in joints if joint and joint.parent == WORLD]
+        if not on_world or any(link.name == WORLD for link in links):
+            return links
+        self.problems.doubt(
+            f"{on_world[0].where}: joint {quoted(on_world[0].name)} has the parent 'world', which "
+            "is no link of the file: taken as its base"
+        )
+        return [Link(WORLD), *links]
+
+    def _with_inertia(self, link: Link, inertial: Element) -> Link:
+        mass, tensor = self._only(inertial, "mass"), self._only(inertial, "inertia")
+        at = self._origin(self._only(inertial, "origin"))
+        m = 0.0 if mass is None else mass.number("value")
+        I = np.zeros((3, 3)) if tensor is None else self._tensor(link, tensor)
+        if mass is None and tensor is None:
+            self._doubt(inertial, f"the <inertial> of link {quoted(link.name)} is empty",
+                        "links have an empty <inertial>", link.name)  # fmt: skip
+        elif tensor is None and m:
+            self._doubt(
+                inertial,
+                f"the <inertial> of link {quoted(link.name)} has no <inertia>: taken as a point "
+                "of its mass",
+                "links have a mass but no <inertia>, and are taken as points",
+                link.name,
+            )
+        return replace(link, mass=m, com=at.r, inertia=at.R @ I @ at.R.T)
+
+    def _tensor(self, link: Link, tensor: Element) -> Matrix:
+        missing = [key for key in PRODUCTS if key not in tensor.attributes]
+        if missing:
+            self._doubt(
+                tensor,
+                f"the <inertia> of link {quoted(link.name)} has no {', '.join(missing)}: taken as "
+                "zero",
+                "links have an <inertia> without ixy, ixz or iyz, which are taken as zero",
+                link.name,
+            )
+        entries = [tensor.number(key, 0.0 if key in PRODUCTS else None) for key in ENTRIES]
+        return symmetric(*entries).astype(float)
+
+    def _meshes(self, element: Element) -> Iterator[Mesh]:
+        for visual in element.all("visual"):
+            geometry = visual.first("geometry")
+            mesh = geometry.first("mesh") if geometry else None
+            if mesh is not None and mesh.get("filename"):
+                try:
+                    scale = mesh.numbers("scale", None, (1.0, 1.0, 1.0)).tolist()
+                    at = self._origin(visual.first("origin"))
+                except ModelError as error:
+                    self.problems.doubt(
+                        f"{error}; the mesh is left out",
+                        "meshes have a scale or origin that cannot be read, and are left out",
+                        mesh.get("filename"),
+                    )
+                    continue
+                if len(scale) != 3:
+                    self._doubt(
+                        mesh,
+                        f"<mesh {mesh.said('scale')}> has {len(scale)} values instead of 3: taken "
+                        "as 1 1 1",
+                        "meshes have a scale that is not of 3 values, taken as 1 1 1",
+                        mesh.get("filename"),
+                    )
+                    scale = [1.0, 1.0, 1.0]
+                yield Mesh(mesh.get("filename"), at, tuple(scale))
+
+    def joint(self, element: Element, drives: Mapping[str, Drive]) -> Connection | None:
+        """The joint of an element, or None if it cannot be read."""
+        with self.problems.collected():
+            name = element.word("name")
+            kind = element.word("type", "revolute, continuous, prismatic or fixed")
+            subject = f"joint {quoted(name)}"
+            ends = {end: self._only(element, end) for end in ("parent", "child")}
+            joint = Connection(
+                name=name,
+                kind=kind,
+                parent=(ends["parent"] or element.need("parent", subject)).word("link"),
+                child=(ends["child"] or element.need("child", subject)).word("link"),
+                pose=self._origin(self._only(element, "origin")),
+                where=element.where,
+            )
+            if kind == "fixed":
+                return joint
+            axis, drive = self._only(element, "axis"), drives.get(name, Drive())
+            return replace(
+                joint,
+                axis=np.array(X_AXIS) if axis is None else self._axis(axis, name),
+                limits=self._limits(element),
+                drive=_drive(self._only(element, "dynamics"), drive),
+            )
+        return None
+
+    def _limits(self, joint: Element) -> Limits:
+        name, kind = joint.get("name"), joint.get("type")
+        limit = self._only(joint, "limit")
+        if limit is None:
+            doubt_no_limit(f"{joint.where}: joint {quoted(name)}", name, kind, self.problems)
+            return Limits()
+        texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
+        texts = {"lower": "0", "upper": "0"} | texts
+        if kind == "continuous":
+            texts = {key: text for key, text in texts.items() if key in ("velocity", "effort")}
+        return read_limits(texts, f"{limit.where}: joint {quoted(name)}", name, self.problems)
+
+    def _axis(self, axis: Element, joint: str) -> Vector:
+        if "xyz" not in axis.attributes:
+            self._doubt(
+                axis,
+                f"the <axis> of joint {quoted(joint)} has no xyz: taken as 1 0 0",
+                "joints have an <axis> without xyz, taken as 1 0 0",
+                joint,
+            )
+        return axis.numbers("xyz", 3, X_AXIS)
+
+    def _origin(self, element: Element | None) -> Pose:
+        if element is None:
+            return HERE
+        unknown = sorted(set(element.attributes) - {"xyz", "rpy", "quat_xyzw"})
+        if unknown:
+            self._doubt(
+                element,
+                f'<origin> has {shown(unknown[0])}="…", which is not read: expected xyz and rpy',
+                "<origin>s have attributes that are not read",
+                f"{shown(unknown[0])} (line {element.line})",
+            )
+        xyz = element.numbers("xyz", 3, (0.0, 0.0, 0.0))
+        if "quat_xyzw" in element.attributes:
+            x, y, z, w = element.numbers("quat_xyzw", 4)
+            return Pose(rotation_of_quaternion(w, x, y, z), xyz)
+        rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
+        if np.abs(rpy).max() > MAX_ANGLE:
+            self._doubt(
+                element,
+                f"<origin {element.said('rpy')}> turns more than twice round: taken as radians "
+                "(90 degrees are 1.5707963267948966)",
+                "<origin>s turn more than twice round, and are taken as radians",
+                f"{shown(element.get('rpy'))} (line {element.line})",
+            )
+        return pose(xyz, rpy)
+
+    def _only(self, element: Element, tag: str) -> Element | None:
+        """The first child with a tag, as other readers take it, with a doubt if there are more."""
+        found = element.all(tag)
+        if len(found) > 1:
+            self._doubt(
+                found[1],
+                f"<{element.tag}> has {len(found)} <{tag}>: the first is taken",
+                f"<{element.tag}>s have more than one <{tag}>, of which the first is taken",
+                f"line {found[1].line}",
+            )
+        return found[0] if found else None
+
+    def _doubt(self, element: Element, message: str, alike: str, name: str) -> None:
+        self.problems.doubt(f"{element.where}: {message}", alike, name)
+
+
+def _mimic(element: Element) -> list[Tie]:
+    """The tie of a joint to the one that it mimics, if it does and can move."""
+    mimic = element.first("mimic")
+    if mimic is None or element.get("type") == "fixed":
+        return []
+    factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+    return [mimic_tie(element.word("name"), mimic.get("joint"), factor, offset, mimic.where)]
+
+
+def _drive(dynamics: Element | None, drive: Drive) -> Drive:
+    if dynamics is None:
+        return drive
+    return drive._replace(
+        viscous=dynamics.number("damping", 0.0), coulomb=dynamics.number("friction", 0.0)
+    )
+
+
+def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
+    """The rotor inertia of each joint's transmission, times the gear ratio squared."""
+    names = {joint.get("name"): None for joint in root.all("joint")}
+    expected, drives = listed(list(names)), {}
+    for transmission in root.all("transmission"):
+        joints = transmission.all("joint")
+        actuators = transmission.all("actuator")
+        if len(joints) == len(actuators) == 1:
+            with problems.collected():
+                drive = _rotor_drive(joints[0], actuators[0])
+                if drive == Drive():
+                    continue
+                name = joints[0].word("name")
+                if name not in names:
+                    raise ModelError(
+                        f"{joints[0].where}: the <transmission> has a rotor inertia or friction "
+                        f"for joint {quoted(name)}, which does not exist: expected one of "
+                        f"{expected}"
+                    )
+                drives[name] = drive
+    return drives
+
+
+def _rotor_drive(joint: Element, actuator: Element) -> Drive:
+    """The drive of a joint; the ratio of its gear is read only where there is a rotor inertia.
+
+    Drake's files have its own ratio beside a mechanicalReduction of 1.
+    """
+    inertia = _value(actuator, "rotor_inertia", "drake:rotor_inertia", "motorInertia") or 0.0
+    ratio = None
+    if inertia:
+        ratio = _value(actuator, "drake:gear_ratio", "mechanicalReduction")
+        ratio = _value(joint, "mechanicalReduction") if ratio is None else ratio
+    ratio = 1.0 if ratio is None else ratio
+    return Drive(
+        rotor_inertia=inertia * ratio * ratio, offset=_value(actuator, "friction_offset") or 0.0
+    )
+
+
+def _value(element: Element, *tags: str) -> float | None:
+    """The number in the first of these children, as its value or as its text."""
+    for tag in tags:
+        child = element.first(tag)
+        if child is not None:
+            if "value" in child.attributes:
+                return child.number("value")
+            subject = f"{child.where}: <{tag}>{shown(child.text)}</{tag}>"
+            return float(numbers(child.text, 1, subject)[0])
+    return None
+
+
+def _solids(link: Element, origin: Callable[[Element | None], Pose]) -> Iterator[Solid]:
+    """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
+    for visual in link.all("visual"):
+        geometry = visual.first("geometry")
+        for shape in geometry.children if geometry else ():
+            with suppress(ModelError):
+                if size := _solid_size(shape):
+                    yield Solid(shape.tag, size, origin(visual.first("origin")))
+
+
+def _solid_size(shape: Element) -> tuple[float, ...]:
+    """The lengths of a primitive; none if the element is not one, or is not above zero in size."""
+    lengths = SOLIDS.get(shape.tag, {}).items()
+    size = tuple(float(x) for key, n in lengths for x in shape.numbers(key, n))
+    return size if size and min(size) > 0 else ()
+
+
+# ---------------------------------------------------------------------------------- writing
+
+
+def urdf_text(robot: RobotModel) -> str:
+    """The robot as URDF: the file's links and frames, merged bodies as one."""
+    description = _on_axes(describe(robot))
+    _check_characters(description)
+    lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(description.name)}>"]
+    for link in description.links:
+        lines += _link_lines(link)
+    ties = {tie.joint: tie for tie in description.ties}
+    for joint in description.joints:
+        lines += _joint_lines(joint, ties.get(joint.name))
+    for joint in description.joints:
+        lines += _transmission_lines(joint)
+    return "\n".join([*lines, "</robot>", ""])
+
+
+def _check_characters(description: Description) -> None:
+    """Refuse names that could be written but not read back."""
+    texts = [("robot", description.name)]
+    texts += [("link", link.name) for link in description.links]
+    texts += [("joint", joint.name) for joint in description.joints]
+    texts += [("mesh", mesh.file) for link in description.links for mesh in link.meshes]
+    for kind, text in texts:
+        if found := FORBIDDEN.search(text):
+            raise ModelError(
+                f"{kind} {quoted(text)} cannot be written as URDF: XML has no character "
+                f"{quoted(found[0])}; rename it, or write TOML"
+            )
+
+
+def _on_axes(description: Description) -> Description:
+    """The description with every joint's axis through its child's origin, as URDF needs it.
+
+    A link whose frame is off the axis gets a new one on it, and its own as a fixed frame.
+    """
+    links: list[Link] = []
+    joints: list[Connection] = []
+    off = {j.child: j for j in description.joints if np.abs(j.point).max() > 0}
+    for link in description.links:
+        if link.name in off:
+            shift = off[link.name].point
+            links.append(
+                replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=(), solids=())
+            )
+            links.append(Link(link.name, meshes=link.meshes, solids=link.solids))
+        else:
+            links.append(link)
+    for joint in description.joints:
+        if joint.child in off:
+            name, there = f"{joint.child}_axis", Pose(np.eye(3), joint.point)
+            joints.append(replace(joint, child=name, pose=joint.pose @ there, point=np.zeros(3)))
+            joints.append(
+                Connection(f"{joint.child}_fixed", "fixed", name, joint.child, there.inverse())
+            )
+        else:
+            joints.append(joint)
+    return replace(description, links=tuple(links), joints=tuple(joints))
+
+
+def _quoted(text: str) -> str:
+    """The text as a quoted attribute value that preserves white space."""
+    escaped = html.escape(text)
+    for character in "\t\n\r":
+        escaped = escaped.replace(character, f"&#{ord(character)};")
+    return f'"{escaped}"'
+
+
+def _list(values: Vector | Sequence[float]) -> str:
+    return _quoted(" ".join(repr(float(x) + 0.0) for x in values))
+
+
+def _origin_line(indent: str, at: Pose) -> str:
+    return f"{indent}<origin xyz={_list(at.r)} rpy={_list(rpy_of(at.R))}/>"
+
+
+def _link_lines(link: Link) -> list[str]:
+    inside = []
+    if link.mass or np.any(link.inertia):
+        entries = zip(ENTRIES, upper_triangle(link.inertia), strict=True)
+        tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
+        inside += [
+            "    <inertial>",
+            _origin_line("      ", Pose(np.eye(3), link.com)),
+            f'      <mass value="{float(link.mass)!r}"/>',
+            f"      <inertia {tensor}/>",
+            "    </inertial>",
+        ]
+    shapes = [
+        (mesh.pose, f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>")
+        for mesh in link.meshes
+    ]
+    shapes += [(solid.pose, _solid_text(solid)) for solid in link.solids if solid.kind in SOLIDS]
+    for at, shape in shapes:
+        inside += [
+            "    <visual>",
+            _origin_line("      ", at),
+            f"      <geometry>{shape}</geometry>",
+            "    </visual>",
+        ]
+    name = _quoted(link.name)
+    return [f"  <link name={name}>", *inside, "  </link>"] if inside else [f"  <link name={name}/>"]
+
+
+def _joint_lines(joint: Connection, tie: Tie | None) -> list[str]:
+    lines = [
+        f'  <joint name={_quoted(joint.name)} type="{joint.kind}">',
+        _origin_line("    ", joint.pose),
+        f"    <parent link={_quoted(joint.parent)}/>",
+        f"    <child link={_quoted(joint.child)}/>",
+    ]
+    if joint.kind != "fixed":
+        limits = {
+            key: float(np.clip(value, -UNLIMITED, UNLIMITED))
+            for key, value in joint.limits._asdict().items()
+            if joint.kind != "continuous" or key not in ("lower", "upper")
+        }
+        written = " ".join(f'{key}="{value!r}"' for key, value in limits.items())
+        viscous, coulomb = float(joint.drive.viscous), float(joint.drive.coulomb)
+        lines += [f"    <axis xyz={_list(joint.axis)}/>", f"    <limit {written}/>"]
+        if viscous or coulomb:
+            lines.append(f'    <dynamics damping="{viscous!r}" friction="{coulomb!r}"/>')
+    if tie is not None:
+        offset, factor = tie.coefficients
+        how = f'multiplier="{factor!r}" offset="{offset!r}"'
+        lines.append(f"    <mimic joint={_quoted(tie.leader)} {how}/>")
+    return [*lines, "  </joint>"]
+
+
+def _transmission_lines(joint: Connection) -> list[str]:
+    inertia, offset = float(joint.drive.rotor_inertia), float(joint.drive.offset)
+    if not inertia and not offset:
+        return []
+    return [
+        f"  <transmission name={_quoted(joint.name + '_transmission')}>",
+        "    <type>transmission_interface/SimpleTransmission</type>",
+        f"    <joint name={_quoted(joint.name)}/>",
+        f"    <actuator name={_quoted(joint.name + '_drive')}>",
+        "      <mechanicalReduction>1</mechanicalReduction>",
+        f'      <rotor_inertia value="{inertia!r}"/>',
+        f'      <friction_offset value="{offset!r}"/>',
+        "    </actuator>",
+        "  </transmission>",
+    ]
+
+
+def _solid_text(solid: Solid) -> str:
+    """The element of a primitive."""
+    size = iter(solid.size)
+    attributes = (
+        f'{key}="{" ".join(repr(float(next(size))) for _ in range(n))}"'
+        for key, n in SOLIDS[solid.kind].items()
+    )
+    return f"<{solid.kind} {' '.join(attributes)}/>"

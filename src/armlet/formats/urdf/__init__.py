@@ -1,1 +1,0 @@
-"""URDF: reading and writing."""
