@@ -67,7 +67,7 @@ def main():
     peer = Pinocchio()
     error = np.abs(controller(*given) - peer.controller(*given)).max()
     calls = {
-        "terms in one call": (armlet.compile(robot, TERMS).call, given[:2]),
+        "terms in one call": (armlet.compile(robot, TERMS), given[:2]),
         "terms in four calls": (apart, given[:2]),
         "computeAllTerms and frames": (peer.terms, given[:2]),
         "controller": (controller, given),

@@ -19,7 +19,7 @@ import armlet
 from armlet.codegen.llvm.function import many_states, module
 from armlet.codegen.llvm.loop import counted_loop
 from armlet.runtime import Kernel
-from armlet.runtime.engine import compiled, host
+from armlet.runtime.engine import compile_ir, host
 from armlet.runtime.timing import TURNS, Timed, time_in_turns
 
 QUANTITIES = (
@@ -187,7 +187,7 @@ def _rate(kinds, starts, steps, rounds):
     phis = (f"{name} = phi {T} [ {x}, %begin ], [ {y}, %turned ]" for T, (name, (y, x)) in carried)
     stores = (f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried)
     text = counted_loop(["out"], [*phis, *steps], after=stores)
-    code = compiled(module(host("float64"), text), "loop")
+    code = compile_ir(module(host("float64"), text), "loop")
     out = np.zeros(16)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.addresses["loop"])
     call = Timed(function, (out.ctypes.data, TURNS), TURNS)

@@ -199,9 +199,9 @@ def vector_features() -> str:
 
 
 def older_processors() -> Iterator[Setting]:
-    from armlet.runtime.engine import ARCHITECTURES, _cpu, in_llvm
+    from armlet.runtime.engine import ARCHITECTURES, _start, in_llvm
 
-    has = set(in_llvm(_cpu)[2].split(","))
+    has = set(in_llvm(_start)[2].split(","))
     for name, features in ARCHITECTURES.items():
         reason = "" if has.issuperset(features.split(",")) else "not for this processor"
         yield Setting(

@@ -1,6 +1,7 @@
 """Backends: what a kernel asks of one, and that a kernel can be sent elsewhere."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +11,8 @@ import armlet
 from armlet.codegen.llvm.function import Target
 from armlet.errors import CompileError
 from armlet.graph import OPERATIONS
-from armlet.runtime import Kernel
-from armlet.runtime.backends import BACKENDS
-from armlet.runtime.cpu import Native
+from armlet.runtime import Kernel, cpu
+from armlet.runtime.kernel import BACKENDS
 
 FUSED = {
     "fma": lambda a, b, c: a * b + c,
@@ -44,23 +44,23 @@ class Interpreted:
             for k, y in enumerate(output.values):
                 rows[:, k] = y if isinstance(y, float) else value[y]
 
-    def entry(self, otherwise, *_):
-        return otherwise
+    def entry(self, fallback, *_):
+        return fallback
 
-    def connect(self, kernel, otherwise):
-        pass
+    def connect(self, kernel, fallback):
+        return False
 
 
-class ByNumPy(Native):
-    compile = staticmethod(Interpreted)
+INTERPRETER = SimpleNamespace(**vars(cpu) | {"compile": Interpreted})
+"""A backend like the CPU's, with other code."""
 
 
 @pytest.mark.parametrize("arguments", [{}, {"inertia": "argument"}])
 def test_a_backend_is_an_entry_of_the_table(arms, monkeypatch, arguments):
-    monkeypatch.setitem(BACKENDS, "numpy", ByNumPy())
+    monkeypatch.setitem(BACKENDS, "numpy", INTERPRETER)
     robot = arms["puma560"]
     program = armlet.trace(robot, "inverse_dynamics", constants=arguments)
-    ours, theirs = (Kernel(program, backend=name) for name in ("llvm", "numpy"))
+    ours, theirs = (Kernel(program, backend=name) for name in ("cpu", "numpy"))
     state = np.random.default_rng(0).uniform(-2, 2, (3, 20, 6))
     phi = [robot.phi.astype(float)] * len(arguments)
     for arrays in (state, state[:, 0]):
@@ -69,7 +69,7 @@ def test_a_backend_is_an_entry_of_the_table(arms, monkeypatch, arguments):
 
 
 def test_an_unknown_backend_is_refused(arms):
-    with pytest.raises(CompileError, match="backend is 'tpu': expected one of llvm"):
+    with pytest.raises(CompileError, match="backend is 'tpu': expected one of cpu"):
         Kernel(armlet.trace(arms["planar2r"], "bias"), backend="tpu")
 
 

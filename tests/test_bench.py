@@ -51,5 +51,5 @@ def test_the_native_loop_runs_the_kernel():
     states = list(np.random.default_rng(0).uniform(-1, 1, (3, 256, 2)))
     loop = native_loop(kernel, states)
     assert time_in_turns({"loop": loop}, 1)["loop"].median > 0
-    _, (found,) = loop.function.kept
+    _, _, (found,) = loop.function.alive
     np.testing.assert_array_equal(found, kernel(*states))

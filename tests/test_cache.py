@@ -51,8 +51,8 @@ def results(program):
 def compilations(monkeypatch):
     """What has been compiled, and not found, since the test began."""
     texts = []
-    parsed = engine._parsed
-    monkeypatch.setattr(engine, "_parsed", lambda text, _: (texts.append(text), parsed(text, _))[1])
+    parsed = engine._parse
+    monkeypatch.setattr(engine, "_parse", lambda text, _: (texts.append(text), parsed(text, _))[1])
     return texts
 
 
@@ -164,7 +164,7 @@ def test_what_was_compiled_elsewhere_is_not_used(
     results(program)
     with monkeypatch.context() as patch:
         patch.setattr(place, name, value)
-        Kernel(program).call  # noqa: B018
+        Kernel(program).compiled().entry(print, "call")
     assert len(compilations) == 3
     assert len(entries(folder)) == 3
 

@@ -70,7 +70,7 @@ class Case:
         return getattr(self.robot, self.quantity)(*arrays, **named, **options)
 
     def functions(self):
-        return {"kernel": self.kernel, "call": self.kernel.call, "method": self.method}
+        return {"kernel": self.kernel, "method": self.method}
 
     def expected(self, arrays):
         return results(self.kernel.evaluate(*arrays))
@@ -210,7 +210,7 @@ def test_results_are_not_written_over_arguments(robot, shift):
         q, qd = np.zeros((2, *rows, n))
         qdd = whole[:size].reshape(*rows, n)
         out = whole[shift : shift + size].reshape(*rows, n)
-        for function in (kernel, kernel.call, robot.inverse_dynamics):
+        for function in (kernel, robot.inverse_dynamics):
             for given in ((qdd, q, qd), (q, qd, qdd)):
                 with pytest.raises(DataError, match="out shares memory with another array"):
                     function(*given, out=out)
@@ -262,7 +262,7 @@ def test_a_method_first_called_with_a_frame_is_compiled_for_it_alone(robot, link
     first = robot.jacobian(q, link)
     assert inspect.isbuiltin(robot.jacobian)
     same(robot.jacobian(q, link), (first,))
-    assert not any(key[:2] == ("kernel", "jacobian") and len(key) == 2 for key in robot._memory)
+    assert ("quantity", "jacobian") not in robot._memory
     same(robot.jacobian(q), (armlet.compile(robot, "jacobian").evaluate(q),))
     same(robot.jacobian(q, link), (first,))
 
@@ -292,7 +292,7 @@ def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypat
     ]  # fmt: skip
 
     def run():
-        found = [call(f) for f in (robot.inverse_dynamics, kernel, kernel.call) for call in calls]
+        found = [call(f) for f in (robot.inverse_dynamics, kernel) for call in calls]
         return [np.copy(y) for found in (found, [call() for call in chosen]) for y in found]
 
     expected = [run() for _ in range(2)][-1]
@@ -300,7 +300,7 @@ def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypat
     def python(*args, **named):
         raise AssertionError("called through Python")
 
-    monkeypatch.setattr(armlet.api.quantities, "evaluated", python)
+    monkeypatch.setattr(armlet.api.robot, "evaluate", python)
     monkeypatch.setattr(Kernel, "takes_long", python)
     with pytest.raises(AssertionError):
         kernel(q.astype(int), qd, qdd)
@@ -443,7 +443,7 @@ def test_several_results_come_in_the_class_that_the_entry_holds(robot):
         __slots__ = ()
 
     kernel, q = armlet.compile(robot, "energy"), np.ones(robot.n)
-    code = kernel._compiled()._one
+    code = kernel.compiled()._one
     callee = Callee.of(kernel.evaluate, ["q", "qd"], "", {}, code, Pair)
     function = fast_call(code, "energy", callee, "")
     for arrays in ((q, q), (np.ones((3, robot.n)),) * 2):
@@ -518,7 +518,7 @@ def test_rows_have_the_same_bits_however_many(robot, dtype):
     for count in (*counts, *counts):
         same(kernel(q[:count], qd[:count]), (alone[:count],))
         same(kernel(q[:count], qd[:count], out=np.empty_like(alone[:count])), (alone[:count],))
-    assert "_many" in vars(kernel._compiled())
+    assert "_many" in vars(kernel.compiled())
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 33, COPIED - 1, COPIED, COPIED + 1, 5000])

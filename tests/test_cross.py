@@ -37,7 +37,7 @@ def printed(text, triple, cpu):
     llvm.initialize_all_asmprinters()
     options = {"cpu": cpu, "opt": 3, "jit": True}
     machine = llvm.Target.from_triple(triple).create_target_machine(**options)
-    return machine.emit_assembly(engine._parsed(text, machine))
+    return machine.emit_assembly(engine._parse(text, machine))
 
 
 def called(text):
@@ -86,7 +86,7 @@ def test_a_processor_whose_features_llvm_does_not_know_has_none(monkeypatch):
         raise RuntimeError("LLVM does not know this processor")
 
     monkeypatch.setattr(llvm, "get_host_cpu_features", unknown)
-    assert engine._cpu()[2] == ""
+    assert engine._start()[2] == ""
 
 
 NARROW = """
@@ -109,7 +109,7 @@ print(host("float64").lanes, host("float64").fuses)
 )
 def test_code_for_an_older_processor_computes_the_same(name, target, tmp_path):
     """Without AVX, AVX2 and AVX-512, to rounding: a product and a sum are fused or are not."""
-    has = set(in_llvm(engine._cpu)[2].split(","))
+    has = set(in_llvm(engine._start)[2].split(","))
     if not has.issuperset(engine.ARCHITECTURES[name].split(",")):
         pytest.skip(f"this processor does not run code for {name}")
     done = subprocess.run(
@@ -124,7 +124,7 @@ def test_code_for_an_older_processor_computes_the_same(name, target, tmp_path):
 
 def test_a_processor_that_this_one_cannot_stand_for_is_refused(monkeypatch):
     triple = "x86_64-unknown-linux-gnu"
-    monkeypatch.setattr(engine, "_cpu", lambda: (triple, "nehalem", "+sse4.2,+popcnt,-avx"))
+    monkeypatch.setattr(engine, "_start", lambda: Cpu(triple, "nehalem", "+sse4.2,+popcnt,-avx"))
     for name in ("x86-64-v3", "pentium"):
         monkeypatch.setenv("ARMLET_CPU", name)
         with pytest.raises(armlet.CompileError, match=rf"ARMLET_CPU is '{name}'.*\(x86-64-v2\)"):

@@ -13,8 +13,7 @@ from support.robots import states as robot_states
 import armlet
 from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import trace_function
-from armlet.runtime import Kernel
-from armlet.runtime import cpu as native
+from armlet.runtime import Kernel, cpu
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +145,7 @@ def test_the_largest_constants_are_taken():
 
 def test_what_llvm_refuses_is_told(bias, monkeypatch):
     nonsense = "define void @one() { nonsense }"
-    monkeypatch.setattr(native, "one_state_texts", lambda *_: [nonsense])
+    monkeypatch.setattr(cpu, "one_state_texts", lambda *_: [nonsense])
     kernel = Kernel(bias.program)
     for state in (ONE, TEN):
         with pytest.raises(CompileError, match=r"^LLVM refuses the program"):
@@ -155,14 +154,14 @@ def test_what_llvm_refuses_is_told(bias, monkeypatch):
 
 def test_code_without_its_function_is_told(bias, monkeypatch):
     monkeypatch.setenv("ARMLET_CACHE", "off")
-    monkeypatch.setattr(native, "entry", lambda *_: "")
+    monkeypatch.setattr(cpu, "entry", lambda *_: "")
     with pytest.raises(CompileError, match=r"^the machine code has no function 'entry'"):
         Kernel(bias.program)(ONE, ONE)
 
 
 def test_where_arrays_lie_otherwise_in_memory_the_entry_is_left_out(robot, bias, monkeypatch):
-    monkeypatch.setattr(native, "reads_arrays", lambda: False)
+    monkeypatch.setattr(cpu, "reads_arrays", lambda: False)
     kernel = armlet.compile(robot, "bias")
-    assert not inspect.isbuiltin(kernel.call)
+    assert not inspect.isbuiltin(kernel.compiled().entry(kernel.evaluate, "call"))
     same_bits(kernel(ONE, ONE), bias(ONE, ONE))
     same_bits(kernel(ONE.tolist(), qd=ONE), bias(ONE, ONE))

@@ -160,7 +160,7 @@ def test_an_array_that_does_not_fit_is_named(robot, bias, arrays, message, way):
         ways(robot, bias)[way](*arrays)
 
 
-@pytest.mark.parametrize("way", WAYS[:3])
+@pytest.mark.parametrize("way", WAYS[:2])
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_kernels_count_their_arrays(robot, bias, count, way):
     with pytest.raises(DataError, match=rf"^bias takes 2 arrays \(q, qd\), got {count}"):

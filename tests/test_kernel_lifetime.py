@@ -40,12 +40,14 @@ def bias(robot):
 # ------------------------------------------------------------------ how long things live
 
 
-@pytest.mark.parametrize("make", [
-    lambda: armlet.load("planar3r").bias,
-    lambda: armlet.compile(armlet.load("planar3r"), "bias").call,
-    lambda: armlet.compile(armlet.load("planar3r"), "bias"),
-    lambda: armlet.compile(armlet.load("planar3r"), "bias").evaluate,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: armlet.load("planar3r").bias,
+        lambda: armlet.compile(armlet.load("planar3r"), "bias"),
+        lambda: armlet.compile(armlet.load("planar3r"), "bias").evaluate,
+    ],
+)
 def test_what_is_kept_still_works_when_all_else_is_gone(bias, make):
     function = make()
     gc.collect()
@@ -61,7 +63,7 @@ def test_robots_and_their_code_are_freed(monkeypatch):
         llvm.ExecutionEngine, "_dispose", lambda self: (freed.append(self), dispose(self))
     )
     gc.collect()
-    engine.in_llvm(int)
+    engine.in_llvm(engine.free_released)
     freed.clear()
     robot = armlet.load("planar3r")
     robot.bias(ONE, ONE)
@@ -70,11 +72,11 @@ def test_robots_and_their_code_are_freed(monkeypatch):
     kernel(ONE, ONE)
     del robot
     gc.collect()
-    engine.in_llvm(int)  # LLVM's thread frees what is left before its next job
+    engine.in_llvm(engine.free_released)
     assert len(freed) == 2
     del kernel
     gc.collect()
-    engine.in_llvm(int)
+    engine.in_llvm(engine.free_released)
     assert len(freed) == 3
 
 
@@ -157,7 +159,7 @@ def test_many_threads_may_ask_a_fresh_robot_at_once():
 
 def test_of_two_threads_that_compile_at_once_neither_takes_the_code_of_the_other(robot, bias):
     kernel = armlet.compile(robot, "bias")
-    compiled = kernel._compiled()
+    compiled = kernel.compiled()
     made = [type(compiled).__dict__["_many"].function(compiled) for _ in range(2)]
     vars(compiled)["_many"] = made.pop(0)
     made.clear()
@@ -186,9 +188,9 @@ def random_calls(robot, kernel, count, rng):
         lambda: robot.bias(q[:8], qd[:8]),
         lambda: robot.bias(q[:8], qd[:8], out=out),
         lambda: robot.bias(q=q[4], qd=qd[4]),
-        lambda: kernel.call(single, q[5].tolist()),
-        lambda: kernel.call(q[:0], qd[:0]),
-        lambda: kernel.call(q[0], qd),
+        lambda: kernel(single, q[5].tolist()),
+        lambda: kernel(q[:0], qd[:0]),
+        lambda: kernel(q[0], qd),
         lambda: robot.bias(q[0], "no"),
         lambda: robot.energy(q[0]),
         lambda: robot.bias(q, qd, out=out),
@@ -232,11 +234,16 @@ def test_references_are_given_back(robot, bias, way):
     q, qd, out = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
     bad, double = np.zeros(5), np.dtype(np.float64)
     calls = [
-        lambda: function(q, qd), lambda: function(q[0], qd[0]), lambda: function(q, qd, out=out),
-        lambda: function(bad, qd), lambda: function(q, bad), lambda: function(q, qd, out=bad),
-        lambda: function(q, object()), lambda: function(q, qd, threads=0),
+        lambda: function(q, qd),
+        lambda: function(q[0], qd[0]),
+        lambda: function(q, qd, out=out),
+        lambda: function(bad, qd),
+        lambda: function(q, bad),
+        lambda: function(q, qd, out=bad),
+        lambda: function(q, object()),
+        lambda: function(q, qd, threads=0),
         lambda: function(q, qd, x=q),
-    ]  # fmt: skip
+    ]
 
     def run():
         for call in calls:
@@ -262,9 +269,13 @@ def test_results_belong_to_the_caller_alone(robot):
 
 
 NEW_ARRAY = ctypes.PYFUNCTYPE(
-    ctypes.c_void_p, *[ctypes.c_void_p] * 2, ctypes.c_int, *[ctypes.c_void_p] * 3, ctypes.c_int,
     ctypes.c_void_p,
-)  # fmt: skip
+    *[ctypes.c_void_p] * 2,
+    ctypes.c_int,
+    *[ctypes.c_void_p] * 3,
+    ctypes.c_int,
+    ctypes.c_void_p,
+)
 
 
 @pytest.mark.parametrize("fails", [0, 1, 2])
@@ -293,7 +304,7 @@ def test_out_of_memory_gives_back_what_was_made(monkeypatch, fails):
         program = trace_function("f", lambda graph, x: (x + 1, 2 * x, x), {"x": (3,)})
         kernel = Kernel(program)
         with pytest.raises(SystemError):
-            kernel.call(np.zeros(3))
+            kernel(np.zeros(3))
     finally:
         llvm.add_symbol("armlet_new_array", ctypes.cast(real, ctypes.c_void_p).value)
         engine.add_symbols(shared)
@@ -302,6 +313,6 @@ def test_out_of_memory_gives_back_what_was_made(monkeypatch, fails):
     for _ in range(10):
         made = 0
         with suppress(SystemError):
-            kernel.call(x)
+            kernel(x)
         assert made == fails + 1
     assert sys.getrefcount(double) == before

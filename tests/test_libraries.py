@@ -489,7 +489,7 @@ def test_arrays_of_jax_that_cannot_be_used_are_named(jax, robot):
         armlet.compile(robot, "gravity_torque")(q + 1j)
     with pytest.raises(DataError, match="out is given with arrays of another library"):
         robot.gravity_torque(q, out=np.zeros(6))
-    with pytest.raises(DataError, match="threads is 2 with arrays of JAX: expected 1"):
+    with pytest.raises(DataError, match="threads is 2 with JAX arrays: expected 1"):
         robot.gravity_torque(q, threads=2)
     with pytest.raises(CompileError, match="gravity_torque is to be compiled for cuda: it is on a"):
         jax.jit(robot.gravity_torque).trace(q).lower(lowering_platforms=("cuda",))

@@ -14,7 +14,7 @@ from armlet.codegen.llvm.function import Target
 from armlet.codegen.lower import lower
 from armlet.graph import trace_function
 from armlet.graph.signature import Input
-from armlet.runtime import Kernel, engine, llvm_threads
+from armlet.runtime import Kernel, engine, threads
 
 TARGETS = [
     pytest.param(Target(dtype, lanes, fuses), id=f"{dtype}-{lanes}{'' if fuses else '-unfused'}")
@@ -142,8 +142,8 @@ def test_rows_of_a_forty_joint_robot_are_compiled_in_seconds(tmp_path, monkeypat
 def emitted(monkeypatch, tmp_path):
     """The texts that LLVM compiles, from an empty cache on."""
     monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "cache"))
-    texts, emit = [], engine._emitted
-    monkeypatch.setattr(engine, "_emitted", lambda *args: (texts.append(args[0]), emit(*args))[1])
+    texts, emit = [], engine._emit
+    monkeypatch.setattr(engine, "_emit", lambda *args: (texts.append(args[0]), emit(*args))[1])
     return texts
 
 
@@ -161,7 +161,7 @@ def test_what_was_compiled_before_an_interrupt_is_found_again(emitted, short_chu
 
     rows = [np.tile(x, (9, 1)) for x in state]
     with monkeypatch.context() as patch:
-        patch.setattr(llvm_threads, "THREADS", llvm_threads.THREADS[:1])
+        patch.setattr(threads, "LLVM_THREADS", threads.LLVM_THREADS[:1])
         patch.setattr(engine, "_object", interrupted)
         with pytest.raises(KeyboardInterrupt):
             whole.evaluate(*rows)

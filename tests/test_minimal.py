@@ -386,7 +386,7 @@ def test_equal_sets_share_a_kernel():
         robot.regressor([0, 0], [0, 0], [0, 0], parameters=found)
     assert found == armlet.minimal_parameters(robot, kind="rank")
     assert found != armlet.minimal_parameters(robot, kind="lin")
-    assert sum(key[:2] == ("kernel", "regressor") for key in robot._memory) == 1
+    assert sum(key[:2] == ("quantity", "regressor") for key in robot._memory) == 1
 
 
 def test_sets_that_do_not_fit_are_refused():

@@ -185,7 +185,7 @@ CATEGORIES = {
 }
 """Modules that one other may import alone, by what they are."""
 REASONS = {
-    "api.kinematics": "to be merged, or given a reason",
+    "api.evaluation": "the way of a call, apart from the typed methods",
     "cli.demo_data": "the numbers of a command, apart from its page",
     "codegen.entry.conversion": "to be merged, or given a reason",
     "codegen.entry.results": "to be merged, or given a reason",
@@ -201,8 +201,6 @@ REASONS = {
     "identification.logs.sources": "to be merged, or given a reason",
     "identification.preprocessing.spectrum": "to be merged, or given a reason",
     "robot.frames": "canonical frames and their derivation",
-    "runtime.backends": "to be merged, or given a reason",
-    "runtime.llvm_threads": "to be merged, or given a reason",
     "simulation.derivatives": "to be merged, or given a reason",
     "view.stage": "a drawing, which the package records as a page and the viewer moves",
 }

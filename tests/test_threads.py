@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import weakref
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,9 @@ import pytest
 
 import armlet
 from armlet.robot import robot as model
-from armlet.runtime import engine, llvm_threads, threads
+from armlet.runtime import engine, threads
 from armlet.runtime import python_call as calls
-from armlet.runtime.llvm_threads import LlvmThread, by_all
-from armlet.runtime.threads import Workers, parallel_for
+from armlet.runtime.threads import LlvmThread, Workers, map_unordered, parallel_for
 
 CORES = os.cpu_count() or 1
 
@@ -131,14 +131,14 @@ def test_where_no_thread_can_be_had_the_caller_does_the_work(monkeypatch):
     by = set()
     parallel_for(lambda *_: by.add(threading.get_ident()), 100, 1, 4)
     assert by == {threading.get_ident()}
-    assert Workers(1).call(threading.get_ident) == threading.get_ident()
+    assert LlvmThread().call(threading.get_ident) == threading.get_ident()
 
 
 # ------------------------------------------------------------------ calls in a worker
 
 
 def test_a_call_is_answered_by_another_thread():
-    workers = Workers(1)
+    workers = LlvmThread()
     assert workers.call(divmod, 7, 2) == (3, 1)
     assert workers.call(threading.get_ident) == workers.idents[0] != threading.get_ident()
     with pytest.raises(ZeroDivisionError):
@@ -148,12 +148,12 @@ def test_a_call_is_answered_by_another_thread():
 
 def test_a_worker_may_call_itself():
     """As a finalizer does that the garbage collector runs in its thread."""
-    workers = Workers(1)
+    workers = LlvmThread()
     assert workers.call(workers.call, divmod, 7, 2) == (3, 1)
 
 
 def test_an_abandoned_call_goes_on_and_later_ones_wait_for_it():
-    workers = Workers(1)
+    workers = LlvmThread()
     release, seen = threading.Lock(), []
     release.acquire()
 
@@ -165,7 +165,7 @@ def test_an_abandoned_call_goes_on_and_later_ones_wait_for_it():
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threads, "next_in", interrupt)
+        patch.setattr(threads, "wait_for", interrupt)
         with pytest.raises(KeyboardInterrupt):
             workers.call(slow)
     release.release()
@@ -178,7 +178,7 @@ def test_an_abandoned_call_goes_on_and_later_ones_wait_for_it():
 
 @pytest.fixture
 def three(monkeypatch):
-    monkeypatch.setattr(llvm_threads, "THREADS", [LlvmThread() for _ in range(3)])
+    monkeypatch.setattr(threads, "LLVM_THREADS", [LlvmThread() for _ in range(3)])
 
 
 def test_all_threads_of_llvm_work_at_once(three):
@@ -188,7 +188,7 @@ def test_all_threads_of_llvm_work_at_once(three):
         together.wait()
         return k * k
 
-    assert sorted(by_all(work, 6)) == [(k, k * k) for k in range(6)]
+    assert sorted(map_unordered(work, 6)) == [(k, k * k) for k in range(6)]
 
 
 def test_what_one_of_them_raises_is_raised_and_no_more_is_begun(three):
@@ -201,11 +201,11 @@ def test_what_one_of_them_raises_is_raised_and_no_more_is_begun(three):
         time.sleep(0.01)
 
     with pytest.raises(ZeroDivisionError):
-        list(by_all(work, 1000))
+        list(map_unordered(work, 1000))
     count = len(seen)
     time.sleep(0.2)
     assert len(seen) <= count + 3 < 1000
-    assert list(by_all(abs, 1)) == [(0, 0)]
+    assert list(map_unordered(abs, 1)) == [(0, 0)]
 
 
 def test_a_caller_that_is_interrupted_lets_no_more_begin(three, monkeypatch):
@@ -215,9 +215,9 @@ def test_a_caller_that_is_interrupted_lets_no_more_begin(three, monkeypatch):
         queue.get()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(llvm_threads, "next_in", interrupt)
+    monkeypatch.setattr(threads, "wait_for", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        list(by_all(lambda k: (seen.append(k), time.sleep(0.01)), 1000))
+        list(map_unordered(lambda k: (seen.append(k), time.sleep(0.01)), 1000))
     time.sleep(0.2)
     assert len(seen) < 20
 
@@ -230,32 +230,32 @@ def test_another_call_does_not_wait_for_all_of_it(three):
         time.sleep(0.01)
         order.append(k)
 
-    thread = threading.Thread(target=lambda: list(by_all(work, 200)))
+    thread = threading.Thread(target=lambda: list(map_unordered(work, 200)))
     thread.start()
     begun.wait()
-    llvm_threads.THREADS[0].call(order.append, "other")
+    threads.LLVM_THREADS[0].call(order.append, "other")
     thread.join()
     assert order.index("other") < 100
 
 
 def test_a_thread_of_llvm_may_share_out_work(three):
     """It does all of it: a job of its own would wait for the one that asks."""
-    work = llvm_threads.THREADS[0].call(lambda: list(by_all(lambda k: k, 5)))
+    work = threads.LLVM_THREADS[0].call(lambda: list(map_unordered(lambda k: k, 5)))
     assert work == [(k, k) for k in range(5)]
 
 
 def test_an_interrupt_while_work_is_shared_out_lets_no_more_begin(three, monkeypatch):
     seen, begin = [], LlvmThread.begin
 
-    def interrupted(thread, *args):
-        if thread is llvm_threads.THREADS[2] and not seen:
+    def interrupted(thread, job):
+        if thread is threads.LLVM_THREADS[2] and not seen:
             raise KeyboardInterrupt
-        return begin(thread, *args)
+        return begin(thread, job)
 
     with monkeypatch.context() as patch:
         patch.setattr(LlvmThread, "begin", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            list(by_all(lambda k: (time.sleep(0.01), seen.append(k)), 1000))
+            list(map_unordered(lambda k: (time.sleep(0.01), seen.append(k)), 1000))
     time.sleep(0.2)
     assert len(seen) < 20
 
@@ -268,7 +268,7 @@ def test_a_fork_does_not_wait_for_all_of_it(three):
         forked.wait(0.02)
         seen.append(k)
 
-    work = threading.Thread(target=lambda: list(by_all(task, 9000)))
+    work = threading.Thread(target=lambda: list(map_unordered(task, 9000)))
     work.start()
     for _ in range(5):
         child = os.fork()
@@ -283,7 +283,7 @@ def test_a_fork_does_not_wait_for_all_of_it(three):
 
 def test_where_no_thread_of_llvm_can_be_had_the_caller_does_it_all(three, monkeypatch):
     monkeypatch.setattr(threads, "start_new_thread", refuse)
-    found = list(by_all(lambda k: threading.get_ident(), 4))
+    found = list(map_unordered(lambda k: threading.get_ident(), 4))
     assert found == [(k, threading.get_ident()) for k in range(4)]
 
 
@@ -293,14 +293,14 @@ def test_after_closing_only_the_caller_uses_llvm():
     def job():
         at_work.set()
         time.sleep(0.1)
-        done.append(thread.begin(done.append, "more"))
+        done.append(thread.begin(partial(done.append, "more")))
 
     thread.begin(job)
     at_work.wait()
-    thread.begin(done.append, "next")
+    thread.begin(partial(done.append, "next"))
     thread.close()
     assert done == [False]
-    assert not thread.begin(done.append, "late")
+    assert not thread.begin(partial(done.append, "late"))
     assert thread.call(threading.get_ident) == threading.get_ident()
 
 
@@ -503,9 +503,9 @@ def test_llvm_is_used_in_one_thread_only(monkeypatch):
     monkeypatch.setenv("ARMLET_CACHE", "off")
     text = "define void @nothing() {\nret void\n}\n"
     engine.host("float64")
-    code = engine.compiled(text, "nothing")
+    code = engine.compile_ir(text, "nothing")
     ctypes.CFUNCTYPE(None)(code.addresses["nothing"])()
     del code
     gc.collect()
-    engine.in_llvm(int)
-    assert seen == set(llvm_threads.THREADS[0].worker.idents)
+    engine.in_llvm(engine.free_released)
+    assert seen == set(threads.LLVM_THREADS[0].idents)

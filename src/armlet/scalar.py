@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Collection
 from itertools import chain
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,26 @@ Vector = Any
 Matrix = Any
 """A scalar of any type, and arrays of them: aliases that document shapes, which tests check."""
 
-NAMESPACES = {
-    "mpmath": "mpmath",
-    "sympy": "sympy",
-    "jax": "jax.numpy",
-    "jaxlib": "jax.numpy",
-    "torch": "torch",
-    "casadi": "casadi",
+
+class Library(NamedTuple):
+    """What armlet knows of a library of arrays or scalars."""
+
+    functions: str
+    """The module with its functions, such as sin."""
+    evaluation: str
+    """The module of `armlet.runtime.arrays` that evaluates programs on its arrays."""
+
+
+LIBRARIES = {
+    "jax": Library("jax.numpy", "jax"),
+    "jaxlib": Library("jax.numpy", "jax"),
+    "torch": Library("torch", "torch"),
+    "casadi": Library("casadi", "expressions"),
+    "sympy": Library("sympy", "expressions"),
+    "mpmath": Library("mpmath", "expressions"),
+    "armlet": Library("numpy", "traced"),
 }
-"""The module with the functions of a scalar, by the package of its type; NumPy for all others."""
+"""The libraries by the package that their types are of; NumPy for all others."""
 
 NUMBERS = {int, float, np.float64}
 QUARTER = math.pi / 2
@@ -35,7 +46,8 @@ QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 def namespace(x: Scalar) -> ModuleType:
     """The module whose functions accept x."""
-    return importlib.import_module(NAMESPACES.get(package(x), "numpy"))
+    library = LIBRARIES.get(package(x))
+    return importlib.import_module(library.functions if library else "numpy")
 
 
 def package(x: Scalar) -> str:

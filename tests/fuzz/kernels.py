@@ -84,7 +84,7 @@ def check(kernel, found, arrays, leading):
 
 def called(rng, kernel):
     """One of the ways to call a kernel."""
-    return pick(rng, (kernel, kernel.evaluate, kernel.entry(kernel.evaluate)))
+    return pick(rng, (kernel, kernel.evaluate, kernel.compiled().entry(kernel.evaluate, "call")))
 
 
 def threads_option(threads):

@@ -44,13 +44,12 @@ def ways(robot, kernel):
     """The ways into one and the same kernel."""
     return {
         "kernel": kernel,
-        "call": kernel.call,
         "evaluate": kernel.evaluate,
         "method": getattr(robot, kernel.program.name),
     }
 
 
-WAYS = ["kernel", "call", "evaluate", "method"]
+WAYS = ["kernel", "evaluate", "method"]
 every_way = pytest.mark.parametrize("way", WAYS)
 
 

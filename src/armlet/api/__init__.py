@@ -1,8 +1,7 @@
 """The public interface: robots with their quantities, programs, kernels, minimal parameters."""
 
 from armlet.api.functions import Function, function
-from armlet.api.parameters import minimal_parameters
-from armlet.api.programs import cheapest, compile, formulations, trace
+from armlet.api.programs import cheapest, compile, formulations, minimal_parameters, trace
 from armlet.api.robot import Robot, from_mujoco, from_pinocchio, general_arm, load
 
 __all__ = [

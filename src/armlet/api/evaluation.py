@@ -1,4 +1,4 @@
-"""Numerical evaluation of a robot's quantities by kernels that are compiled once."""
+"""How a robot's methods are evaluated: by compiled kernels, or as the arrays' library says."""
 
 from __future__ import annotations
 
@@ -12,20 +12,27 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.api.kinds import KINDS, kernel_of, kind_of, traced_constants
+from armlet._support.lazy import cached_property
 from armlet.dynamics import QUANTITIES
 from armlet.dynamics.singular import is_singular
 from armlet.errors import DataWarning
+from armlet.graph import Program
+from armlet.graph.graph import graph_of, object_array
+from armlet.graph.trace.arrays import as_traced
 from armlet.robot import RobotModel
+from armlet.robot.robot import GROUPS
 from armlet.runtime import Kernel
-from armlet.runtime.arrays.libraries import refuse_out
+from armlet.runtime.arrays import library_of
 from armlet.runtime.python_call import dispatcher_call
+from armlet.search.cheapest import cheapest_program
+from armlet.search.compose import record
+from armlet.search.request import request
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
 
 
-def evaluated(
+def evaluate(
     robot: RobotModel,
     method: Callable[..., Result],
     arrays: Sequence[ArrayLike],
@@ -33,87 +40,125 @@ def evaluated(
     threads: int,
     **options: Any,
 ) -> Result:
-    """The result of a robot's method, computed by the kernel for the given options."""
+    """The result of a robot's method.
+
+    NumPy arrays run the kernel of the quantity with its options. From then on compiled code stands
+    in the place of the method, and later calls come here no more.
+    """
     name = method.__name__
-    asked = {key: x for key, x in options.items() if x is not None and x is not False}
-    if "wrench" in asked:
-        arrays = (*arrays, asked["wrench"])
-        asked["wrench"] = True
+    options = {key: x for key, x in options.items() if x is not None and x is not False}
+    if "wrench" in options:
+        arrays = (*arrays, options["wrench"])
+        options["wrench"] = True
+    quantity = quantity_of(robot, name, options)
     result: Result
-    kind = "armlet" if traced_constants(robot) else kind_of(arrays)
-    if kind in KINDS:
-        refuse_out(out)
-        result = KINDS[kind](robot, name, arrays, asked, threads)
-    elif threads == 1:
-        result = _call(robot, method, arrays, asked)(*arrays, out=out)
-    else:
-        kernel = kernel_of(robot, name, **asked)
+    if library := library_of((*quantity.traced_constants, *arrays), out):
+        result = library.evaluate(quantity, arrays, threads)
+        return result
+    kernel: Any = quantity.kernel_for("float64")
+    if threads != 1 or kernel.takes_long(arrays):
         result = kernel.evaluate(*arrays, out=out, threads=threads)
+        return result
+    _replace_method(robot, method, kernel, options)
+    result = kernel(*arrays, out=out)
     return result
 
 
-# ------------------------------------------------------------------ the fast path
+class RobotQuantity:
+    """A quantity of a robot with its options: its program and its kernels, each derived once."""
 
-CHOOSING = ("wrench", "frame")
-"""The options by which a compiled entry selects a kernel."""
+    def __init__(self, robot: RobotModel, name: str, options: Mapping[str, Any]) -> None:
+        self.robot, self.name, self.options = robot, name, options
+        self._kernels: dict[str, Kernel] = {}
+
+    @cached_property
+    def program(self) -> Program:
+        """The cheapest program found."""
+        return cheapest_program(request(self.robot, self.name, {}, True, self.options)).program
+
+    def kernel_for(self, dtype: str) -> Kernel:
+        """The kernel for numbers of a type."""
+        if dtype not in self._kernels:
+            self.robot.check_values(self.name)
+            self._kernels.setdefault(dtype, Kernel(self.program, dtype))
+        return self._kernels[dtype]
+
+    @property
+    def traced_constants(self) -> list[list[Any]]:
+        """The constants of the groups in which one is traced."""
+        return [[*x.values()] for x in self._traced_groups.values()]
+
+    @property
+    def _traced_groups(self) -> dict[str, dict[str, Any]]:
+        """The groups in which a constant is traced, such as those of a payload."""
+        robot = self.robot
+
+        def groups() -> dict[str, dict[str, Any]]:
+            named = {group: robot.constants(group) for group in GROUPS}
+            return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
+
+        return robot._once("traced_groups", groups)
+
+    def record(self, arrays: Sequence[Any]) -> Any:
+        """The results for traced arrays, recorded in their graph.
+
+        The groups of constants that are traced become arguments of the program, whose robot has
+        numbers in their place.
+        """
+        groups = self._traced_groups
+        names = [name for values in groups.values() for name in values]
+        robot = self.robot.with_constants(dict.fromkeys(names, 1.0))
+        late = dict.fromkeys(groups, "argument")
+        requested = request(robot, self.name, late, True, self.options)
+        shapes = [x.shape for x in requested.inputs[len(arrays) :]]
+        args = [np.asarray(x, dtype=object) for x in arrays]
+        for values, shape in zip(groups.values(), shapes, strict=True):
+            args.append(object_array([*values.values()], shape))
+        graph = graph_of(args)
+        assert graph is not None
+        results = record(graph, requested, args)
+        return tuple(map(as_traced, results)) if isinstance(results, tuple) else as_traced(results)
 
 
-def _call(
-    robot: RobotModel,
-    method: Callable[..., Any],
-    arrays: Sequence[ArrayLike],
-    asked: Mapping[str, Any],
-) -> Callable[..., Any]:
-    """The compiled function for the given options.
-
-    Unless the batch is long, it also replaces the method on this robot, directly or behind a
-    function that selects it by the option.
-    """
-    name = method.__name__
-    option = next((x for x in CHOOSING if x in QUANTITIES[name].options), "")
-    calls: dict[Any, Callable[..., Any]] = robot._once(("calls", name), dict)
-    key = asked.get(option)
-    chooses = asked.keys() <= {option}
-    if chooses and key in calls:
-        return calls[key]
-    kernel = kernel_of(robot, name, **asked)
-    if kernel.takes_long(arrays):
-        return kernel.evaluate
-    if chooses and _is_replaceable(robot, method):
-        _shorten(robot, method, kernel, option, key)
-        calls[key] = kernel.call
-    return kernel.call
+def quantity_of(robot: RobotModel, name: str, options: Mapping[str, Any]) -> RobotQuantity:
+    """The quantity of a robot with its options, which the robot owns."""
+    key = ("quantity", name, *sorted(options.items()))
+    return robot._once(key, lambda: RobotQuantity(robot, name, options))
 
 
-def _is_replaceable(robot: RobotModel, method: Callable[..., Any]) -> bool:
-    """Whether a method only evaluates: it is not overridden, and does not look at results."""
-    name = method.__name__
-    return getattr(type(robot), name, None) is method and QUANTITIES[name].inverts != "jacobian"
+# ------------------------------------------------------------------ methods as compiled code
 
 
-def _shorten(
-    robot: RobotModel,
-    method: Callable[..., Any],
-    kernel: Kernel,
-    option: str,
-    key: Any,
+def _replace_method(
+    robot: RobotModel, method: Callable[..., Any], kernel: Kernel, options: Mapping[str, Any]
 ) -> None:
-    """Replace a method of this robot by the compiled entry of its kernel.
+    """Put the compiled entry of a kernel in the place of a method of this robot.
 
     Later calls then run machine code directly, also with a frame or a wrench that was used before.
     This is the only place that writes to an existing robot: results stay the same, and pickles and
-    copies leave the entry out.
+    copies leave the entry out. A method that is overridden, or looks at results, stays as it is.
     """
-    name, bound = method.__name__, MethodType(method, robot)
+    name = method.__name__
+    quantity = QUANTITIES[name]
+    option = next((x for x in ("wrench", "frame") if x in quantity.options), "")
+    is_overridden = getattr(type(robot), name, None) is not method
+    if is_overridden or quantity.inverts == "jacobian" or not options.keys() <= {option}:
+        return
     entries: dict[Any, Any] = robot._once(("entries", name), dict)
-    about = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
-    if key is None:
-        vars(robot)[name] = kernel.entry(bound, name, about, option, entries)
-    elif name not in vars(robot):
-        arguments = QUANTITIES[name].arguments
-        vars(robot)[name] = dispatcher_call(name, bound, arguments, option, entries, about)
-    otherwise = partial(bound, frame=key) if option == "frame" else bound
-    entries[key] = kernel.entry(otherwise, name)
+    choice = options.get(option)
+    if choice in entries:
+        return
+    bound = MethodType(method, robot)
+    doc = f"{name}{_signature(method)}\n--\n\n{inspect.getdoc(method)}"
+    if choice is None:
+        vars(robot)[name] = entry = kernel.compiled().entry(bound, name, doc, option, entries)
+    else:
+        fallback = partial(bound, frame=choice) if option == "frame" else bound
+        entry = kernel.compiled().entry(fallback, name)
+        if name not in vars(robot):
+            arguments = quantity.arguments
+            vars(robot)[name] = dispatcher_call(name, bound, arguments, option, entries, doc)
+    entries[choice] = entry
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:
@@ -125,21 +170,23 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
 # ------------------------------------------------------------------ singular postures
 
 
-def blanked(
+def mask_singular(
     robot: RobotModel, name: str, q: ArrayLike, frame: str | None, results: Result
 ) -> Result:
-    """The results, with nan at singular postures, where they would be arbitrary.
+    """Write nan to the results at singular postures, where they would be arbitrary, and warn.
 
-    Expressions have no posture yet, and stay as they are; so do arrays of PyTorch and JAX, which
-    may be mapped or not be there yet.
+    Expressions have no posture yet, and stay as they are; so do PyTorch and JAX arrays, which may
+    be mapped or abstract.
     """
-    if kind_of(results) in KINDS:  # type: ignore[arg-type]
+    arrays: Any = results
+    if library_of(arrays):
         return results
     options = {} if frame is None else {"frame": frame}
-    singular = is_singular(kernel_of(robot, "jacobian", **options).evaluate(q))
+    kernel = quantity_of(robot, "jacobian", options).kernel_for("float64")
+    singular = is_singular(kernel.evaluate(q))
     if not singular.any():
         return results
-    for result in results:  # type: ignore[attr-defined]
+    for result in arrays:
         result[singular] = np.nan
     where = f"{int(singular.sum())} of {singular.size} postures are" if singular.ndim else "q is"
     first = f", the first at index {tuple(map(int, np.argwhere(singular)[0]))}"

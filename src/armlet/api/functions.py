@@ -1,4 +1,4 @@
-"""Functions of your own: Python functions of traced arrays that call robots, as programs."""
+"""User functions: Python functions of traced arrays, which may call robots, as programs."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
-from armlet.api.kinds import KINDS, expressed, kind_of
 from armlet.errors import ArmletError, CompileError, DataError, quoted
 from armlet.graph import Count, Input, Program
 from armlet.graph.graph import graph_of, object_array
-from armlet.graph.signature import Names, check_names, return_value
+from armlet.graph.signature import Names, check_names
 from armlet.graph.trace.arrays import as_traced
-from armlet.graph.trace.calls import Recording, inline
+from armlet.graph.trace.calls import Recording
 from armlet.graph.trace.errors import untraceable_function
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
-from armlet.runtime.arrays.libraries import library_of, refuse_out
+from armlet.runtime.arrays import library_of
+from armlet.runtime.arrays.traced import Traced, record_program
 from armlet.search.compose import Composition, cheapest_composition
 
 Shape = int | tuple[int, ...] | Input
 """How many entries an argument has, its axes, or an `Input` that is also given a rate."""
 Results = NDArray[np.float64] | tuple[NDArray[np.float64], ...]
-KEPT = (int, float, np.number)
+NUMBERS = (int, float, np.number)
 
 
 def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., Any]], Function]:
-    """Make the function below a program: counted, compiled, differentiated, printed as C.
+    """Make a Python function a program: counted, compiled, differentiated, printed as C.
 
     The function is called once, with traced arrays: NumPy's functions on them, those of
     `armlet.math` and the methods of any robot are recorded. It is a program then, simplified as a
@@ -76,7 +76,7 @@ def function(*robots: RobotModel, **shapes: Shape) -> Callable[[Callable[..., An
 
 
 class Function:
-    """A function of your own as a program; `armlet.function` makes it.
+    """A user function as a program; `armlet.function` makes it.
 
     It is traced when it is first used, and compiled when it is first called. The Python function
     stays in `__wrapped__`: called with NumPy arrays of one state, it computes the same.
@@ -100,21 +100,25 @@ class Function:
         """What it computes, in the fewest operations found."""
         return cheapest_composition(self._composition()).program
 
-    @cached_property
+    @property
     def kernel(self) -> Kernel:
         """The program as machine code."""
-        return Kernel(self.program)
+        return self.kernel_for("float64")
 
-    def _kernel_of(self, dtype: str) -> Kernel:
-        """The program as machine code for numbers of a type, made once."""
-        if dtype == "float64":
-            return self.kernel
-        return self._kernels.setdefault(dtype, Kernel(self.program, dtype))
+    def kernel_for(self, dtype: str) -> Kernel:
+        """The program as machine code for numbers of a type, compiled once."""
+        if dtype not in self._kernels:
+            self._kernels.setdefault(dtype, Kernel(self.program, dtype))
+        return self._kernels[dtype]
+
+    def record(self, arrays: Sequence[ArrayLike]) -> Traced:
+        """The results for traced arrays: the program becomes a part of what is being traced."""
+        return record_program(self.program, arrays)
 
     @cached_property
     def _call(self) -> Callable[..., Any]:
         """The compiled entry point."""
-        return self.kernel.entry(self._evaluate, "_call")
+        return self.kernel.compiled().entry(self._evaluate, "_call")
 
     def __call__(
         self,
@@ -131,7 +135,7 @@ class Function:
     def _ordered(
         self, arrays: tuple[ArrayLike, ...], named: Mapping[str, ArrayLike]
     ) -> tuple[ArrayLike, ...]:
-        """All arguments in their order, of which some are given by name."""
+        """All arguments in their order, the last of them given by name."""
         rest = [*self.inputs][len(arrays) :]
         if set(rest) != set(named):
             raise DataError(
@@ -141,17 +145,11 @@ class Function:
         return (*arrays, *(named[name] for name in rest))
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        """Fallback for long batches, other kinds of array and invalid input."""
+        """Fallback for long batches, other array libraries and invalid input."""
         if named:
             arrays = self._ordered(arrays, named)
-        if (kind := kind_of(arrays)) in KINDS:
-            refuse_out(out)
-            if kind == "armlet":
-                return part_of_another(self, arrays)
-            if library := library_of(arrays):
-                kernel = self._kernel_of(library.dtype_of(arrays))
-                return library.evaluated(kernel, arrays, threads)
-            return expressed(self.program, arrays)
+        if library := library_of(arrays, out):
+            return library.evaluate(self, arrays, threads)
         return self.kernel.evaluate(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
@@ -200,26 +198,12 @@ class Function:
         outputs = [np.asarray(y, dtype=object) for y in ((result,) if single else result)]
         for y in outputs:
             for x in y.flat:
-                if graph_of([x]) is None and not isinstance(x, KEPT):
+                if graph_of([x]) is None and not isinstance(x, NUMBERS):
                     raise CompileError(
                         f"{vars(self)['__name__']} returns {quoted(x)}: expected arrays of numbers "
                         "and of what it computes, or a tuple or a dictionary of these"
                     )
         return [object_array([_number(x) for x in y.flat], y.shape) for y in outputs], single, names
-
-
-def part_of_another(function: Function, arrays: Sequence[Any]) -> Any:
-    """The results of traced arrays: the program becomes a part of the one being traced."""
-    given = [np.asarray(x, dtype=object) for x in arrays]
-    shapes = [x.shape for x in function.inputs.values()]
-    if [x.shape for x in given] != shapes:
-        found = [x.shape for x in given]
-        raise DataError(f"{function!r} is given traced arrays of shapes {found}: expected {shapes}")
-    graph, p = graph_of(given), function.program
-    assert graph is not None
-    flat = iter(inline(p, graph, [x.ravel().tolist() for x in given]))
-    results = [as_traced(object_array([next(flat) for _ in y.flat], y.shape)) for y in p.outputs]
-    return return_value(results, p.single, p.names)
 
 
 def _number(x: Any) -> Any:
@@ -231,16 +215,16 @@ def _inputs(
     function: Callable[..., Any], robots: Sequence[RobotModel], shapes: Mapping[str, Shape]
 ) -> dict[str, Input]:
     """The arguments of a function in its order, each with its shape."""
-    known: dict[str, Shape] = {}
+    state: dict[str, Shape] = {}
     if robots:
         n = robots[0].nv
-        known = {"q": robots[0].nq, "qd": n, "qdd": n, "tau": n, "t": ()}
+        state = {"q": robots[0].nq, "qd": n, "qdd": n, "tau": n, "t": ()}
     name = getattr(function, "__name__", "function")
     parameters = inspect.signature(function).parameters
-    for given in shapes:
-        if given not in parameters:
+    for key in shapes:
+        if key not in parameters:
             raise CompileError(
-                f"{name} has no argument {given!r}: expected one of {', '.join(parameters)}"
+                f"{name} has no argument {key!r}: expected one of {', '.join(parameters)}"
             )
     inputs = {}
     for argument, parameter in parameters.items():
@@ -249,14 +233,14 @@ def _inputs(
                 f"{name} has an argument {argument!r}, which means something else in a call: "
                 "choose another name"
             )
-        if argument not in shapes and argument not in known:
+        if argument not in shapes and argument not in state:
             if parameter.default is not parameter.empty:
                 continue
             raise CompileError(
                 f"the shape of argument {argument!r} of {name} is not given: expected "
                 f"armlet.function(..., {argument}=3) or the like"
             )
-        inputs[argument] = _input(argument, shapes.get(argument, known.get(argument, ())))
+        inputs[argument] = _input(argument, shapes.get(argument, state.get(argument, ())))
     return inputs
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
 from armlet import formats as models
-from armlet.api.quantities import Quantities
+from armlet.api.evaluation import Array, evaluate, mask_singular
 from armlet.formats import EARTH, LoadOptions, ModelOptions, takes_options
+from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
 
+Pair = tuple[Array, Array]
+Triple = tuple[Array, Array, Array]
 
-class Robot(Quantities):
+
+class Robot(RobotModel):
     """A serial arm or tree of bodies, each moved by one joint; body i is moved by q[i].
 
     Where joints are coupled, one entry of q moves several: `joint_names` says what q holds, and
@@ -25,10 +29,19 @@ class Robot(Quantities):
     data: immutable, equal if their data are equal, hashable and picklable. The methods `with_…`,
     `lock` and `subchain` return new ones.
 
-    Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n) and
-    return NumPy arrays: the leading axes of the arguments, which must be the same, followed by the
-    shape in each docstring. Printing a robot computes nothing. A quantity is compiled when it is
-    first called, and its code is cached on disk.
+    Quantities are methods. They take arrays q, qd, qdd and tau of shape (n,) or (..., n), positions
+    in rad or m, and return arrays of the same library: the leading axes of the arguments, which
+    must be the same, followed by the shape in each docstring. With NumPy arrays they also take
+
+    out : array or tuple of arrays, optional
+        Where to write: float64, contiguous, writeable, not overlapping the arguments.
+    threads : int
+        Number of threads that share the states of a batch.
+
+    Printing a robot computes nothing. A quantity is compiled when it is first called, which takes a
+    moment; the code is cached on disk. From the first call with one state or a small batch on, the
+    method is compiled code itself: one that was looked up before, `f = robot.bias`, goes through
+    Python.
 
     Examples
     --------
@@ -141,6 +154,381 @@ class Robot(Quantities):
     def to_toml(self, path: str | Path) -> None:
         """Write the robot in armlet's own format, in the frames of the file it came from."""
         models.to_toml(self, path)
+
+    # ------------------------------------------------------------------ dynamics
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        wrench: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Joint torques for given accelerations qdd: H(q) qdd + b(q, qd).
+
+        Returns shape (..., n), forces at prismatic joints. The wrench (moment, force) of shape
+        (..., 6) is the one that the tool exerts on the world, at the tool and in its axes.
+
+        >>> import armlet, numpy as np
+        >>> armlet.load("planar2r").inverse_dynamics([0, 0], [0, 0], [1, 0]).round(3).tolist()
+        [22.287, 5.738]
+        """
+        return evaluate(self, Robot.inverse_dynamics, (q, qd, qdd), out, threads, wrench=wrench)
+
+    def inertia_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """The joint-space inertia matrix H(q), with rotor inertias on its diagonal.
+
+        Returns shape (..., n, n), symmetric.
+        """
+        return evaluate(self, Robot.inertia_matrix, (q,), out, threads)
+
+    def inverse_inertia_matrix(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """The inverse of the joint-space inertia matrix, rotor inertias taken into account.
+
+        Returns shape (..., n, n), symmetric.
+        """
+        return evaluate(self, Robot.inverse_inertia_matrix, (q,), out, threads)
+
+    def bias(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Coriolis, centrifugal and gravity torques b(q, qd).
+
+        Returns shape (..., n).
+        """
+        return evaluate(self, Robot.bias, (q, qd), out, threads)
+
+    def gravity_torque(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Gravity torques g(q): the torques that hold the arm still.
+
+        Returns shape (..., n).
+        """
+        return evaluate(self, Robot.gravity_torque, (q,), out, threads)
+
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """The Coriolis matrix C(q, qd): b = C qd + g, and dH/dt - 2 C is skew.
+
+        Returns shape (..., n, n).
+        """
+        return evaluate(self, Robot.coriolis_matrix, (q, qd), out, threads)
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Joint accelerations under torques tau: H(q)^-1 (tau - b(q, qd)).
+
+        Returns shape (..., n).
+        """
+        return evaluate(self, Robot.forward_dynamics, (q, qd, tau), out, threads)
+
+    def linearization(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """Derivatives of the torques by qdd (H), qd (V) and q (P).
+
+        Returns three arrays of shape (..., n, n): row i is of torque i.
+        """
+        return evaluate(self, Robot.linearization, (q, qd, qdd), out, threads)
+
+    def forward_linearization(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """Derivatives of the accelerations under torques tau by q, qd and tau.
+
+        Returns three arrays of shape (..., n, n): row i is of acceleration i.
+        """
+        return evaluate(self, Robot.forward_linearization, (q, qd, tau), out, threads)
+
+    def state_space(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Pair | None = None,
+        threads: int = 1,
+    ) -> Pair:
+        """Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).
+
+        Returns A of shape (..., 2 n, 2 n) and B of shape (..., 2 n, n).
+        """
+        return evaluate(self, Robot.state_space, (q, qd, tau), out, threads)
+
+    def cartesian_model(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
+
+        Returns D of shape (..., 6, 6), C and G of shape (..., 6): moment and force, base axes. All
+        joints, six at most, must move the frame (by default the tool). At singular postures the
+        results are nan, with a `DataWarning`.
+        """
+        results = evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
+        return mask_singular(self, "cartesian_model", q, frame, results)
+
+    def cartesian_linearization(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Triple | None = None,
+        threads: int = 1,
+    ) -> Triple:
+        """Derivatives of the torques by acceleration, velocity and displacement of a frame.
+
+        Returns three arrays of shape (..., n, 6), columns angular first, base axes. All joints, six
+        at most, must move the frame (by default the tool). At singular postures the results are
+        nan, with a `DataWarning`.
+        """
+        results = evaluate(
+            self, Robot.cartesian_linearization, (q, qd, qdd), out, threads, frame=frame
+        )
+        return mask_singular(self, "cartesian_linearization", q, frame, results)
+
+    def friction_torque(
+        self, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Friction torques of the drives: viscous, Coulomb and constant.
+
+        Returns shape (..., n). No other quantity includes friction.
+        """
+        return evaluate(self, Robot.friction_torque, (qd,), out, threads)
+
+    def passive_torque(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Torques that motors need beyond the rigid bodies': friction, springs, less compensation.
+
+        Returns shape (..., n): friction torques, stiffness times (q - reference) of springs, less
+        the gravity torques that are compensated. Motors give inverse_dynamics(q, qd, qdd) +
+        passive_torque(q, qd): the sign is that of `friction_torque`, which it includes, and
+        opposite to MuJoCo's qfrc_passive. No other quantity includes passive forces.
+        """
+        return evaluate(self, Robot.passive_torque, (q, qd), out, threads)
+
+    def momentum(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Angular momentum about the base's origin and linear momentum of all bodies, base axes.
+
+        Returns shape (..., 6).
+        """
+        return evaluate(self, Robot.momentum, (q, qd), out, threads)
+
+    def energy(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Pair | None = None, threads: int = 1
+    ) -> Pair:
+        """Kinetic and potential energy.
+
+        Returns two arrays of shape (...); the potential is zero with all mass at the base's origin.
+        """
+        return evaluate(self, Robot.energy, (q, qd), out, threads)
+
+    # ------------------------------------------------------------------ regressors
+
+    def regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        parameters: Literal["minimal", "standard"] | MinimalParameters[Any] | None = None,
+        rotors: bool = False,
+        friction: bool = False,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.
+
+        Returns shape (..., n, p), one column per parameter: those of `armlet.minimal_parameters`,
+        ten per body with parameters="standard", or those of any `MinimalParameters` of this robot.
+        Rotors and friction add those of the drives; leave them out with a `MinimalParameters`.
+        """
+        options = {"parameters": parameters, "rotors": rotors, "friction": friction}
+        return evaluate(self, Robot.regressor, (q, qd, qdd), out, threads, **options)
+
+    def gravity_regressor(
+        self,
+        q: ArrayLike,
+        parameters: Literal["minimal", "standard", "gravity"]
+        | MinimalParameters[Any]
+        | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.
+
+        Returns shape (..., n, p), one column per parameter as in `regressor`; with
+        parameters="gravity" only those that gravity torques depend on.
+        """
+        return evaluate(self, Robot.gravity_regressor, (q,), out, threads, parameters=parameters)
+
+    def energy_regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        parameters: Literal["minimal", "standard"] | MinimalParameters[Any] | None = None,
+        rotors: bool = False,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The energy regressor Y(q, qd): kinetic and potential energy are Y phi, up to a constant.
+
+        Returns shape (..., 2, p), one column per parameter as in `regressor`.
+        """
+        options = {"parameters": parameters, "rotors": rotors}
+        return evaluate(self, Robot.energy_regressor, (q, qd), out, threads, **options)
+
+    # ------------------------------------------------------------------ kinematics
+
+    def forward_kinematics(
+        self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """The pose of a frame (by default the tool) in the base: a 4x4 homogeneous matrix.
+
+        Returns shape (..., 4, 4).
+
+        >>> import armlet
+        >>> armlet.load("planar2r").forward_kinematics([0, 0])[:3, 3].tolist()
+        [2.0, 0.0, 0.0]
+        """
+        return evaluate(self, Robot.forward_kinematics, (q,), out, threads, frame=frame)
+
+    def jacobian(
+        self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.
+
+        Returns shape (..., 6, n).
+        """
+        return evaluate(self, Robot.jacobian, (q,), out, threads, frame=frame)
+
+    def poses(
+        self,
+        q: ArrayLike,
+        frames: Sequence[str] | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.
+
+        Returns shape (..., f, 4, 4), one per frame, in the order given or that of `robot.frames`.
+        """
+        named = None if frames is None else tuple(frames)
+        return evaluate(self, Robot.poses, (q,), out, threads, frames=named)
+
+    def frame_velocity(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The velocity of a frame (by default the tool): angular first, base axes.
+
+        Returns shape (..., 6): what the Jacobian makes of qd.
+        """
+        return evaluate(self, Robot.frame_velocity, (q, qd), out, threads, frame=frame)
+
+    def frame_acceleration(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The acceleration of a frame (by default the tool): angular first, base axes.
+
+        Returns shape (..., 6): that of its origin, without gravity.
+        """
+        return evaluate(self, Robot.frame_acceleration, (q, qd, qdd), out, threads, frame=frame)
+
+    def frame_acceleration_bias(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.
+
+        Returns shape (..., 6), angular first, base axes.
+        """
+        return evaluate(self, Robot.frame_acceleration_bias, (q, qd), out, threads, frame=frame)
+
+    def jacobian_rate(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """How fast the Jacobian of a frame (by default the tool) changes: angular rows first.
+
+        Returns shape (..., 6, n), in base axes.
+        """
+        return evaluate(self, Robot.jacobian_rate, (q, qd), out, threads, frame=frame)
+
+    def centre_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """The centre of mass of all moving bodies, in the base.
+
+        Returns shape (..., 3).
+        """
+        return evaluate(self, Robot.centre_of_mass, (q,), out, threads)
+
+    def centre_of_mass_jacobian(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """The Jacobian of the centre of mass: its velocity is this times qd, in base axes.
+
+        Returns shape (..., 3, n).
+        """
+        return evaluate(self, Robot.centre_of_mass_jacobian, (q,), out, threads)
 
 
 @takes_options(LoadOptions)

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armlet.api.functions import Function, function
-from armlet.api.quantities import Quantities
+from armlet.api.robot import Robot
 from armlet.controllers.gains import Array, gains
 
 
-def pd_with_gravity(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike) -> Function:
+def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """Proportional and derivative feedback that holds the weight of the arm.
 
     The torques are g(q) + K (target - q) - D q̇. A target that rests is reached from everywhere, as
@@ -47,7 +47,7 @@ def pd_with_gravity(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike)
     return pd_with_gravity
 
 
-def computed_torque(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike) -> Function:
+def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
     """Feedback through the inverse dynamics, which makes the errors of all joints independent.
 
     The error e = target - q obeys ë + D ė + K e = 0 in the model; damping 2 √K is critical.
@@ -92,7 +92,7 @@ def computed_torque(robot: Quantities, stiffness: ArrayLike, damping: ArrayLike)
 
 
 def impedance(
-    robot: Quantities,
+    robot: Robot,
     stiffness: ArrayLike,
     damping: ArrayLike,
     frame: str | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armlet.api.functions import Function, function
-from armlet.api.quantities import Quantities
+from armlet.api.robot import Robot
 from armlet.controllers.gains import Array, weights
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.simulation.arguments import check_steps
@@ -43,7 +43,7 @@ class Tracker(NamedTuple):
 
 
 def regulator(
-    robot: Quantities,
+    robot: Robot,
     q: ArrayLike,
     *,
     state_cost: ArrayLike,
@@ -117,7 +117,7 @@ def regulator(
 
 
 def tracker(
-    robot: Quantities,
+    robot: Robot,
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
@@ -230,7 +230,7 @@ def _held(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
     return found[..., :states], found[..., states:]
 
 
-def _drives(robot: Quantities, driven: Sequence[str] | None, hold: Array) -> list[int]:
+def _drives(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int]:
     """The indices of the joints that have a drive; the others need no torque in a posture."""
     names = [joint.name for joint in robot.coordinates]
     if driven is None:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armlet._support.validation import integer
 from armlet.api.functions import Function, function
-from armlet.api.quantities import Quantities
+from armlet.api.robot import Robot
 from armlet.controllers.gains import Array, gains
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.runtime.threads import check_threads
 from armlet.simulation.arguments import check_result, check_steps
 from armlet.simulation.rollout import rollout
 from armlet.simulation.system import Friction, Stops
@@ -80,7 +80,7 @@ class Sampler:
 
     def __init__(
         self,
-        robot: Quantities,
+        robot: Robot,
         cost: Function,
         *,
         dt: float,
@@ -97,7 +97,7 @@ class Sampler:
         seed: int | np.random.Generator | None = None,
     ) -> None:
         check_steps(dt, steps, 1)
-        check_threads(threads)
+        integer(threads, "threads", low=1)
         if not isinstance(samples, int | np.integer) or samples < 2:
             raise DataError(f"samples is {quoted(samples)}: expected a whole number, 2 or more")
         if not np.isfinite(temperature) or temperature <= 0:
@@ -162,7 +162,7 @@ class Sampler:
         return changes
 
 
-def _beside_gravity(robot: Quantities) -> Function:
+def _beside_gravity(robot: Robot) -> Function:
     """Torques of a plan in addition to those that hold the weight of the arm."""
 
     @function(robot, plan=robot.nv)

@@ -12,19 +12,17 @@ import numpy as np
 from armlet.errors import CompileError, DataError, quoted
 from armlet.graph.graph import OPERATIONS, object_array
 from armlet.graph.signature import Shape, leading_axes, return_value
+from armlet.scalar import LIBRARIES
 
 if TYPE_CHECKING:
     from armlet.graph.program import Program
 
 NUMBERS = (int, float, np.integer)
 """The types of constant entries, which stand in place of traced scalars."""
-LIBRARIES = {
-    "numpy": "numpy",
-    "jax": "jax.numpy",
-    "torch": "torch",
-    "casadi": "casadi",
-    "sympy": "sympy",
-    "mpmath": "mpmath",
+NAMESPACES = {"numpy": "numpy"} | {
+    name: library.functions
+    for name, library in LIBRARIES.items()
+    if name not in ("jaxlib", "armlet")
 }
 """The module with a library's functions, by the name of the library."""
 
@@ -32,10 +30,10 @@ LIBRARIES = {
 def library_named(library: str | ModuleType) -> ModuleType:
     """The module with the functions of a library, which is given by its name or as a module."""
     name = library.__name__ if isinstance(library, ModuleType) else library
-    known = {**LIBRARIES, **{module: module for module in LIBRARIES.values()}}
+    known = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
     if not isinstance(name, str) or name not in known:
         raise DataError(
-            f"library is {quoted(library)}: expected one of {', '.join(LIBRARIES)}, by its name "
+            f"library is {quoted(library)}: expected one of {', '.join(NAMESPACES)}, by its name "
             "or as a module"
         )
     try:

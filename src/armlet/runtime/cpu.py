@@ -13,8 +13,8 @@ from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered
 from armlet.errors import DataError
 from armlet.graph.signature import Shape, result_type
-from armlet.runtime.arrays.libraries import ON_A_GPU
-from armlet.runtime.engine import Code, compiled, host
+from armlet.runtime.arrays import ON_A_GPU
+from armlet.runtime.engine import Code, compile_ir, host
 from armlet.runtime.python_call import (
     Callee,
     address,
@@ -31,45 +31,46 @@ BLOCK = 2**22
 """How many operations are done before Ctrl-C is looked for."""
 
 
-class Native:
-    """The backend of this processor."""
-
-    def target(self, dtype: str) -> Target:
-        """The widest code that this machine runs."""
-        return host(dtype)
-
-    def compile(self, code: Lowered, target: Target) -> "NativeCode":
-        """The program for a target, to be compiled when it is needed."""
-        return NativeCode(code, target)
-
-    def array(self, x: Any, dtype: str) -> Array:
-        """x as a contiguous array; other numbers are converted."""
-        if hasattr(x, "__cuda_array_interface__"):
-            raise TypeError(ON_A_GPU)
-        array = x if isinstance(x, np.ndarray) else np.asarray(x)
-        if array.dtype.kind not in "biuf":
-            raise TypeError(f"its dtype is {array.dtype}")
-        array = np.asarray(array, dtype, order="C")
-        return array if array.flags.aligned else array.copy()
-
-    def empty(self, shape: Shape, dtype: str) -> Array:
-        """An array to write to."""
-        return np.empty(shape, dtype)
-
-    def check_out(self, array: Any, shape: Shape, dtype: str, others: Sequence[Array]) -> None:
-        """Raise if an array is not one that results of that shape can be written to."""
-        if not isinstance(array, np.ndarray) or array.dtype != dtype:
-            found = getattr(array, "dtype", type(array).__name__)
-            raise DataError(f"out is {found}: expected a {dtype} array")
-        if array.shape != shape:
-            raise DataError(f"out has shape {array.shape}: expected {shape}")
-        if not array.flags.carray:
-            raise DataError("out is not contiguous, aligned and writeable: expected all three")
-        if any(np.may_share_memory(array, x) for x in others):
-            raise DataError("out shares memory with another array: expected one of its own")
+def target(dtype: str) -> Target:
+    """The target with the widest vectors that this machine has."""
+    return host(dtype)
 
 
-class NativeCode:
+def array(x: Any, dtype: str) -> Array:
+    """x as a contiguous array; other numbers are converted."""
+    if hasattr(x, "__cuda_array_interface__"):
+        raise TypeError(ON_A_GPU)
+    array = x if isinstance(x, np.ndarray) else np.asarray(x)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"its dtype is {array.dtype}")
+    array = np.asarray(array, dtype, order="C")
+    return array if array.flags.aligned else array.copy()
+
+
+def compile(code: Lowered, target: Target) -> "CompiledProgram":
+    """A program for a target, compiled when it is first needed."""
+    return CompiledProgram(code, target)
+
+
+def empty(shape: Shape, dtype: str) -> Array:
+    """An array to write to."""
+    return np.empty(shape, dtype)
+
+
+def check_out(array: Any, shape: Shape, dtype: str, others: Sequence[Array]) -> None:
+    """Raise DataError if an array is not one that results of that shape can be written to."""
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        found = getattr(array, "dtype", type(array).__name__)
+        raise DataError(f"out is {found}: expected a {dtype} array")
+    if array.shape != shape:
+        raise DataError(f"out has shape {array.shape}: expected {shape}")
+    if not array.flags.carray:
+        raise DataError("out is not contiguous, aligned and writeable: expected all three")
+    if any(np.may_share_memory(array, x) for x in others):
+        raise DataError("out shares memory with another array: expected one of its own")
+
+
+class CompiledProgram:
     """A program as machine code: a function for one state, and one for rows of states."""
 
     def __init__(self, code: Lowered, target: Target) -> None:
@@ -77,31 +78,32 @@ class NativeCode:
 
     def entry(
         self,
-        otherwise: Callable[..., Any],
+        fallback: Callable[..., Any],
         name: str,
-        about: str = "",
+        doc: str = "",
         option: str = "",
-        others: dict[Any, Any] | None = None,
+        entries: dict[Any, Any] | None = None,
     ) -> Callable[..., Any]:
-        """A compiled function for a few states that calls `otherwise` for all other arguments.
+        """A compiled function for a few states that calls `fallback` for all other arguments.
 
-        Its docstring may begin with a signature in CPython's format. The option, given after the
-        inputs or by name, selects one of `others`: by its value, or by True if it is an array.
+        Its docstring may begin with a signature in CPython's format. The option, an argument after
+        the inputs, selects one of `entries`: by its value, or by True if it is an array, which is
+        then passed on as well.
         """
         if not reads_arrays():
-            return otherwise
-        callee = self._callee(otherwise, option, {} if others is None else others)
-        return fast_call(self._one, name, callee, about)
+            return fallback
+        code = self._one
+        callee = self._callee(fallback, option, {} if entries is None else entries)
+        return fast_call(code, name, callee, doc)
 
-    def connect(self, kernel: Any, otherwise: Callable[..., Any]) -> None:
-        """Make that function what calling a kernel does."""
-        if reads_arrays():
-            connect(kernel, self._callee(otherwise, "", {}), self._one)
+    def connect(self, kernel: Any, fallback: Callable[..., Any]) -> bool:
+        """Make the compiled entry what calling a kernel does; False if Python cannot."""
+        return reads_arrays() and connect(kernel, self._callee(fallback, "", {}), self._one)
 
-    def _callee(self, otherwise: Callable[..., Any], option: str, others: dict[Any, Any]) -> Callee:
+    def _callee(self, fallback: Callable[..., Any], option: str, entries: dict[Any, Any]) -> Callee:
         code = self.code
         results = tuple if code.single or code.names is None else result_type(code.names)
-        return Callee.of(otherwise, [*code.inputs], option, others, self._one, results)
+        return Callee.of(fallback, [*code.inputs], option, entries, self._one, results)
 
     def run(
         self, arrays: Sequence[Array], results: Sequence[Array], count: int, threads: int
@@ -114,13 +116,13 @@ class NativeCode:
         many, code = self._many
         pointers = [address(array) for array in (*arrays, *results)]
 
-        def rows(start: int, stop: int, _kept: Any = (arrays, results, code)) -> None:
+        def rows(start: int, stop: int, _alive: Any = (arrays, results, code)) -> None:
             many(*pointers, min(start, stop - lanes), stop)
 
         parallel_for(rows, count, self._block, threads, grain=lanes)
 
     def _run_few(self, arrays: Sequence[Array], results: Sequence[Array], count: int) -> None:
-        """The same for fewer rows than one vector has, one by one."""
+        """Compute fewer rows than one vector has, one by one."""
         code = self._one
         one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(self.code.sizes))(
             code.addresses["one"]
@@ -138,7 +140,7 @@ class NativeCode:
         share(self.target.dtype)
         texts = modules(self.target, one_state_texts(self.code, self.target))
         text = texts[0] + entry(self.code, self.target.dtype, self.target.lanes)
-        code = compiled(text, "entry", "vectorcall", "one", "many_states", pieces=texts[1:])
+        code = compile_ir(text, "entry", "vectorcall", "one", "many_states", callees=texts[1:])
         if "_many" in vars(self):
             join(code, self._many[1])
         return code
@@ -147,14 +149,14 @@ class NativeCode:
     def _many(self) -> tuple[Callable[..., None], Code]:
         """The function for rows of states, and its code, which must live as long."""
         texts = modules(self.target, many_states_texts(self.code, self.target))
-        code = compiled(texts[0], "many", pieces=texts[1:])
-        kinds = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
+        code = compile_ir(texts[0], "many", callees=texts[1:])
+        types = [*[ctypes.c_void_p] * len(self.code.sizes), ctypes.c_int64, ctypes.c_int64]
         if "_one" in vars(self):
             join(self._one, code)
-        return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["many"]), code
+        return ctypes.CFUNCTYPE(None, *types)(code.addresses["many"]), code
 
     @cached_property
     def _block(self) -> int:
-        """How many rows are computed in a few milliseconds, whole vectors of them."""
+        """The number of rows, in whole vectors, that take a few milliseconds."""
         fits = BLOCK // max(1, len(self.code.operations))
         return max(1, fits // self.target.lanes) * self.target.lanes

@@ -20,7 +20,7 @@ from armlet._support.progress import advancing, status
 from armlet.codegen.llvm.function import Target
 from armlet.errors import CompileError, listed, quoted
 from armlet.runtime import cache
-from armlet.runtime.llvm_threads import THREADS, by_all
+from armlet.runtime.threads import LLVM_THREADS, map_unordered
 
 LONG = 12_000
 """Lines of IR that take about a second."""
@@ -28,15 +28,8 @@ NEW_FROM_DESCRIPTOR, ARRAY_TYPE = 94, 2
 """Places in NumPy's table of functions, fixed since NumPy 1.7."""
 
 
-def in_llvm(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function that uses LLVM returns, called in the thread that loads and frees code."""
-    return THREADS[0].call(_after_releases, function, args)
-
-
-def _after_releases(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    while RELEASED:
-        del ENGINES[RELEASED.popleft()]
-    return function(*args)
+in_llvm = LLVM_THREADS[0].call
+"""Call a function that uses LLVM, in the thread that loads and frees code."""
 
 
 class Code(np.ndarray[Any, Any]):
@@ -70,7 +63,7 @@ class Code(np.ndarray[Any, Any]):
 ENGINES: dict[ref[Code], Any] = {}
 """The engine of each code that is alive."""
 RELEASED: deque[ref[Code]] = deque()
-"""Codes that are not alive any more; the thread that loads code frees their engines."""
+"""Codes that are not alive any more; their engines are freed before code is loaded."""
 
 
 ARCHITECTURES = {
@@ -92,7 +85,7 @@ class Cpu(NamedTuple):
 @functools.cache
 def cpu() -> Cpu:
     """The processor to compile for: this one, or the older one that $ARMLET_CPU names."""
-    here, name = Cpu(*in_llvm(_cpu)), os.environ.get("ARMLET_CPU")
+    here, name = in_llvm(_start), os.environ.get("ARMLET_CPU")
     if not name:
         return here
     has = set(here.features.split(","))
@@ -107,41 +100,34 @@ def cpu() -> Cpu:
     return Cpu(here.triple, name, runs[name])
 
 
-def _cpu() -> tuple[str, str, str]:
+def _start() -> Cpu:
+    """Make LLVM know this machine, and where NumPy and CPython are; return this processor."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    for name, address in _symbols().items():
+        llvm.add_symbol(name, address)
     features = ""
     with suppress(RuntimeError):  # LLVM does not know them on every system
         features = llvm.get_host_cpu_features().flatten()
-    return llvm.get_default_triple(), llvm.get_host_cpu_name(), features
-
-
-@functools.cache
-def start() -> None:
-    """Make LLVM know this machine, and where NumPy and CPython are."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    _add_symbols(_symbols())
+    return Cpu(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
 
 
 def add_symbols(addresses: Mapping[str, int]) -> None:
     """Make code that is loaded from now on find functions at these addresses by name."""
-    in_llvm(_add_symbols, addresses)
-
-
-def _add_symbols(addresses: Mapping[str, int]) -> None:
     for name, address in addresses.items():
-        llvm.add_symbol(name, address)
+        in_llvm(llvm.add_symbol, name, address)
 
 
 def machine(effort: int = 3) -> Any:
-    """A target for one engine, which owns it: `cpu`, with all it has."""
-    start()
+    """A target machine for one engine, which owns it: `cpu` with all its features."""
+    here = cpu()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu().name, features=cpu().features, opt=effort, jit=True
+        cpu=here.name, features=here.features, opt=effort, jit=True
     )
 
 
 def host(dtype: str) -> Target:
-    """The widest code that `cpu` runs."""
+    """The target with the widest vectors that `cpu` has."""
     has = set(cpu().features.split(","))
     lanes = 8 if "+avx512f" in has else 4 if "+avx2" in has else 2
     fuses = "+fma" in has or not cpu().triple.startswith(("x86", "amd64", "i"))
@@ -153,77 +139,77 @@ def machine_name() -> str:
     return "\0".join(cpu())
 
 
-def compiled(text: str, *functions: str, pieces: Sequence[str] = ()) -> Code:
+def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
     """The machine code of a module with the named functions, cached on disk.
 
     What it calls may be in further modules, each printed, compiled and cached by itself: other
     threads may use LLVM in between, and what was compiled before an interrupt is found again.
     """
-    objects = _objects(pieces)
+    objects = _compile_callees(callees)
     key = _key(text)
-    found = in_llvm(_cached, key, functions, objects)
-    if found is None:
+    code = in_llvm(_load_cached, key, functions, objects)
+    if code is None:
         lines = text.count("\n")
         with status(f"compiling {lines} lines for this machine", quick=lines < LONG):
-            found = in_llvm(_built, key, text, functions, objects)
-    code: Code = found
+            code = in_llvm(_compile_and_load, key, text, functions, objects)
     return code
-
-
-def _objects(texts: Sequence[str]) -> list[bytes]:
-    """The objects of modules; a line on the terminal says how far that is if it takes long."""
-    if not texts:
-        return []
-    machine_name()  # not for the first time in one of the threads, which would wait for another
-    in_llvm(start)
-    objects: dict[int, bytes] = {}
-    with advancing(f"compiling {len(texts)} parts for this machine") as to:
-        for k, built in by_all(lambda k: _object(texts[k]), len(texts)):
-            objects[k] = built
-            to(len(objects) / len(texts))
-    return [objects[k] for k in range(len(texts))]
 
 
 def _key(text: str) -> str:
     return cache.key(version.__version__, str(llvmlite.__version__), machine_name(), text)
 
 
-def _object(text: str) -> bytes:
-    """The object of a piece, compiled now unless it is in the cache.
+def _compile_callees(texts: Sequence[str]) -> list[bytes]:
+    """The object files of modules; the terminal shows the progress if it takes long."""
+    if not texts:
+        return []
+    cpu()  # not for the first time in one of the threads, which would wait for another
+    objects: dict[int, bytes] = {}
+    with advancing(f"compiling {len(texts)} parts for this machine") as to:
+        for k, data in map_unordered(lambda k: _object(texts[k]), len(texts)):
+            objects[k] = data
+            to(len(objects) / len(texts))
+    return [objects[k] for k in range(len(texts))]
 
-    With less effort LLVM takes a quarter less time, and the code of a piece is no slower.
+
+def _object(text: str) -> bytes:
+    """The object file of a callee, from the cache or compiled now.
+
+    With less effort LLVM takes a quarter less time, and the code of a callee is no slower.
     """
     key = _key(text)
-    known = cache.load(key)
-    if known is None:
-        known = _emitted(text, 1)
-        cache.save(key, known)
-    return known
+    data = cache.load(key)
+    if data is None:
+        data = _emit(text, 1)
+        cache.save(key, data)
+    return data
 
 
-def _cached(key: str, functions: Sequence[str], pieces: Sequence[bytes]) -> Code | None:
+def _load_cached(key: str, functions: Sequence[str], callees: Sequence[bytes]) -> Code | None:
     """The code of a module in the cache and of the objects that it needs, if it can be used."""
-    known = cache.load(key)
-    if known is not None:
+    data = cache.load(key)
+    if data is not None:
         with suppress(CompileError):
-            return _loaded((known, *pieces), functions)
+            return _load((data, *callees), functions)
     return None
 
 
-def _built(key: str, text: str, functions: Sequence[str], pieces: Sequence[bytes]) -> Code:
-    """The same, compiled now; it is cached once it could be loaded."""
-    built = _emitted(text)
-    code = _loaded((built, *pieces), functions)
-    cache.save(key, built)
+def _compile_and_load(
+    key: str, text: str, functions: Sequence[str], callees: Sequence[bytes]
+) -> Code:
+    """The code of a module, compiled now; it is cached once it could be loaded."""
+    data = _emit(text)
+    code = _load((data, *callees), functions)
+    cache.save(key, data)
     return code
 
 
-def _emitted(text: str, effort: int = 3) -> bytes:
-    """The object file of a module, by more or less of LLVM's effort."""
+def _emit(text: str, effort: int = 3) -> bytes:
+    """The object file of a module, compiled with LLVM's optimisation level `effort`."""
     target = machine(effort)
-    module = _parsed(text, target)
+    module = _parse(text, target)
     with ffi.OutputString() as message:
-        buffer = _unlocked()(target, module, True, message)
+        buffer = _unlocked_emit()(target, module, True, message)
         if not buffer:
             raise CompileError(f"LLVM does not compile the program: {message}")
     try:
@@ -234,25 +220,39 @@ def _emitted(text: str, effort: int = 3) -> bytes:
 
 
 @functools.cache
-def _unlocked() -> Callable[..., Any]:
+def _unlocked_emit() -> Callable[..., Any]:
     """llvmlite's function that emits an object, without its lock: modules have nothing in common.
 
     With the lock, which all of its functions share, threads would compile one after the other.
     """
-    found: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    locked: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    emit: Callable[..., Any] = locked
     with suppress(AttributeError, OSError):
         function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
-        function.argtypes, function.restype = found.argtypes, found.restype
-        found = function
-    emit: Callable[..., Any] = found
+        function.argtypes, function.restype = locked.argtypes, locked.restype
+        emit = function
     return emit
 
 
-def _loaded(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
+def _parse(text: str, target: Any) -> Any:
+    """The module that a text describes, its small functions inlined."""
+    try:
+        module = llvm.parse_assembly(text, llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refuses the program: {error}") from None
+    inline = llvm.create_new_module_pass_manager()
+    inline.add_always_inliner_pass()
+    inline.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
+    return module
+
+
+def _load(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
     """Object files loaded into memory together, with all the named functions."""
+    free_released()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
-    for built in objects:
-        file = llvm.ObjectFileRef.from_data(built)
+    for data in objects:
+        file = llvm.ObjectFileRef.from_data(data)
         if not file:
             raise CompileError("LLVM cannot read its own object file")
         engine.add_object_file(file)
@@ -265,17 +265,10 @@ def _loaded(objects: Sequence[bytes], functions: Sequence[str]) -> Code:
     return code
 
 
-def _parsed(text: str, target: Any) -> Any:
-    """The module that a text describes, its small functions in place."""
-    try:
-        module = llvm.parse_assembly(text, llvm.create_context())
-        module.verify()
-    except RuntimeError as error:
-        raise CompileError(f"LLVM refuses the program: {error}") from None
-    inline = llvm.create_new_module_pass_manager()
-    inline.add_always_inliner_pass()
-    inline.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
-    return module
+def free_released() -> None:
+    """Free the engines of codes that are not alive any more, in the thread that loads code."""
+    while RELEASED:
+        del ENGINES[RELEASED.popleft()]
 
 
 def _symbols() -> dict[str, int]:

@@ -14,7 +14,7 @@ from armlet.codegen.lower import Lowered, lower
 from armlet.errors import DataError
 from armlet.graph import Input, Loop
 from armlet.graph.signature import Shape
-from armlet.runtime.engine import Code, compiled, host
+from armlet.runtime.engine import Code, compile_ir, host
 from armlet.runtime.python_call import address
 from armlet.runtime.threads import parallel_for
 
@@ -155,7 +155,7 @@ class LoopKernel:
     def _compiled(self, lanes: int) -> tuple[Any, Code]:
         """The function, and its code, which must live as long."""
         text = loop_function(self.loop, self.code, self.target, lanes)
-        code = compiled(module(self.target, text), "loop")
+        code = compile_ir(module(self.target, text), "loop")
         kinds = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
         return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"]), code
 

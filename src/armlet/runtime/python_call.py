@@ -1,4 +1,4 @@
-"""Compiled entries as things that Python calls: functions of its own kind, and kernels."""
+"""Compiled entries that Python calls: built-in functions, and kernels by vectorcall."""
 
 import ctypes
 import functools
@@ -11,40 +11,40 @@ import numpy as np
 from armlet.codegen.entry.arguments import dispatcher
 from armlet.codegen.entry.entry import shared
 from armlet.codegen.entry.objects import ARRAY, OWNED, SHARED, SLOT, SPARES, shared_name
-from armlet.runtime.engine import Code, add_symbols, compiled
+from armlet.runtime.engine import Code, add_symbols, compile_ir
 
 C = TypeVar("C", bound=type)
-KINDS: dict[str, Any] = {"i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
+C_TYPES: dict[str, Any] = {"i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
 FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
 class ArrayObject(ctypes.Structure):
     """NumPy's array object."""
 
-    _fields_ = tuple((name, KINDS[kind]) for name, kind in ARRAY.items())
+    _fields_ = tuple((name, C_TYPES[kind]) for name, kind in ARRAY.items())
 
 
 @functools.cache
 def reads_arrays() -> bool:
-    """Whether arrays lie in memory as the entry takes them to, in this Python and this NumPy."""
+    """Whether arrays lie in memory as compiled entries expect, in this Python and NumPy."""
     array = np.zeros((2, 3))
-    found = ArrayObject.from_address(id(array))
+    fields = ArrayObject.from_address(id(array))
     return (
-        found.references == sys.getrefcount(array) - 1
-        and found.type == id(np.ndarray)
-        and found.data == array.ctypes.data
-        and found.rank == array.ndim
-        and found.descriptor == id(np.dtype(np.float64))
-        and found.flags & OWNED == OWNED
-        and found.base is None
-        and found.weakrefs is None
-        and tuple((ctypes.c_int64 * 2).from_address(found.dimensions)) == array.shape
-        and tuple((ctypes.c_int64 * 2).from_address(found.strides)) == array.strides
+        fields.references == sys.getrefcount(array) - 1
+        and fields.type == id(np.ndarray)
+        and fields.data == array.ctypes.data
+        and fields.rank == array.ndim
+        and fields.descriptor == id(np.dtype(np.float64))
+        and fields.flags & OWNED == OWNED
+        and fields.base is None
+        and fields.weakrefs is None
+        and tuple((ctypes.c_int64 * 2).from_address(fields.dimensions)) == array.shape
+        and tuple((ctypes.c_int64 * 2).from_address(fields.strides)) == array.strides
     )
 
 
 def address(array: Any) -> int:
-    """Where the entries of an array are; NumPy's own way to ask takes microseconds."""
+    """The address of an array's entries; `array.ctypes.data` takes microseconds."""
     if not reads_arrays():
         there: int = array.__array_interface__["data"][0]
         return there
@@ -52,7 +52,7 @@ def address(array: Any) -> int:
 
 
 class Callee(tuple[Any, ...]):
-    """What a compiled entry has as self; `codegen.objects.PLACES` says what is where."""
+    """The tuple that a compiled entry has as self, laid out by `codegen.entry.objects.PLACES`."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ class Callee(tuple[Any, ...]):
         fallback: Callable[..., Any],
         inputs: Sequence[str],
         option: str,
-        others: dict[Any, Any],
+        entries: dict[Any, Any],
         code: Code,
         results: type[tuple[Any, ...]] = tuple,
     ) -> "Callee":
@@ -70,7 +70,7 @@ class Callee(tuple[Any, ...]):
         names = (*inputs, "out", *([option] if option else []))
         interned = tuple(map(sys.intern, names))
         spares = [None] * SPARES
-        return cls((fallback, interned, others, spares, ("out",), results, code))
+        return cls((fallback, interned, entries, spares, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The robot or kernel, since CPython pickles an entry as getattr(self, its name)."""
@@ -88,10 +88,10 @@ NEVER_FREED: list[Code] = []
 
 
 def share(dtype: str) -> None:
-    """Have the code of a dtype where the entries look for it."""
+    """Compile the functions that all entries of a dtype call, and tell LLVM where they are."""
     if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
-        code = compiled(shared(dtype), *names)
+        code = compile_ir(shared(dtype), *names)
         NEVER_FREED.append(code)
         add_symbols(code.addresses)
         SHARED_CODE[dtype] = code
@@ -108,19 +108,19 @@ class MethodDefinition(ctypes.Structure):
     )
 
 
-def fast_call(code: Code, name: str, callee: Callee, about: str) -> Callable[..., Any]:
-    """The entry in compiled code as a function of Python's own kind, which keeps the code.
+def fast_call(code: Code, name: str, callee: Callee, doc: str) -> Callable[..., Any]:
+    """The entry in compiled code as a built-in function of Python, which keeps the code.
 
     Its module is a string, which PyTorch's compiler reads.
     """
     definition = MethodDefinition(
-        name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, about.encode()
+        name.encode(), code.addresses["entry"], FASTCALL_KEYWORDS, doc.encode()
     )
-    kept = Callee((*callee, Code.of(code.addresses, code, definition)))
+    owner = Callee((*callee, Code.of(code.addresses, code, definition)))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function: Callable[..., Any] = new(ctypes.addressof(definition), kept, "armlet")
+    function: Callable[..., Any] = new(ctypes.addressof(definition), owner, "armlet")
     return function
 
 
@@ -129,19 +129,19 @@ def dispatcher_call(
     fallback: Callable[..., Any],
     inputs: Sequence[str],
     option: str,
-    others: dict[Any, Any],
-    about: str,
+    entries: dict[Any, Any],
+    doc: str,
 ) -> Callable[..., Any]:
-    """A compiled function that calls one of others by the option given, and else the fallback."""
+    """A compiled function that calls the entry for the option given, and else the fallback."""
     if not reads_arrays():
         return fallback
     share("float64")
-    code = compiled(dispatcher(len(inputs)), "entry")
-    return fast_call(code, name, Callee.of(fallback, inputs, option, others, code), about)
+    code = compile_ir(dispatcher(len(inputs)), "entry")
+    return fast_call(code, name, Callee.of(fallback, inputs, option, entries, code), doc)
 
 
 def join(one: Code, many: Code) -> None:
-    """Tell the code for one state, which keeps it alive, of the code for rows of states."""
+    """Let the entry in the code for one state use the code for rows, which it keeps alive."""
     one[-1] = many
     ctypes.c_void_p.from_address(one.addresses["many_states"]).value = many.addresses["many"]
 
@@ -201,19 +201,19 @@ def vectorcalled(cls: C) -> C:
     new = ctypes.pythonapi.PyType_FromSpecWithBases
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object)
-    made: Any = new(ctypes.addressof(spec), (cls,))
-    made.__doc__, made._vectorcall = cls.__doc__, offset
-    found: C = made
-    return found
+    subclass: Any = new(ctypes.addressof(spec), (cls,))
+    subclass.__doc__, subclass._vectorcall = cls.__doc__, offset
+    typed: C = subclass
+    return typed
 
 
-def connect(thing: Any, callee: Callee, code: Code) -> None:
-    """Make compiled code what calling an instance of a vectorcalled class does."""
-    cls = type(thing)
-    offset = vars(cls).get("_vectorcall")
+def connect(thing: Any, callee: Callee, code: Code) -> bool:
+    """Make compiled code what calling an instance of a vectorcalled class does; False if not."""
+    offset = vars(type(thing)).get("_vectorcall")
     if offset is None:
-        return
+        return False
     thing.callee = callee
-    if ctypes.c_void_p.from_address(id(thing) + SLOT).value == id(callee):
-        function = ctypes.c_void_p.from_address(id(thing) + offset)
-        function.value = code.addresses["vectorcall"]
+    if ctypes.c_void_p.from_address(id(thing) + SLOT).value != id(callee):
+        return False
+    ctypes.c_void_p.from_address(id(thing) + offset).value = code.addresses["vectorcall"]
+    return True

@@ -1,27 +1,26 @@
-"""Threads beside the caller's: some share rows of states, others compile.
+"""Threads beside the caller's: helpers that share rows of states, and threads that use LLVM.
 
 Python raises Ctrl-C in the main thread only, between any two of its bytecodes. There it can break
 off the locks, events and executors of the standard library that are written in Python, which then
 stay locked for good. What is used here is written in C: start_new_thread, SimpleQueue and locks.
 """
 
+import atexit
 import os
+import signal
 import sys
-from _thread import allocate_lock, get_ident, start_new_thread
+from _thread import RLock, allocate_lock, get_ident, interrupt_main, start_new_thread
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
+from time import sleep
 from typing import Any, TypeVar
-
-import numpy as np
-
-from armlet.errors import DataError, quoted
 
 T = TypeVar("T")
 Job = Callable[[], None]
-HEARING = 0.2
+POLL = 0.2
 """Seconds that a wait lasts before Ctrl-C is looked for."""
 
 
@@ -31,7 +30,7 @@ class Workers:
     Parameters
     ----------
     most : int
-        How many threads there may be.
+        The largest number of threads.
     """
 
     def __init__(self, most: int) -> None:
@@ -46,65 +45,33 @@ class Workers:
         self.idents: list[int] = []
         self.growing = allocate_lock()
 
-    def started(self, count: int) -> int:
-        """How many threads there are, after an attempt to have so many, but no more than `most`."""
+    def start(self, count: int) -> int:
+        """Have this many threads run, but no more than `most`; return how many there are."""
         with self.growing:
             while len(self.idents) < min(count, self.most):
                 try:
-                    self.idents.append(start_new_thread(_do, (self.jobs,)))
+                    self.idents.append(start_new_thread(_work, (self.jobs,)))
                 except RuntimeError:  # the system gives no more, or Python is about to exit
                     break
             return len(self.idents)
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a function returns, called by a worker while the caller can be interrupted.
 
-        An interrupted caller leaves the worker to finish on its own. Where no worker can take the
-        call, since there is none, Python exits or the caller is the worker, the caller does it.
-        """
-        if sys.is_finalizing() or get_ident() in self.idents or not self.started(1):
-            return function(*args)
-        answer: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-        self.jobs.put(partial(_answer, answer, function, args))
-        value, error = next_in(answer)
-        if error is not None:
-            raise error
-        return value
-
-    def drop(self) -> None:
-        """Forget the jobs that are not begun."""
-        with suppress(Empty):
-            while True:
-                self.jobs.get_nowait()
-
-
-def next_in(queue: SimpleQueue[T]) -> T:
-    """The next thing in a queue; the wait can be interrupted whichever thread gets the signal."""
-    while True:
-        with suppress(Empty):
-            return queue.get(timeout=HEARING)
-
-
-def _do(jobs: SimpleQueue[Job]) -> None:
+def _work(jobs: SimpleQueue[Job]) -> None:
     while True:
         jobs.get()()  # no name keeps a job, and the arrays it holds, while the next is awaited
 
 
-def _answer(answer: SimpleQueue[Any], function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    try:
-        answer.put((function(*args), None))
-    except BaseException as error:
-        answer.put((None, error))
+def wait_for(queue: SimpleQueue[T]) -> T:
+    """The next item of a queue; the wait can be interrupted whichever thread gets the signal."""
+    while True:
+        with suppress(Empty):
+            return queue.get(timeout=POLL)
 
+
+# ------------------------------------------------------------------ rows of states
 
 HELPERS = Workers((os.cpu_count() or 1) - 1)
 """The threads that help with rows: with the caller's, one per core."""
-
-
-def check_threads(threads: int) -> None:
-    """Refuse a number of threads that is none."""
-    if not isinstance(threads, int | np.integer) or threads < 1:
-        raise DataError(f"threads is {quoted(threads)}: expected a whole number, 1 or more")
 
 
 def parallel_for(
@@ -123,7 +90,7 @@ def parallel_for(
     share = -(-count // (threads * grain)) * grain
     loop = _Loop(work, count, min(step, share))
     try:
-        for _ in range(min(threads - 1, HELPERS.started(threads - 1))):
+        for _ in range(min(threads - 1, HELPERS.start(threads - 1))):
             HELPERS.jobs.put(loop.help)
         loop.run()
     finally:
@@ -137,7 +104,7 @@ class _Loop:
 
     def __init__(self, work: Callable[[int, int], None], count: int, step: int) -> None:
         self.work, self.count, self.step = work, count, step
-        self.left = iter(range(0, count, step))
+        self.starts = iter(range(0, count, step))
         self.begun: list[None] = []
         self.ended: list[None] = []
         self.wake: SimpleQueue[None] = SimpleQueue()
@@ -145,11 +112,11 @@ class _Loop:
 
     def run(self) -> None:
         """Do blocks as long as there are any."""
-        for start in self.left:
+        for start in self.starts:
             self.work(start, min(start + self.step, self.count))
 
     def help(self) -> None:
-        """The same in a helper, which says so before it takes a block."""
+        """Do blocks in a helper, which is noted before it takes the first."""
         self.begun.append(None)
         try:
             self.run()
@@ -159,7 +126,142 @@ class _Loop:
         self.wake.put(None)
 
     def stop(self) -> None:
-        """Give out no more blocks, and wait for the helpers; one that begins now finds none."""
-        deque(self.left, maxlen=0)
+        """Hand out no more blocks, and wait for the helpers; one that begins now finds none."""
+        deque(self.starts, maxlen=0)
         while len(self.ended) < len(self.begun):
-            next_in(self.wake)
+            wait_for(self.wake)
+
+
+# ------------------------------------------------------------------ LLVM
+
+
+class LlvmThread(Workers):
+    """A thread that uses LLVM: not interrupted, and no process is forked or ends during its jobs.
+
+    Ctrl-C is not raised in it, so it can neither interrupt LLVM and llvmlite nor be lost in one of
+    llvmlite's finalizers, and it reaches the caller at once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.working = RLock()
+        """Held while LLVM works, so that no process is forked in the middle of that."""
+        self.closed = False
+        if hasattr(os, "register_at_fork"):
+            after = self._after_fork
+            os.register_at_fork(
+                before=self.working.acquire, after_in_parent=after, after_in_child=after
+            )
+
+    def call(self, function: Callable[..., T], *args: Any) -> T:
+        """The result of a function that uses LLVM, called in this thread.
+
+        An interrupted caller leaves the thread to finish on its own. Where it cannot take the call,
+        since it is closed, Python exits or it is the caller, the caller does it.
+        """
+        if self.closed or sys.is_finalizing() or get_ident() in self.idents or not self.start(1):
+            with self.working:
+                return function(*args)
+        answer: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        self.jobs.put(partial(self._answer, answer, function, args))
+        result, error = wait_for(answer)
+        if error is not None:
+            raise error
+        value: T = result
+        return value
+
+    def _answer(
+        self, answer: SimpleQueue[Any], function: Callable[..., Any], args: tuple[Any, ...]
+    ) -> None:
+        try:
+            with self.working:
+                result = function(*args)
+            answer.put((result, None))
+        except BaseException as error:
+            answer.put((None, error))
+
+    def begin(self, job: Job) -> bool:
+        """Queue a job that reports its own result; False where the thread can take none."""
+        if self.closed or not self.start(1):
+            return False
+        self.jobs.put(partial(self._after_forks, job))
+        return True
+
+    def _after_forks(self, job: Job) -> None:
+        """Do a job of many, of which the next would else be taken before a fork can begin."""
+        while FORKS:
+            sleep(0.001)
+        with self.working:
+            job()
+
+    def close(self) -> None:
+        """Drop the jobs that are not begun, and wait for the others; later calls are the caller's.
+
+        The lock stays taken, so that no other thread uses LLVM from here on.
+        """
+        self.closed = True
+        with suppress(Empty):
+            while True:
+                self.jobs.get_nowait()
+        self.working.acquire()
+
+    def _after_fork(self) -> None:
+        """Let LLVM work again; Python drops an interrupt of the wait before a fork: repeat it."""
+        try:
+            self.working.release()
+        except RuntimeError:
+            start_new_thread(interrupt_main, ())
+
+
+FORKS: list[None] = []
+"""Has an entry while a process waits for the threads to be forked."""
+LLVM_THREADS = [LlvmThread() for _ in range(min(os.cpu_count() or 1, 8))]
+"""The first does everything but what `map_unordered` shares out."""
+if hasattr(os, "register_at_fork"):  # last, so that it is called before the others
+    os.register_at_fork(
+        before=partial(FORKS.append, None), after_in_parent=FORKS.pop, after_in_child=FORKS.clear
+    )
+
+
+def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[int, T]]:
+    """Yield (k, function(k)) in completion order, computed by all LLVM threads.
+
+    Calls of others come in between. Interrupted, it begins no more of them.
+    """
+    numbers = iter(range(count))
+    answers: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+
+    def do_next(thread: LlvmThread) -> None:
+        for k in numbers:
+            try:
+                answers.put((k, function(k), None))
+            except BaseException as error:
+                answers.put((k, None, error))
+            thread.begin(partial(do_next, thread))
+            return
+
+    if any(get_ident() in thread.idents for thread in LLVM_THREADS):
+        yield from ((k, function(k)) for k in numbers)
+        return
+    try:
+        if not any([thread.begin(partial(do_next, thread)) for thread in LLVM_THREADS[:count]]):
+            yield from ((k, LLVM_THREADS[0].call(function, k)) for k in numbers)
+            return
+        for _ in range(count):
+            k, value, error = wait_for(answers)
+            if error is not None:
+                raise error
+            yield k, value
+    finally:
+        deque(numbers, maxlen=0)
+
+
+@atexit.register
+def _close_at_exit() -> None:
+    """Wait for LLVM, which crashes if the process exits under it; Ctrl-C then ends the process."""
+    try:
+        for thread in LLVM_THREADS:
+            thread.close()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT)

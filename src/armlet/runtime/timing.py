@@ -1,4 +1,4 @@
-"""How long code takes, and how long its arithmetic alone would.
+"""How long calls take.
 
 Everything is timed many times in turns, so that what disturbs the machine disturbs all alike;
 medians count, and the quartiles are their spread.
@@ -6,7 +6,6 @@ medians count, and the quartiles are their spread.
 
 import ctypes
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from statistics import median, quantiles
@@ -17,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armlet.codegen.llvm.function import many_states, module
-from armlet.codegen.llvm.loop import SCALARS, counted_loop, loop_function
+from armlet.codegen.llvm.function import module
+from armlet.codegen.llvm.loop import SCALARS, loop_function
 from armlet.graph import Loop
 from armlet.runtime.cpu import Array
-from armlet.runtime.engine import Code, compiled, host
+from armlet.runtime.engine import compile_ir
 from armlet.runtime.kernel import Kernel
 
 STATES = 256
@@ -30,7 +29,6 @@ TURNS = 4096
 """How many turns one call of a native loop takes."""
 ROUND = 0.004
 """How many seconds a round of one contestant lasts, at least."""
-ADDS, CHAINS, UNROLLED = 64, 12, 4
 
 
 class Spread(NamedTuple):
@@ -119,88 +117,12 @@ def native_loop(kernel: Kernel, arrays: list[Array]) -> Timed:
     """A compiled loop that runs the code for one state on 256 states in turn."""
     outputs = kernel.program.outputs
     loop = Loop(kernel.program, recorded=range(len(outputs)), period=STATES)
-    given = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
+    inputs = [np.ascontiguousarray(x[:STATES], kernel.dtype) for x in arrays]
     results = [np.empty((STATES, *output.shape), kernel.dtype) for output in outputs]
-    pointers = [array.ctypes.data for array in (*given, *results)]
-    code = compiled(module(kernel.target, loop_function(loop, kernel.code, kernel.target)), "loop")
-    function = _function(code, "loop", len(pointers), len(SCALARS))
-    function.kept = (given, results)
+    pointers = [array.ctypes.data for array in (*inputs, *results)]
+    text = module(kernel.target, loop_function(loop, kernel.code, kernel.target))
+    code = compile_ir(text, "loop")
+    types = [*[ctypes.c_void_p] * len(pointers), *[ctypes.c_int64] * len(SCALARS)]
+    function: Any = ctypes.CFUNCTYPE(None, *types)(code.addresses["loop"])
+    function.alive = (code, inputs, results)
     return Timed(function, (*pointers, 1, 0, 1, 0, TURNS, 1), TURNS)
-
-
-def _function(code: Code, name: str, pointers: int, numbers: int = 1) -> Any:
-    kinds = [*[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * numbers]
-    function: Any = ctypes.CFUNCTYPE(None, *kinds)(code.addresses[name])
-    function.code = code
-    return function
-
-
-# ------------------------------------------------------------------ the arithmetic bound
-
-ARITHMETIC = re.compile(
-    r"= (?:(?:fadd|fsub|fmul|fdiv)|call) <(\d+) x (double|float)>(?: @llvm\.(?:fma|sqrt)| %| <)"
-)
-SINES = re.compile(r"call .* @(sincos\.near\.\w+)")
-
-
-def vector_operations(kernel: Kernel) -> tuple[float, float]:
-    """The arithmetic of a block of states, in operations on whole registers.
-
-    A fused multiply-add is one. First those of the program, then those of its sines and cosines.
-    """
-    code, target = kernel.code, kernel.target
-    text = module(target, many_states(code, target))
-    width: int = target.width
-    functions = dict(re.findall(r"define .*? @([\w.]+)\(.*?\{\n(.*?)\n\}", text, re.DOTALL))
-
-    def registers(lines: str) -> float:
-        bits = {"double": 64, "float": 32}
-        found = ARITHMETIC.findall(lines)
-        return sum(int(lanes) * bits[element] / width for lanes, element in found)
-
-    sines = sum(registers(functions[name]) for name in SINES.findall(functions["many"]))
-    return registers(functions["many"]), sines
-
-
-def clock(rounds: int) -> float:
-    """Clock cycles per second, from a chain of dependent additions of one cycle each."""
-    names = ["%a", "%b", *(f"%s{k}" for k in range(ADDS))]
-    chain = [f"{names[k + 2]} = add i64 {names[k]}, {names[k + 1]}" for k in range(ADDS)]
-    starts = {"%a": (names[-2], "1"), "%b": (names[-1], "1")}
-    return _rate(["i64"] * 2, starts, chain, rounds) * ADDS
-
-
-def fused_rate(dtype: str, rounds: int) -> float:
-    """Fused multiply-adds of whole registers that this machine does in a second, at most."""
-    target = host(dtype)
-    V = f"<{target.lanes} x {target.element}>"
-    one = "<" + ", ".join([f"{target.element} 1.0"] * target.lanes) + ">"
-    S = {"double": "f64", "float": "f32"}[target.element]
-    last = {f"%c{k}": f"%c{k}" for k in range(CHAINS)}
-    steps = []
-    for turn in range(UNROLLED):
-        for start in last:
-            out = f"{start}.{turn}"
-            steps.append(
-                f"{out} = call {V} @llvm.fma.v{target.lanes}{S}({V} {last[start]}, "
-                f"{V} %c0, {V} %c1)"
-                if target.fuses
-                else f"{out} = fmul {V} {last[start]}, %c0"
-            )
-        last = {start: f"{start}.{turn}" for start in last}
-    starts = {start: (end, one) for start, end in last.items()}
-    return _rate([V] * CHAINS, starts, steps, rounds) * len(steps)
-
-
-def _rate(
-    kinds: list[str], starts: Mapping[str, tuple[str, str]], steps: list[str], rounds: int
-) -> float:
-    """How many times a second a loop with these steps turns; each start is carried over."""
-    carried = list(zip(kinds, starts.items(), strict=True))
-    phis = (f"{name} = phi {T} [ {x}, %begin ], [ {y}, %turned ]" for T, (name, (y, x)) in carried)
-    stores = (f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried)
-    text = counted_loop(["out"], [*phis, *steps], after=stores)
-    code = compiled(module(host("float64"), text), "loop")
-    out = np.zeros(16)
-    call = Timed(_function(code, "loop", 1), (out.ctypes.data, TURNS), TURNS)
-    return 1 / time_in_turns({"loop": call}, rounds)["loop"].median

@@ -175,7 +175,7 @@ def _result(
 # ------------------------------------------------------------------ calls
 
 
-def recorded(graph: Graph, one: Request, arrays: Sequence[Array]) -> Any:
+def record(graph: Graph, one: Request, arrays: Sequence[Array]) -> Any:
     """The results of a quantity of traced arrays, an array or a tuple of arrays.
 
     In a recording they are left to be computed later, in whatever way is cheapest by then; in any
@@ -225,7 +225,7 @@ def several(
     outputs: dict[str, Array] = {}
     for label, one in asked.items():
         given = [args[x.name] for x in one.inputs]
-        results = recorded(recording, one, given)
+        results = record(recording, one, given)
         results = results if isinstance(results, tuple) else (results,)
         suffixes = [f"_{result}" for result in one.quantity.results] or [""]
         outputs |= {f"{label}{x}": y for x, y in zip(suffixes, results, strict=True)}

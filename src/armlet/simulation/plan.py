@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet._support.progress import advancing, status
-from armlet.api.functions import Function, part_of_another
+from armlet.api.functions import Function
 from armlet.graph import Input, Loop, trace_function
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import RobotModel
@@ -216,7 +216,7 @@ class Plan:
                 known = {"t": t, "q": q, "qd": qd}
                 if "tau" in given:
                     known["tau"] = given["tau"]
-                more = part_of_another(self.reduce, call_arguments(self.reduce, known, given))
+                more = self.reduce.record(call_arguments(self.reduce, known, given))
                 new.append(np.array(old["cost"] + more))
             return (*new, *(np.array(x, dtype=object) for x in memory))
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support.validation import one_of
+from armlet._support.validation import integer, one_of
 from armlet.api.functions import Function
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.robot import RobotModel
-from armlet.runtime.threads import check_threads
 from armlet.simulation.arguments import Arguments, arguments_by_name, check_steps, numbers
 from armlet.simulation.derivatives import forward, reverse
 from armlet.simulation.integrators import METHODS
@@ -106,7 +105,7 @@ def rollout(
     if len(q0) != len(qd0):
         raise DataError(f"q0 has {len(q0)} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
-    check_threads(threads)
+    integer(threads, "threads", low=1)
     given = Arguments(robot, len(q0), steps, arguments_by_name(arguments), torque, reduce, inertia)
     laws = option(friction, Friction), option(stops, Stops)
     if method is None:

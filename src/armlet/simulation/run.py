@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
 from armlet._support.progress import advancing
-from armlet.api.quantities import Quantities
+from armlet.api.robot import Robot
 from armlet.errors import DataError
 from armlet.runtime import Kernel
 from armlet.simulation.arguments import call_arguments, numbers
@@ -37,7 +37,7 @@ SLOW = "the torque is a Python function, called at every step: an armlet.functio
 class Run:
     """A simulation: what moves, what is given, and at which times."""
 
-    robot: Quantities
+    robot: Robot
     plan: Plan
     values: list[Array]
     called: Torque | None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.validation import one_of
 from armlet.api.functions import Function
-from armlet.api.quantities import Quantities
+from armlet.api.robot import Robot
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
 from armlet.simulation.arguments import (
@@ -56,7 +56,7 @@ LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
 
 
 def simulate(
-    robot: Quantities,
+    robot: Robot,
     q0: ArrayLike,
     qd0: ArrayLike | None = None,
     torque: ArrayLike | Function | Torque | None = None,
@@ -223,7 +223,7 @@ def _own(
 
 
 def _recorded(
-    robot: Quantities, run: Trajectory, record: Sequence[str | Function], held: HeldArguments
+    robot: Robot, run: Trajectory, record: Sequence[str | Function], held: HeldArguments
 ) -> dict[str, Array]:
     """What is recorded beside the motion, by name."""
     state = {name: getattr(run, name) for name in RECORDED}
@@ -250,7 +250,7 @@ def _start(name: str, x: ArrayLike, n: int) -> Array:
     return array
 
 
-def _look_at_limits(robot: Quantities, run: Trajectory, returned: Trajectory, limits: str) -> None:
+def _look_at_limits(robot: Robot, run: Trajectory, returned: Trajectory, limits: str) -> None:
     """Raise where a joint is beyond its limits and that is an error."""
     if limits != "error":
         return
@@ -266,7 +266,7 @@ def _look_at_limits(robot: Quantities, run: Trajectory, returned: Trajectory, li
         )
 
 
-def _stored(robot: Quantities, run: Trajectory) -> Array:
+def _stored(robot: Robot, run: Trajectory) -> Array:
     """The potential energy of springs, less that of the weights that are compensated."""
     stored = np.zeros(len(run))
     if robot.has_springs:
@@ -277,7 +277,7 @@ def _stored(robot: Quantities, run: Trajectory) -> Array:
     return stored
 
 
-def _look_at_energy(robot: Quantities, run: Trajectory, free: bool, friction: bool) -> None:
+def _look_at_energy(robot: Robot, run: Trajectory, free: bool, friction: bool) -> None:
     """Warn where steps are so long that a motion without torques gains energy."""
     driven = friction and any(drive.offset for drive in robot.drives)
     if not free or driven or len(run) < 2:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from armlet import math
-from armlet.api.functions import Function, part_of_another
+from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
 from armlet.graph import Input
 from armlet.graph.graph import graph_of
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import Drive, RobotModel
 from armlet.scalar import Scalar
-from armlet.search.compose import recorded
+from armlet.search.compose import record
 from armlet.search.request import request
 from armlet.simulation.arguments import call_arguments, numbers, positive
 
@@ -203,7 +203,7 @@ class Arm:
         given = [np.asarray(x, dtype=object) for x in (*arrays, *inertia)]
         graph = graph_of(given)
         assert graph is not None
-        return as_traced(recorded(graph, request(self.robot, name, constants, True, {}), given))
+        return as_traced(record(graph, request(self.robot, name, constants, True, {}), given))
 
     def forces(self, t: Any, q: Array, qd: Array) -> Array:
         """All torques: those of drives, springs and compensation, friction and stops."""
@@ -214,7 +214,7 @@ class Arm:
         tau = self.given.get("tau", 0 * qd)
         if self.torque is not None:
             state = {"t": t, "q": q, "qd": qd}
-            tau = part_of_another(self.torque, call_arguments(self.torque, state, self.given))
+            tau = self.torque.record(call_arguments(self.torque, state, self.given))
         if self.robot.has_springs or self.robot.has_compensation:
             smooth = replace(self, robot=self.robot.without_friction(), given={})
             tau = tau - smooth.quantity("passive_torque", q, qd)
@@ -295,7 +295,7 @@ class Shared(Arm):
         """Accelerations by the program."""
         state = {**self.given, "t": t, "q": q, "qd": qd}
         assert self.together is not None
-        return part_of_another(self.together, [state[x] for x in self.together.inputs])
+        return self.together.record([state[x] for x in self.together.inputs])
 
 
 def _vector(entries: Any) -> Array:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.api.quantities import Quantities
+from armlet.api.robot import Robot
 
 Array = NDArray[np.float64]
 AT_REST = 1e-3
@@ -82,7 +82,7 @@ def wrap_message(t: Array, wrap: Wrap, joints: Sequence[str], of_motors: bool) -
     )
 
 
-def suspicions(t: Array, q: Array, qd: Array | None, tau: Array, robot: Quantities) -> list[str]:
+def suspicions(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot) -> list[str]:
     """What is suspicious about a log of a robot, in sentences that name the joint."""
     return [
         *_at_rest(q, robot),
@@ -93,7 +93,7 @@ def suspicions(t: Array, q: Array, qd: Array | None, tau: Array, robot: Quantiti
     ]
 
 
-def _at_rest(q: Array, robot: Quantities) -> list[str]:
+def _at_rest(q: Array, robot: Robot) -> list[str]:
     return [
         f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
         for joint, span in zip(robot.coordinates, np.ptp(q, axis=0), strict=True)
@@ -101,7 +101,7 @@ def _at_rest(q: Array, robot: Quantities) -> list[str]:
     ]
 
 
-def _beyond_limits(q: Array, robot: Quantities) -> list[str]:
+def _beyond_limits(q: Array, robot: Robot) -> list[str]:
     found = []
     for i, joint in enumerate(robot.coordinates):
         lower, upper, *_ = joint.limits
@@ -115,7 +115,7 @@ def _beyond_limits(q: Array, robot: Quantities) -> list[str]:
     return found
 
 
-def _speeds(t: Array, q: Array, qd: Array | None, robot: Quantities) -> list[str]:
+def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> list[str]:
     """Measured velocities that are not those of the positions, in size or in sign."""
     if qd is None or len(t) < 3:
         return []
@@ -135,7 +135,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Quantities) -> list[str
     return found
 
 
-def _saturated(t: Array, q: Array, tau: Array, robot: Quantities) -> list[str]:
+def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> list[str]:
     """Torques at the limit of the joint, or held exactly at their largest while it moves."""
     found = []
     for i, joint in enumerate(robot.coordinates):
@@ -182,7 +182,7 @@ def _longest_run(flags: NDArray[np.bool_]) -> slice:
     return slice(int(starts[k]), int(ends[k]))
 
 
-def _unlike_gravity(q: Array, tau: Array, robot: Quantities) -> list[str]:
+def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> list[str]:
     """Torques that follow gravity with the wrong sign, or that of another joint."""
     if robot.symbols or not robot.mass or not np.any(robot.g):
         return []

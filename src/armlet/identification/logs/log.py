@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet.api.quantities import Quantities
+from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.identification.logs.checks import suspicions, unwrap, wrap_message, wraps
 from armlet.identification.logs.columns import Found
@@ -85,7 +85,7 @@ class Log:
     def read(
         cls,
         source: Source,
-        robot: Quantities,
+        robot: Robot,
         *,
         columns: Columns | None = None,
         rate: float | None = None,
@@ -221,7 +221,7 @@ class Log:
         first, last = np.searchsorted(self.t, (start, end))
         return self[int(first) : int(last)]
 
-    def in_order_of(self, robot: Quantities) -> Log:
+    def in_order_of(self, robot: Robot) -> Log:
         """The log with its columns in the order of a robot's joints, found by their names."""
         names = tuple(joint.name for joint in robot.coordinates)
         if not self.joints and self.q.shape[1] != len(names):
@@ -261,7 +261,7 @@ class Log:
         )
 
 
-def joint_order(joints: Sequence[str], robot: Quantities, where: str) -> list[int] | None:
+def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int] | None:
     """Which column is that of each joint of a robot; None where they are in its order."""
     names = [joint.name for joint in robot.coordinates]
     if not joints or [*joints] == names:

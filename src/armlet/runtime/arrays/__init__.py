@@ -1,1 +1,98 @@
-"""Kernels on the arrays of other libraries: one module per library."""
+"""How programs are evaluated on arrays: by kernels on NumPy arrays, else by one module per library.
+
+`armlet.scalar.LIBRARIES` is the table: it names the module of this folder for the package of an
+array's type. Each module has a function `evaluate(computation, arrays, threads)` that returns
+results of the kind that went in.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from armlet.errors import DataError
+from armlet.graph import Program
+from armlet.graph.signature import Input, Shape, leading_axes
+from armlet.scalar import LIBRARIES, is_nested, package_of
+
+ON_A_GPU = "it is on a GPU, where armlet does not compute yet: copy it to the CPU first"
+
+
+class Computation(Protocol):
+    """What is evaluated: a quantity of a robot, a user function or a kernel."""
+
+    @property
+    def program(self) -> Program:
+        """The program that computes it."""
+
+    def kernel_for(self, dtype: str) -> Any:
+        """The kernel that computes it in float64 or float32."""
+
+    def record(self, arrays: Sequence[Any]) -> Any:
+        """The results for traced arrays, recorded in their graph."""
+
+
+class Library(Protocol):
+    """The interface of a module of this folder."""
+
+    def evaluate(self, computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
+        """The results of a computation as arrays of the library."""
+
+
+def library_of(arrays: Iterable[Any], out: Any = None) -> Library | None:
+    """The module for the first array that is not NumPy's, or that has such entries; or None.
+
+    Raises DataError if there is one and `out` is given, which only kernels on NumPy arrays take.
+    """
+    for x in arrays:
+        if type(x) is np.ndarray and x.dtype != object:
+            continue
+        if name := package_of(x, LIBRARIES):
+            if out is not None:
+                raise DataError(
+                    "out is given with arrays of another library: expected NumPy arrays"
+                )
+            module: Any = import_module(f"{__name__}.{LIBRARIES[name].evaluation}")
+            library: Library = module
+            return library
+    return None
+
+
+def unnested(arrays: Iterable[Any]) -> Iterator[Any]:
+    """Arrays, and in place of those that are nested what they hold."""
+    for x in arrays:
+        if is_nested(x):
+            yield from unnested(x)
+        else:
+            yield x
+
+
+def broadcast_mapped(
+    inputs: Iterable[Input],
+    arrays: Sequence[Any],
+    mapped: Sequence[bool],
+    size: int,
+    broadcast: Callable[[Any, Shape], Any],
+) -> list[Any]:
+    """Arrays with the same leading axes, of which the first is a new one of this size.
+
+    Mapped arrays have it as their first axis. An input given once stays as it is if not mapped.
+    """
+    inputs = list(inputs)
+    shapes = [tuple(x.shape)[first:] for x, first in zip(arrays, mapped, strict=True)]
+    leading, own = leading_axes(inputs, shapes)
+    full = []
+    for argument, x, first, axes in zip(inputs, arrays, mapped, own, strict=True):
+        if argument.rate == "once" and not first and not axes:
+            full.append(x)
+            continue
+        ones = (1,) * (len(leading) - len(axes))
+        reshaped = x.reshape((size if first else 1, *ones, *axes, *argument.shape))
+        full.append(broadcast(reshaped, (size, *leading, *argument.shape)))
+    return full
+
+
+def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
+    """The axes that a derivative has before those of an input given once, to be summed over."""
+    return tuple(range(len(derivative) - len(shape)))

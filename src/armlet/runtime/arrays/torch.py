@@ -1,4 +1,4 @@
-"""Kernels on PyTorch's tensors, with derivatives in both modes, of any order, and `vmap`."""
+"""Kernels on PyTorch tensors, with derivatives in both modes, of any order, and `vmap`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,14 @@ from torch.autograd import forward_ad
 
 from armlet.errors import DataError
 from armlet.graph.signature import return_value
-from armlet.runtime.arrays.libraries import ON_A_GPU, extra_axes, spread, unnested
+from armlet.runtime.arrays import (
+    ON_A_GPU,
+    Computation,
+    broadcast_mapped,
+    extra_axes,
+    unnested,
+)
+from armlet.runtime.kernel import Kernel
 from armlet.scalar import is_nested, package_of
 
 transforms_are_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
@@ -19,40 +26,49 @@ RECORDING = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKe
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
-def dtype_of(arrays: Sequence[Any]) -> str:
+def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
+    """The results of a computation as tensors that carry derivatives.
+
+    A kernel converts tensors to its dtype; else the dtype of the tensors decides on the kernel.
+    """
+    if isinstance(computation, Kernel):
+        return _run(computation, arrays, threads)
+    return _run(computation.kernel_for(_dtype(arrays)), arrays, threads)
+
+
+def _dtype(arrays: Sequence[Any]) -> str:
     """The dtype that PyTorch would compute with; whole numbers are of its default."""
-    found = None
+    common = None
     for x in unnested(arrays):
         if isinstance(x, torch.Tensor) and x.is_floating_point():
-            found = x.dtype if found is None else torch.promote_types(found, x.dtype)
-    found = torch.get_default_dtype() if found is None else found
+            common = x.dtype if common is None else torch.promote_types(common, x.dtype)
+    common = torch.get_default_dtype() if common is None else common
     for name, dtype in DTYPES.items():
-        if dtype == found:
+        if dtype == common:
             return name
-    raise DataError(f"the tensors are of {found}: expected torch.float64 or torch.float32")
+    raise DataError(f"the tensors are of {common}: expected torch.float64 or torch.float32")
 
 
-def evaluated(kernel: Any, arrays: Sequence[Any], threads: int = 1) -> Any:
-    """The results of a kernel as tensors that carry derivatives."""
+def _run(kernel: Kernel, arrays: Sequence[Any], threads: int) -> Any:
     program = kernel.program
     program.check_number(arrays)
     _check_unrecorded(program.name)
-    given = [_tensor(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
-    compute = Evaluation.apply if _is_followed(given) else Evaluation.forward
-    return return_value(compute(kernel, threads, *given), program.single, program.names)
+    tensors = [_tensor(name, x, kernel) for name, x in zip(program.inputs, arrays, strict=True)]
+    compute = KernelFunction.apply if _is_tracked(tensors) else KernelFunction.forward
+    return return_value(compute(kernel, threads, *tensors), program.single, program.names)
 
 
-def _is_followed(given: Sequence[torch.Tensor]) -> bool:
-    """Whether PyTorch has to know what is computed of tensors, which takes it some time."""
-    asked = torch.is_grad_enabled() and any(x.requires_grad for x in given)
-    return asked or forward_ad._current_level >= 0 or transforms_are_active()
+def _is_tracked(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether autograd has to record what is computed from tensors, which takes it some time."""
+    needed = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    return needed or forward_ad._current_level >= 0 or transforms_are_active()
 
 
-def _tensor(name: str, x: Any, kernel: Any) -> torch.Tensor:
+def _tensor(name: str, x: Any, kernel: Kernel) -> torch.Tensor:
     dtype = DTYPES[kernel.dtype.name]
     if not isinstance(x, torch.Tensor):
         if not is_nested(x) or package_of(x, ("torch",)) is None:
-            return torch.from_numpy(np.array(kernel.converted(name, x)))
+            return torch.from_numpy(np.array(kernel.array(name, x)))
         try:
             return torch.stack([_tensor(name, y, kernel) for y in x])  # with their derivatives
         except RuntimeError as error:
@@ -80,7 +96,7 @@ def _check_unrecorded(name: str) -> None:
 
 
 def _memory(x: torch.Tensor) -> np.ndarray[Any, Any]:
-    """A tensor as an array of NumPy's in the same place."""
+    """A tensor as a NumPy array that shares its memory."""
     try:
         return x.detach().numpy()
     except RuntimeError as error:
@@ -90,55 +106,59 @@ def _memory(x: torch.Tensor) -> np.ndarray[Any, Any]:
         ) from None
 
 
-class Evaluation(torch.autograd.Function):
-    """A kernel as an operation of PyTorch's: its arguments are the kernel, threads and tensors."""
+class KernelFunction(torch.autograd.Function):
+    """A kernel as an operation of autograd: its arguments are the kernel, threads and tensors."""
 
     @staticmethod
-    def forward(kernel: Any, threads: int, *given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(kernel: Kernel, threads: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The results, computed on the memory of the tensors."""
-        arrays = map(_memory, given)
+        arrays = map(_memory, tensors)
         found = kernel(*arrays) if threads == 1 else kernel.evaluate(*arrays, threads=threads)
         results = (found,) if kernel.program.single else found
         return tuple(map(torch.from_numpy, results))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep what derivatives depend on."""
-        ctx.kernel, ctx.threads, *given = inputs
-        ctx.save_for_backward(*given)
-        ctx.save_for_forward(*given)
+        """Keep the kernel and the tensors for the derivatives."""
+        ctx.kernel, ctx.threads, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
 
     @staticmethod
-    def backward(ctx: Any, *weights: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        """The derivatives of the weighted results by every tensor."""
-        given = ctx.saved_tensors
-        found = evaluated(ctx.kernel.vjp, (*given, *weights), ctx.threads)
+    def backward(ctx: Any, *cotangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """The derivatives of the results times cotangents, by every tensor."""
+        tensors = ctx.saved_tensors
+        derivatives = _run(ctx.kernel.vjp, (*tensors, *cotangents), ctx.threads)
         summed = (
             y.sum(axes) if (axes := extra_axes(x.shape, y.shape)) else y
-            for x, y in zip(given, found, strict=True)
+            for x, y in zip(tensors, derivatives, strict=True)
         )
         return None, None, *summed
 
     @staticmethod
-    def jvp(ctx: Any, *directions: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
-        """The derivatives of the results along directions of the tensors."""
-        given = ctx.saved_tensors
+    def jvp(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
+        """The derivatives of the results along tangents of the tensors."""
+        tensors = ctx.saved_tensors
         full = (
-            torch.zeros_like(x) if d is None else d
-            for x, d in zip(given, directions[2:], strict=True)
+            torch.zeros_like(x) if tangent is None else tangent
+            for x, tangent in zip(tensors, tangents[2:], strict=True)
         )
-        found = evaluated(ctx.kernel.jvp, (*given, *full), ctx.threads)
-        return (found,) if ctx.kernel.program.single else tuple(found)
+        derivatives = _run(ctx.kernel.jvp, (*tensors, *full), ctx.threads)
+        return (derivatives,) if ctx.kernel.program.single else tuple(derivatives)
 
     @staticmethod
     def vmap(
-        info: Any, axes: tuple[int | None, ...], kernel: Any, threads: int, *given: torch.Tensor
+        info: Any,
+        axes: tuple[int | None, ...],
+        kernel: Kernel,
+        threads: int,
+        *tensors: torch.Tensor,
     ) -> tuple[Any, Any]:
-        """The results where some tensors have an axis to be mapped: as one more leading axis."""
+        """The results where some tensors have a mapped axis: one more leading axis."""
         inputs, places = kernel.program.inputs.values(), axes[2:]
-        first = [x if k is None else x.movedim(k, 0) for x, k in zip(given, places, strict=True)]
+        first = [x if k is None else x.movedim(k, 0) for x, k in zip(tensors, places, strict=True)]
         mapped = [k is not None for k in places]
-        full = spread(inputs, first, mapped, info.batch_size, torch.broadcast_to)
-        found = evaluated(kernel, full, threads)
+        full = broadcast_mapped(inputs, first, mapped, info.batch_size, torch.broadcast_to)
+        found = _run(kernel, full, threads)
         results = (found,) if kernel.program.single else tuple(found)
         return results, tuple(0 for _ in results)

@@ -1,0 +1,21 @@
+"""Computations on SymPy, mpmath and CasADi scalars: expressions, one operation after the other."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from armlet.graph.evaluate import check_matrices
+from armlet.graph.signature import return_value
+from armlet.runtime.arrays import Computation
+from armlet.scalar import LIBRARIES, package_of
+
+
+def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
+    """The results of a program as expressions of the library that the arrays are of."""
+    program = computation.program
+    program.check_number(arrays)
+    library = next(filter(None, (package_of(array, LIBRARIES) for array in arrays)))
+    if library == "casadi":
+        check_matrices(program, arrays)
+    found = program.function(library)(*arrays)
+    results = [found] if program.single or not isinstance(found, tuple) else found
+    return return_value(results, program.single, program.names)
