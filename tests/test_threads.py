@@ -364,7 +364,7 @@ kernel = Kernel(armlet.trace(robot, "state_space", first))
 PIECES_JOB = """
 import os, sys, threading, time
 import numpy as np, armlet
-from armlet.graph import traced
+from armlet.graph import trace_function
 from armlet.runtime import Kernel
 
 def wide(_, x):
@@ -372,7 +372,7 @@ def wide(_, x):
         x = x * np.roll(x, k) + k
     return x
 
-kernel = Kernel(traced("wide", wide, {"x": (40,)}))
+kernel = Kernel(trace_function("wide", wide, {"x": (40,)}))
 kernel.code
 """
 EXIT_WHILE_COMPILING = """
