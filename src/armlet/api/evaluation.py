@@ -79,7 +79,7 @@ class RobotQuantity:
     def kernel_for(self, dtype: str) -> Kernel:
         """The kernel for numbers of a type."""
         if dtype not in self._kernels:
-            self.robot.check_values(self.name)
+            self.robot._require_values(self.name)
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
 
