@@ -84,9 +84,14 @@ def main():
 
     def controlled():
         return armlet.rollout(
-            robot, q, torque=computed_torque, arguments={"target": q[0]},
-            dt=DT, steps=STEPS, every=STEPS,
-        )  # fmt: skip
+            robot,
+            q,
+            torque=computed_torque,
+            arguments={"target": q[0]},
+            dt=DT,
+            steps=STEPS,
+            every=STEPS,
+        )
 
     free(), controlled()
     alone, both = best(free, controlled)

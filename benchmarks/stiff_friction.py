@@ -80,9 +80,11 @@ def by_fmu(robot, q, tau):
         about = fmpy.read_model_description(path)
         known = {x.name: [x.valueReference] for x in about.modelVariables}
         unit = FMU3Slave(
-            guid=about.guid, unzipDirectory=fmpy.extract(path, folder), instanceName="arm",
+            guid=about.guid,
+            unzipDirectory=fmpy.extract(path, folder),
+            instanceName="arm",
             modelIdentifier=about.coSimulation.modelIdentifier,
-        )  # fmt: skip
+        )
         unit.instantiate()
         unit.enterInitializationMode()
         unit.exitInitializationMode()
@@ -147,8 +149,13 @@ def main():
     missed = 0
     names = sys.argv[1:] or ARMS
     print(f"error in rad after {DT * STEPS:g} s by steps of {DT:g} s, bar {BAR:g}; ns per step")
-    print(f"{'arm':8} {'friction':8} {'motion':7}", *(f"{x:>9}" for x in DEFAULTS), "      rk4",
-          " growth dop853 s | default  old  frictionless", flush=True)  # fmt: skip
+    print(
+        f"{'arm':8} {'friction':8} {'motion':7}",
+        *(f"{x:>9}" for x in DEFAULTS),
+        "      rk4",
+        " growth dop853 s | default  old  frictionless",
+        flush=True,
+    )
     for name in names:
         for friction in ("drives", "URDF"):
             robot = with_friction(armlet.load(name), friction)
@@ -162,10 +169,13 @@ def main():
                 said = "chaotic" if grown > CHAOTIC else "missed" if worst(found) > BAR else ""
                 missed += said == "missed"
                 print(
-                    f"{name:8} {friction:8} {kind:7}", *(f"{x:9.1e}" for x in found.values()),
-                    f"{old:9.1e} {grown:7.0f} {taken:8.1f} |", "".join(f"{x:7.0f}" for x in times),
-                    said, flush=True,
-                )  # fmt: skip
+                    f"{name:8} {friction:8} {kind:7}",
+                    *(f"{x:9.1e}" for x in found.values()),
+                    f"{old:9.1e} {grown:7.0f} {taken:8.1f} |",
+                    "".join(f"{x:7.0f}" for x in times),
+                    said,
+                    flush=True,
+                )
     print(f"{missed} motions above the bar")
     sys.exit(missed > 0)
 

@@ -35,10 +35,14 @@ def _row(line):
     sides = re.match(r"(.*?)\s+([-+]?=)\s+(.*)", line)
     cells = (sides[1], f"{sides[2]} {sides[3]}") if sides else ("", line)
     styles = ("text-align: right", "text-align: left")
-    return "<mtr>" + "".join(
-        f'<mtd style="{style}">{formula(cell)}</mtd>'
-        for style, cell in zip(styles, cells, strict=True)
-    ) + "</mtr>"  # fmt: skip
+    return (
+        "<mtr>"
+        + "".join(
+            f'<mtd style="{style}">{formula(cell)}</mtd>'
+            for style, cell in zip(styles, cells, strict=True)
+        )
+        + "</mtr>"
+    )
 
 
 def formula(text):

@@ -90,14 +90,23 @@ def simulate(duration: float = DURATION, seed: int = 0) -> Runs:
     steps = round(duration / DT)
     given = noise(robot, steps, seed)
     balanced = armlet.simulate(
-        robot, posture, torque=balancing, arguments=given, duration=duration, dt=DT,
+        robot,
+        posture,
+        torque=balancing,
+        arguments=given,
+        duration=duration,
+        dt=DT,
         method="semi_implicit_euler",
-    )  # fmt: skip
+    )
     fall = 2000
     falling = armlet.simulate(
-        robot, posture, torque=robot.gravity_torque(posture) + given["push"][:fall],
-        duration=fall * DT, dt=DT, method="semi_implicit_euler",
-    )  # fmt: skip
+        robot,
+        posture,
+        torque=robot.gravity_torque(posture) + given["push"][:fall],
+        duration=fall * DT,
+        dt=DT,
+        method="semi_implicit_euler",
+    )
     return Runs(posture, balanced, falling)
 
 
@@ -110,21 +119,32 @@ def page(runs: Runs, path: Path) -> None:
     """Write a page with figures: both arms as sticks, the hand's height, deviations, torques."""
     graphs = graph_objects()
     figure = panels(
-        3, 2, height=900, title="A Panda upright for a minute",
-        column_widths=[0.4, 0.6], horizontal_spacing=0.09, vertical_spacing=0.1,
+        3,
+        2,
+        height=900,
+        title="A Panda upright for a minute",
+        column_widths=[0.4, 0.6],
+        horizontal_spacing=0.09,
+        vertical_spacing=0.1,
         specs=[[{"rowspan": 3}, {}], [None, {}], [None, {}]],
         subplot_titles=[
-            "the fall without control, every 0.1 s (m)", "height of the hand, the first 2 s (m)",
-            "deviations of the balanced joints (mrad)", "torques less those of the posture (Nm)",
+            "the fall without control, every 0.1 s (m)",
+            "height of the hand, the first 2 s (m)",
+            "deviations of the balanced joints (mrad)",
+            "torques less those of the posture (Nm)",
         ],
-    )  # fmt: skip
+    )
     robot = armlet.load("panda")
     for k in range(0, 801, 100):
         x, z = sticks(robot, runs.falling.q[k])
         stick = graphs.Scatter(
-            x=x, y=z, opacity=0.2 + 0.6 * k / 800, line={"color": COLOURS[3], "width": 3},
-            marker={"size": 4}, showlegend=False,
-        )  # fmt: skip
+            x=x,
+            y=z,
+            opacity=0.2 + 0.6 * k / 800,
+            line={"color": COLOURS[3], "width": 3},
+            marker={"size": 4},
+            showlegend=False,
+        )
         figure.add_trace(stick, 1, 1)
     x, z = sticks(robot, runs.balanced.q[-1])
     line = {"color": COLOURS[0], "width": 5}
@@ -145,11 +165,16 @@ def page(runs: Runs, path: Path) -> None:
             line = {"color": COLOURS[i], "width": 1}
             figure.add_trace(
                 graphs.Scatter(
-                    x=run.t, y=rows[:, i], name=joint, legendgroup=joint, showlegend=row == 2,
+                    x=run.t,
+                    y=rows[:, i],
+                    name=joint,
+                    legendgroup=joint,
+                    showlegend=row == 2,
                     line=line,
                 ),
-                row, 2,
-            )  # fmt: skip
+                row,
+                2,
+            )
     figure.update_xaxes(title_text="time (s)", row=3, col=2)
     save(figure, path)
 

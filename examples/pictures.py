@@ -56,9 +56,13 @@ def figure(
     titles = [panel.title for panel in shown]
     height = max(HEIGHT * rows, 360)
     found = panels(
-        rows, columns, height=height, subplot_titles=titles if any(titles) else None,
-        vertical_spacing=70 / height if rows > 1 else 0, horizontal_spacing=0.13,
-    )  # fmt: skip
+        rows,
+        columns,
+        height=height,
+        subplot_titles=titles if any(titles) else None,
+        vertical_spacing=70 / height if rows > 1 else 0,
+        horizontal_spacing=0.13,
+    )
     legends: dict[str, Any] = {}
     for k, panel in enumerate(shown):
         row, column = divmod(k, columns)
@@ -67,11 +71,17 @@ def figure(
             style = {"color": curve.colour, "dash": curve.dash, "simplify": False}
             found.add_trace(
                 graphs.Scatter(
-                    x=curve.x, y=curve.y, name=curve.name, mode=curve.mode, line=style,
-                    legend=legend, showlegend=len(panel.curves) > 1,
+                    x=curve.x,
+                    y=curve.y,
+                    name=curve.name,
+                    mode=curve.mode,
+                    line=style,
+                    legend=legend,
+                    showlegend=len(panel.curves) > 1,
                 ),
-                row + 1, column + 1,
-            )  # fmt: skip
+                row + 1,
+                column + 1,
+            )
         axis = found.get_subplot(row + 1, column + 1).yaxis
         axis.title = panel.y_title
         legends[legend] = {"x": 1.02, "y": axis.domain[1], "yanchor": "top"}

@@ -72,20 +72,32 @@ def ldl_solved(H: Array, y: Array) -> Array:
 def simulation(method: str = "adams_bashforth4", steps: int = 1000) -> Trajectory:
     """The arm under the torques of its motion, from rest."""
     return armlet.simulate(
-        robot, START, torque=torque, duration=DURATION, dt=DURATION / steps, method=method,
-        friction=False, rtol=1e-12, atol=1e-12,
-    )  # fmt: skip
+        robot,
+        START,
+        torque=torque,
+        duration=DURATION,
+        dt=DURATION / steps,
+        method=method,
+        friction=False,
+        rtol=1e-12,
+        atol=1e-12,
+    )
 
 
 def errors(method: str) -> tuple[Array, Array]:
     """Evaluations of the accelerations, and the error at the end in rad, for each of `STEPS`."""
     found = [
         armlet.rollout(
-            robot, START[None], torque=torque, dt=DURATION / steps, steps=steps, every=steps,
+            robot,
+            START[None],
+            torque=torque,
+            dt=DURATION / steps,
+            steps=steps,
+            every=steps,
             method=method,
         ).q[-1, 0]
         for steps in STEPS
-    ]  # fmt: skip
+    ]
     return evaluations(method, np.array(STEPS, float)), np.abs(found - END).max(1)
 
 
@@ -151,9 +163,10 @@ def figures() -> dict[str, Figure]:
         ),
         "puma_error_over_cost": figure(
             [Panel("error at the end (rad)", [*curves, adaptive])],
-            "evaluations of the forward dynamics in 1 s of motion", log=True,
+            "evaluations of the forward dynamics in 1 s of motion",
+            log=True,
         ),
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

@@ -49,10 +49,8 @@ def planned(q: Vector, qd: Vector, plan: Vector) -> Vector:
 def simulate(samples: int = 512, seed: int = 0, duration: float = DURATION) -> Reach:
     """The motion of the arm, which has the friction that the plans know nothing of."""
     efforts = np.array([joint.limits.effort for joint in robot.joints])
-    sampler = armlet.controllers.Sampler(
-        robot, cost, torque=planned, dt=DT, steps=STEPS, samples=samples, noise=4.0,
-        temperature=0.3, correlation=0.9, seed=seed,
-    )  # fmt: skip
+    noise = {"noise": 4.0, "correlation": 0.9, "temperature": 0.3, "samples": samples, "seed": seed}
+    sampler = armlet.controllers.Sampler(robot, cost, torque=planned, dt=DT, steps=STEPS, **noise)
     times: list[float] = []
 
     def torque(t: float, q: Vector, qd: Vector) -> Vector:

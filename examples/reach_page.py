@@ -18,19 +18,29 @@ def page(reach: Reach, path: Path) -> None:
     """Write a page with figures: the arm, the ball and the hand's path; distances; torques."""
     graphs = graph_objects()
     figure = panels(
-        2, 2, height=800, title="A Panda reaches around a ball by trying out plans",
-        column_widths=[0.55, 0.45], vertical_spacing=0.12, horizontal_spacing=0.06,
+        2,
+        2,
+        height=800,
+        title="A Panda reaches around a ball by trying out plans",
+        column_widths=[0.55, 0.45],
+        vertical_spacing=0.12,
+        horizontal_spacing=0.06,
         specs=[[{"type": "scene", "rowspan": 2}, {}], [None, {}]],
         subplot_titles=["the arm every 0.3 s (m)", "distances (m)", "torques (Nm)"],
-    )  # fmt: skip
+    )
     run, robot = reach.run, armlet.load("panda")
     names = ["base", "link1", "link3", "link4", "link5", "link6", "link7", "flange"]
     for k in range(0, len(run), 15):
         x, y, z = robot.poses(run.q[k], names)[:, :3, 3].T
         stick = graphs.Scatter3d(
-            x=x, y=y, z=z, mode="lines", opacity=0.2 + 0.8 * k / len(run),
-            line={"color": COLOURS[0], "width": 6}, showlegend=False,
-        )  # fmt: skip
+            x=x,
+            y=y,
+            z=z,
+            mode="lines",
+            opacity=0.2 + 0.8 * k / len(run),
+            line={"color": COLOURS[0], "width": 6},
+            showlegend=False,
+        )
         figure.add_trace(stick, 1, 1)
     x, y, z = robot.forward_kinematics(run.q)[:, :3, 3].T
     line = {"color": COLOURS[3], "width": 5}

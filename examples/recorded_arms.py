@@ -50,9 +50,12 @@ def tx40_log(data: Path) -> Log:
     motors[5, 4] = RATIOS[5]
     return Log.read(
         {"q": folder / "pos_read_data.csv", "tau": folder / "curr_data.csv"},
-        tx40(data), rate=5000, coupling=motors,
-        offsets={"joint_2": -np.pi / 2, "joint_3": np.pi / 2}, name="tx40",
-    )  # fmt: skip
+        tx40(data),
+        rate=5000,
+        coupling=motors,
+        offsets={"joint_2": -np.pi / 2, "joint_3": np.pi / 2},
+        name="tx40",
+    )
 
 
 Column = Callable[[Array, Array, Array], Array]

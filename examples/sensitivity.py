@@ -50,17 +50,28 @@ def sensitivity(robot: armlet.Robot, torque: Array) -> armlet.Rollouts:
     """The motion without a payload, and its derivative by the payload's mass, row by row."""
     phi = payload(robot, 0.0)
     return armlet.rollout(
-        robot, START[None], torque=torque, inertia=phi, method="rk4", dt=DT, steps=STEPS,
+        robot,
+        START[None],
+        torque=torque,
+        inertia=phi,
+        method="rk4",
+        dt=DT,
+        steps=STEPS,
         along={"inertia": payload(robot, 1.0) - phi},
-    )  # fmt: skip
+    )
 
 
 def moved(robot: armlet.Robot, torque: Array, mass: float) -> Array:
     """The positions with a payload, (steps, n)."""
     found = armlet.rollout(
-        robot, START[None], torque=torque, inertia=payload(robot, mass), method="rk4", dt=DT,
+        robot,
+        START[None],
+        torque=torque,
+        inertia=payload(robot, mass),
+        method="rk4",
+        dt=DT,
         steps=STEPS,
-    )  # fmt: skip
+    )
     return found.q[:, 0]
 
 
@@ -75,9 +86,16 @@ def corrected(robot: armlet.Robot, torque: Array, mass: float, rounds: int) -> t
 
     def off(x: Array) -> tuple[float, Array]:
         found = armlet.rollout(
-            robot, START[None], torque=x.reshape(torque.shape), inertia=phi, reduce=distance,
-            arguments={"goal": goal}, dt=DT, steps=STEPS, gradient=["torque"],
-        )  # fmt: skip
+            robot,
+            START[None],
+            torque=x.reshape(torque.shape),
+            inertia=phi,
+            reduce=distance,
+            arguments={"goal": goal},
+            dt=DT,
+            steps=STEPS,
+            gradient=["torque"],
+        )
         assert found.cost is not None
         assert found.gradient is not None
         return float(found.cost[0]), found.gradient["torque"].ravel()

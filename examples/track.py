@@ -71,9 +71,14 @@ def simulate(load: float = LOAD) -> Runs:
 
     def moved(arguments: dict[str, Vector]) -> armlet.Trajectory:
         return armlet.simulate(
-            loaded, START, torque=track.torque, arguments=arguments, duration=DT * (len(q) - 1),
-            dt=DT, method="semi_implicit_euler",
-        )  # fmt: skip
+            loaded,
+            START,
+            torque=track.torque,
+            arguments=arguments,
+            duration=DT * (len(q) - 1),
+            dt=DT,
+            method="semi_implicit_euler",
+        )
 
     alone = {**track.arguments, "gain": 0 * track.arguments["gain"]}
     return Runs(q, moved(track.arguments), moved(alone))
@@ -91,14 +96,20 @@ def page(runs: Runs, path: Path) -> None:
     """Write a page with figures: the path of the hand, its errors, positions and torques."""
     graphs = graph_objects()
     figure = panels(
-        2, 2, height=900, title=f"A fast move with an unknown load of {LOAD} kg",
-        horizontal_spacing=0.08, vertical_spacing=0.12,
+        2,
+        2,
+        height=900,
+        title=f"A fast move with an unknown load of {LOAD} kg",
+        horizontal_spacing=0.08,
+        vertical_spacing=0.12,
         specs=[[{"type": "scene"}, {}], [{}, {}]],
         subplot_titles=[
-            "path of the hand (m)", "distance of the hand from the plan (mm)",
-            "errors of the joints, regulator (mrad)", "torques, regulator (Nm)",
+            "path of the hand (m)",
+            "distance of the hand from the plan (mm)",
+            "errors of the joints, regulator (mrad)",
+            "torques, regulator (Nm)",
         ],
-    )  # fmt: skip
+    )
     robot = armlet.load("panda")
     paths = {
         "plan": (runs.plan, INK, "dash"),
@@ -118,11 +129,16 @@ def page(runs: Runs, path: Path) -> None:
         for i, joint in enumerate(run.joints):
             figure.add_trace(
                 graphs.Scatter(
-                    x=run.t, y=rows[:, i], name=joint, legendgroup=joint, showlegend=column == 1,
+                    x=run.t,
+                    y=rows[:, i],
+                    name=joint,
+                    legendgroup=joint,
+                    showlegend=column == 1,
                     line={"color": COLOURS[i]},
                 ),
-                2, column,
-            )  # fmt: skip
+                2,
+                column,
+            )
     figure.update_xaxes(title_text="time (s)", row=2)
     scene = {"aspectmode": "data", "camera": {"eye": {"x": 1.5, "y": -1.5, "z": 0.6}}}
     figure.update_layout(scene=scene)

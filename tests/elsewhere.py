@@ -31,30 +31,36 @@ from rich.table import Table
 
 ROOT = Path(__file__).parents[1].resolve()
 VENVS = ROOT / ".venv-elsewhere"
+# fmt: off
 DRAWN = (
-    "conditioning", "controllers", "docs", "examples", "excite", "friction", "gains", "identify",
-    "identify_many", "instrumental", "logs",
-)  # fmt: skip
-BLAS = (*DRAWN, "coupled_files", "large", "minimal", "motion", "passive", "peers", "rank",
-        "singular")  # fmt: skip
+    "conditioning", "controllers", "docs", "examples", "excite", "friction", "gains",
+    "identify", "identify_many", "instrumental", "logs",
+)
+BLAS = (
+    *DRAWN, "coupled_files", "large", "minimal", "motion", "passive", "peers", "rank",
+    "singular",
+)
 VECTORS = (
-    "c", "calls", "controllers", "coupled", "cross", "fmu", "functions", "kernel", "kernel_arrays",
-    "kernel_bits", "libraries", "long_programs", "loop", "motion", "motion_derivatives", "rates",
-    "sincos", "threads",
-)  # fmt: skip
-CORES = ("bench", "cache", "interrupts", "kernel_lifetime", "large", "libraries", "motion",
-         "threads")  # fmt: skip
+    "c", "calls", "controllers", "coupled", "cross", "fmu", "functions", "kernel",
+    "kernel_arrays", "kernel_bits", "libraries", "long_programs", "loop", "motion",
+    "motion_derivatives", "rates", "sincos", "threads",
+)
+CORES = (
+    "bench", "benchmarks", "cache", "interrupts", "kernel_lifetime", "large", "libraries",
+    "motion", "threads",
+)
 SYSTEM = (
-    "bad_models", "cache", "cli", "cli_identify", "cli_robots", "demo", "docs", "fmu", "formats",
-    "hostile_files", "identify", "logs", "mesh", "package", "plotting", "readable", "urdf",
-    "view_files", "xacro",
-)  # fmt: skip
+    "bad_models", "cache", "cli", "cli_identify", "cli_robots", "demo", "docs", "fmu",
+    "formats", "hostile_files", "identify", "logs", "mesh", "package", "plotting", "readable",
+    "urdf", "view_files", "xacro",
+)
 PYTHON = (
-    "algebra", "cache", "calls", "cli", "conditioning", "controllers", "docs", "dynamics", "excite",
-    "formats", "functions", "graph", "identify", "kernel", "kernel_arrays", "kernel_lifetime",
-    "logs", "loop", "motion", "plotting", "readable", "robot", "search", "surface", "threads",
-    "urdf",
-)  # fmt: skip
+    "algebra", "cache", "calls", "cli", "conditioning", "controllers", "docs", "dynamics",
+    "excite", "formats", "functions", "graph", "identify", "kernel", "kernel_arrays",
+    "kernel_lifetime", "logs", "loop", "motion", "plotting", "readable", "robot", "search",
+    "surface", "threads", "urdf",
+)
+# fmt: on
 SLICE = (
     "test_cross.py::test_files_have_the_same_encoding_on_every_system",
     "test_docs.py::test_code_on_a_page_runs[docs/index.md]",
@@ -113,18 +119,31 @@ def run(setting: Setting, tests: tuple[str, ...] = (), jobs: int = 1) -> Outcome
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
         command = [
-            str(python), "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider",
-            f"--rootdir={ROOT}", f"--config-file={ROOT / 'pyproject.toml'}",
-            f"--junitxml={report}", f"--basetemp={Path(folder, 'tests')}", *setting.options,
+            str(python),
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            f"--rootdir={ROOT}",
+            f"--config-file={ROOT / 'pyproject.toml'}",
+            f"--junitxml={report}",
+            f"--basetemp={Path(folder, 'tests')}",
+            *setting.options,
             *(str(ROOT / "tests" / name) for name in names or ("",)),
-        ]  # fmt: skip
+        ]
         if jobs > 1:
             command += ["-n", str(jobs), "--dist", "worksteal"]
         done = subprocess.run(
-            command, cwd=folder if setting.away else ROOT, env=environment(setting),
-            preexec_fn=lambda: _keep_to(setting.cores), capture_output=True, text=True,
+            command,
+            cwd=folder if setting.away else ROOT,
+            env=environment(setting),
+            preexec_fn=lambda: _keep_to(setting.cores),
+            capture_output=True,
+            text=True,
             errors="replace",
-        )  # fmt: skip
+        )
         result = read(report) if report.exists() else Outcome(failed=["pytest"])
     if done.returncode not in (0, 1) and not result.failed:
         result.failed.append(f"pytest ended with {done.returncode}")
@@ -179,9 +198,11 @@ def other_kernels() -> Iterator[Setting]:
         else:
             reason = f"the same kernels as {same}" if same else ""
         yield Setting(
-            f"BLAS {name} ({core})", BLAS, {"OPENBLAS_CORETYPE": name},
+            f"BLAS {name} ({core})",
+            BLAS,
+            {"OPENBLAS_CORETYPE": name},
             missing=lambda reason=reason: reason,
-        )  # fmt: skip
+        )
         tried.setdefault(core, name)
 
 
@@ -205,9 +226,11 @@ def older_processors() -> Iterator[Setting]:
     for name, features in ARCHITECTURES.items():
         reason = "" if has.issuperset(features.split(",")) else "not for this processor"
         yield Setting(
-            f"kernels for {name}", VECTORS, {"ARMLET_CPU": name},
+            f"kernels for {name}",
+            VECTORS,
+            {"ARMLET_CPU": name},
             missing=lambda reason=reason: reason,
-        )  # fmt: skip
+        )
 
 
 def interpreter(version: str) -> Path | None:
@@ -240,9 +263,17 @@ def installed(version: str, *pins: str) -> Path:
     if not python.exists():
         subprocess.run([str(interpreter(version)), "-m", "venv", str(folder)], check=True)
     install = [
-        str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-        "--editable", f"{ROOT}[plot,consistent]", *PACKAGES, *pins,
-    ]  # fmt: skip
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--editable",
+        f"{ROOT}[plot,consistent]",
+        *PACKAGES,
+        *pins,
+    ]
     subprocess.run(install, check=True, capture_output=True, text=True)
     return python
 
@@ -254,13 +285,18 @@ def pythons() -> Iterator[Setting]:
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     for version in ("3.11", "3.12", "3.13"):
         yield Setting(
-            f"Python {version}", PYTHON, python=lambda version=version: installed(version),
+            f"Python {version}",
+            PYTHON,
+            python=lambda version=version: installed(version),
             missing=(lambda: "this one: make test") if version == here else absent(version),
-        )  # fmt: skip
+        )
     yield Setting(
-        "lowest versions, Python 3.11", PYTHON, python=lambda: installed("3.11", *lowest()),
-        options=("-W", "ignore::DeprecationWarning"), missing=absent("3.11"),
-    )  # fmt: skip
+        "lowest versions, Python 3.11",
+        PYTHON,
+        python=lambda: installed("3.11", *lowest()),
+        options=("-W", "ignore::DeprecationWarning"),
+        missing=absent("3.11"),
+    )
 
 
 def settings() -> list[Setting]:
@@ -271,7 +307,8 @@ def settings() -> list[Setting]:
         *other_kernels(),
         Setting("several BLAS threads", BLAS, {"OPENBLAS_NUM_THREADS": "4"}),
         Setting(
-            f"NumPy without {features.replace(' ', ', ') or 'vectors'}", (*BLAS, "kernel_arrays"),
+            f"NumPy without {features.replace(' ', ', ') or 'vectors'}",
+            (*BLAS, "kernel_arrays"),
             {"NPY_DISABLE_CPU_FEATURES": features},
             missing=lambda: "" if features else "NumPy has no code for this processor alone",
         ),
@@ -279,20 +316,22 @@ def settings() -> list[Setting]:
         Setting("one core", CORES, cores=1),
         *pythons(),
         Setting(
-            "ASCII locale", SYSTEM,
+            "ASCII locale",
+            SYSTEM,
             {"LC_ALL": "C", "LANG": None, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         ),
         Setting("no home folder", SYSTEM, {**no_home, "HOME": "/proc/nobody"}),
         Setting("another working directory", SYSTEM, away=True),
         *(
             Setting(
-                f"other draws ({seed})", DRAWN,
+                f"other draws ({seed})",
+                DRAWN,
                 options=(f"--draw={seed}", "-k", "not workers_find_the_same"),
             )
             for seed in (1, 2)
         ),
         Setting("random order", options=("--order=1",)),
-    ]  # fmt: skip
+    ]
 
 
 # ------------------------------------------------------------------ the command

@@ -10,10 +10,18 @@ from test_c import needs
 import armlet
 
 FOLDER = Path(__file__).parents[1] / "examples"
-SHORT = (
-    "control_loop", "identify_from_log", "learning_environment", "microcontroller", "mpc_casadi",
-    "operational_space", "own_formulation", "payload", "reach_by_sampling", "residual_torch",
-)  # fmt: skip
+SHORT = [
+    "control_loop",
+    "identify_from_log",
+    "learning_environment",
+    "microcontroller",
+    "mpc_casadi",
+    "operational_space",
+    "own_formulation",
+    "payload",
+    "reach_by_sampling",
+    "residual_torch",
+]
 
 
 def code(name):

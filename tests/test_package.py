@@ -34,8 +34,9 @@ def test_the_wheel_has_the_package_and_nothing_else(built):
     assert "armlet/py.typed" in names
     assert {f"armlet/formats/catalog/{name}.toml" for name in armlet.catalogue()} <= names
     assert {name.split("/")[0] for name in names} == {
-        "armlet", f"armlet-{armlet.__version__}.dist-info"
-    }  # fmt: skip
+        "armlet",
+        f"armlet-{armlet.__version__}.dist-info",
+    }
 
 
 def test_the_source_package_can_be_tested(built):
@@ -59,8 +60,12 @@ def test_the_wheel_runs_in_a_clean_environment(built, tmp_path):
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
         [home / "bin" / "python", "-c", script],
-        capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(packages))
 

@@ -86,8 +86,11 @@ def test_text_and_curves_stand_out_from_the_paper(theme):
 
 def test_looks_are_set_in_one_file():
     """Colours and templates of Plotly are written nowhere else."""
-    drawn = [path for folder in ("src/armlet", "examples", "docs", "benchmarks")
-             for path in (ROOT / folder).rglob("*.py")]  # fmt: skip
+    drawn = [
+        path
+        for folder in ("src/armlet", "examples", "docs", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
     for path in drawn:
         text = path.read_text(encoding="utf-8")
         if {"view", "plotting.py"}.isdisjoint(path.parts):

@@ -18,9 +18,10 @@ BAD = {
     "cut table": (f"<div style='overflow: hidden'><table>{ROW}</table></div>", "table .* is cut"),
     "cut code": (f"<pre style='overflow: hidden'>{LONG}</pre>", "pre .* is cut off"),
     "overlap": (
-        "<p>first words</p><p style='margin-top: -2.2em'>others</p>", "'others' is on 'first words'"
+        "<p>first words</p><p style='margin-top: -2.2em'>others</p>",
+        "'others' is on 'first words'",
     ),
-}  # fmt: skip
+}
 GOOD = {
     "text": "<h1>A page</h1><p>with <b>text</b>, <code>code</code> and <sub>more</sub></p>",
     "table": f"<div style='overflow-x: auto'><table>{ROW}</table></div>",

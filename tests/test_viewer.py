@@ -189,10 +189,12 @@ def connection(viewer, origin, host=None):
 
     port = viewer.server.get_port()
     return connect(
-        f"ws://{host or f'127.0.0.1:{port}'}", origin=origin, compression=None,
+        f"ws://{host or f'127.0.0.1:{port}'}",
+        origin=origin,
+        compression=None,
         sock=socket.create_connection(("127.0.0.1", port)),
         subprotocols=[f"viser-v{viser.__version__}"],
-    )  # fmt: skip
+    )
 
 
 def message(kind, **fields):
@@ -202,9 +204,16 @@ def message(kind, **fields):
 
 
 CAMERA = {
-    "wxyz": [1, 0, 0, 0], "position": [1.5, 1, 1], "fov": 1, "near": 0.1, "far": 100,
-    "image_height": 500, "image_width": 700, "look_at": [0, 0, 0], "up_direction": [0, 0, 1],
-}  # fmt: skip
+    "wxyz": [1, 0, 0, 0],
+    "position": [1.5, 1, 1],
+    "fov": 1,
+    "near": 0.1,
+    "far": 100,
+    "image_height": 500,
+    "image_width": 700,
+    "look_at": [0, 0, 0],
+    "up_direction": [0, 0, 1],
+}
 
 
 def identifier(viewer, control):
@@ -218,16 +227,20 @@ def state(viewer):
     return [viewer.q.tolist(), viewer.time, [control.value for control in controls]]
 
 
-@pytest.mark.parametrize("headers", [
-    {"origin": "http://other.example"},
-    {"origin": "http://other.example", "host": "other.example:8765"},
-    {"origin": "http://other.example:8765", "host": "other.example:8765"},  # DNS rebinding
-    {"origin": "http://localhost:3000"},
-    {"origin": "http://127.0.0.1"},
-    {"origin": "null"},
-    {"origin": "file://"},
-    {"origin": None},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://other.example"},
+        {"origin": "http://other.example", "host": "other.example:8765"},
+        {"origin": "http://other.example:8765", "host": "other.example:8765"},  # DNS rebinding
+        {"origin": "http://localhost:3000"},
+        {"origin": "http://127.0.0.1"},
+        {"origin": "null"},
+        {"origin": "file://"},
+        {"origin": None},
+    ],
+    ids=str,
+)
 def test_a_page_of_another_origin_is_refused(viewer, headers):
     from websockets.exceptions import InvalidStatus
 
@@ -254,16 +267,30 @@ def test_a_page_may_move_sliders_and_nothing_else(viewer, monkeypatch, capfd):
     with connection(viewer, viewer.url) as page:
         page.send(message("ViewerCameraMessage", **CAMERA))
         for bad in (
-            b"", b"\xff", "text", b"\x91" * 100_000, message("GuiUpdateMessage"),
+            b"",
+            b"\xff",
+            "text",
+            b"\x91" * 100_000,
+            message("GuiUpdateMessage"),
             message("ViewerCameraMessage", **CAMERA | {"wxyz": [1]}),
             message("ViewerCameraMessage", **CAMERA | {"image_height": np.nan}),
-            *(message("GuiUpdateMessage", uuid=uuid, updates=x) for x in (
-                {"value": np.nan}, {"value": 99.0}, {"value": "x"}, {"value": [1]}, {"min": -9},
-                {"value": 0.5, "sync_cb": 1}, {"removed": True}, [], {},
-            )),
+            *(
+                message("GuiUpdateMessage", uuid=uuid, updates=x)
+                for x in (
+                    {"value": np.nan},
+                    {"value": 99.0},
+                    {"value": "x"},
+                    {"value": [1]},
+                    {"min": -9},
+                    {"value": 0.5, "sync_cb": 1},
+                    {"removed": True},
+                    [],
+                    {},
+                )
+            ),
             message("GuiUpdateMessage", uuid="another", updates={"value": 0.5}),
             message("ShareUrlRequest"),
-        ):  # fmt: skip
+        ):
             page.send(bad)
         time.sleep(0.3)
         assert state(viewer) == before

@@ -40,8 +40,14 @@ def test_the_walk_goes_from_the_installation_to_a_report():
     done = [step.text for page in ("install", *_walk.PAGES) for step in _walk.steps(page)]
     text = "\n".join(done)
     for step in (
-        'pip install ".[', "robot.inverse_dynamics(", 'armlet.load("arm.urdf")', "gcc ",
-        "armlet simulate", "--plot run.html", "armlet.identify(", "report.html",
-    ):  # fmt: skip
+        'pip install ".[',
+        "robot.inverse_dynamics(",
+        'armlet.load("arm.urdf")',
+        "gcc ",
+        "armlet simulate",
+        "--plot run.html",
+        "armlet.identify(",
+        "report.html",
+    ):
         text = text.partition(step)[2]
         assert text, f"{step} is missing, or comes before the step that it needs"

@@ -15,10 +15,17 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 FLAGS = (
-    "--headless=old", "--no-sandbox", "--no-zygote", "--disable-dev-shm-usage",
-    "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-    "--hide-scrollbars", "--remote-debugging-port=0", "--remote-allow-origins=*",
-)  # fmt: skip
+    "--headless=old",
+    "--no-sandbox",
+    "--no-zygote",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+    "--remote-allow-origins=*",
+)
 
 
 def _port(folder):
@@ -43,8 +50,9 @@ class Browser:
             size = "--window-size={},{}".format(*self.size)
             process = subprocess.Popen(
                 [CHROMIUM, *FLAGS, size, f"--user-data-dir={folder}", "about:blank"],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             opened.callback(process.wait, timeout=20)
             opened.callback(process.terminate)
             port = self.until(lambda: _port(folder))

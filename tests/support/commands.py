@@ -28,9 +28,15 @@ def run(*args, env=None, stdout=subprocess.PIPE, cwd=None, encoding=None, comman
     if plain and not any(name.startswith(("PYTHON", "_")) for name in env or {}):
         return _forked([str(x) for x in args], environment, cwd or os.getcwd())
     return subprocess.run(
-        [*command, *args], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
-        env=environment, cwd=cwd, encoding=encoding,
-    )  # fmt: skip
+        [*command, *args],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
+        env=environment,
+        cwd=cwd,
+        encoding=encoding,
+    )
 
 
 def _forked(args, environment, cwd):

@@ -85,8 +85,10 @@ def _joint(joint, at, style):
         axis, where = TURN.R.T @ axis, _pose(there @ TURN)
     if style == "1.11":
         axis = (at[joint.parent].R.T @ at[joint.child].R) @ axis
-        options, where = f' expressed_in="{joint.parent}"', _pose(joint.pose @ there, style,
-                                                                 joint.parent)  # fmt: skip
+        options, where = (
+            f' expressed_in="{joint.parent}"',
+            _pose(joint.pose @ there, style, joint.parent),
+        )
     lower, upper, velocity, effort = joint.limits
     names = {"lower": lower, "upper": upper, "effort": effort, "velocity": velocity}
     limit = "".join(f"<{k}>{float(x)!r}</{k}>" for k, x in names.items() if np.isfinite(x))

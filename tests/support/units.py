@@ -48,10 +48,20 @@ class Instance:
         self.library.fmi3InstantiateCoSimulation.restype = ctypes.c_void_p
         self.pointer = ctypes.c_void_p(
             self.library.fmi3InstantiateCoSimulation(
-                b"arm", (token or root.get("instantiationToken")).encode(), None,
-                False, False, False, False, None, ctypes.c_size_t(0), None, self.log, None,
+                b"arm",
+                (token or root.get("instantiationToken")).encode(),
+                None,
+                False,
+                False,
+                False,
+                False,
+                None,
+                ctypes.c_size_t(0),
+                None,
+                self.log,
+                None,
             )
-        )  # fmt: skip
+        )
 
     def call(self, name, *arguments):
         return getattr(self.library, name)(self.pointer, *arguments)
@@ -72,17 +82,23 @@ class Instance:
         values = np.ascontiguousarray(values, dtype=float)
         reference = self.references[name] if reference is None else reference
         return self.call(
-            "fmi3SetFloat64", ctypes.byref(ctypes.c_uint32(reference)), ctypes.c_size_t(1),
-            values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.size),
-        )  # fmt: skip
+            "fmi3SetFloat64",
+            ctypes.byref(ctypes.c_uint32(reference)),
+            ctypes.c_size_t(1),
+            values.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_size_t(values.size),
+        )
 
     def status_and(self, name, size=None):
         """The status of getting a variable, and its values."""
         found = np.zeros(self.shapes[name] if size is None else size)
         status = self.call(
-            "fmi3GetFloat64", ctypes.byref(ctypes.c_uint32(self.references[name])),
-            ctypes.c_size_t(1), found.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(found.size),
-        )  # fmt: skip
+            "fmi3GetFloat64",
+            ctypes.byref(ctypes.c_uint32(self.references[name])),
+            ctypes.c_size_t(1),
+            found.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_size_t(found.size),
+        )
         return status, found
 
     def get(self, name):
@@ -94,9 +110,13 @@ class Instance:
         flags = [ctypes.c_bool() for _ in range(3)]
         self.last = ctypes.c_double()
         return self.call(
-            "fmi3DoStep", ctypes.c_double(time), ctypes.c_double(duration), True,
-            *map(ctypes.byref, flags), ctypes.byref(self.last),
-        )  # fmt: skip
+            "fmi3DoStep",
+            ctypes.c_double(time),
+            ctypes.c_double(duration),
+            True,
+            *map(ctypes.byref, flags),
+            ctypes.byref(self.last),
+        )
 
     def free(self):
         self.call("fmi3FreeInstance")
