@@ -30,6 +30,7 @@ from armlet._support import blas  # noqa: E402
 CONDITION, SECONDS = 50.0, 60.0
 """What both must be at most."""
 ACCELERATION = [15, 7.5, 10, 12.5, 15, 20, 20]
+LIMITS = armlet.MotionLimits(acceleration=ACCELERATION)
 CENTRE = [-0.5850, -0.1744, -0.3373, -1.8767, -1.0631, 1.7917, -0.7284]
 """The constants of the published Fourier series."""
 
@@ -95,7 +96,7 @@ def main():
     for seed in map(int, sys.argv[1:] or ["0"]):
         begun, used = time.perf_counter(), time.process_time()
         robot = armlet.load("panda")
-        plan = armlet.excite(robot, 20.0, harmonics=5, acceleration=ACCELERATION, seed=seed)
+        plan = armlet.excite(robot, 20.0, harmonics=5, limits=LIMITS, seed=seed)
         seconds, processor = time.perf_counter() - begun, time.process_time() - used
         wrong = broken(robot, plan)
         print(f"seed {seed}: {plan}")

@@ -14,6 +14,7 @@ SECTIONS = {
     "Identification": (
         "Log",
         "Preprocessing",
+        "MotionLimits",
         "excite",
         "TorqueModel",
         "Physical",

@@ -11,27 +11,33 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import armlet
+from armlet import MotionLimits
 from armlet._support.blas import single_blas_thread
-from armlet.identification.excitation import objective
+from armlet.identification.excitation import problem as problem_module
 from armlet.identification.excitation.excite import Candidate
-from armlet.identification.excitation.limits import State, limits_of, ranges_of
-from armlet.identification.excitation.objective import CRITERIA, Problem, Regressor
-from armlet.identification.excitation.paths import Fourier, Splines
+from armlet.identification.excitation.limits import State, limits_of
+from armlet.identification.excitation.problem import (
+    CRITERIA,
+    Fourier,
+    Problem,
+    Regressor,
+    Splines,
+)
 from armlet.robot import Drive, Spring
 
 ARM = replace(armlet.load("planar3r"), drives=(Drive(0, 0.5, 5.0, 0.1),) * 3)
-GIVEN = {"position": (-2.0, 2.0), "speed": 3.0, "acceleration": 12.0, "torque": 45.0}
-BOX = ((-np.inf, -0.5, -1), (np.inf, np.inf, 1))
-"""A plane that the tool stays above."""
+LIMITS = MotionLimits(position=(-2.0, 2.0), speed=3.0, acceleration=12.0, torque=45.0)
+ABOVE = replace(LIMITS, tool_box=((-np.inf, -0.5, -1), (np.inf, np.inf, 1)))
+"""With a plane that the tool stays above."""
 
 
 @pytest.fixture(scope="module")
 def plan():
-    return armlet.excite(ARM, 5.0, **GIVEN, tool_box=BOX, starts=2)
+    return armlet.excite(ARM, 5.0, limits=ABOVE, starts=2)
 
 
 def problem(path):
-    ranges, _ = ranges_of(ARM, 0.05, **GIVEN, tool_box=BOX)
+    ranges, _ = ABOVE.of_robot(ARM)
     regressor = Regressor(ARM, None, False, True, ranges["speed"].upper)
     return Problem(path, regressor, limits_of(ARM, ranges), ranges["position"])
 
@@ -50,10 +56,10 @@ def test_the_gradient_is_that_of_central_differences(criterion, path):
             return asked.objective(x, CRITERIA[criterion], 4, 1e-2)[0]
 
         h = 1e-5
-        slope = (value(x + h * along) - value(x - h * along)) / (2 * h)
+        derivative = (value(x + h * along) - value(x - h * along)) / (2 * h)
         gradient = asked.objective(x, CRITERIA[criterion], 4, 1e-2)[1]
         size = np.linalg.norm(gradient) * np.linalg.norm(along)
-        assert gradient @ along == pytest.approx(slope, abs=2e-5 * size)
+        assert gradient @ along == pytest.approx(derivative, abs=2e-5 * size)
 
 
 @pytest.mark.parametrize("path", [Fourier(3.0, 5), Splines(3.0, 7)], ids=["fourier", "splines"])
@@ -87,7 +93,7 @@ def test_all_limits_hold_at_1_khz(plan):
 def test_a_motion_that_cannot_be_put_right_is_made_smaller(monkeypatch):
     """Without further rounds of the search, limits broken between its times are met so."""
     monkeypatch.setattr(sys.modules["armlet.identification.excitation.excite"], "ROUNDS", 0)
-    plan = armlet.excite(ARM, 5.0, **GIVEN, starts=1)
+    plan = armlet.excite(ARM, 5.0, limits=LIMITS, starts=1)
     assert min(x.min() for x in plan.margins.values()) >= 0
 
 
@@ -112,22 +118,22 @@ def test_it_is_better_than_random_motions_within_the_same_limits(plan):
 
 def test_the_same_seed_gives_the_same_bits():
     first, second, other = (
-        armlet.excite(ARM, 4.0, **GIVEN, harmonics=3, starts=1, rate=50, seed=k) for k in (1, 1, 2)
+        armlet.excite(ARM, 4.0, limits=LIMITS, harmonics=3, starts=1, rate=50, seed=k)
+        for k in (1, 1, 2)
     )
     assert np.array_equal(first.q, second.q)
     assert not np.array_equal(first.q, other.q)
 
 
 def test_each_criterion_wins_by_its_own_measure(plan):
-    options = {**GIVEN, "tool_box": BOX, "starts": 1, "rate": 100}
-    other = armlet.excite(ARM, 5.0, criterion="log_det", **options)
+    other = armlet.excite(ARM, 5.0, criterion="log_det", limits=ABOVE, starts=1, rate=100)
     assert plan.condition < other.condition
     assert plan.log_det < other.log_det
 
 
 def test_splines_and_sets_of_parameters_are_taken():
     found = armlet.minimal_parameters(ARM, kind="khalil_gautier")
-    plan = armlet.excite(ARM, 5.0, **GIVEN, splines=6, parameters=found, starts=1, rate=100)
+    plan = armlet.excite(ARM, 5.0, limits=LIMITS, splines=6, parameters=found, starts=1, rate=100)
     assert plan.parameters is found
     assert plan.coefficients.shape == (10, 3)
     assert not plan.qd[[0, -1]].any()
@@ -157,7 +163,7 @@ def test_friction_is_part_of_the_torques_that_are_limited(plan):
 
 def test_springs_are_part_of_the_torques_that_are_limited():
     sprung = replace(ARM, springs=(Spring(30.0, 1.5),) * 3)
-    plan = armlet.excite(sprung, 5.0, **GIVEN | {"torque": 90.0}, starts=1)
+    plan = armlet.excite(sprung, 5.0, limits=replace(LIMITS, torque=90.0), starts=1)
     rigid = ARM.inverse_dynamics(plan.q, plan.qd, plan.qdd) + ARM.friction_torque(plan.qd)
     np.testing.assert_allclose(plan.tau, rigid + 30.0 * (plan.q - 1.5), atol=1e-9)
     assert np.abs(plan.tau).max() <= 90
@@ -166,7 +172,7 @@ def test_springs_are_part_of_the_torques_that_are_limited():
 def interrupt_after(monkeypatch, calls):
     """Press Ctrl-C at this call of the objective; the list has an entry for each call since."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & turns it off
-    made = Problem.objective
+    original = Problem.objective
     count, since = 0, []
 
     def objective(self, *args):
@@ -176,7 +182,7 @@ def interrupt_after(monkeypatch, calls):
             signal.raise_signal(signal.SIGINT)
         if count > calls:
             since.append(args)
-        return made(self, *args)
+        return original(self, *args)
 
     monkeypatch.setattr(Problem, "objective", objective)
     return since
@@ -185,7 +191,7 @@ def interrupt_after(monkeypatch, calls):
 @pytest.mark.parametrize("calls", [3, 40, 300])
 def test_ctrl_c_returns_the_best_so_far_within_all_limits(monkeypatch, calls):
     since = interrupt_after(monkeypatch, calls)
-    plan = armlet.excite(ARM, 5.0, **GIVEN, tool_box=BOX)
+    plan = armlet.excite(ARM, 5.0, limits=ABOVE)
     assert plan.ended.startswith("interrupted at ")
     assert "interrupted" in repr(plan)
     assert all((margin >= 0).all() for margin in plan.margins.values())
@@ -206,7 +212,7 @@ def test_blas_has_one_thread_within_and_as_many_as_before_after_the_last_call():
 
 
 def test_joints_without_limits_of_position_are_kept_within_a_turn_and_that_is_said():
-    ranges, notes = ranges_of(ARM, 0.0, speed=3.0)
+    ranges, notes = MotionLimits(speed=3.0, margin=0.0).of_robot(ARM)
     assert (ranges["position"].upper == np.pi).all()
     assert notes[0] == "joint1, joint2, joint3 without limits of position: kept within -π to π"
     assert notes[1].startswith("accelerations are not limited")
@@ -215,7 +221,7 @@ def test_joints_without_limits_of_position_are_kept_within_a_turn_and_that_is_sa
 
 def test_a_robots_own_limits_are_used_less_a_margin():
     panda = armlet.load("panda")
-    ranges, _ = ranges_of(panda, 0.1, (None, 0.5))
+    ranges, _ = MotionLimits(position=(None, 0.5), margin=0.1).of_robot(panda)
     limits = panda.joints[0].limits
     assert ranges["position"].lower[0] == pytest.approx(0.9 * limits.lower)
     assert ranges["position"].upper[0] == 0.5
@@ -228,38 +234,48 @@ def test_a_robots_own_limits_are_used_less_a_margin():
     [
         ({}, "'planar3r' has no limit of velocity for joint1, joint2, joint3: expected speed="),
         ({"duration": 0.0}, "duration is 0.0"),
-        ({"criterion": "beauty"}, "criterion is 'beauty': expected condition or log_det"),
+        ({"criterion": "beauty"}, "criterion is 'beauty': expected one of condition, log_det"),
         ({"harmonics": 1}, "harmonics is 1: expected a whole number, 2 or more"),
         ({"harmonics": 3, "splines": 9}, "expected one of them"),
-        ({"speed": [1, 2]}, r"speed is \[1, 2\]: expected a number or 3 numbers"),
-        ({"speed": -1}, "speed is -1: expected numbers above zero"),
-        ({"position": (1, -1), "speed": 1}, "from 1 to -1 at entry 0"),
-        ({"position": 3.0, "speed": 1}, r"expected a pair, \(lower, upper\)"),
-        ({"margin": 1.0}, "margin is 1.0"),
         ({"starts": 0}, "starts is 0"),
         ({"rate": 0.0}, "rate is 0.0"),
-        ({"speed": 1, "tool_box": ((5, 5, -1), (6, 6, 1))}, "for [xy] of the tool, expected 5 to"),
-        ({"speed": 1, "torque": 6, "position": (-0.1, 0.1)}, "for torque of joint1, expected"),
     ],
 )
-def test_what_cannot_be_met_is_said(options, message):
+def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(armlet.DataError, match=message):
         armlet.excite(ARM, **options)
 
 
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"speed": [1, 2]}, r"speed has shape \(2,\): expected a number or 3 numbers"),
+        ({"speed": -1}, "speed is -1: expected numbers above zero"),
+        ({"position": (1, -1), "speed": 1}, "from 1 to -1 at entry 0"),
+        ({"position": 3.0, "speed": 1}, r"expected a pair, \(lower, upper\)"),
+        ({"margin": 1.0}, "margin is 1.0"),
+        ({"speed": 1, "tool_box": ((5, 5, -1), (6, 6, 1))}, "for [xy] of the tool, expected 5 to"),
+        ({"speed": 1, "torque": 6, "position": (-0.1, 0.1)}, "for torque of joint1, expected"),
+    ],
+)
+def test_limits_that_cannot_be_met_are_named(limits, message):
+    with pytest.raises(armlet.DataError, match=message):
+        armlet.excite(ARM, limits=MotionLimits(**limits))
+
+
 def test_friction_beyond_the_limit_of_torque_is_refused():
     with pytest.raises(armlet.DataError, match="Coulomb friction of joint1 is 5: expected less"):
-        armlet.excite(ARM, **{**GIVEN, "torque": [4, 20, 20]})
+        armlet.excite(ARM, limits=replace(LIMITS, torque=[4, 20, 20]))
 
 
 def test_a_prismatic_joint_without_limits_is_asked_about():
     with pytest.raises(armlet.DataError, match="no limits of position for joint3"):
-        armlet.excite(armlet.load("stanford"), speed=1.0)
+        armlet.excite(armlet.load("stanford"), limits=MotionLimits(speed=1.0))
 
 
 def test_torques_of_an_arm_without_masses_are_not_limited():
     plan = armlet.excite(
-        ARM.with_inertia(0 * ARM.phi), 5.0, **GIVEN, harmonics=2, starts=1, rate=50
+        ARM.with_inertia(0 * ARM.phi), 5.0, limits=LIMITS, harmonics=2, starts=1, rate=50
     )
     assert "torque" not in plan.limits
     assert np.isnan(plan.tau).all()
@@ -275,22 +291,22 @@ def test_the_figure_has_a_panel_for_every_joint_and_draws_the_limits(plan):
     assert "limits" in plan._repr_html_()
 
 
-def test_the_command_writes_and_tells_what_it_found(tmp_path):
+def test_the_command_writes_a_file_and_prints_json(tmp_path):
     out = tmp_path / "path.csv"
     command = [
         sys.executable, "-m", "armlet", "excite", "planar3r", "--duration", "4", "--harmonics", "3",
         "--lower=-2", "--upper", "2,2,1", "--speed", "3", "--starts", "1", "--rate", "100",
         "--out", str(out), "--json",
     ]  # fmt: skip
-    told = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    assert told["condition"] < 100
-    assert told["limits"]["position"] == [[-2, -2, -2], [2, 2, 1]]
-    assert min(told["margins"]["speed"]) >= 0
+    printed = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    assert printed["condition"] < 100
+    assert printed["limits"]["position"] == [[-2, -2, -2], [2, 2, 1]]
+    assert min(printed["margins"]["speed"]) >= 0
     assert len(armlet.Trajectory.read(out)) == 401
 
 
 def test_slack_is_one_in_the_middle_and_zero_at_the_limits():
-    ranges, _ = ranges_of(ARM, 0.0, **GIVEN)
+    ranges, _ = LIMITS.of_robot(ARM)
     speed = limits_of(ARM, ranges)[1]
     rows = np.array([[0.0, 0, 0], [3, 0, 0], [-6, 0, 0]])
     slack = speed.slack(State(rows, rows, rows)).min(axis=1)
@@ -298,7 +314,7 @@ def test_slack_is_one_in_the_middle_and_zero_at_the_limits():
 
 
 def test_many_rows_have_the_condition_number_of_few(monkeypatch, plan):
-    monkeypatch.setattr(objective, "ROWS", 7)
+    monkeypatch.setattr(problem_module, "ROWS", 7)
     state = State(plan.q[::50], plan.qd[::50], plan.qdd[::50])
     regressor = Regressor(ARM, None, False, True, np.full(3, 3.0))
     W = ARM.regressor(*state, friction=True).reshape(-1, len(plan.parameters))
@@ -309,7 +325,8 @@ def test_many_rows_have_the_condition_number_of_few(monkeypatch, plan):
 def test_a_panda_is_excited_to_a_condition_number_of_50_at_most():
     """The published motion has 121.9 (Gaz et al. 2019)."""
     panda = armlet.load("panda")
-    plan = armlet.excite(panda, 20.0, harmonics=5, acceleration=[15, 7.5, 10, 12.5, 15, 20, 20])
+    limits = MotionLimits(acceleration=[15, 7.5, 10, 12.5, 15, 20, 20])
+    plan = armlet.excite(panda, 20.0, harmonics=5, limits=limits)
     assert len(plan.parameters) == 64
     assert plan.condition <= 50
     for name, array in (("velocity", plan.qd), ("effort", plan.tau)):

@@ -241,7 +241,8 @@ def test_parameters_that_exist_by_the_rounding_of_a_file_are_left_out(
 
 def test_a_motion_does_not_excite_what_exists_by_the_rounding_of_a_file(tmp_path):
     robot = rounded_arm(tmp_path, np.pi, np.pi / 2, 5)
-    plan = armlet.excite(robot, 2.0, harmonics=2, starts=1, position=(-2, 2), speed=3, rate=50)
+    limits = armlet.MotionLimits(position=(-2, 2), speed=3)
+    plan = armlet.excite(robot, 2.0, harmonics=2, starts=1, limits=limits, rate=50)
     assert "as if they had been rounded" in plan.notes[-1]
     assert plan.condition < 1e4
 

@@ -4,8 +4,8 @@ from armlet.identification.estimation.friction_fit import friction_shape, sigmoi
 from armlet.identification.estimation.instrumental import closed_loop
 from armlet.identification.estimation.physical import Physical
 from armlet.identification.estimation.torque_model import Sigmoid, TorqueModel
-from armlet.identification.excitation.excitation import Excitation
-from armlet.identification.excitation.excite import excite
+from armlet.identification.excitation.excite import Excitation, excite
+from armlet.identification.excitation.limits import MotionLimits
 from armlet.identification.identify import Payload, cross_validate, identify, identify_payload
 from armlet.identification.logs.log import Log
 from armlet.identification.preprocessing import Preprocessing, Samples, preprocess
@@ -16,6 +16,7 @@ __all__ = [
     "Fit",
     "Identified",
     "Log",
+    "MotionLimits",
     "Payload",
     "Physical",
     "Preprocessing",

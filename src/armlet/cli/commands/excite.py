@@ -11,9 +11,9 @@ from armlet._support.validation import one_of
 from armlet.cli.options import Json, Out, Plot, Rotors, WithFriction, name_option, numbers, write
 from armlet.cli.output import Table, Terminal
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.identification import Excitation
+from armlet.identification import Excitation, MotionLimits
 from armlet.identification.excitation.limits import units
-from armlet.identification.excitation.objective import CRITERIA
+from armlet.identification.excitation.problem import CRITERIA
 
 EACH = "one number, or one for each joint with commas between"
 
@@ -68,6 +68,14 @@ def excite(
         return values if len(values) > 1 else values[0]
 
     corners = None if tool_box is None else numbers("--tool-box", tool_box, 6)
+    limits = MotionLimits(
+        position=(each("--lower", lower), each("--upper", upper)),
+        speed=each("--speed", speed),
+        acceleration=each("--acceleration", acceleration),
+        torque=each("--torque", torque),
+        tool_box=None if corners is None else (corners[:3], corners[3:]),
+        margin=margin,
+    )
     plan = identification.excite(
         arm,
         duration,
@@ -75,12 +83,7 @@ def excite(
         splines=splines,
         criterion=one_of(criterion, "--criterion", CRITERIA),
         rate=rate,
-        position=(each("--lower", lower), each("--upper", upper)),
-        speed=each("--speed", speed),
-        acceleration=each("--acceleration", acceleration),
-        torque=each("--torque", torque),
-        tool_box=None if corners is None else (corners[:3], corners[3:]),
-        margin=margin,
+        limits=limits,
         rotors=rotors,
         friction=friction,
         starts=starts,

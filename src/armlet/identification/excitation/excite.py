@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import validation
 from armlet._support.blas import single_blas_thread
+from armlet._support.lazy import cached_property
 from armlet._support.progress import advancing
 from armlet.api import Robot
-from armlet.errors import DataError, quoted
-from armlet.identification.excitation.excitation import Excitation, motion_along
+from armlet.errors import DataError
 from armlet.identification.excitation.limits import (
-    Box,
-    Sides,
+    MotionLimits,
+    Range,
     State,
     least_slack,
     limits_of,
-    ranges_of,
+    posture_within,
     slack_of_rows,
+    units,
 )
-from armlet.identification.excitation.objective import CRITERIA, CriterionName, Problem, Regressor
-from armlet.identification.excitation.paths import Fourier, Path, Splines
-from armlet.identification.excitation.postures import posture_within
+from armlet.identification.excitation.problem import (
+    CRITERIA,
+    CriterionName,
+    Fourier,
+    Path,
+    Problem,
+    Regressor,
+    Splines,
+)
 from armlet.minimal import MinimalParameters
+from armlet.plotting import (
+    COLOURS,
+    Figure,
+    Plotted,
+    Theme,
+    graph_objects,
+    panels,
+    plain,
+    with_theme,
+)
+from armlet.simulation import Trajectory
 
 Array = NDArray[np.float64]
 CHECKED = 1000.0
@@ -37,8 +58,16 @@ SPARE = 1e-9
 """The slack that a checked motion has, so that no rounding breaks a limit."""
 
 
+POINTS = 501
+"""How many times a plot shows."""
+COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
+"""What is limited for every joint, and where a trajectory has it."""
+LINE, EDGE = COLOURS[0], COLOURS[3]
+"""The colours of motions and of limits."""
+
+
 class Stage(NamedTuple):
-    """A part of the search: how sharp the criterion is, and the weight of the barriers."""
+    """A stage of the search: how sharp the criterion is, and the weight of the barriers."""
 
     exponent: float
     weight: float
@@ -64,12 +93,7 @@ def excite(
     splines: int | None = None,
     criterion: CriterionName = "condition",
     rate: float = 1000.0,
-    position: Sides = (None, None),
-    speed: ArrayLike | None = None,
-    acceleration: ArrayLike | None = None,
-    torque: ArrayLike | None = None,
-    tool_box: Box | None = None,
-    margin: float = 0.05,
+    limits: MotionLimits | None = None,
     parameters: MinimalParameters[Any] | None = None,
     rotors: bool = False,
     friction: bool = True,
@@ -98,18 +122,11 @@ def excite(
         they are, or a large det(WᵀW).
     rate : float
         Rows per second of the result.
-    position : pair of array_like, optional
-        Lower and upper limits, each a number or one for each joint; None for the robot's own.
-    speed, acceleration, torque : array_like, optional
-        Limits in both directions, a number or one for each joint. Without, speed and torque are
-        limited as the robot says, and accelerations are not.
-    tool_box : pair of sequences, optional
-        (xmin, ymin, zmin) and (xmax, ymax, zmax) that the tool stays between, in the base's axes;
-        infinite where there is no limit.
-    margin : float
-        The share of the robot's own limits that is not used; given limits are taken as they are.
+    limits : MotionLimits, optional
+        Limits of positions, speeds, accelerations, torques and the tool; by default the robot's
+        own, less a margin.
     parameters : MinimalParameters, optional
-        What is to be identified; by default the minimal parameters with these:
+        The parameters to be identified; by default the minimal ones, with those of the next two.
     rotors, friction : bool
         Whether rotor inertias and friction are to be identified, too.
     starts : int
@@ -127,20 +144,23 @@ def excite(
     --------
     >>> import armlet
     >>> robot = armlet.load("planar2r")
-    >>> plan = armlet.excite(robot, 5.0, position=(-2, 2), speed=3, torque=50, rate=100)
+    >>> limits = armlet.MotionLimits(position=(-2, 2), speed=3, torque=50)
+    >>> plan = armlet.excite(robot, 5.0, limits=limits, rate=100)
     >>> len(plan.parameters), plan.q.shape
     (12, (501, 2))
     >>> bool(plan.condition < 30 and min(plan.margins["torque"]) >= 0)
     True
     """
-    _check(criterion, duration, rate, starts)
+    validation.one_of(criterion, "criterion", CRITERIA)
+    validation.number(duration, "duration", "a time in s", above=0)
+    validation.number(rate, "rate", "rows per second", low=1 / duration)
+    validation.integer(starts, "starts", low=1)
     path = _path(duration, harmonics, splines)
-    ranges, notes = ranges_of(robot, margin, position, speed, acceleration, torque, tool_box)
-    limits = limits_of(robot, ranges)
+    ranges, notes = (limits or MotionLimits()).of_robot(robot)
     regressor = Regressor(robot, parameters, rotors, friction, ranges["speed"].upper)
     notes += regressor.notes
-    problem = Problem(path, regressor, limits, ranges["position"])
-    best, ended = _searched(problem, criterion, starts, np.random.default_rng(seed))
+    problem = Problem(path, regressor, limits_of(robot, ranges), ranges["position"])
+    best, ended = _search(problem, criterion, starts, np.random.default_rng(seed))
     times = _times(duration, rate)
     checked = np.union1d(times, _times(duration, CHECKED))
     ended = ended or _keep_within(problem, best, checked)
@@ -148,35 +168,30 @@ def excite(
     motion = motion_along(robot, path, coefficients, times, tuple(notes))
     score = regressor.score(State(motion.q, motion.qd, motion.qdd))
     return Excitation(
-        robot, motion, path, coefficients, score.condition, score.log_det, criterion,
-        np.array(best.history), ranges, regressor.parameters, ended, tuple(notes),
-    )  # fmt: skip
-
-
-def _check(criterion: str, duration: float, rate: float, starts: int) -> None:
-    if criterion not in CRITERIA:
-        raise DataError(f"criterion is {quoted(criterion)}: expected {' or '.join(CRITERIA)}")
-    if not np.isfinite(duration) or duration <= 0:
-        raise DataError(f"duration is {quoted(duration)}: expected a time in s, more than 0")
-    if not np.isfinite(rate) or rate * duration < 1:
-        raise DataError(f"rate is {quoted(rate)}: expected rows per second, two in all or more")
-    _check_whole("starts", starts, 1)
-
-
-def _check_whole(name: str, value: int, least: int, why: str = "") -> None:
-    if not isinstance(value, int | np.integer) or value < least:
-        raise DataError(f"{name} is {quoted(value)}: expected a whole number, {least} or more{why}")
+        robot=robot,
+        motion=motion,
+        path=path,
+        coefficients=coefficients,
+        condition=score.condition,
+        log_det=score.log_det,
+        criterion=criterion,
+        history=np.array(best.history),
+        limits=ranges,
+        parameters=regressor.parameters,
+        ended=ended,
+        notes=tuple(notes),
+    )
 
 
 def _path(duration: float, harmonics: int | None, splines: int | None) -> Path:
     if harmonics is not None and splines is not None:
         raise DataError("harmonics and splines are given: expected one of them")
     if splines is not None:
-        _check_whole("splines", splines, 3)
-        return Splines(duration, splines)
-    harmonics = 5 if harmonics is None else harmonics
-    _check_whole("harmonics", harmonics, 2, ", as one alone is nowhere at rest")
-    return Fourier(duration, harmonics)
+        return Splines(duration, validation.integer(splines, "splines", low=3))
+    # one harmonic alone is nowhere at rest
+    return Fourier(
+        duration, validation.integer(5 if harmonics is None else harmonics, "harmonics", low=2)
+    )
 
 
 def _times(duration: float, rate: float) -> Array:
@@ -184,7 +199,7 @@ def _times(duration: float, rate: float) -> Array:
     return np.linspace(0, duration, max(1, round(duration * rate)) + 1)
 
 
-# -------------------------------------------------------------------- the search
+# ------------------------------------------------------------------ the search
 
 
 class Candidate:
@@ -214,12 +229,17 @@ class Candidate:
             self.history.append(getattr(self.problem.score, self.criterion))
             step()
 
+        arguments = (CRITERIA[self.criterion], stage.exponent, stage.weight)
+        options = {"maxiter": stage.iterations, "maxfun": 3 * stage.iterations, "maxcor": 30}
         minimize(
-            self.problem.objective, self.x.ravel(), (CRITERIA[self.criterion], *stage[:2]),
-            method="L-BFGS-B", jac=True, callback=note,
-            options={"maxiter": stage.iterations, "maxfun": 3 * stage.iterations, "maxcor": 30,
-                     "ftol": 1e-7, "gtol": 0},
-        )  # fmt: skip
+            self.problem.objective,
+            self.x.ravel(),
+            arguments,
+            method="L-BFGS-B",
+            jac=True,
+            callback=note,
+            options={**options, "ftol": 1e-7, "gtol": 0},
+        )
 
     def between(self, share: float) -> Array:
         """The motion, made smaller about its posture."""
@@ -231,10 +251,10 @@ class Candidate:
         return self.problem.objective(self.x, CRITERIA[self.criterion], *LATE[0][:2])[0]
 
 
-def _searched(
+def _search(
     problem: Problem, criterion: CriterionName, starts: int, rng: np.random.Generator
 ) -> tuple[Candidate, str]:
-    """The best motion found, and why the search ended before its time."""
+    """The best motion, and why the search ended before its time."""
     total = starts * sum(x.iterations for x in EARLY) + sum(x.iterations for x in LATE)
     tried: list[Candidate] = []
     done = 0
@@ -270,8 +290,8 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
     """Search on with more slack while a motion breaks limits; why that ended before its time."""
     try:
         for _ in range(ROUNDS):
-            found = _state(problem, best.x, times)
-            missing = {x.name: SPARE - x.least_slack(found) for x in problem.limits}
+            state = _state(problem, best.x, times)
+            missing = {x.name: SPARE - x.least_slack(state) for x in problem.limits}
             if max(missing.values()) <= 0:
                 break
             for name, x in missing.items():
@@ -315,3 +335,197 @@ def _largest(holds: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
+
+
+# ------------------------------------------------------------------ the result
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Excitation(Plotted):
+    """A motion from which the parameters of a robot can be identified well.
+
+    Attributes
+    ----------
+    robot : Robot
+    motion : Trajectory
+        Rows at the rate asked for, with the torques that the robot's parameters and friction
+        predict, nan if it has no masses. `t`, `q`, `qd`, `qdd` and `tau` are its arrays.
+    path : Path
+        The Fourier series or the spline.
+    coefficients : array of shape (m, n)
+        The coefficients of each joint: constant, sines and cosines, or control points.
+    condition, log_det : float
+        The condition number of the regressor W over all rows, columns as they are, and the
+        logarithm of det(WᵀW / rows).
+    criterion : str
+        What was made best.
+    history : array
+        The condition number, or log det, at every step of the search, at fewer times and with
+        friction that changes its sign smoothly.
+    limits : mapping of str to Range
+        What the motion keeps within, margins taken off: lower and upper limits by name.
+    parameters : MinimalParameters
+        The parameters that are to be identified, one column of W for each.
+    ended : str
+        Why the search ended before its time; empty if it did not.
+    notes : tuple of str
+        What was assumed.
+    """
+
+    robot: Robot
+    motion: Trajectory
+    path: Path
+    coefficients: Array
+    condition: float
+    log_det: float
+    criterion: str
+    history: Array
+    limits: Mapping[str, Range]
+    parameters: MinimalParameters[Any]
+    ended: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def t(self) -> Array:
+        """Times in s, (k,)."""
+        return self.motion.t
+
+    @property
+    def q(self) -> Array:
+        """Positions, (k, n)."""
+        return self.motion.q
+
+    @property
+    def qd(self) -> Array:
+        """Velocities, (k, n)."""
+        return self.motion.qd
+
+    @property
+    def qdd(self) -> Array:
+        """Accelerations, (k, n)."""
+        return self.motion.qdd
+
+    @property
+    def tau(self) -> Array:
+        """Torques that the robot's parameters and friction predict, (k, n)."""
+        return self.motion.tau
+
+    @cached_property
+    def margins(self) -> dict[str, Array]:
+        """The least distance to each limit: of every joint, or of the tool's x, y and z."""
+        values = {name: getattr(self.motion, array) for name, array in COLUMNS.items()}
+        values["tool"] = tool_positions(self.robot, self.q)
+        return {name: limits.margins(values[name]) for name, limits in self.limits.items()}
+
+    def at(self, times: ArrayLike) -> Trajectory:
+        """The motion at other times from 0 to its duration, evaluated there."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        if not np.all((t >= 0) & (t <= self.path.duration)):
+            raise DataError(
+                f"times reach beyond the motion, which has 0 to {self.path.duration:g} s"
+            )
+        return motion_along(self.robot, self.path, self.coefficients, t, self.notes)
+
+    # ---------------------------------------------------------------- files
+
+    def to_csv(self, path: str | FilePath) -> None:
+        """Write the motion as a table; `Trajectory.read` reads it again."""
+        self.motion.to_csv(path)
+
+    def to_parquet(self, path: str | FilePath) -> None:
+        """Write the motion as a Parquet file; needs pyarrow."""
+        self.motion.to_parquet(path)
+
+    def to_npz(self, path: str | FilePath) -> None:
+        """Write the motion as a NumPy archive."""
+        self.motion.to_npz(path)
+
+    # ---------------------------------------------------------------- to look at
+
+    def plot(self, theme: Theme = "light") -> Figure:
+        """A Plotly figure: what every joint does, and the tool in its box, with the limits."""
+        graphs = graph_objects()
+        run = self.at(np.linspace(0, self.path.duration, POINTS))
+        shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
+        rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
+        letters = {joint.letter for joint in self.robot.coordinates}
+        heads = [f"{name} ({units(name, letters)})" for name in shown]
+        figure = panels(
+            rows,
+            columns,
+            height=150 * rows + 150,
+            title=self._title(),
+            shared_xaxes=True,
+            horizontal_spacing=0.07,
+            vertical_spacing=0.25 / rows,
+            column_titles=heads,
+        )
+        figure.update_annotations(yshift=24)
+        figure.update_layout(margin_t=110)
+
+        def name(text: str, row: int, column: int = 1) -> None:
+            """Write a name above the left end of a panel."""
+            place = {"x": 0, "y": 1, "xref": "x domain", "yref": "y domain"}
+            place |= {"xanchor": "left", "yanchor": "bottom", "row": row, "col": column}
+            figure.add_annotation(text=f"<b>{plain(text)}</b>", showarrow=False, **place)
+
+        def draw(values: Array, what: str, entry: int, row: int, column: int) -> None:
+            curve = graphs.Scatter(x=run.t, y=values, line_color=LINE, showlegend=False)
+            figure.add_trace(curve, row, column)
+            edges = [x[entry] for x in self.limits[what]] if what in self.limits else []
+            edges = [y for y in edges if np.isfinite(y)]
+            for y in edges:
+                dashed = {"color": EDGE, "dash": "dash", "width": 1}
+                figure.add_hline(y=y, line=dashed, row=row, col=column)
+            low, high = min([*edges, values.min()]), max([*edges, values.max()])
+            room = 0.08 * (high - low) or 1.0
+            figure.update_yaxes(range=[low - room, high + room], row=row, col=column)
+
+        for i, joint in enumerate(run.joints):
+            name(joint, i + 1)
+            for k, (what, array) in enumerate(shown.items()):
+                draw(getattr(run, array)[:, i], what, i, i + 1, k + 1)
+        if "tool" in self.limits:
+            for k, values in enumerate(tool_positions(self.robot, run.q).T):
+                draw(values, "tool", k, rows, k + 1)
+                name(f"tool, {'xyz'[k]} (m)", rows, k + 1)
+        for column in range(1, columns + 1):
+            last = rows if column <= 3 else len(run.joints)  # the tool has three panels
+            figure.update_xaxes(title_text="time (s)", showticklabels=True, row=last, col=column)
+        figure.update_yaxes(nticks=5)
+        return with_theme(figure, theme)
+
+    def _title(self) -> str:
+        ended = f", {self.ended}" if self.ended else ""
+        return (
+            f"{plain(self.robot.name)}: condition number {self.condition:.4g} for "
+            f"{len(self.parameters)} parameters{ended}; dashed: limits"
+        )
+
+    def __repr__(self) -> str:
+        ended = f", {self.ended}" if self.ended else ""
+        return (
+            f"<Excitation of {self.robot.name!r}: {self.path.duration:g} s, {len(self.t)} rows, "
+            f"condition number {self.condition:.4g} for {len(self.parameters)} parameters{ended}>"
+        )
+
+
+def tool_positions(robot: Robot, q: Array) -> Array:
+    """The positions of the tool, (k, 3)."""
+    return np.asarray(robot.forward_kinematics(q)[:, :3, 3])
+
+
+def motion_along(
+    robot: Robot, path: Path, coefficients: Array, t: Array, notes: tuple[str, ...] = ()
+) -> Trajectory:
+    """The motion along a path at times, with the torques that the robot needs for it.
+
+    Torques and energies are nan if the robot has no masses.
+    """
+    q, qd, qdd = path.motion(coefficients, t)
+    tau, kinetic, potential = (np.full_like(x, np.nan) for x in (q, t, t))
+    if robot.phi.any():
+        tau = robot.inverse_dynamics(q, qd, qdd) + robot.passive_torque(q, qd)
+        kinetic, potential = robot.energy(q, qd)
+    joints = tuple(joint.name for joint in robot.coordinates)
+    return Trajectory(t, q, qd, qdd, tau, kinetic, potential, joints, notes=notes)

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import validation
 from armlet._support.lazy import cached_property
 from armlet.api import Robot, compile
 from armlet.errors import DataError, listed, quoted
 
 Array = NDArray[np.float64]
-Box = tuple[Sequence[float], Sequence[float]]
-Sides = tuple[ArrayLike | None, ArrayLike | None]
+POSTURES = 4000
+"""How many random postures are tried."""
 UNITS = {
     "position": ("rad", "m"),
     "speed": ("rad/s", "m/s"),
@@ -27,10 +28,8 @@ UNITS = {
 
 
 def units(name: str, letters: Set[str]) -> str:
-    """In which units something is limited for joints of these kinds, R and P."""
-    return ", ".join(
-        unit for letter, unit in zip("RP", UNITS[name], strict=True) if letter in letters
-    )
+    """The units of a limit for joints of some types, R and P."""
+    return ", ".join(x for letter, x in zip("RP", UNITS[name], strict=True) if letter in letters)
 
 
 class State(NamedTuple):
@@ -49,8 +48,7 @@ class Range(NamedTuple):
 
     def margins(self, values: Array) -> Array:
         """The least distance of each entry to its limits over rows of values."""
-        least: Array = np.minimum(values - self.lower, self.upper - values).min(axis=0)
-        return least
+        return np.asarray(np.minimum(values - self.lower, self.upper - values).min(axis=0))
 
     @property
     def is_finite(self) -> bool:
@@ -62,16 +60,24 @@ class Range(NamedTuple):
 class Limit:
     """Entries that a motion must keep within a range.
 
-    `values(state)` are the entries, (k, c); `pulled(state, weights)` is the derivative of their
-    weighted sum by the state.
+    Attributes
+    ----------
+    name : str
+        One of `UNITS`.
+    entries : tuple of str
+        The names of the entries.
+    range : Range
+    values : function
+        The entries at a state, (k, c).
+    vjp : function
+        The derivative by the state of their sum with cotangents, (k, c).
     """
 
     name: str
     entries: tuple[str, ...]
-    """What the entries are called."""
     range: Range
     values: Callable[[State], Array]
-    pulled: Callable[[State, Array], State]
+    vjp: Callable[[State, Array], State]
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
@@ -89,8 +95,7 @@ class Limit:
     def slack(self, state: State) -> Array:
         """How far each side is from being broken, in half widths of the range: (k, sides)."""
         A, b = self.sides
-        slack: Array = b - self.values(state) @ A.T
-        return slack
+        return np.asarray(b - self.values(state) @ A.T)
 
     def least_slack(self, state: State) -> float:
         """The slack of the side that is nearest to being broken."""
@@ -105,15 +110,14 @@ class Limit:
         slack = self.slack(state) - spare
         s = np.maximum(slack, near)
         d = (s - slack) / near
-        values, slopes = -np.log(s) + d + d**2 / 2, -(1 + d) / s
-        weights = -(slopes @ self.sides[0]) / len(slack)
-        return float(values.sum()) / len(slack), self.pulled(state, weights)
+        values, derivatives = -np.log(s) + d + d**2 / 2, -(1 + d) / s
+        cotangents = -(derivatives @ self.sides[0]) / len(slack)
+        return float(values.sum()) / len(slack), self.vjp(state, cotangents)
 
 
 def slack_of_rows(limits: Sequence[Limit], state: State) -> Array:
     """The slack of whatever is nearest to being broken, for each row."""
-    slack: Array = np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0)
-    return slack
+    return np.asarray(np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0))
 
 
 def least_slack(limits: Sequence[Limit], state: State) -> float:
@@ -123,9 +127,9 @@ def least_slack(limits: Sequence[Limit], state: State) -> float:
 
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
     """The limits of a motion of a robot that keeps within ranges of `UNITS`."""
-    others = {"torque": _torque, "tool": _tool}
+    factories = {"torque": _torque, "tool": _tool}
     return [
-        others[name](robot, x) if name in others else _part(robot, name, x)
+        factories[name](robot, x) if name in factories else _of_state(robot, name, x)
         for name, x in ranges.items()
         if x.is_finite
     ]
@@ -135,14 +139,14 @@ def _of_joints(robot: Robot, name: str) -> tuple[str, ...]:
     return tuple(f"{name} of {joint.name}" for joint in robot.coordinates)
 
 
-def _part(robot: Robot, name: str, limits: Range) -> Limit:
-    """Limits of a part of the state itself."""
+def _of_state(robot: Robot, name: str, limits: Range) -> Limit:
+    """Limits of positions, velocities or accelerations."""
     k = ("position", "speed", "acceleration").index(name)
 
-    def pulled(s: State, weights: Array) -> State:
-        return State(*(weights if j == k else np.zeros_like(weights) for j in range(3)))
+    def vjp(s: State, cotangents: Array) -> State:
+        return State(*(cotangents if j == k else np.zeros_like(cotangents) for j in range(3)))
 
-    return Limit(name, _of_joints(robot, name), limits, lambda s: s[k], pulled)
+    return Limit(name, _of_joints(robot, name), limits, lambda s: s[k], vjp)
 
 
 def _torque(robot: Robot, limits: Range) -> Limit:
@@ -156,11 +160,10 @@ def _torque(robot: Robot, limits: Range) -> Limit:
     passive = compile(replace(robot, drives=smooth), "passive_torque")
 
     def values(s: State) -> Array:
-        torques: Array = rigid(*s) + passive(s.q, s.qd)
-        return torques
+        return np.asarray(rigid(*s) + passive(s.q, s.qd))
 
-    def pulled(s: State, weights: Array) -> State:
-        by, (by_q, by_qd) = State(*rigid.vjp(*s, weights)), passive.vjp(s.q, s.qd, weights)
+    def vjp(s: State, cotangents: Array) -> State:
+        by, (by_q, by_qd) = State(*rigid.vjp(*s, cotangents)), passive.vjp(s.q, s.qd, cotangents)
         return by._replace(q=by.q + by_q, qd=by.qd + by_qd)
 
     direction = np.sign(robot.joint_velocities(np.ones(robot.nv)))  # of each joint
@@ -173,7 +176,7 @@ def _torque(robot: Robot, limits: Range) -> Limit:
                 f"the Coulomb friction of {joint.name} is {x:g}: expected less than its limit of "
                 f"torque, {limit:g}"
             )
-    return Limit("torque", _of_joints(robot, "torque"), narrow, values, pulled)
+    return Limit("torque", _of_joints(robot, "torque"), narrow, values, vjp)
 
 
 def _tool(robot: Robot, box: Range) -> Limit:
@@ -181,80 +184,94 @@ def _tool(robot: Robot, box: Range) -> Limit:
     pose = compile(robot, "forward_kinematics")
 
     def values(s: State) -> Array:
-        place: Array = pose(s.q)[:, :3, 3]
-        return place
+        return np.asarray(pose(s.q)[:, :3, 3])
 
-    def pulled(s: State, weights: Array) -> State:
-        by_pose = np.zeros((len(weights), 4, 4))
-        by_pose[:, :3, 3] = weights
+    def vjp(s: State, cotangents: Array) -> State:
+        by_pose = np.zeros((len(cotangents), 4, 4))
+        by_pose[:, :3, 3] = cotangents
         by = pose.vjp(s.q, by_pose)[0]
         return State(by, 0 * by, 0 * by)
 
     entries = tuple(f"{axis} of the tool" for axis in "xyz")
-    return Limit("tool", entries, box, values, pulled)
+    return Limit("tool", entries, box, values, vjp)
 
 
-# -------------------------------------------------------------------- what the ranges are
+# ------------------------------------------------------------------ ranges
 
 
-def ranges_of(
-    robot: Robot,
-    margin: float,
-    position: Sides = (None, None),
-    speed: ArrayLike | None = None,
-    acceleration: ArrayLike | None = None,
-    torque: ArrayLike | None = None,
-    tool_box: Box | None = None,
-) -> tuple[dict[str, Range], list[str]]:
-    """What a motion must keep within, by name, and notes on what was assumed.
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """What an exciting motion keeps within.
 
-    Limits that are given are taken as they are, those of the robot with a margin.
+    Attributes
+    ----------
+    position : pair of array_like
+        Lower and upper limits, each a number or one for each joint; None for the robot's own.
+    speed, acceleration, torque : array_like, optional
+        Limits in both directions, a number or one for each joint. Without, speed and torque are
+        limited as the robot says, and accelerations are not.
+    tool_box : pair of sequences, optional
+        (xmin, ymin, zmin) and (xmax, ymax, zmax) that the tool stays between, in the base's axes;
+        infinite where there is no limit.
+    margin : float
+        The share of the robot's own limits that is not used; those above are used as they are.
     """
-    if not 0 <= margin < 1:
-        raise DataError(f"margin is {quoted(margin)}: expected a share from 0 to below 1")
-    own = [joint.limits for joint in robot.coordinates]
-    share = 1 - margin
-    notes: list[str] = []
-    lower, upper = _two("position", position)
-    if lower is None or upper is None:
-        known = _own_positions(robot, share, notes)
-        lower = known.lower if lower is None else lower
-        upper = known.upper if upper is None else upper
-    found = {"position": _range("position", lower, upper, robot.nq)}
-    if not np.isfinite(found["position"]).all():
-        raise DataError(f"position is {quoted(position)}: expected finite limits")
-    if speed is None:
-        _require(robot, [x.velocity for x in own], "velocity", "speed")
-        speed = [share * x.velocity for x in own]
-    found["speed"] = _both_ways("speed", speed, robot.nv)
-    if acceleration is None:
-        notes.append("accelerations are not limited: no model has limits for them")
-    else:
-        found["acceleration"] = _both_ways("acceleration", acceleration, robot.nv)
-    if torque is None:
-        torque = [share * x.effort for x in own]
-    found["torque"] = _both_ways("torque", torque, robot.nv)
-    if not robot.phi.any():
-        notes.append("torques are not limited: the robot has no masses")
-        found.pop("torque")
-    elif not found["torque"].is_finite:
-        notes.append("torques are not limited: the robot has no limits for them")
-    if tool_box is not None:
-        found["tool"] = _range("tool_box", *_two("tool_box", tool_box), 3)
-    return found, notes
+
+    position: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
+    speed: ArrayLike | None = None
+    acceleration: ArrayLike | None = None
+    torque: ArrayLike | None = None
+    tool_box: tuple[Sequence[float], Sequence[float]] | None = None
+    margin: float = 0.05
+
+    def of_robot(self, robot: Robot) -> tuple[dict[str, Range], list[str]]:
+        """The ranges of a robot's motion by name, and notes on what was assumed."""
+        share = 1 - validation.number(self.margin, "margin", "a share", low=0, below=1)
+        own = [joint.limits for joint in robot.coordinates]
+        notes: list[str] = []
+        ranges = {"position": self._positions(robot, share, notes)}
+        speed = self.speed
+        if speed is None:
+            _require_speeds(robot)
+            speed = [share * x.velocity for x in own]
+        ranges["speed"] = _both_ways("speed", speed, robot.nv)
+        if self.acceleration is None:
+            notes.append("accelerations are not limited: no model has limits for them")
+        else:
+            ranges["acceleration"] = _both_ways("acceleration", self.acceleration, robot.nv)
+        if not robot.phi.any():
+            notes.append("torques are not limited: the robot has no masses")
+        else:
+            torque = [share * x.effort for x in own] if self.torque is None else self.torque
+            ranges["torque"] = _both_ways("torque", torque, robot.nv)
+            if not ranges["torque"].is_finite:
+                notes.append("torques are not limited: the robot has no limits for them")
+        if self.tool_box is not None:
+            ranges["tool"] = _range("tool_box", *_pair("tool_box", self.tool_box), 3)
+        return ranges, notes
+
+    def _positions(self, robot: Robot, share: float, notes: list[str]) -> Range:
+        """The range of positions, the robot's own where none is given."""
+        lower, upper = _pair("position", self.position)
+        if lower is None or upper is None:
+            own = _own_positions(robot, share, notes)
+            lower = own.lower if lower is None else lower
+            upper = own.upper if upper is None else upper
+        positions = _range("position", lower, upper, robot.nq)
+        if not np.isfinite(positions).all():
+            raise DataError(f"position is {quoted(self.position)}: expected finite limits")
+        return positions
 
 
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     """The positions of a robot's limits, narrowed to a share about their centre."""
-    lower, upper = (
-        np.array([getattr(joint.limits, side) for joint in robot.coordinates])
-        for side in ("lower", "upper")
-    )
+    limits = [joint.limits for joint in robot.coordinates]
+    lower, upper = np.array([x.lower for x in limits]), np.array([x.upper for x in limits])
     free = ~np.isfinite(upper - lower)
     endless = [joint for joint, x in zip(robot.coordinates, free, strict=True) if x]
-    if sliding := [joint.name for joint in endless if joint.letter == "P"]:
+    if prismatic := [joint.name for joint in endless if joint.letter == "P"]:
         raise DataError(
-            f"{robot.name!r} has no limits of position for {listed(sliding)}: expected "
+            f"{robot.name!r} has no limits of position for {listed(prismatic)}: expected "
             "position=(lower, upper), in rad and m"
         )
     if endless:
@@ -265,14 +282,12 @@ def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     return Range(centre - half, centre + half)
 
 
-def _require(robot: Robot, values: Sequence[float], what: str, argument: str) -> None:
-    """Raise if a limit of some joints is not known."""
-    names = [
-        joint.name for joint, x in zip(robot.coordinates, values, strict=True) if not 0 < x < np.inf
-    ]
+def _require_speeds(robot: Robot) -> None:
+    """Raise if the speed limit of some joint is not known."""
+    names = [x.name for x in robot.coordinates if not 0 < x.limits.velocity < np.inf]
     if names:
         raise DataError(
-            f"{robot.name!r} has no limit of {what} for {listed(names)}: expected {argument}=, a "
+            f"{robot.name!r} has no limit of velocity for {listed(names)}: expected speed=, a "
             "number or one for each joint"
         )
 
@@ -285,7 +300,18 @@ def _both_ways(name: str, value: ArrayLike, n: int) -> Range:
     return Range(-size, size)
 
 
-def _two(name: str, pair: Any) -> tuple[Any, Any]:
+def _range(name: str, lower: ArrayLike, upper: ArrayLike, n: int) -> Range:
+    limits = Range(_numbers(name, lower, n), _numbers(name, upper, n))
+    if not (limits.lower < limits.upper).all():
+        k = int(np.flatnonzero(~(limits.lower < limits.upper))[0])
+        raise DataError(
+            f"{name} is from {limits.lower[k]:g} to {limits.upper[k]:g} at entry {k}: expected the "
+            "lower first"
+        )
+    return limits
+
+
+def _pair(name: str, pair: Any) -> tuple[Any, Any]:
     try:
         lower, upper = pair
     except (TypeError, ValueError):
@@ -293,19 +319,54 @@ def _two(name: str, pair: Any) -> tuple[Any, Any]:
     return lower, upper
 
 
-def _range(name: str, lower: ArrayLike, upper: ArrayLike, n: int) -> Range:
-    found = Range(_numbers(name, lower, n), _numbers(name, upper, n))
-    if not (found.lower < found.upper).all():
-        k = int(np.flatnonzero(~(found.lower < found.upper))[0])
-        raise DataError(
-            f"{name} is from {found.lower[k]:g} to {found.upper[k]:g} at entry {k}: expected the "
-            "lower first"
-        )
-    return found
-
-
 def _numbers(name: str, value: ArrayLike, n: int) -> Array:
-    try:
-        return np.array(np.broadcast_to(np.asarray(value, dtype=float), (n,)))
-    except (TypeError, ValueError):
-        raise DataError(f"{name} is {quoted(value)}: expected a number or {n} numbers") from None
+    expected = f"a number or {n} numbers"
+    numbers = validation.array(value, name, (), (n,), expected=expected, finite=False)
+    return np.array(np.broadcast_to(numbers, (n,)))
+
+
+# ------------------------------------------------------------------ postures
+
+
+def posture_within(
+    limits: list[Limit], centre: Array, half: Array, rng: np.random.Generator
+) -> Array:
+    """A posture within all limits at rest, and far from them, in a range of positions."""
+    offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
+    postures = centre + offsets * half
+    slack = slack_of_rows(limits, _at_rest(postures))
+    best: Array = postures[slack.argmax()]
+    if slack.max() > 0:
+        return best
+    nearer = _nearer(limits, best)
+    if least_slack(limits, _at_rest(nearer[None])) <= 0:
+        raise _no_posture(limits, best)  # of which the position is within
+    return nearer
+
+
+def _at_rest(postures: Array) -> State:
+    return State(postures, 0 * postures, 0 * postures)
+
+
+def _nearer(limits: list[Limit], posture: Array) -> Array:
+    """A posture near one that breaks limits, which breaks them less or not at all."""
+    from scipy.optimize import minimize  # which takes as long to load as all of armlet
+
+    def cost(q: Array) -> tuple[float, Array]:
+        barriers = [limit.barrier(_at_rest(q[None]), near=1e-2) for limit in limits]
+        return sum(x for x, _ in barriers), np.sum([by.q[0] for _, by in barriers], axis=0)
+
+    return np.asarray(minimize(cost, posture, method="L-BFGS-B", jac=True).x)
+
+
+def _no_posture(limits: list[Limit], posture: Array) -> DataError:
+    """The error that no posture is within a limit, and how far off the nearest is."""
+    state = _at_rest(posture[None])
+    limit = min(limits, key=lambda x: x.least_slack(state))
+    values = limit.values(state)[0]
+    k = int(limit.range.margins(values[None]).argmin())
+    lower, upper = limit.range.lower[k], limit.range.upper[k]
+    return DataError(
+        f"no posture within the limits was found: the nearest has {values[k]:.4g} for "
+        f"{limit.entries[k]}, expected {lower:.4g} to {upper:.4g}; give wider limits"
+    )

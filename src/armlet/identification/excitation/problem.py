@@ -1,18 +1,28 @@
-"""How much a motion tells of the parameters, and its derivative by the coefficients of a path."""
+"""The problem that `excite` solves: a path, how well it determines parameters, and derivatives.
 
+The path of every joint is a sum of basis functions of time that is at rest at both ends.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from armlet._support.lazy import cached_property
 from armlet.api import Robot, compile, minimal_parameters
 from armlet.identification.estimation.torque_model import identifiable
 from armlet.identification.excitation.limits import Limit, Range, State
-from armlet.identification.excitation.paths import Path
 from armlet.minimal import MinimalParameters
 
 Array = NDArray[np.float64]
+DEGREE = 5
+"""The degree of splines: the derivative of the acceleration is continuous."""
+ROUNDING = 1e-13
+"""Velocities below this share of the sizes that add up to them are zero: at rest, Coulomb friction
+would otherwise have the sign of a rounding error."""
 LEAST = 1e-14
 """What eigenvalues are at least taken for, relative to the largest: a joint may not move yet."""
 NEAR = 0.1
@@ -23,6 +33,114 @@ ROWS = 256
 """How many rows of a motion are factorised together: few enough for the processor's cache."""
 SAMPLES = 20
 """How many times are looked at while searching, for each coefficient of a path."""
+
+
+@dataclass(frozen=True)
+class Path(ABC):
+    """Functions of time of which every joint's position is a sum: one coefficient for each."""
+
+    duration: float
+    count: int
+    """The number of harmonics, or of points of a spline that can be chosen."""
+
+    @property
+    @abstractmethod
+    def constant(self) -> Array:
+        """The coefficients of a joint that stays at one, (m,)."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> Array:
+        """Sizes of coefficients that give velocities of about the same size, (m,)."""
+
+    @abstractmethod
+    def basis(self, t: Array) -> tuple[Array, Array, Array]:
+        """The functions and their first and second derivatives at times, each (k, m)."""
+
+    @cached_property
+    def free(self) -> Array:
+        """Combinations of coefficients that are at rest at both ends, as columns, (m, p).
+
+        They span the null space of the velocities and accelerations there; scaled, they are
+        orthonormal.
+        """
+        ends = self.basis(np.array([0.0, self.duration]))
+        rest = np.vstack([ends[1], ends[2]]) * self.scale
+        _, values, rows = np.linalg.svd(rest)
+        rank = int((values > 1e-9 * values[0]).sum())
+        return np.asarray(self.scale[:, None] * rows[rank:].T)
+
+    @cached_property
+    def still(self) -> Array:
+        """The constant in terms of the free combinations, (p,)."""
+        return np.asarray(np.linalg.lstsq(self.free, self.constant, rcond=None)[0], dtype=float)
+
+    def motion(self, coefficients: Array, t: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations for coefficients (m, n), each (k, n)."""
+        basis = self.basis(t)
+        q, qd, qdd = (B @ coefficients for B in basis)
+        at_rest = np.abs(qd) <= ROUNDING * (np.abs(basis[1]) @ np.abs(coefficients))
+        return q, np.where(at_rest, 0, qd), qdd
+
+
+@dataclass(frozen=True)
+class Fourier(Path):
+    """A finite Fourier series whose period is the duration.
+
+    q(t) = c + Σ aₖ sin(k ω t) + bₖ cos(k ω t), k from 1 to the number of harmonics; coefficients
+    are in the order c, a₁, a₂, …, b₁, b₂, …
+    """
+
+    @property
+    def rates(self) -> Array:
+        """The angular frequencies k ω."""
+        return np.asarray(2 * np.pi / self.duration * np.arange(1.0, self.count + 1))
+
+    @property
+    def constant(self) -> Array:
+        return np.array([1.0] + [0.0] * (2 * self.count))
+
+    @property
+    def scale(self) -> Array:
+        return np.array([1.0, *(1 / self.rates), *(1 / self.rates)])
+
+    def basis(self, t: Array) -> tuple[Array, Array, Array]:
+        w = self.rates
+        s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+        one = np.ones((len(t), 1))
+        return (
+            np.hstack([one, s, c]),
+            np.hstack([0 * one, w * c, -w * s]),
+            np.hstack([0 * one, -(w**2) * s, -(w**2) * c]),
+        )
+
+
+@dataclass(frozen=True)
+class Splines(Path):
+    """A B-spline of degree 5 with equidistant knots; coefficients are its control points.
+
+    The first three points are equal, and so are the last three: the joint is at rest there.
+    """
+
+    @property
+    def constant(self) -> Array:
+        return np.ones(self.count + 4)
+
+    @property
+    def scale(self) -> Array:
+        return self.constant
+
+    def basis(self, t: Array) -> tuple[Array, Array, Array]:
+        from scipy.interpolate import BSpline  # which takes as long to load as all of armlet
+
+        inner = np.linspace(0, self.duration, self.count + 5 - DEGREE)
+        knots = np.concatenate([np.zeros(DEGREE), inner, np.full(DEGREE, self.duration)])
+        spline = BSpline(knots, np.eye(self.count + 4), DEGREE)
+        values, first, second = (spline(t, nu=k) for k in range(3))
+        return values, first, second
+
+
+# ------------------------------------------------------------------ criteria
 
 
 def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
@@ -87,10 +205,9 @@ class Regressor:
         self.kernel = compile(robot, "regressor", **options)
         self.step = SMOOTH * speed
         places = [f"coulomb{i + 1}" for i in range(len(robot.drives))]
-        known = {name: row for name, row in zip(parameters.standard, parameters.back, strict=True)}
-        rows = np.array(
-            [known.get(name, np.zeros(len(parameters))) for name in places], dtype=float
-        )
+        back = dict(zip(parameters.standard, parameters.back, strict=True))
+        none = np.zeros(len(parameters))
+        rows = np.array([back.get(name, none) for name in places], dtype=float)
         signs = np.sign(robot.joint_velocities(np.ones(robot.nv)))
         self.coulomb = robot.coordinate_torques(signs[:, None] * rows)
         """Which columns have the sign of a velocity, one row for each velocity."""
@@ -107,8 +224,7 @@ class Regressor:
     def smooth(self, state: State) -> Array:
         """The regressor at every row, with signs of velocities that change smoothly: (k, n, p)."""
         jump = np.tanh(state.qd / self.step) - np.sign(state.qd)
-        W: Array = self.kernel(*state) + jump[:, :, None] * self.coulomb
-        return W
+        return np.asarray(self.kernel(*state) + jump[:, :, None] * self.coulomb)
 
     def objective(
         self, state: State, criterion: Criterion, exponent: float
@@ -116,12 +232,12 @@ class Regressor:
         """A criterion, its derivatives by the state, and the score of the smooth regressor."""
         Y = self.smooth(state)
         W = Y.reshape(-1, Y.shape[-1])
-        found, V = np.linalg.eigh(W.T @ W / len(Y))
-        eigenvalues = np.maximum(found, LEAST * found[-1])
-        value, slopes = criterion(eigenvalues, exponent)
-        weights = (W @ (2 / len(Y) * (V * slopes) @ V.T)).reshape(Y.shape)
-        by = State(*self.kernel.vjp(*state, weights))
-        signs = np.einsum("kip,ip->ki", weights, self.coulomb)
+        exact, V = np.linalg.eigh(W.T @ W / len(Y))
+        eigenvalues = np.maximum(exact, LEAST * exact[-1])
+        value, derivatives = criterion(eigenvalues, exponent)
+        cotangents = (W @ (2 / len(Y) * (V * derivatives) @ V.T)).reshape(Y.shape)
+        by = State(*self.kernel.vjp(*state, cotangents))
+        signs = np.einsum("kip,ip->ki", cotangents, self.coulomb)
         by = by._replace(qd=by.qd + signs * (1 - np.tanh(state.qd / self.step) ** 2) / self.step)
         return value, by, Score.of(eigenvalues)
 
@@ -151,8 +267,7 @@ class Problem:
     def coefficients(self, x: Array) -> Array:
         """The coefficients of the path, (m, n)."""
         moved = self.path.free @ (x.reshape(self.shape) * self.half)
-        coefficients: Array = moved + np.outer(self.path.constant, self.centre)
-        return coefficients
+        return np.asarray(moved + np.outer(self.path.constant, self.centre))
 
     def objective(
         self, x: Array, criterion: Criterion, exponent: float, weight: float
@@ -162,8 +277,8 @@ class Problem:
         value, by, self.score = self.regressor.objective(state, criterion, exponent)
         total = [*by]
         for limit in self.limits:
-            height, slopes = limit.barrier(state, NEAR * weight, self.spare[limit.name])
+            height, more = limit.barrier(state, NEAR * weight, self.spare[limit.name])
             value += weight * height
-            total = [a + weight * b for a, b in zip(total, slopes, strict=True)]
+            total = [a + weight * b for a, b in zip(total, more, strict=True)]
         by_x = sum(B.T @ a for B, a in zip(self.basis, total, strict=True)) * self.half
         return value, np.ravel(by_x)
