@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import cases
+from support.compilers import SANITIZED, STRICT, needs, pointer, run, shared_library
 from support.robots import random_robot, states
 from typer.testing import CliRunner
 
@@ -43,8 +44,6 @@ from armlet.runtime.engine import host
 
 GOLDEN = Path(__file__).with_name("golden")
 ARMLET = Path(sys.executable).with_name("armlet")
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
-SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FOUND = [name for name in ("gcc", "clang") if shutil.which(name)]
 COMPILERS = FOUND or [pytest.param("", marks=pytest.mark.skip(reason="no C compiler is here"))]
 QUANTITIES = (
@@ -57,17 +56,6 @@ SHIM = """
 #define __global__
 static struct { unsigned x; } blockIdx, blockDim = {1}, threadIdx;
 """
-
-
-def needs(command):
-    return pytest.mark.skipif(not shutil.which(command), reason=f"no {command} is here")
-
-
-def run(*command, folder):
-    done = subprocess.run(
-        [str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=60
-    )
-    return done.returncode, done.stdout + done.stderr
 
 
 def sanitizers(compiler, folder):
@@ -86,19 +74,6 @@ def write(folder, robot, quantities=QUANTITIES, target="c", dtype="float64"):
     for name, text in project(robot, functions, target, dtype).items():
         (folder / name).write_text(text)
     return folder
-
-
-def compiled(folder, text, suffix=".c", *options):
-    """Text as a shared library."""
-    (folder / f"it{suffix}").write_text(text)
-    command = ("gcc" if suffix == ".c" else "g++", *STRICT, *options, "-shared", "-fPIC")
-    code, told = run(*command, f"it{suffix}", "-lm", "-o", "it.so", folder=folder)
-    assert code == 0, told
-    return ctypes.CDLL(str(folder / "it.so"))
-
-
-def pointer(array):
-    return array.ctypes.data_as(ctypes.c_void_p)
 
 
 @pytest.mark.parametrize("table", [TABLE, STRIDED])
@@ -200,7 +175,7 @@ def test_printed_c_gives_the_bits_of_the_kernel(arm, dtype, tmp_path):
     functions = [Function(program, name, "") for name, program in programs.items()]
     texts = project(robot, functions, dtype=dtype, fused=HOST.fuses, sines="armlet")
     (tmp_path / f"{arm}_dynamics.h").write_text(texts[f"{arm}_dynamics.h"])
-    library = compiled(tmp_path, texts[f"{arm}_dynamics.c"], ".c", *EXACT)
+    library = shared_library(tmp_path, texts[f"{arm}_dynamics.c"], ".c", *EXACT)
     for name, program in programs.items():
         arrays = bit_states(program, dtype)
         kernel = armlet.Kernel(program, dtype)
@@ -216,7 +191,7 @@ def test_printed_c_gives_the_bits_of_the_kernel(arm, dtype, tmp_path):
 def test_without_fused_operations_printed_c_gives_the_bits_of_such_a_kernel(dtype, tmp_path):
     program = armlet.trace(armlet.load("stanford"), "inverse_dynamics")
     text = program.source(dtype=dtype, fused=False, sines="armlet")
-    library = compiled(tmp_path, text, ".c", *EXACT)
+    library = shared_library(tmp_path, text, ".c", *EXACT)
     kernel = armlet.Kernel(program, target=Target(dtype, fuses=False))
     for state in zip(*bit_states(program, dtype), strict=True):
         (found,) = called(library.inverse_dynamics, program, state, dtype)
@@ -273,7 +248,9 @@ def test_a_fused_template_takes_numbers_that_have_no_fused_multiply_add(tmp_path
     program = armlet.trace(armlet.load("planar2r"), "bias")
     text = program.source("cpp", fused=True)
     assert "multiply_add(T(-v" in text
-    library = compiled(tmp_path, text + text.partition("#endif")[0] + "#endif\n" + DUAL, ".cpp")
+    library = shared_library(
+        tmp_path, text + text.partition("#endif")[0] + "#endif\n" + DUAL, ".cpp"
+    )
     q = np.array([0.3, -0.7])
     value, derivative = np.empty((2, 2))
     library.twice(pointer(q), pointer(value))
@@ -301,7 +278,7 @@ def test_arguments_may_be_constants_and_results_may_take_their_place(tmp_path):
     q, qd, qdd = states(robot, 1)[:, 0]
     phi = robot.phi.astype(float)
     expected = program.function(np)(q, qd, qdd, phi)
-    library = compiled(tmp_path, program.source())
+    library = shared_library(tmp_path, program.source())
     library.inverse_dynamics(*map(pointer, (q, qd, qdd, phi, q)))
     np.testing.assert_allclose(q, expected, rtol=1e-12, atol=1e-12)
 
@@ -317,7 +294,7 @@ def test_a_cuda_kernel_reads_and_writes_structures_of_arrays(tmp_path):
         'extern "C" void all(long long count, const double *q, const double *qd, double *out)\n'
         "{ for (threadIdx.x = 0; threadIdx.x < 8; threadIdx.x++) bias_kernel(count, q, qd, out); }"
     )
-    library = compiled(tmp_path, SHIM + program.source("cuda") + threads, ".cpp")
+    library = shared_library(tmp_path, SHIM + program.source("cuda") + threads, ".cpp")
     columns = [np.ascontiguousarray(x.T) for x in (q, qd)]
     out = np.zeros((robot.n, count))
     library["all"](ctypes.c_longlong(count), *map(pointer, (*columns, out)))
@@ -369,7 +346,7 @@ def test_arguments_with_awkward_names_stay_apart(tmp_path):
     program = trace_function("main", lambda graph, *args: sum(args), inputs)
     arguments, _ = parameter_names(program)
     assert len(set(arguments)) == len(inputs)
-    library = compiled(tmp_path, program.source())
+    library = shared_library(tmp_path, program.source())
     found = np.zeros(1)
     library.main_(*[pointer(np.ones(1)) for _ in inputs], pointer(found))
     assert found[0] == len(inputs)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from support.commands import ARMLET, run
-from test_c import needs
+from support.compilers import needs
 from test_formats import MIMIC
 from typer.testing import CliRunner
 

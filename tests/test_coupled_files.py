@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 import pytest
 from support.commands import run as armlet_run
+from support.compilers import needs
 from support.peers import Mujoco
 from support.robots import coupled_urdf, deviation, states, value
-from test_c import needs
 from test_coupled import GRIPPER, by_hand, compare_with_pinocchio, loaded
 from test_formats import WRITERS
 

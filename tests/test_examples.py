@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from test_c import needs
+from support.compilers import needs
 
 import armlet
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.compilers import pointer, shared_library
 from support.robots import random_robot
-from test_c import compiled, pointer
 
 import armlet
 from armlet.codegen.source.assignments import assignments
@@ -196,7 +196,7 @@ def test_octave_and_julia_compute_the_same(target, command, puma, tmp_path):
 
 def test_c_takes_symbolic_constants_as_an_array(puma, tmp_path):
     robot, program = puma
-    library = compiled(tmp_path, program.source("c", name="f"))
+    library = shared_library(tmp_path, program.source("c", name="f"))
     state = np.random.default_rng(0).uniform(-2, 2, (3, 6))
     constants = np.array([*values(robot, program.symbols).values()])
     tau = np.empty(6)

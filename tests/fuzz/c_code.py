@@ -3,8 +3,8 @@
 import shutil
 from functools import cache
 
+from support.compilers import SANITIZED, STRICT, run
 from support.robots import random_arm, random_robot
-from test_c import SANITIZED, STRICT, run
 
 import armlet
 from armlet.codegen.project.project import Function, project
