@@ -76,7 +76,7 @@ def published():
     for total in totals():
         scope = [total.given, total.beyond, total.prismatic, total.twists, total.minimal]
         for n in total.n:
-            count = total.counted(n)
+            count = total.count(n)
             rows.append([total.quantity, total.work, total.method, *scope, n, count.M, count.A])
     return rows
 

@@ -11,11 +11,12 @@ from mkdocs.structure.files import File
 
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.literature import totals
-from armlet.literature.growth import counts, fitted, written
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import _equations
 import _reference
+from growth import counts, polynomial_text, polynomial_through
 
 SIZES = range(3, 13)
 SHOWN = (3, 4, 5, 6, 7, 8, 10, 12)
@@ -50,7 +51,8 @@ def _formula(values):
     """The polynomial and the n it holds from; the first few joints may be special."""
     for start in list(values)[:3]:
         try:
-            return written(fitted({n: x for n, x in values.items() if n >= start})), start
+            polynomial = polynomial_through({n: x for n, x in values.items() if n >= start})
+            return polynomial_text(polynomial), start
         except ValueError:
             continue
     return "no polynomial", min(values)
@@ -164,7 +166,7 @@ def _literature():
     sections = [STORY]
     for quantity in dict.fromkeys(total.quantity for total in totals()):
         chosen = [total for total in totals() if total.quantity == quantity]
-        chosen.sort(key=lambda total: -total.printed(max(total.n)).total)
+        chosen.sort(key=lambda total: -total.printed_count(max(total.n)).total)
         rows = "\n".join(_printed(total) for total in chosen)
         head = (
             "| method | work | n | printed | corrected | armlet | |\n|---|---|---|---|---|---|---|"
@@ -175,8 +177,8 @@ def _literature():
 
 def _printed(total):
     n = max(total.n)
-    printed, counted = total.printed(n), total.counted(n)
-    corrected = total.corrected(n)
+    printed, counted = total.printed_count(n), total.count(n)
+    corrected = total.corrected_count(n)
     cell = "" if corrected == printed else f"{_sum(corrected)}: {total.note}"
     scope = ", ".join(
         word

@@ -83,7 +83,7 @@ def test_printed_totals_are_those_of_the_works_and_corrections_stand_beside_them
     found = {}
     for t in totals():
         for n in t.n:
-            printed, corrected = t.printed(n), t.corrected(n)
+            printed, corrected = t.printed_count(n), t.corrected_count(n)
             if printed != corrected:
                 key = (t.work, t.method.partition(" (")[0], t.twists, n)
                 found[key] = (printed.M, printed.A, corrected.M, corrected.A)
@@ -110,8 +110,8 @@ def test_printed_totals_are_those_of_the_works_and_corrections_stand_beside_them
 def test_armlet_is_below_every_total_as_printed_and_as_corrected():
     rows = [(t, n) for t in totals() for n in t.n]
     assert len(rows) == 150
-    assert all(t.counted(n).total < t.printed(n).total for t, n in rows)
-    assert all(t.counted(n).total < t.corrected(n).total for t, n in rows)
+    assert all(t.count(n).total < t.printed_count(n).total for t, n in rows)
+    assert all(t.count(n).total < t.corrected_count(n).total for t, n in rows)
 
 
 def test_the_command_shows_printed_and_corrected_totals():

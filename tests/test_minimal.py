@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import armlet
 from armlet.cli import app
 from armlet.dynamics.regressor import regressor
-from armlet.minimal import closed_form, lumped, observability, rank
+from armlet.minimal import closed_form, lump, observability, rank
 
 ROBOTS = int(os.environ.get("ARMLET_MINIMAL_ROBOTS", "100"))
 SIZES = {
@@ -415,7 +415,7 @@ def test_sets_that_do_not_fit_are_refused():
 def test_lumping_keeps_the_minimal_parameters():
     robot = armlet.load("stanford")
     found = armlet.minimal_parameters(robot)
-    lumps = armlet.minimal_parameters(lumped(robot))
+    lumps = armlet.minimal_parameters(lump(robot))
     np.testing.assert_allclose(lumps.values, found.values, atol=1e-13)
 
 

@@ -114,7 +114,7 @@ def udu(H: Matrix) -> tuple[Matrix, Vector]:
     return U, np.diag(H)
 
 
-def solved(H: Matrix, y: Matrix) -> Matrix:
+def solve(H: Matrix, y: Matrix) -> Matrix:
     """The x with H x = y, for a symmetric positive H and one or more columns y."""
     U, D = udu(H)
     n = len(H)

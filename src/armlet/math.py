@@ -18,7 +18,7 @@ Array = Any
 """A number or an array of any kind."""
 
 
-def _lifted(function: Callable[..., Any], about: str) -> Callable[..., Array]:
+def _lift(function: Callable[..., Any], about: str) -> Callable[..., Array]:
     def lifted(*args: Array) -> Array:
         return elementwise(function, *args)
 
@@ -27,18 +27,18 @@ def _lifted(function: Callable[..., Any], about: str) -> Callable[..., Array]:
     return lifted
 
 
-sin = _lifted(scalar.sin, "The sine.")
-cos = _lifted(scalar.cos, "The cosine.")
-sqrt = _lifted(scalar.sqrt, "The square root.")
-sign = _lifted(scalar.sign, "1 where x is positive, -1 where it is negative, 0 where it is zero.")
-exp = _lifted(scalar.exp, "The exponential function.")
-log = _lifted(scalar.log, "The natural logarithm.")
-tanh = _lifted(scalar.tanh, "The hyperbolic tangent.")
-abs = _lifted(abs, "The absolute value.")
-minimum = _lifted(scalar.minimum, "The smaller of two, entry by entry.")
-maximum = _lifted(scalar.maximum, "The larger of two, entry by entry.")
-atan2 = _lifted(scalar.atan2, "The angle of the point (x, y), given y and then x.")
-where = _lifted(scalar.where, "x where a condition is true and y elsewhere: where(c, x, y).")
+sin = _lift(scalar.sin, "The sine.")
+cos = _lift(scalar.cos, "The cosine.")
+sqrt = _lift(scalar.sqrt, "The square root.")
+sign = _lift(scalar.sign, "1 where x is positive, -1 where it is negative, 0 where it is zero.")
+exp = _lift(scalar.exp, "The exponential function.")
+log = _lift(scalar.log, "The natural logarithm.")
+tanh = _lift(scalar.tanh, "The hyperbolic tangent.")
+abs = _lift(abs, "The absolute value.")
+minimum = _lift(scalar.minimum, "The smaller of two, entry by entry.")
+maximum = _lift(scalar.maximum, "The larger of two, entry by entry.")
+atan2 = _lift(scalar.atan2, "The angle of the point (x, y), given y and then x.")
+where = _lift(scalar.where, "x where a condition is true and y elsewhere: where(c, x, y).")
 
 
 def solve(H: Array, y: Array) -> Array:
@@ -58,7 +58,7 @@ def solve(H: Array, y: Array) -> Array:
     [1.0, 1.0]
     """
     if _is_traced(H) or _is_traced(y):
-        return as_traced(algebra.solved(np.asarray(H, dtype=object), np.asarray(y, dtype=object)))
+        return as_traced(algebra.solve(np.asarray(H, dtype=object), np.asarray(y, dtype=object)))
     linalg = scalar.namespace(H).linalg
     return linalg.solve(H, y[..., None])[..., 0] if y.ndim == H.ndim - 1 else linalg.solve(H, y)
 

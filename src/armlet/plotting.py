@@ -12,8 +12,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, Literal, Protocol
 
-from armlet._support.files import check_writable, expanded, unwritable, write, write_bytes
-from armlet._support.optional import needed
+from armlet._support.files import check_writable, expand_user, unwritable, write, write_bytes
+from armlet._support.optional import require
 from armlet.errors import ArmletError, DataError, quoted, visible
 
 Theme = Literal["light", "dark"]
@@ -73,14 +73,14 @@ class Plotted:
 
 def graph_objects() -> Any:
     """The module of Plotly's curves, bars and surfaces."""
-    return needed("plotly.graph_objects")
+    return require("plotly.graph_objects")
 
 
 def panels(
     rows: int = 1, columns: int = 1, *, height: int, title: str | None = None, **options: Any
 ) -> Any:
     """An empty figure of panels in rows and columns; options are those of `make_subplots`."""
-    figure = needed("plotly.subplots").make_subplots(rows, columns, **options)
+    figure = require("plotly.subplots").make_subplots(rows, columns, **options)
     figure.update_layout(template=template(), height=height, title_text=title)
     if title is None:
         figure.update_layout(margin_t=40 if options.get("subplot_titles") else 20)
@@ -148,15 +148,15 @@ def with_theme(figure: Figure, theme: Theme) -> Figure:
 
 def check(path: str | Path) -> None:
     """Refuse a file that a figure cannot be saved as, before the figure is computed."""
-    path = expanded(path)
+    path = expand_user(path)
     if path.suffix not in ENDINGS:
         raise DataError(
             f"{path.name} ends in {quoted(path.suffix)}: a figure is saved as {', '.join(ENDINGS)}"
         )
     check_writable(path)
-    needed("plotly")
+    require("plotly")
     if path.suffix in PICTURES:
-        needed("kaleido")
+        require("kaleido")
 
 
 def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
@@ -173,7 +173,7 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
         Of a picture.
     """
     check(path)
-    path = expanded(path)
+    path = expand_user(path)
     if path.suffix == PAGE:
         write(path, page(_title(figure) or path.stem, figure_html(figure)))
     else:
@@ -188,7 +188,7 @@ def _title(figure: Any) -> str | None:
 
 def _picture(figure: Any, path: Path) -> bytes:
     """A picture of a figure, drawn by a browser."""
-    kaleido, kind = needed("kaleido"), path.suffix[1:]
+    kaleido, kind = require("kaleido"), path.suffix[1:]
     options = {
         "format": kind,
         "width": figure.layout.width or WIDTH,
@@ -226,6 +226,6 @@ def page(title: str, body: str, style: str = "") -> str:
         font=FONT,
         style=style,
         body=body,
-        library=needed("plotly.offline").get_plotlyjs(),
+        library=require("plotly.offline").get_plotlyjs(),
         colours=json.dumps(DARK),
     )

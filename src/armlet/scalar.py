@@ -104,7 +104,7 @@ def _leading(*args: Scalar) -> Scalar:
     return next(others, next(numbers, args[0]))
 
 
-def _chosen(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+def _choose(leading: Scalar, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where a condition is true, and y elsewhere."""
     module = namespace(leading)
     match package(leading):
@@ -132,7 +132,7 @@ def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
         condition = condition != 0
     elif not condition.is_Boolean:
         condition = namespace(condition).Ne(condition, 0)
-    return _chosen(leading, condition, x, y)
+    return _choose(leading, condition, x, y)
 
 
 def less(x: Scalar, y: Scalar) -> Scalar:
@@ -140,7 +140,7 @@ def less(x: Scalar, y: Scalar) -> Scalar:
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("less", x, y)
-    return _chosen(leading, x < y, 1.0, 0.0)
+    return _choose(leading, x < y, 1.0, 0.0)
 
 
 def less_equal(x: Scalar, y: Scalar) -> Scalar:
@@ -148,7 +148,7 @@ def less_equal(x: Scalar, y: Scalar) -> Scalar:
     leading = _leading(x, y)
     if hasattr(leading, "record"):
         return leading.record("less_equal", x, y)
-    return _chosen(leading, x <= y, 1.0, 0.0)
+    return _choose(leading, x <= y, 1.0, 0.0)
 
 
 def equal(x: Scalar, y: Scalar) -> Scalar:
@@ -157,7 +157,7 @@ def equal(x: Scalar, y: Scalar) -> Scalar:
     if hasattr(leading, "record"):
         return leading.record("equal", x, y)
     same = namespace(leading).Eq(x, y) if package(leading) == "sympy" else x == y
-    return _chosen(leading, same, 1.0, 0.0)
+    return _choose(leading, same, 1.0, 0.0)
 
 
 def power(x: Scalar, y: Scalar) -> Scalar:
@@ -181,7 +181,7 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
         case "casadi":
             return namespace(leading).fmin(x, y)
         case _:
-            return _chosen(leading, (x < y) | (x != x), x, y)
+            return _choose(leading, (x < y) | (x != x), x, y)
 
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:

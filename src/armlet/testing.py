@@ -14,7 +14,7 @@ from armlet.algebra import point_inertia, symmetric
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, definition
 from armlet.errors import ArmletError
-from armlet.minimal import closed_form, lumped
+from armlet.minimal import closed_form, lump
 from armlet.robot import (
     BASE,
     HERE,
@@ -56,7 +56,7 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
     >>> from armlet.testing import check_formulation
     >>> check_formulation(armlet.formulations("gravity_torque")["newton_euler"], seeds=1)
     """
-    quantity, entry = _registered(formulation)
+    quantity, entry = _entry(formulation)
     if quantity not in LAWS and not hasattr(definition, quantity):
         raise ArmletError(f"{quantity} has no law to check: compare its formulations by hand")
     for case in _cases(quantity, entry):
@@ -70,7 +70,7 @@ def _check(quantity: str, entry: Formulation, case: "Case", seed: int) -> None:
     head = f"formulation {entry.name!r} of {quantity}"
     robot = case.robot(seed)
     try:
-        found, expected = _compared(quantity, case.values(quantity, entry, robot, seed))
+        found, expected = _comparison(quantity, case.values(quantity, entry, robot, seed))
     except Exception as error:
         raise AssertionError(
             f"{head} raises {type(error).__name__} on {case.name}: {error}\n{case.hint}"
@@ -94,7 +94,7 @@ def _errors(found: Vector, expected: Vector) -> Vector:
     return np.array([abs(float(x)) for x in found - expected]) / size
 
 
-def _registered(formulation: Formulation | Callable[..., Any]) -> tuple[str, Formulation]:
+def _entry(formulation: Formulation | Callable[..., Any]) -> tuple[str, Formulation]:
     for quantity, entries in FORMULATIONS.items():
         for entry in entries.values():
             if formulation is entry or formulation is entry.function:
@@ -129,9 +129,9 @@ class Case(NamedTuple):
             mpf = import_module("mpmath").mpf
             robot, state = _with_scalars(robot, mpf), [[mpf(x) for x in part] for part in state]
         if self.way == "traced" or entry.traced:
-            program = trace(robot, quantity, entry.name, minimal=self.way == "lumped")
+            program = trace(robot, quantity, entry.name, minimal=self.way == "lump")
             return robot, state, program.function(np)(*state)
-        arm = lumped(robot) if self.way == "lumped" else robot
+        arm = lump(robot) if self.way == "lump" else robot
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
@@ -204,7 +204,7 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
             "centre of mass or a root of an inertia does not exist. Use m, c and J as they are, or "
             "declare minimal=False.",
             arm(joints=entry.joints),
-            "lumped",
+            "lump",
         )
     if not entry.traced and find_spec("mpmath"):
         yield Case(
@@ -219,7 +219,7 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
 # ------------------------------------------------------------------ found and expected
 
 
-def _compared(
+def _comparison(
     quantity: str, values: tuple[RobotModel, Sequence[Any], Any]
 ) -> tuple[Vector, Vector]:
     """The result and what the law of the quantity requires, flattened."""

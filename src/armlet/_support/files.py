@@ -14,7 +14,7 @@ MAX_PATH = 4096
 """The longest path that can name a file."""
 
 
-def expanded(path: str | os.PathLike[str]) -> Path:
+def expand_user(path: str | os.PathLike[str]) -> Path:
     """The path, with ~ at its start replaced by the user's home folder."""
     try:
         return Path(path).expanduser()
@@ -34,7 +34,7 @@ def unwritable(path: Path, reason: object) -> ArmletError:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path that no file can be written to, before computing its content."""
-    path = expanded(path)
+    path = expand_user(path)
     folder = path.absolute().parent
     if "\0" in str(path):
         raise unwritable(path, "a path has no null character")
@@ -63,7 +63,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     permissions are kept. Special files (/dev/stdout, a pipe) and files in a folder that is not
     writable are written in place.
     """
-    path = expanded(path)
+    path = expand_user(path)
     check_writable(path)
     target = Path(os.path.realpath(path))
     try:

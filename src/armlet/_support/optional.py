@@ -17,7 +17,7 @@ EXTRAS = {
 """What to install for a package, where that is not the package itself."""
 
 
-def needed(module: str) -> Any:
+def require(module: str) -> Any:
     """A module that only some uses need."""
     try:
         return import_module(module)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet._support.files import replacing, shown_path
-from armlet._support.optional import needed
+from armlet._support.optional import require
 from armlet.errors import ArmletError, DataError, listed, quoted
 
 UNNAMED = ""
@@ -282,7 +282,7 @@ def read_parquet(path: Path) -> Table:
 
     Checksums are verified where the file has them.
     """
-    parquet = needed("pyarrow.parquet")
+    parquet = require("pyarrow.parquet")
     with path.open("rb") as file:
         columns = parquet.ParquetFile(file, page_checksum_verification=True).read()
     arrays = []
@@ -297,7 +297,7 @@ def write_parquet(
     path: str | Path, columns: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
 ) -> None:
     """Write columns and metadata as a Parquet file."""
-    arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    arrow, parquet = require("pyarrow"), require("pyarrow.parquet")
     table = arrow.table(dict(columns)).replace_schema_metadata({"armlet": json.dumps(metadata)})
     with replacing(path) as file:
         parquet.write_table(table, file, write_page_checksum=True)
@@ -306,7 +306,7 @@ def write_parquet(
 def read_mat(path: Path) -> Table:
     """Read the arrays of a MATLAB file; fields of structs are called `struct.field`."""
     try:
-        variables = needed("scipy.io").loadmat(path, simplify_cells=True)
+        variables = require("scipy.io").loadmat(path, simplify_cells=True)
     except NotImplementedError:
         raise DataError(
             f"{path.name} is a MATLAB file of version 7.3: save it with '-v7', or as CSV"

@@ -95,7 +95,7 @@ def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
     """A figure of armlet's counts in % of the totals printed: total, scope, n and count of each."""
     groups: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for total, scope, n, count in rows:
-        printed, corrected = total.printed(n), total.corrected(n)
+        printed, corrected = total.printed_count(n), total.corrected_count(n)
         also = "" if corrected == printed else f" (corrected {corrected.M} + {corrected.A})"
         label = f"{total.method}{scope}".replace(") (", ", ")
         head = f"{total.quantity}, {total.work.partition(',')[0]}"

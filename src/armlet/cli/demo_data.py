@@ -147,7 +147,7 @@ def _published() -> list[Published]:
     n = PUBLISHED_JOINTS
     chosen = [total for total in totals() if n in total.n]
     return [
-        Published(x.quantity, x.method, x.work, x.printed(n), x.counted(n))
+        Published(x.quantity, x.method, x.work, x.printed_count(n), x.count(n))
         for x in progress(chosen, "counting")
     ]
 

@@ -80,7 +80,7 @@ PROJECTIONS: dict[str, Projection] = {
 of the coordinates: they are built on these, or hold for free joints only."""
 
 
-def projected(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:
+def project(arguments: Sequence[str], projection: Projection) -> Callable[[Function], Function]:
     """A decorator for a function of free joints, to be called with coupled ones as well.
 
     The first arguments after the robot are those named, of the state; others are passed on.
@@ -91,7 +91,7 @@ def projected(arguments: Sequence[str], projection: Projection) -> Callable[[Fun
         def complete(robot: RobotModel, *given: Any, **options: Any) -> Any:
             if not robot.couplings:
                 return function(robot, *given, **options)
-            state = [moved(robot, name, x) for name, x in zip(arguments, given, strict=False)]
+            state = [joint_state(robot, name, x) for name, x in zip(arguments, given, strict=False)]
             others = given[len(arguments) :]
             return projection(robot, function(robot.uncoupled, *state, *others, **options))
 
@@ -100,7 +100,7 @@ def projected(arguments: Sequence[str], projection: Projection) -> Callable[[Fun
     return decorate
 
 
-def moved(robot: RobotModel, argument: str, values: Any) -> Vector:
+def joint_state(robot: RobotModel, argument: str, values: Any) -> Vector:
     """The positions, velocities or accelerations of all joints, from those of the coordinates."""
     given = np.array([*values], dtype=object)
     return robot.joint_positions(given) if argument == "q" else robot.joint_velocities(given)
@@ -108,4 +108,4 @@ def moved(robot: RobotModel, argument: str, values: Any) -> Vector:
 
 def with_coupling(quantity: str) -> Callable[[Function], Function]:
     """A decorator for a function of a quantity that holds for free joints."""
-    return projected(QUANTITIES[quantity].arguments, PROJECTIONS[quantity])
+    return project(QUANTITIES[quantity].arguments, PROJECTIONS[quantity])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from armlet.algebra import cross, solved
+from armlet.algebra import cross, solve
 from armlet.dynamics.coupling import with_coupling
 from armlet.robot import BASE, Pose, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, cos_sin, namespace, sign
@@ -127,7 +127,7 @@ def gravity_torque(robot: RobotModel, q: State) -> Vector:
 
 
 def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vector:
-    return solved(inertia_matrix(robot, q), np.array(tau, dtype=object) - bias(robot, q, qd))
+    return solve(inertia_matrix(robot, q), np.array(tau, dtype=object) - bias(robot, q, qd))
 
 
 def linearization(
@@ -153,7 +153,7 @@ def forward_linearization(
 ) -> tuple[Matrix, Matrix, Matrix]:
     """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ, from the derivatives of the torques."""
     H, V, P = linearization(robot, q, qd, forward_dynamics(robot, q, qd, tau))
-    return solved(H, -P), solved(H, -V), solved(H, np.eye(robot.n, dtype=int))
+    return solve(H, -P), solve(H, -V), solve(H, np.eye(robot.n, dtype=int))
 
 
 def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Matrix, Matrix]:
@@ -251,7 +251,7 @@ def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = No
 
 
 def inverse_inertia_matrix(robot: RobotModel, q: State) -> Matrix:
-    return solved(inertia_matrix(robot, q), np.eye(robot.n, dtype=int))
+    return solve(inertia_matrix(robot, q), np.eye(robot.n, dtype=int))
 
 
 @with_coupling("centre_of_mass")

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross
-from armlet.dynamics.coupling import columns, projected
+from armlet.dynamics.coupling import columns, project
 from armlet.dynamics.formulation import describe
-from armlet.dynamics.recursions import angular_motion, joint_motion, sliding
+from armlet.dynamics.recursions import angular_rates, joint_acceleration, joint_motion
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
@@ -194,7 +194,7 @@ def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> 
     return T
 
 
-@projected(("q", "qd", "qdd"), lambda robot, rates: tuple(columns(robot, J) for J in rates))
+@project(("q", "qd", "qdd"), lambda robot, rates: tuple(columns(robot, J) for J in rates))
 def jacobian_rates(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
@@ -215,7 +215,7 @@ def jacobian_rates(
     """
     body, (_, s) = robot.frame(frame)
     X = robot.displacements(q)
-    w, wd = angular_motion(robot, X, qd, qdd)
+    w, wd = angular_rates(robot, X, qd, qdd)
     Omega = [*map(angular_acceleration_tensor, w, wd)]
     path = robot.path(body)
     sd, sdd = cross(w[body], s), Omega[body] @ s
@@ -235,7 +235,7 @@ def jacobian_rates(
         p, r = robot.parent[i], X[i].origin()
         s = X[i].point(s)
         sd = X[i].vector(sd + v_axis * qd[i]) + cross(w[p], r)
-        sdd = X[i].vector(sdd + sliding(robot, i, w[i], qd, qdd)) + Omega[p] @ r
+        sdd = X[i].vector(sdd + joint_acceleration(robot, i, w[i], qd, qdd)) + Omega[p] @ r
 
     R = robot.frames[robot.base_link].pose.R.T
     Jq, Jqd, Jqdd = np.zeros((3, 6, robot.n), dtype=object)

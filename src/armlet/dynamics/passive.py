@@ -2,7 +2,7 @@
 
 from armlet.dynamics.bias.newton_euler import gravity_torque
 from armlet.dynamics.formulation import describe
-from armlet.minimal import lumped
+from armlet.minimal import lump
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector, sign
 
@@ -47,5 +47,5 @@ def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     ]
     if not robot.has_compensation:
         return tau
-    compensated = gravity_torque(lumped(robot._compensated_bodies()), q)
+    compensated = gravity_torque(lump(robot._compensated_bodies()), q)
     return [t - g for t, g in zip(tau, compensated, strict=True)]

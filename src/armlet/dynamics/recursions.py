@@ -8,7 +8,7 @@ import numpy as np
 
 from armlet.algebra import CYCLES, Z_AXIS, ZERO, cross, point_inertia, skew, vector
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
-from armlet.minimal.lumping import augmented
+from armlet.minimal.lumping import augment
 from armlet.robot import BASE, Body, Displacement, RobotModel, Twist, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
@@ -28,7 +28,7 @@ def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
     return Twist(w, v)
 
 
-def angular_motion(
+def angular_rates(
     robot: RobotModel, X: list[Displacement], qd: Vector, qdd: Vector
 ) -> tuple[list[Vector], list[Vector]]:
     """Angular velocity and acceleration of each body, in its own axes; of the base, last, zero.
@@ -54,14 +54,14 @@ def centripetal(w: Vector, r: Vector) -> Vector:
     return cross(w, cross(w, r))
 
 
-def sliding(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
+def joint_acceleration(robot: RobotModel, i: int, w: Vector, qd: Vector, qdd: Vector) -> Vector:
     """What joint i adds to the acceleration of its body's origin: 2 ωᵢ × v q̇ᵢ + v q̈ᵢ."""
     twice = joint_motion(robot, i, [2 * x for x in qd])
     return cross(w, twice.v) + joint_motion(robot, i, qdd).v
 
 
-class Turning(NamedTuple):
-    """How a body turns, in its own axes."""
+class AngularMotion(NamedTuple):
+    """The angular motion of a body, in its own axes, with the products of ω that it needs."""
 
     w: Vector
     """ω, the angular velocity."""
@@ -84,8 +84,8 @@ class Turning(NamedTuple):
         )  # fmt: skip
 
 
-def turning(w: Vector, wd: Vector, around: Scalar | None = None) -> Turning:
-    """The products of ω that a body needs, in 2M 5A beside ωx ωy, ωx ωz and ωy ωz.
+def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> AngularMotion:
+    """The angular motion of a body, its products in 2M 5A beside ωx ωy, ωx ωz and ωy ωz.
 
     The sum `around` = ωx² + ωy² is invariant under a rotation about z, so the parent may have
     computed it already; then ωy² is not needed:
@@ -108,16 +108,18 @@ def turning(w: Vector, wd: Vector, around: Scalar | None = None) -> Turning:
         Omega[k, k] = -total
     for i, j, _ in CYCLES:
         Omega[i, j], Omega[j, i] = w[i] * w[j] + Omega[i, j], w[i] * w[j] + Omega[j, i]
-    return Turning(w, wd, Omega, D)
+    return AngularMotion(w, wd, Omega, D)
 
 
-AT_REST = turning(ZERO, ZERO)
+AT_REST = with_products(ZERO, ZERO)
 
 
-def turnings(robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector) -> list[Turning]:
-    """How each body turns; the base, last, is at rest.
+def angular_motions(
+    robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector
+) -> list[AngularMotion]:
+    """The angular motion of each body; the base, last, is at rest.
 
-    With w the angular half of the joint's unit twist and r the rate at which body i turns about z
+    With w the angular half of the joint's unit twist and r the rate at which body i rotates about z
     against the body that its run of parallel axes starts on (q̇ᵢ, where it is in none):
 
         ωᵢ  = ωₚ + w q̇ᵢ
@@ -125,7 +127,7 @@ def turnings(robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector) -> lis
 
     where ωₚ and ω̇ₚ go over as `ParallelAxes.vector` has it.
     """
-    turns = [AT_REST] * (robot.nb + 1)
+    motions = [AT_REST] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
     rate = X.rates(qd)
     for i, _ in robot.base_to_tips():
@@ -133,8 +135,8 @@ def turnings(robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector) -> lis
         wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
         x, y, _ = X.at_zero(i, w)
         around = x * x + y * y if _is_quarter(robot.mounts[X.start[i]]) else None
-        turns[i] = turning(w[i], wd[i], around)
-    return turns
+        motions[i] = with_products(w[i], wd[i], around)
+    return motions
 
 
 def _is_quarter(mount: Displacement) -> bool:
@@ -143,7 +145,7 @@ def _is_quarter(mount: Displacement) -> bool:
 
 
 def accelerations(
-    robot: RobotModel, X: ParallelAxes, turns: list[Turning], qd: Vector, qdd: Vector
+    robot: RobotModel, X: ParallelAxes, motions: list[AngularMotion], qd: Vector, qdd: Vector
 ) -> list[Vector]:
     """The acceleration a of each body's origin, gravity in it as that of the base, last: -g.
 
@@ -155,8 +157,8 @@ def accelerations(
     a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     for i, p in robot.base_to_tips():
         r, h = robot.mounts[i].origin(), X[i][-1].h
-        carried = X[i].inverse().vector(a[p] + turns[p].Omega @ r) + h * turns[i].Omega[:, 2]
-        a[i] = carried + sliding(robot, i, turns[i].w, qd, qdd)
+        carried = X[i].inverse().vector(a[p] + motions[p].Omega @ r) + h * motions[i].Omega[:, 2]
+        a[i] = carried + joint_acceleration(robot, i, motions[i].w, qd, qdd)
     return a
 
 
@@ -215,7 +217,7 @@ def augmented_bodies(robot: RobotModel) -> list[Body]:
     Those are lumped at the origins of these joints, where they do not depend on q; a body on a
     revolute joint is left with no mass, one on a prismatic joint keeps it.
     """
-    return augmented(robot).bodies
+    return augment(robot).bodies
 
 
 def centres(robot: RobotModel) -> list[Vector]:

@@ -11,7 +11,7 @@ from armlet.algebra import ZERO, cross, symmetric, vector
 from armlet.dynamics.coupling import with_coupling
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import parallel_axes
-from armlet.dynamics.recursions import accelerations, turnings
+from armlet.dynamics.recursions import accelerations, angular_motions
 from armlet.errors import ArmletError
 from armlet.minimal import MinimalParameters, closed_form, independent, standard_names
 from armlet.minimal.parameters import Model
@@ -119,10 +119,10 @@ def minimal_set(
     if not robot.couplings:
         return closed_form(robot, rotors, friction, kind, of)
     key = ("minimal parameters", rotors, friction, kind, of)
-    return robot._once(key, lambda: _reduced(robot, rotors, friction, kind, of))
+    return robot._once(key, lambda: _reduce_by_rank(robot, rotors, friction, kind, of))
 
 
-def _reduced(
+def _reduce_by_rank(
     robot: Model, rotors: bool, friction: bool, kind: str, of: str
 ) -> MinimalParameters[Model]:
     robot._require_values("a rank, by which the parameters of coupled joints are found,")
@@ -160,7 +160,7 @@ def torques_of(
     columns = []
     for phi in sets:
         rows = {i: phi[10 * i : 10 * i + 10] for i in range(n)}
-        wrench = {i: mixed(row, shares[i]) for i, row in rows.items() if any_of(row)}
+        wrench = {i: body_wrench(row, shares[i]) for i, row in rows.items() if any_of(row)}
         parts = [column(robot, X, part) for part in by_path(robot, wrench)]
         parts += [
             [x * y for y in drive]
@@ -210,20 +210,20 @@ def with_columns(
 def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:
     """The force and the moment that a unit of each of the ten parameters of each body needs."""
     X = parallel_axes(robot, q)
-    turns = turnings(robot, X, qd, qdd)
-    a = accelerations(robot, X, turns, qd, qdd)
+    motions = angular_motions(robot, X, qd, qdd)
+    a = accelerations(robot, X, motions, qd, qdd)
     units = np.eye(6, dtype=int).tolist()
     return [
         [
-            *((ZERO, turns[i].moment(symmetric(*unit))) for unit in units),
-            *((turns[i].Omega[:, k], cross(vector(*units[k][:3]), a[i])) for k in range(3)),
+            *((ZERO, motions[i].moment(symmetric(*unit))) for unit in units),
+            *((motions[i].Omega[:, k], cross(vector(*units[k][:3]), a[i])) for k in range(3)),
             (a[i], ZERO),
         ]
         for i in range(robot.n)
     ]
 
 
-def mixed(phi: Sequence[Scalar], shares: list[Wrench]) -> Wrench:
+def body_wrench(phi: Sequence[Scalar], shares: list[Wrench]) -> Wrench:
     """The wrench of a body with the parameters phi."""
     f, t = ZERO, ZERO
     for x, (force, moment) in zip(phi, shares, strict=True):
@@ -238,16 +238,16 @@ def any_of(row: Sequence[Scalar]) -> bool:
 
 def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:
     """The joint torques for wrenches on bodies of one path."""
-    asked: list[Scalar] = [0] * robot.n
+    tau: list[Scalar] = [0] * robot.n
     i = max(wrench)
     f, t = ZERO, ZERO
     for j in robot.path_to_base(i):
         if j in wrench:
             f, t = f + wrench[j][0], t + wrench[j][1]
         w, v = robot.unit_twists[j]
-        asked[j] = w @ t + v @ f
+        tau[j] = w @ t + v @ f
         f, t = X[j].wrench(f, t)
-    return asked
+    return tau
 
 
 def drive_columns(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
-from armlet._support.files import MAX_PATH, expanded, shown_path
+from armlet._support.files import MAX_PATH, expand_user, shown_path
 from armlet._support.lazy import cached_property
 from armlet.description import Description
 from armlet.errors import ModelError, listed, quoted, shown
@@ -188,7 +188,7 @@ def _named(folder: str | Path) -> Path:
     """A folder named by the user, which must exist."""
     if not isinstance(folder, str | os.PathLike):
         raise ModelError(f"folders has {quoted(folder)}: expected paths of folders")
-    path = expanded(folder)
+    path = expand_user(folder)
     if not os.path.isdir(path):
         raise ModelError(f"folders has {shown_path(path)}: no such folder")
     return _real(path)

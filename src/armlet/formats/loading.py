@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from armlet._support.files import expanded, shown_path
+from armlet._support.files import expand_user, shown_path
 from armlet.description import Description, assemble
 from armlet.description.checks import check, check_tips, note_fixed_base
 from armlet.description.coupling import apply_mimic, drop_lost_leaders, note_contrary_limits
@@ -148,7 +148,7 @@ def _existing(robot: str | Path) -> Path:
         )
     if str(robot) in catalogue():
         return catalogue()[str(robot)]
-    path = expanded(robot)
+    path = expand_user(robot)
     if os.path.isfile(path):
         return path
     if os.path.isdir(path):

@@ -48,26 +48,28 @@ class Total:
     """The formulations that the method builds on, as key=name."""
     note: str = ""
 
-    def printed(self, n: int) -> Count:
+    def printed_count(self, n: int) -> Count:
         """What the work prints for n joints, misprints as they are."""
         for joints, M, A in self.misprints:
             if joints == n:
                 return Count(M, A)
-        return self.corrected(n)
+        return self.corrected_count(n)
 
-    def corrected(self, n: int) -> Count:
+    def corrected_count(self, n: int) -> Count:
         """The total without misprints."""
         M, A = (sum(c * n**k for k, c in enumerate(polynomial)) for polynomial in (self.M, self.A))
         return Count(round(M), round(A))
 
-    def counted(self, n: int) -> Count:
+    def count(self, n: int) -> Count:
         """What armlet takes in the same scope, for n joints."""
         scope = replace(self, method="", work="", M=(), A=(), n=(), misprints=(), note="")
-        return _counted(scope, n)
+        return _cached_count(scope, n)
 
     def verdict(self, n: int) -> str:
         """Whether armlet's count is below, equal to or above printed and corrected total."""
-        difference = self.counted(n).total - min(self.printed(n).total, self.corrected(n).total)
+        difference = self.count(n).total - min(
+            self.printed_count(n).total, self.corrected_count(n).total
+        )
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
 
     def arm(self, n: int) -> RobotModel:
@@ -77,7 +79,7 @@ class Total:
             arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
         return arm
 
-    def _count(self, name: str, n: int) -> Count:
+    def _count_of(self, name: str, n: int) -> Count:
         arm = self.arm(n)
         whole = _program(self.quantity, name, arm, self.given, self.minimal, self.options).count()
         if not self.beyond:
@@ -88,14 +90,14 @@ class Total:
 
 
 @cache
-def _counted(total: Total, n: int) -> Count:
+def _cached_count(total: Total, n: int) -> Count:
     """The count of the formulation named, or of the cheapest that holds for the arm."""
     if total.formulation:
-        return total._count(total.formulation, n)
+        return total._count_of(total.formulation, n)
     found = []
     for name in FORMULATIONS[total.quantity]:
         with suppress(ModelError):
-            found.append(total._count(name, n))
+            found.append(total._count_of(name, n))
     return min(found, key=lambda count: count.total)
 
 

@@ -1,9 +1,8 @@
 """Minimal inertial parameters: the combinations that torques depend on."""
 
 from armlet.minimal.closed_form import check_options, closed_form
-from armlet.minimal.equivalence import equivalence
-from armlet.minimal.lumping import lumped
-from armlet.minimal.parameters import MinimalParameters, standard_names
+from armlet.minimal.lumping import lump
+from armlet.minimal.parameters import MinimalParameters, equivalence, standard_names
 from armlet.minimal.rank import by_rank, independent, rank
 
 __all__ = [
@@ -13,7 +12,7 @@ __all__ = [
     "closed_form",
     "equivalence",
     "independent",
-    "lumped",
+    "lump",
     "rank",
     "standard_names",
 ]

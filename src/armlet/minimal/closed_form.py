@@ -8,7 +8,7 @@ import numpy as np
 from armlet._support.validation import one_of
 from armlet.algebra import ZERO, symmetric, upper_triangle, vector
 from armlet.errors import ArmletError, ModelError
-from armlet.minimal.lumping import NOTHING, Rule, added, axially_symmetric, gathered, khalil_gautier
+from armlet.minimal.lumping import NOTHING, Rule, add, axially_symmetric, gather, khalil_gautier
 from armlet.minimal.observability import JointContext, along_z, joint_contexts, vanishes
 from armlet.minimal.parameters import (
     MinimalParameters,
@@ -27,10 +27,10 @@ LENGTHS = {"J": 2, "c": 1, "k": 1, "m": 0}
 """How many lengths, beside a mass, an inertial parameter is a product of, by its first letter."""
 
 Terms = Mapping[str, Scalar]
-Shows = Callable[[str, JointContext], Iterator["Shown"]]
+Observables = Callable[[str, JointContext], Iterator["Observable"]]
 
 
-class Shown(NamedTuple):
+class Observable(NamedTuple):
     """A parameter of one body, by its name, what it reads and which body has one of it alone."""
 
     name: str
@@ -83,7 +83,7 @@ def khalil_gautier_at_rest(joint: JointType, context: JointContext, body: Body) 
     Gravity torques do not separate a first moment on the prismatic joint from one on its parent.
     """
     m, c, J = lin(joint, context, body)
-    stays = any(name == "m" for name, *_ in shown_at_rest(joint.letter, context))
+    stays = any(name == "m" for name, *_ in observable_at_rest(joint.letter, context))
     return 0 if stays else m, c, J
 
 
@@ -130,17 +130,17 @@ def closed_form(
     the outermost makes a torque at its own joint.
     """
     check_options(of, rotors, friction)
-    one_of(kind, "kind", (*KINDS, "rank"))
+    one_of(kind, "kind", (*CLOSED_FORMS, "rank"))
     if others := sorted(set(robot.joint_letters) - set("RP")):
         raise ModelError(
             f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
             "known for revolute and prismatic joints only"
         )
     key = ("minimal parameters", rotors, friction, kind, of)
-    return robot._once(key, lambda: _derived(robot, rotors, friction, kind, of))
+    return robot._once(key, lambda: _closed_form(robot, rotors, friction, kind, of))
 
 
-def _derived(
+def _closed_form(
     robot: Model, rotors: bool, friction: bool, kind: str, of: str
 ) -> MinimalParameters[Model]:
     """The set that `closed_form` describes, from the tips inwards."""
@@ -162,11 +162,11 @@ def _derived(
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
         for name, reads, alone in shows(robot.joint_letters[i], context[i]):
             total = sum((k * entries[x] for x, k in reads.items()), Combination({}))
-            row = cleaned(total, units, reach ** LENGTHS[name[0]])
+            row = without_noise(total, units, reach ** LENGTHS[name[0]])
             unit = [alone.get(x, 0) for x in PHI]
             goes = [-x for x in entries_of(over(i, body_of(unit)))] if p != BASE else []
             rows.append(row)
-            columns.append(placed(i, unit) | placed(p, goes))
+            columns.append(by_place(i, unit) | by_place(p, goes))
             names.append(f"{name}{i + 1}{'*' if len(row.terms) > 1 else ''}")
     for row in drive_rows(robot, context, rotors, friction):
         own = max(row.terms)
@@ -198,19 +198,19 @@ def constant_parts(
     """
     bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.n)]
 
-    def add(i: int, body: Body) -> None:
+    def add_to(i: int, body: Body) -> None:
         if i != BASE:
-            bodies[i] = added(bodies[i], body)
+            bodies[i] = add(bodies[i], body)
 
     at_zero = robot.at_zero
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
         if rotors and context[i].stands_in and robot.joints[i].letter == "R":
-            add(i, (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
+            add_to(i, (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
         elif rotors and context[i].stands_in:
-            add(i, (rotor, ZERO, NOTHING))
-            add(p, at_zero[i].body(-rotor, ZERO, NOTHING))
-    return gathered(robot, over, bodies)
+            add_to(i, (rotor, ZERO, NOTHING))
+            add_to(p, at_zero[i].body(-rotor, ZERO, NOTHING))
+    return gather(robot, over, bodies)
 
 
 def drive_rows(
@@ -233,50 +233,50 @@ def drive_rows(
             yield Combination({start + 2 * n + i: 1} | weight)
 
 
-def placed(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
+def by_place(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
     """The ten entries of body i by their place in the row of all."""
     return {10 * i + k: x for k, x in enumerate(entries)}
 
 
-def shown(letter: str, context: JointContext) -> Iterator[Shown]:
+def observable(letter: str, context: JointContext) -> Iterator[Observable]:
     """The parameters of body i that the torques depend on."""
     if letter == "P":
-        yield one("m")
+        yield itself("m")
         if context.spatial:
-            yield from map(one, ("cx", "cy", "cz"))
+            yield from map(itself, ("cx", "cy", "cz"))
         elif context.u is not None and not along_z(context.u):
             x, y, z = context.u
             across = x * x + y * y  # 1 - z² would cancel where z is nearly ±1
             k1, k2 = (-y, x, 0), (-z * x, -z * y, across)
             for name, k in (("kappa1_", k1), ("kappa2_", k2)):
                 reads = dict(zip(("cx", "cy", "cz"), k, strict=True))
-                yield Shown(name, reads, {key: value / across for key, value in reads.items()})
+                yield Observable(name, reads, {key: value / across for key, value in reads.items()})
     elif not context.spatial:
-        yield one("Jzz")
+        yield itself("Jzz")
         if not (context.upright and context.coaxial):
-            yield from map(one, ("cx", "cy"))
+            yield from map(itself, ("cx", "cy"))
     else:
-        yield Shown("Jxx", {"Jxx": 1, "Jyy": -1}, {"Jxx": 1})
-        yield one("Jxy")
+        yield Observable("Jxx", {"Jxx": 1, "Jyy": -1}, {"Jxx": 1})
+        yield itself("Jxy")
         if vanishes(context.g, 0.0) and context.centre is not None:
-            yield Shown("Jxz", {"Jxz": 1, "cx": context.centre[2]}, {"Jxz": 1})
-            yield Shown("Jyz", {"Jyz": 1, "cy": context.centre[2]}, {"Jyz": 1})
-            yield one("Jzz")
+            yield Observable("Jxz", {"Jxz": 1, "cx": context.centre[2]}, {"Jxz": 1})
+            yield Observable("Jyz", {"Jyz": 1, "cy": context.centre[2]}, {"Jyz": 1})
+            yield itself("Jzz")
         else:
-            yield from map(one, ("Jxz", "Jyz", "Jzz", "cx", "cy"))
+            yield from map(itself, ("Jxz", "Jyz", "Jzz", "cx", "cy"))
 
 
-def shown_at_rest(letter: str, context: JointContext) -> Iterator[Shown]:
+def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observable]:
     """The parameters of body i that gravity torques depend on."""
     if letter == "P" and not vanishes([v[2] for v in context.pulls], context.weight):
-        yield one("m")
+        yield itself("m")
     elif letter == "R" and not all(along_z(v, context.weight) for v in context.pulls):
-        yield from map(one, ("cx", "cy"))
+        yield from map(itself, ("cx", "cy"))
 
 
-def one(name: str) -> Shown:
+def itself(name: str) -> Observable:
     """A parameter of a body as it is."""
-    return Shown(name, {name: 1}, {name: 1})
+    return Observable(name, {name: 1}, {name: 1})
 
 
 def body_of(entries: list[Any]) -> Body:
@@ -289,7 +289,7 @@ def entries_of(body: Body) -> list[Any]:
     return [*upper_triangle(J), *c, m]
 
 
-def cleaned(x: Combination, units: Sequence[float], unit: float) -> Combination:
+def without_noise(x: Combination, units: Sequence[float], unit: float) -> Combination:
     """A combination without the terms that rounding left; units are those of the parameters."""
 
     def noise(k: int, factor: Scalar) -> bool:
@@ -308,9 +308,9 @@ def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
     return as_array(full)
 
 
-SETS: dict[str, tuple[dict[str, Rule], Shows]] = {
-    "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, shown),
-    "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, shown_at_rest),
+SETS: dict[str, tuple[dict[str, Rule], Observables]] = {
+    "torques": ({"lin": lin, "khalil_gautier": khalil_gautier}, observable),
+    "gravity": ({"lin": lin, "khalil_gautier": khalil_gautier_at_rest}, observable_at_rest),
 }
 """By what depends on a set: what each kind sends over to the parent, and what is shown."""
-KINDS = tuple(SETS["torques"][0])
+CLOSED_FORMS = tuple(SETS["torques"][0])

@@ -40,36 +40,36 @@ def mass_at_origin(joint: JointType, body: Body) -> Body:
     return (0 if joint.translates else body[0]), ZERO, NOTHING
 
 
-def gathered(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
+def gather(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
     """Each body with the lumped parts of its children, in its frame; its own part is still in."""
     total = [*bodies, (0, ZERO, NOTHING)]
     for i, p in robot.tips_to_base():
-        total[p] = added(total[p], over(i, total[i]))
+        total[p] = add(total[p], over(i, total[i]))
     return total[:-1]
 
 
-def added(a: Body, b: Body) -> Body:
+def add(a: Body, b: Body) -> Body:
     """Two bodies about one origin, as one."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-def less(a: Body, b: Body) -> Body:
+def subtract(a: Body, b: Body) -> Body:
     """A body without a part of it."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-def handed_over(robot: RobotModel, part: Over) -> RobotModel:
-    """The robot with a part of each body, in its own frame, lumped into its parent at q = 0.
+def hand_over(robot: RobotModel, part: Over) -> RobotModel:
+    """The robot with a part of each body, in its own frame, lump into its parent at q = 0.
 
     What arrives at the base is dropped.
     """
     at_zero = robot.at_zero
-    total = gathered(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
-    m, c, J = zip(*(less(body, part(i, body)) for i, body in enumerate(total)), strict=True)
+    total = gather(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
+    m, c, J = zip(*(subtract(body, part(i, body)) for i, body in enumerate(total)), strict=True)
     return replace(robot, m=m, c=c, J=J)
 
 
-def lumped(robot: RobotModel) -> RobotModel:
+def lump(robot: RobotModel) -> RobotModel:
     """The robot with what its joints do not show lumped into the parents: `khalil_gautier`.
 
     It leaves seven parameters of a body on a revolute joint,
@@ -80,11 +80,9 @@ def lumped(robot: RobotModel) -> RobotModel:
     reactions do not.
     """
     context = joint_contexts(robot)
-    return handed_over(
-        robot, lambda i, body: khalil_gautier(robot.joints[i].type, context[i], body)
-    )
+    return hand_over(robot, lambda i, body: khalil_gautier(robot.joints[i].type, context[i], body))
 
 
-def augmented(robot: RobotModel) -> RobotModel:
+def augment(robot: RobotModel) -> RobotModel:
     """The robot with the mass beyond each revolute joint lumped at the joint's origin."""
-    return handed_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))
+    return hand_over(robot, lambda i, body: mass_at_origin(robot.joints[i].type, body))

@@ -38,7 +38,7 @@ class JointContext(NamedTuple):
     """Whether all revolute joints have one common axis."""
     centre: Vector | None = ZERO
     """The point where the axes of all joints meet, if all are revolute and there is one."""
-    slides: tuple[Vector, ...] = ()
+    prismatic_axes: tuple[Vector, ...] = ()
     """The axes of the prismatic joints before."""
     stands_in: bool = False
     """Whether Jzz (or m of a prismatic joint) has the effect of a rotor, and no other."""
@@ -65,31 +65,31 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
             u=None if before.u is None else inward.vector(before.u),
             on_r=inward.point(before.on_r),
             centre=None if before.centre is None else inward.point(before.centre),
-            slides=tuple(map(inward.vector, before.slides)),
+            prismatic_axes=tuple(map(inward.vector, before.prismatic_axes)),
         )
         upright = seen.upright and along_z(seen.first) and along_z(seen.g, weight)
         seen = seen._replace(upright=upright)
         if robot.translates[i]:
-            seen = slid(seen, friction)
-        found.append(turned(seen) if robot.rotates[i] else seen)
+            seen = after_prismatic(seen, friction)
+        found.append(after_revolute(seen) if robot.rotates[i] else seen)
     return found
 
 
-def slid(seen: JointContext, friction: bool) -> JointContext:
+def after_prismatic(seen: JointContext, friction: bool) -> JointContext:
     """The context after a prismatic joint."""
     straight = not seen.spatial and (seen.u is None or along_z(seen.u))
-    alone = all(vanishes([axis[2]]) for axis in seen.slides)
+    alone = all(vanishes([axis[2]]) for axis in seen.prismatic_axes)
     weightless = friction or vanishes([seen.g[2]], seen.weight)
     return seen._replace(
-        slides=(*seen.slides, Z_AXIS),
+        prismatic_axes=(*seen.prismatic_axes, Z_AXIS),
         centre=None,
         stands_in=straight and alone and weightless,
     )
 
 
-def turned(seen: JointContext) -> JointContext:
+def after_revolute(seen: JointContext) -> JointContext:
     """The context after a revolute joint."""
-    seen = seen._replace(pulls=swept(seen.pulls, seen.weight))
+    seen = seen._replace(pulls=sweep(seen.pulls, seen.weight))
     if seen.u is None:
         return seen._replace(
             u=Z_AXIS, on_r=ZERO, centre=seen.centre if seen.centre is None else ZERO, stands_in=True
@@ -97,7 +97,7 @@ def turned(seen: JointContext) -> JointContext:
     spatial = seen.spatial or not along_z(seen.u)
     centre = seen.centre
     if spatial and not seen.spatial and centre is not None:
-        centre = meeting(seen.on_r, seen.u, seen.reach)
+        centre = intersection_with_z(seen.on_r, seen.u, seen.reach)
     if centre is not None and not along_z(centre, seen.reach):
         centre = None
     return seen._replace(
@@ -108,7 +108,7 @@ def turned(seen: JointContext) -> JointContext:
     )
 
 
-def swept(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
+def sweep(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
     """What vectors of that size span when they turn about z by all angles: vectors of that size.
 
     Rotations of a vector that is not along z span the plane across z; a component along z adds z.
@@ -118,7 +118,7 @@ def swept(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
     return plane if vanishes([v[2] for v in pulls], weight) else (*plane, weight * Z_AXIS)
 
 
-def meeting(point: Vector, u: Vector, reach: float) -> Vector | None:
+def intersection_with_z(point: Vector, u: Vector, reach: float) -> Vector | None:
     """Where the line along u through a point meets the z axis, if it does."""
     if not vanishes([cross(point, u)[2]], reach):
         return None

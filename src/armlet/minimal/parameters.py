@@ -17,6 +17,8 @@ from armlet.scalar import Scalar, is_zero, namespace
 
 Model = TypeVar("Model", bound=RobotModel)
 Writer = Callable[[Any], str]
+EQUIVALENT = 1e-8
+"""Rows of Λ this close, beside their largest entry, are one."""
 ROTORS, FRICTION = Drive._fields[:1], Drive._fields[1:]
 LATEX = {"rotor_inertia": "I_{a%s}", "viscous": "f_{v%s}", "coulomb": "f_{c%s}",
          "offset": "f_{0%s}", "m": "m_{%s}", "kappa": r"\kappa_{%s}"}  # fmt: skip
@@ -171,7 +173,7 @@ class MinimalParameters(Generic[Model]):
     @cached_property
     def expressions(self) -> dict[str, str]:
         """Each parameter as a sum of standard parameters, by name."""
-        return {name: written(self.terms(name), str, str, " ") for name in self.names}
+        return {name: sum_text(self.terms(name), str, str, " ") for name in self.names}
 
     def terms(self, name: str) -> dict[str, Scalar]:
         """The standard parameters that go into one, with their factors."""
@@ -180,7 +182,7 @@ class MinimalParameters(Generic[Model]):
 
     def latex(self) -> str:
         """The set as LaTeX, one line per parameter, for an align environment."""
-        sums = {x: written(self.terms(x), symbol, factor_in_latex, r"\,") for x in self.names}
+        sums = {x: sum_text(self.terms(x), symbol, factor_in_latex, r"\,") for x in self.names}
         return " \\\\\n".join(f"{symbol(name)} &= {total}" for name, total in sums.items())
 
     @cached_property
@@ -201,7 +203,39 @@ class MinimalParameters(Generic[Model]):
         return f"<MinimalParameters ({kind}) of {self.model.name!r}: {of}>"
 
 
-def written(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:
+def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray[Any]:
+    """The nonsingular matrix A between two minimal sets of a robot, φ'(b) = A φ'(a).
+
+    Lin 1994, Corollary 6: two sets of one size are both minimal if and only if there is one.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("stanford")
+    >>> a, b = (armlet.minimal_parameters(robot, kind=k) for k in ("lin", "khalil_gautier"))
+    >>> A = armlet.equivalence(a, b)
+    >>> bool(abs(A @ a.values - b.values).max() < 1e-12)
+    True
+    """
+    if a.standard != b.standard:
+        raise DataError(
+            f"{a!r} and {b!r} are sets of different standard parameters: make both of one robot, "
+            "with the same rotors and friction"
+        )
+    if a.of != b.of:
+        raise DataError(f"{a!r} and {b!r} are of {a.of} and of {b.of}: make both of one of them")
+    if len(a) != len(b):
+        raise DataError(f"{a!r} and {b!r} differ in size, so one of them is not minimal")
+    M = np.asarray(b.Lam @ a.back, dtype=float)
+    left = np.abs(M @ a.Lam - b.Lam).max(axis=1, initial=0)
+    scale = np.abs(b.Lam).max(axis=1, initial=1)
+    if (left > EQUIVALENT * scale).any():
+        name = b.names[int(np.argmax(left / scale))]
+        raise DataError(f"{name} of {b!r} is no combination of {a!r}: they are not equivalent")
+    return M
+
+
+def sum_text(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:
     """A sum of terms, such as Jzz2 + 0.17 m3 - cx4; factors that are numbers to six digits."""
     text = ""
     for name, x in terms.items():

@@ -23,7 +23,7 @@ class Independent(NamedTuple):
 
 def rank(Y: Array, tolerance: float = TOLERANCE) -> int:
     """The rank of a matrix whose columns are scaled to one length first."""
-    singular = np.linalg.svd(scaled(Y)[0], compute_uv=False)
+    singular = np.linalg.svd(scale_columns(Y)[0], compute_uv=False)
     return int((singular > tolerance * singular.max(initial=0)).sum())
 
 
@@ -37,7 +37,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
     """
     from scipy.linalg import qr, solve_triangular  # slow to import, and rarely needed
 
-    unit, lengths = scaled(Y)
+    unit, lengths = scale_columns(Y)
     R, pivots = qr(unit, mode="r", pivoting=True)
     sizes = np.abs(np.diag(R))
     k = int((sizes > tolerance * sizes.max(initial=0)).sum())
@@ -70,7 +70,7 @@ def by_rank(
     return MinimalParameters(robot, "rank", names, standard, Lam, back, of)
 
 
-def scaled(Y: Array) -> tuple[Array, Array]:
+def scale_columns(Y: Array) -> tuple[Array, Array]:
     """Y with columns of length one, zero ones left alone, and the lengths."""
     lengths = np.linalg.norm(Y, axis=0)
     lengths = np.where(lengths > TOLERANCE * lengths.max(initial=0), lengths, np.inf)

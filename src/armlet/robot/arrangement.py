@@ -68,21 +68,20 @@ def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
     saves its multiplications.
     """
 
-    def measured(length: Scalar) -> Scalar:
+    def in_unit(length: Scalar) -> Scalar:
         return _ratio(length, unit)
 
     return replace(
         robot,
         dh=tuple(
-            row._replace(b=measured(row.b), a=measured(row.a), d=measured(row.d))
-            for row in robot.dh
+            row._replace(b=in_unit(row.b), a=in_unit(row.a), d=in_unit(row.d)) for row in robot.dh
         ),
         m=tuple(m * unit * unit for m in robot.m),
         c=tuple(c * unit for c in robot.c),
         compensation=tuple(
             Compensation(mass * unit * unit, moment * unit) for mass, moment in robot.compensation
         ),
-        g=np.array([measured(x) for x in robot.g], dtype=object),
+        g=np.array([in_unit(x) for x in robot.g], dtype=object),
     )
 
 

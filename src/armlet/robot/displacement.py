@@ -94,6 +94,24 @@ class Screw(NamedTuple):
         """A symmetric tensor, rotated to the outer axes, without the translation."""
         return self._replace(h=0).body(0, ZERO, J)[2]
 
+    def general_tensor(self, T: Matrix) -> Matrix:
+        """A tensor with nine entries, rotated to the outer axes: 12M 11A, or a swap.
+
+        The trace and the skew part about the axis stay; the rest rotates by twice the angle.
+        """
+        k, cos, sin, _ = self
+        i, j = self.others
+        ii, ij, ji, jj = T[i, i], T[i, j], T[j, i], T[j, j]
+        if is_zero(cos):
+            ii, ij, ji, jj = jj, -ji, -ij, ii
+        elif not is_zero(sin):
+            a = cos * (ii - jj) - sin * (ij + ji)
+            ii, ij, ji, jj = jj + cos * a, ij + sin * a, ji + sin * a, ii - cos * a
+        new = np.array(T, dtype=object)
+        new[i, i], new[i, j], new[j, i], new[j, j] = ii, ij, ji, jj
+        new[:, k], new[k, :] = self.vector(T[:, k]), self.vector(T[k, :])
+        return new
+
 
 class Displacement(tuple[Screw, ...]):
     """A product of screws, the one next to the parent first."""

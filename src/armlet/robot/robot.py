@@ -462,7 +462,7 @@ class RobotModel:
         if not named:
             return self
 
-        def renewed(values: Any, i: int) -> Any:
+        def renew(values: Any, i: int) -> Any:
             return values._replace(
                 **{k: named.get(f"{k}{i + 1}", v) for k, v in values._asdict().items()}
             )
@@ -473,9 +473,9 @@ class RobotModel:
         ]
         return replace(
             self,
-            dh=tuple(renewed(row, i) for i, row in enumerate(self.dh)),
-            drives=tuple(renewed(drive, i) for i, drive in enumerate(self.drives)),
-            springs=tuple(renewed(spring, i) for i, spring in enumerate(self.springs)),
+            dh=tuple(renew(row, i) for i, row in enumerate(self.dh)),
+            drives=tuple(renew(drive, i) for i, drive in enumerate(self.drives)),
+            springs=tuple(renew(spring, i) for i, spring in enumerate(self.springs)),
             g=vector(*(named.get(k, v) for k, v in zip(("gx", "gy", "gz"), self.g, strict=True))),
             **bodies_of(phi),
         )

@@ -13,7 +13,7 @@ from armlet.dynamics.regressor import with_columns
 from armlet.dynamics.singular import joint_without_inertia
 from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import Graph, Input, Program, trace_function
-from armlet.minimal import lumped
+from armlet.minimal import lump
 from armlet.robot import Arrangement, RobotModel
 from armlet.robot.robot import GROUPS
 from armlet.scalar import Symbol, is_zero
@@ -155,7 +155,7 @@ class Request:
             given = {x.name: arg for x, arg in zip(inputs, args, strict=True)}
             arm = self.robot.with_constants(self._entered(graph, given))
             if self.lumps(entry):
-                arm = lumped(arrangement.of(arm))
+                arm = lump(arrangement.of(arm))
             state = [given[argument] for argument in self.quantity.arguments]
             held = {"wrench": given["wrench"]} if self.wrench else {}
             result = entry.function(arm, *state, **held, **options)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import tables
-from armlet._support.files import expanded
+from armlet._support.files import expand_user
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.plotting import (
     COLOURS,
@@ -151,7 +151,7 @@ class Trajectory(Plotted):
     @classmethod
     def read(cls, path: str | Path) -> Trajectory:
         """Read a trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
-        file = expanded(path)
+        file = expand_user(path)
         table = tables.read(file, (".npz", ".csv", ".parquet"))
         arrays, metadata = table.arrays, table.metadata
         if table.repeats:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support.optional import needed
+from armlet._support.optional import require
 from armlet.description import Mesh
 from armlet.errors import DataWarning, quoted
 from armlet.robot import Pose, RobotModel
@@ -50,7 +50,7 @@ def solid(kind: str, size: ArrayLike) -> Any:
     The size is that of `armlet.robot.Solid`: sides of a box, radius of a sphere, radius and
     length of a cylinder or, without its round ends, of a capsule, half axes of an ellipsoid.
     """
-    create = needed("trimesh").creation
+    create = require("trimesh").creation
     size = np.atleast_1d(np.asarray(size, float))
     match kind:
         case "box":
@@ -66,7 +66,7 @@ def solid(kind: str, size: ArrayLike) -> Any:
 
 def _shade(mesh: Any) -> Any:
     """A mesh with corners of their own for faces that meet at a sharp edge."""
-    return needed("trimesh").graph.smooth_shade(mesh, angle=SHARP)
+    return require("trimesh").graph.smooth_shade(mesh, angle=SHARP)
 
 
 def between(start: Array, end: Array, radius: float) -> Any:
@@ -156,7 +156,7 @@ def _candidates(file: str, folder: str, roots: Sequence[Path]) -> Iterator[Path]
 
 
 def _read(path: Path) -> Any:
-    trimesh = needed("trimesh")
+    trimesh = require("trimesh")
     try:
         # From memory: a file that is read cannot have others be read.
         data = io.BytesIO(path.read_bytes())

@@ -229,7 +229,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
     if plot is not None and not chosen:
         raise ArmletError(f"no published total is of {' or '.join(quantities or ())}")
     shown = progress(chosen, "counting")
-    rows = [(total, n, total.counted(n)) for total in shown for n in total.n]
+    rows = [(total, n, total.count(n)) for total in shown for n in total.n]
     if plot is not None:
         save(charts.published((total, _scope(total), n, count) for total, n, count in rows), plot)
     if as_json:
@@ -243,7 +243,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
         if section != (section := styled((total.quantity, "bold"), f": {total.work}")):
             table.add_row(section)
         here = styled(f"  {total.method}", (_scope(total), "dim"), " ", (total.formulation, "cyan"))
-        printed, corrected = total.printed(n), total.corrected(n)
+        printed, corrected = total.printed_count(n), total.corrected_count(n)
         verdict = total.verdict(n)
         table.add_row(
             "" if method == here else here,
@@ -268,7 +268,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
 
 def _notes(rows: Sequence[tuple[Total, int, Any]]) -> list[str]:
     """Why totals are corrected, one line for each."""
-    corrected = [(x, n) for x, n, _ in rows if x.printed(n) != x.corrected(n)]
+    corrected = [(x, n) for x, n, _ in rows if x.printed_count(n) != x.corrected_count(n)]
     return [f"corrected: {x.work}, {x.method}{_scope(x)}, n = {n}: {x.note}" for x, n in corrected]
 
 
@@ -286,7 +286,7 @@ def _scope(total: Total) -> str:
 
 
 def _published_data(total: Total, n: int, count: Any) -> dict[str, Any]:
-    printed, corrected = total.printed(n), total.corrected(n)
+    printed, corrected = total.printed_count(n), total.corrected_count(n)
     return {
         "quantity": total.quantity,
         "method": total.method,

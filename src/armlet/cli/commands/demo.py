@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armlet._support.files import check_writable, expanded, write
+from armlet._support.files import check_writable, expand_user, write
 from armlet.cli.demo_data import NOISE, PUBLISHED_JOINTS, STATES, Demo, Published, collect
 from armlet.cli.options import Json
 from armlet.cli.output import Table, Terminal
@@ -54,7 +54,7 @@ def demo(
 
     Example: armlet demo
     """
-    path = expanded(html)
+    path = expand_user(html)
     check_writable(path)
     results = collect(choice.load(frame))
     try:

@@ -12,7 +12,7 @@ import typer
 
 from armlet import identification
 from armlet._support.files import check_writable
-from armlet._support.optional import needed
+from armlet._support.optional import require
 from armlet._support.validation import one_of, suffix
 from armlet.api import Robot
 from armlet.cli.options import Json, Plot, Rotors, WithFriction, name_option, numbers
@@ -162,7 +162,7 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
     if scheduler is None and workers == 1:
         yield None
         return
-    distributed = needed("distributed")
+    distributed = require("distributed")
     if scheduler is not None:
         try:
             client = distributed.Client(scheduler, timeout=10)

@@ -9,7 +9,7 @@ from armlet.api import minimal_parameters
 from armlet.cli.options import Json, name_option
 from armlet.cli.output import Table, Terminal
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.minimal.closed_form import KINDS, SETS
+from armlet.minimal.closed_form import CLOSED_FORMS, SETS
 
 
 @takes_robot(general=True)
@@ -17,7 +17,7 @@ def minimal(
     choice: Choice,
     rotors: Annotated[bool, typer.Option("--rotors", help="Include rotor inertias.")] = False,
     friction: Annotated[bool, typer.Option("--friction", help="Include friction.")] = False,
-    kind: Annotated[str, name_option("The set", (*KINDS, "rank"))] = "lin",
+    kind: Annotated[str, name_option("The set", (*CLOSED_FORMS, "rank"))] = "lin",
     of: Annotated[str, name_option("What depends on it", SETS)] = "torques",
     zero: Annotated[
         list[str] | None,

@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.algebra import ZERO, cross, skew
 from armlet.dynamics.formulation import describe
-from armlet.dynamics.inertia.lin import BaseReferred, base_referred
+from armlet.dynamics.inertia.lin import BaseReference, base_reference
 from armlet.dynamics.inertia.lin import lin as inertia_matrix
 from armlet.robot import BASE, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
@@ -33,7 +33,7 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 
     Lin 1991, on trees. Of a joint on the base ζ q̇ is w q̇², which need not be turned to frame j.
     """
-    known = base_referred(robot, q)
+    known = base_reference(robot, q)
     d = couplings(robot, known)
     X = robot.displacements(q)
     g: list[Vector] = [ZERO] * robot.n + [robot.g]
@@ -71,7 +71,7 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
     and zero where the three joints are not on one path to the base. Lin 1991, on trees.
     """
     n = robot.n
-    known = base_referred(robot, q)
+    known = base_reference(robot, q)
     D = np.zeros((n, n, n), dtype=object)
     for j, d in enumerate(couplings(robot, known)):
         for m, d_m in d.items():
@@ -83,7 +83,7 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
     return D
 
 
-def couplings(robot: RobotModel, known: BaseReferred) -> list[dict[int, Vector]]:
+def couplings(robot: RobotModel, known: BaseReference) -> list[dict[int, Vector]]:
     """dₘⱼ in the frame of body j, under [j][m], for the joints m before j.
 
     With the twist (w, v) of a joint about the reference, (z, -ŝ) if it is revolute and (0, z) if
@@ -102,7 +102,7 @@ def couplings(robot: RobotModel, known: BaseReferred) -> list[dict[int, Vector]]
     return d
 
 
-def twist(robot: RobotModel, known: BaseReferred, j: int, m: int) -> tuple[Vector, Vector]:
+def twist(robot: RobotModel, known: BaseReference, j: int, m: int) -> tuple[Vector, Vector]:
     """The unit twist of joint m about the reference, in the frame of body j."""
     z = known.z[j][m]
     return robot.rotates[m] * z, robot.translates[m] * z - known.s_hat[j][m]

@@ -11,7 +11,7 @@ import numpy as np
 from armlet.algebra import ZERO, outer
 from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
 from armlet.robot import Displacement, RobotModel, Screw, with_base
-from armlet.scalar import Matrix, Scalar, Vector, is_zero
+from armlet.scalar import Matrix, Scalar, Vector
 
 NOTHING = np.zeros(6, dtype=object)
 NOTHING.setflags(write=False)
@@ -79,12 +79,12 @@ def articulated_bodies(
         held = rotor / m_hat[i]
         psi[i] = (1 - s) * psi_hat / m_hat[i] + s * (1 - held)
         along = outer(s, psi_hat) + outer((1 - s) * psi_hat, s)
-        left[i] = mirrored(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
+        left[i] = mirror(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
         M_hat[p] = M_hat[p] + inertia_in_parent(X[i], left[i])
     return m_hat, psi, left
 
 
-def mirrored(T: Matrix) -> Matrix:
+def mirror(T: Matrix) -> Matrix:
     """The symmetric tensor with the upper triangle of T."""
     n = range(len(T))
     return np.array([[T[min(i, j), max(i, j)] for j in n] for i in n], dtype=object)
@@ -105,14 +105,14 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
     """Bᵀ M̂ B: an articulated inertia, from the body's frame to the parent's."""
     J, C, M = M_hat[:3, :3], M_hat[:3, 3:], M_hat[3:, 3:]
     for screw in reversed(X):
-        J, C = slid(screw, J, C, M)
+        J, C = translate(screw, J, C, M)
         _, _, J = screw.body(0, ZERO, J)
         _, _, M = screw.body(0, ZERO, M)
-        C = turned(screw, C)
+        C = screw.general_tensor(C)
     return np.block([[J, C], [C.T, M]])
 
 
-def slid(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
+def translate(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]:
     """J and the coupling C about a point h along the screw's axis e, with S = h ẽ.
 
     C' = C + S M and J' = J + S Cᵀ + (S C'ᵀ)ᵀ, by entries: 10M 14A.
@@ -126,21 +126,3 @@ def slid(screw: Screw, J: Matrix, C: Matrix, M: Matrix) -> tuple[Matrix, Matrix]
     new_J[i, k] = new_J[k, i] = J[i, k] - h * C[k, j]
     new_J[j, k] = new_J[k, j] = J[j, k] + h * C[k, i]
     return new_J, new_C
-
-
-def turned(screw: Screw, C: Matrix) -> Matrix:
-    """R C Rᵀ of a tensor that is not symmetric: 12M 11A, none at quarter turns.
-
-    The trace and the skew part about the axis stay; the rest turns by twice the angle.
-    """
-    (i, j), k, cos, sin = screw.others, screw.k, screw.c, screw.s
-    ii, jj, ij, ji = C[i, i], C[j, j], C[i, j], C[j, i]
-    if is_zero(cos):
-        ii, jj, ij, ji = jj, ii, -ji, -ij
-    elif not is_zero(sin):
-        a = cos * (ii - jj) - sin * (ij + ji)
-        ii, jj, ij, ji = jj + cos * a, ii - cos * a, ij + sin * a, ji + sin * a
-    new = np.array(C, dtype=object)
-    new[:, k], new[k] = screw.vector(C[:, k]), screw.vector(C[k])
-    new[i, i], new[j, j], new[i, j], new[j, i] = ii, jj, ij, ji
-    return new

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from armlet.algebra import solved
+from armlet.algebra import solve
 from armlet.dynamics.bias.newton_euler import bias as newton_euler
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
@@ -14,7 +14,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     """The q̈ with H q̈ = φ, H by composite bodies."""
-    return list(solved(composite_bodies(robot, q), phi))
+    return list(solve(composite_bodies(robot, q), phi))
 
 
 @describe(
@@ -37,4 +37,4 @@ def composite(
     """Joint accelerations q̈ = H⁻¹ (τ - b), with H and b by any two formulations."""
     H = inertia_matrix(robot, q)
     b = bias(robot, q, qd)
-    return list(solved(H, np.array(tau, dtype=object) - b))
+    return list(solve(H, np.array(tau, dtype=object) - b))

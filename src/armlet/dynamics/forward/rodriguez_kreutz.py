@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.dynamics.bias.newton_euler import bias
 from armlet.dynamics.formulation import describe
-from armlet.dynamics.inertia.rodriguez_kreutz import filtered
+from armlet.dynamics.inertia.rodriguez_kreutz import kalman_filter
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
@@ -30,7 +30,7 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> l
 
     Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), in base axes, on trees.
     """
-    h, phi, G, D_hat = filtered(robot, q)
+    h, phi, G, D_hat = kalman_filter(robot, q)
     z = [np.zeros(6, dtype=object)] * (robot.n + 1)
     epsilon = np.array(tau, dtype=object) - bias(robot, q, qd)
     for i, p in robot.tips_to_base():

@@ -41,7 +41,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
     """The blocks of T: by body, and by joint that carries it, the twist that unit speed gives.
 
-    Turning with ω and its origin moving with v, the body's centre moves with v + ω × com; the
+    AngularMotion with ω and its origin moving with v, the body's centre moves with v + ω × com; the
     twist of the parent's origin goes over to the body's as a wrench does, ω for the force and v
     for the moment.
     """

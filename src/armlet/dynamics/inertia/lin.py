@@ -11,7 +11,7 @@ from armlet.robot import BASE, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-class BaseReferred(NamedTuple):
+class BaseReference(NamedTuple):
     """What Lin's formulations of the inertia matrix and of the bias are made of.
 
     All is in the axes of body j and about a reference common to it and the bodies before it: the
@@ -52,9 +52,9 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ
 
-    Lin 1991, (12) and Fig. 3; `base_referred` has the recursions.
+    Lin 1991, (12) and Fig. 3; `base_reference` has the recursions.
     """
-    known, H = base_referred(robot, q), np.zeros((robot.n, robot.n), dtype=object)
+    known, H = base_reference(robot, q), np.zeros((robot.n, robot.n), dtype=object)
     for j in range(robot.n):
         e, a = known.e[j], known.a[j]
         for m, z in known.z[j].items():
@@ -64,7 +64,7 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
     return H
 
 
-def base_referred(robot: RobotModel, q: Vector) -> BaseReferred:
+def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
     """The quantities that Lin's formulations share, each in the frame of its body.
 
     Outwards from the parent p to j, with r the step between their origins and com the centre of
@@ -114,4 +114,4 @@ def base_referred(robot: RobotModel, q: Vector) -> BaseReferred:
         inertia_z = vector(J[0, 2], J[1, 2], -J[0, 0] - J[1, 1])
         e[j] = cross(w, p_hat[j]) + m_hat[j] * (v - s_hat[j][j])
         a[j] = robot.rotates[j] * inertia_z + cross(p_hat[j], v - s_hat[j][j])
-    return BaseReferred(z, s, s_hat, m_hat, p_hat, J_bar, e, a)
+    return BaseReference(z, s, s_hat, m_hat, p_hat, J_bar, e, a)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin_fang import Given, lin_fang_1, lin_fang_2
-from armlet.minimal.lumping import NOTHING, axially_symmetric, gathered, less
+from armlet.minimal.lumping import NOTHING, axially_symmetric, gather, subtract
 from armlet.minimal.observability import joint_contexts
 from armlet.robot import Body, Displacement, RobotModel, Screw, Twist
 from armlet.scalar import Matrix, Scalar, Vector
@@ -200,8 +200,8 @@ def minimal_bodies(robot: RobotModel) -> list[Body]:
         return still[i].body(*(body if robot.translates[i] else axially_symmetric(body)))
 
     return [
-        (*body[:2], NOTHING) if robot.translates[i] else less(body, axially_symmetric(body))
-        for i, body in enumerate(gathered(robot, over, robot.bodies))
+        (*body[:2], NOTHING) if robot.translates[i] else subtract(body, axially_symmetric(body))
+        for i, body in enumerate(gather(robot, over, robot.bodies))
     ]
 
 

@@ -3,7 +3,7 @@
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin_fang import lin_fang_3
 from armlet.dynamics.recursions import composite_masses, composites
-from armlet.minimal.lumping import gathered, mass_at_origin
+from armlet.minimal.lumping import gather, mass_at_origin
 from armlet.robot import Body, RobotModel
 from armlet.scalar import Matrix, Vector
 
@@ -37,6 +37,6 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
         composite = m_hat[i], *body[1:]
         return at_zero[i].body(*mass_at_origin(robot.joints[i].type, composite))
 
-    _, u, K = zip(*gathered(robot, over, robot.bodies), strict=True)
+    _, u, K = zip(*gather(robot, over, robot.bodies), strict=True)
     m = [slides * mass for slides, mass in zip(robot.translates, m_hat, strict=True)]
     return lin_fang_3(robot, q, *composites(robot, q, m, u, K))

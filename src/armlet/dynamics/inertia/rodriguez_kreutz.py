@@ -27,7 +27,7 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     where φⱼᵢ is the product of the carriers on the way. Rodriguez and Kreutz 1988; Balafoutis and
     Patel 1991, (6.2.18), with the operators that it leaves undefined, in base axes, on trees.
     """
-    h, phi, G, D_hat = filtered(robot, q)
+    h, phi, G, D_hat = kalman_filter(robot, q)
     factor = np.array(np.eye(robot.n, dtype=int), dtype=object)
     for i in range(robot.n):
         carried = phi[i] @ G[i]
@@ -50,7 +50,7 @@ class Filter(NamedTuple):
     D_hat: Vector
 
 
-def filtered(robot: RobotModel, q: Vector) -> Filter:
+def kalman_filter(robot: RobotModel, q: Vector) -> Filter:
     """The spatial Kalman filter of an arm, from its tips to its base.
 
     A twist is (ω, v) and a wrench (moment, force), at the origin of a body and in base axes; h is

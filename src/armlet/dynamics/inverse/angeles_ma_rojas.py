@@ -3,11 +3,11 @@
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
-    angular_motion,
+    angular_rates,
     central_inertias,
     centres,
+    joint_acceleration,
     joint_torques,
-    sliding,
 )
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
@@ -39,14 +39,14 @@ def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> l
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
-    w, wd = angular_motion(robot, X, qd, qdd)
+    w, wd = angular_rates(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
     com.append(ZERO)
     a_com: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         a_com[i] = X[i].inverse().vector(a_com[p] + Omega[p] @ (X[i].origin() - com[p]))
-        a_com[i] = a_com[i] + Omega[i] @ com[i] + sliding(robot, i, w[i], qd, qdd)
+        a_com[i] = a_com[i] + Omega[i] @ com[i] + joint_acceleration(robot, i, w[i], qd, qdd)
         f[i] = robot.m[i] * a_com[i]
         t[i] = euler_moment(w[i], wd[i], I[i]) + cross(com[i], f[i])
     return joint_torques(robot, X, f, t)

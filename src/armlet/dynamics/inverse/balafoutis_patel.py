@@ -9,11 +9,11 @@ from armlet.algebra import (
 )
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
-    angular_motion,
+    angular_rates,
     central_inertias,
     centres,
+    joint_acceleration,
     joint_torques,
-    sliding,
 )
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
@@ -40,13 +40,13 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
-    w, wd = angular_motion(robot, X, qd, qdd)
+    w, wd = angular_rates(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
     a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         a[i] = X[i].inverse().vector(a[p] + Omega[p] @ X[i].origin())
-        a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
+        a[i] = a[i] + joint_acceleration(robot, i, w[i], qd, qdd)
         f[i] = robot.m[i] * (a[i] + Omega[i] @ com[i])
         t[i] = euler_moment(w[i], wd[i], I[i]) + cross(com[i], f[i])
     return joint_torques(robot, X, f, t)
@@ -89,9 +89,9 @@ def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
         m_hat[p] = m_hat[p] + m_hat[i]
         u[p], K[p] = u[p] + m_hat[i] * r, K[p] + point_inertia(m_hat[i], r)
 
-    w, wd = angular_motion(robot, X, qd, qdd)
+    w, wd = angular_rates(robot, X, qd, qdd)
     Omega = [angular_acceleration_tensor(*turn) for turn in zip(w, wd, strict=True)]
-    zeta = [sliding(robot, i, w[i], qd, qdd) for i in range(n)]
+    zeta = [joint_acceleration(robot, i, w[i], qd, qdd) for i in range(n)]
     a: list[Vector] = [ZERO] * n + [-robot.g]
     for i, p in robot.base_to_tips():
         a[i] = X[i].inverse().vector(a[p] + Omega[p] @ X[i].origin()) + zeta[i]

@@ -158,20 +158,20 @@ def pose_rates(
 
 def homogeneous(X: Displacement) -> Matrix:
     """A displacement as a 4x4 matrix."""
-    return bordered(X.rotation(), X.origin(), ZERO, 1)
+    return with_border(X.rotation(), X.origin(), ZERO, 1)
 
 
 def twist_matrix(w: Vector, v: Vector) -> Matrix:
     """[w̃ v; 0 0], the derivative of a pose by a joint with unit twist (w, v), seen in the body."""
-    return bordered(skew(w), v, ZERO, 0)
+    return with_border(skew(w), v, ZERO, 0)
 
 
 def pseudo_inertia(robot: RobotModel, i: int) -> Matrix:
     """∫ (r, 1) (r, 1)ᵀ dm of body i: the Euler tensor of its inertia, bordered by (c, m)."""
-    return bordered(euler(robot.J[i]), robot.c[i], robot.c[i], robot.m[i])
+    return with_border(euler(robot.J[i]), robot.c[i], robot.c[i], robot.m[i])
 
 
-def bordered(R: Matrix, r: Vector, bottom: Vector, corner: Scalar) -> Matrix:
+def with_border(R: Matrix, r: Vector, bottom: Vector, corner: Scalar) -> Matrix:
     T = np.zeros((4, 4), dtype=object)
     T[:3, :3], T[:3, 3], T[3, :3], T[3, 3] = R, r, bottom, corner
     return T

@@ -3,12 +3,12 @@
 from armlet.algebra import ZERO, cross
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
-    angular_motion,
+    angular_rates,
     central_inertias,
     centres,
     centripetal,
+    joint_acceleration,
     joint_torques,
-    sliding,
 )
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
@@ -24,7 +24,7 @@ from armlet.scalar import Scalar, Vector
 def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by vector Newton-Euler equations in the bodies' axes.
 
-    Outwards, with ω and ω̇ of `angular_motion`, a the acceleration of the origin (of the base's,
+    Outwards, with ω and ω̇ of `angular_rates`, a the acceleration of the origin (of the base's,
     -g) and r the origin of body i in its parent p:
 
         aᵢ  = aₚ + ω̇ₚ × r + ωₚ × (ωₚ × r) + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
@@ -40,13 +40,13 @@ def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> li
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
-    w, wd = angular_motion(robot, X, qd, qdd)
+    w, wd = angular_rates(robot, X, qd, qdd)
     a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     f, t = [ZERO] * robot.nb, [ZERO] * robot.nb
     for i, p in robot.base_to_tips():
         r = X[i].origin()
         a[i] = X[i].inverse().vector(a[p] + cross(wd[p], r) + centripetal(w[p], r))
-        a[i] = a[i] + sliding(robot, i, w[i], qd, qdd)
+        a[i] = a[i] + joint_acceleration(robot, i, w[i], qd, qdd)
         f[i] = robot.m[i] * (a[i] + cross(wd[i], com[i]) + centripetal(w[i], com[i]))
         t[i] = I[i] @ wd[i] + cross(w[i], I[i] @ w[i]) + cross(com[i], f[i])
     return joint_torques(robot, X, f, t)

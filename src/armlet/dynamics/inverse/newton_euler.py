@@ -6,10 +6,10 @@ from armlet.dynamics.parallel_axes import CarriedWrench, parallel_axes
 from armlet.dynamics.recursions import (
     accelerations,
     along_joints,
+    angular_motions,
     augmented_bodies,
     carried_wrenches,
     tool_wrenches,
-    turnings,
 )
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
@@ -31,8 +31,8 @@ def newton_euler(
     angle, so that mass is lumped at the joint's origin, off-line: body i gets the first moment uᵢ
     and the inertia Kᵢ of itself and these points. Its mass mᵢ is zero if it is lumped itself.
 
-    Outwards, ω, ω̇ and Ω = ω̇~ + ω̃ ω̃ of `turnings`, and the acceleration a of the frame's origin
-    of `accelerations`. Each body then takes, about its origin,
+    Outwards, ω, ω̇ and Ω = ω̇~ + ω̃ ω̃ of `angular_motions`, and the acceleration a of the frame's
+    origin of `accelerations`. Each body then takes, about its origin,
 
         fᵢ  = Ωᵢ uᵢ + mᵢ aᵢ
         tᵢ  = Kᵢ ω̇ᵢ + ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
@@ -46,11 +46,11 @@ def newton_euler(
     prismatic joints.
     """
     X = parallel_axes(robot, q)
-    turns = turnings(robot, X, qd, qdd)
-    a = accelerations(robot, X, turns, qd, qdd)
+    motions = angular_motions(robot, X, qd, qdd)
+    a = accelerations(robot, X, motions, qd, qdd)
     taken = tool_wrenches(robot, wrench)
     for i, (m, u, K) in enumerate(augmented_bodies(robot)):
-        f = turns[i].Omega @ u + m * a[i]
-        t = turns[i].moment(K) + cross(u, a[i])
+        f = motions[i].Omega @ u + m * a[i]
+        t = motions[i].moment(K) + cross(u, a[i])
         taken[i] = CarriedWrench(f, t) + taken[i]
     return along_joints(robot, carried_wrenches(robot, X, taken))

@@ -20,9 +20,14 @@ import numpy as np
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
-from armlet.dynamics.recursions import Turning, accelerations, augmented_bodies, turnings
-from armlet.robot import BASE, Displacement, RobotModel, Screw, with_base
-from armlet.scalar import Matrix, Scalar, Vector, is_zero
+from armlet.dynamics.recursions import (
+    AngularMotion,
+    accelerations,
+    angular_motions,
+    augmented_bodies,
+)
+from armlet.robot import BASE, Displacement, RobotModel, with_base
+from armlet.scalar import Matrix, Scalar, Vector
 
 Triple = tuple[Matrix, Matrix, Matrix]
 Wrench = tuple[Vector, Vector]
@@ -55,12 +60,13 @@ class Composite(NamedTuple):
 
 
 def composites(
-    robot: RobotModel, X: ParallelAxes, qd: Vector, turns: list[Turning], a: list[Vector]
+    robot: RobotModel, X: ParallelAxes, qd: Vector, motions: list[AngularMotion], a: list[Vector]
 ) -> list[Composite]:
     """The composite bodies and their rates, by recursion from the tips.
 
-    With ω, ω̇ and Ω of `turnings`, a of `accelerations`, u and K the first moment and the inertia of
-    the augmented body, s the origin of body i in its parent p and ṡ = ωₚ × s + v q̇ᵢ its rate:
+    With ω, ω̇ and Ω of `angular_motions`, a of `accelerations`, u and K the first moment and the
+    inertia of the augmented body, s the origin of body i in its parent p and ṡ = ωₚ × s + v q̇ᵢ its
+    rate:
 
         (m̂, ĉ, Ĵ)ₚ = (m, u, K)ₚ + Σ ᵖXᵢ (m̂, ĉ, Ĵ)ᵢ
         ċₚ = ωₚ × uₚ + Σ ċᵢ + m̂ᵢ ṡ
@@ -72,11 +78,11 @@ def composites(
     """
     n = robot.n
     m, c, J = map(with_base, zip(*augmented_bodies(robot), strict=True))
-    w_prime = [2 * turn.w for turn in turns]
+    w_prime = [2 * motion.w for motion in motions]
     c_prime = with_base([cross(w_prime[i], c[i]) for i in range(n)])
     N_prime = with_base([skew(w_prime[i]) @ euler(J[i]) for i in range(n)])
-    f = with_base([turns[i].Omega @ c[i] + m[i] * a[i] for i in range(n)])
-    t = with_base([turns[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)])
+    f = with_base([motions[i].Omega @ c[i] + m[i] * a[i] for i in range(n)])
+    t = with_base([motions[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)])
     for i, p in robot.tips_to_base():
         h_prime = robot.translates[i] * (2 * qd[i])
         f_p, t_p = X[i].wrench(f[i], t[i])
@@ -93,37 +99,22 @@ def composites(
 def rates(
     X: Displacement, w: Vector, hd: Scalar, m: Scalar, c: Vector, cd: Vector, N: Matrix
 ) -> tuple[Vector, Matrix]:
-    """ċ and N from the body's frame to the parent's, which turns with ω; ḣ is the joint's slide.
+    """ċ and N from the body's frame to the parent's, which rotates with ω; ḣ is the joint's speed.
 
-    Screw by screw, the turn first: a slide h along axis e, s = h e, then goes at ṡ = ω × s + ḣ e.
+    Screw by screw, the rotation first: a translation h along axis e, s = h e, then has the rate
+    ṡ = ω × s + ḣ e.
     """
-    turning = [w]
+    rates = [w]
     for screw in X[:-1]:
-        turning.append(screw.inverse().vector(turning[-1]))
-    slides = [0] * (len(X) - 1) + [hd]
-    for screw, w_o, hd_o in reversed([*zip(X, turning, slides, strict=True)]):
+        rates.append(screw.inverse().vector(rates[-1]))
+    speeds = [0] * (len(X) - 1) + [hd]
+    for screw, w_o, hd_o in reversed([*zip(X, rates, speeds, strict=True)]):
         e = IDENTITY[screw.k]
         s, sd = screw.h * e, cross(w_o, screw.h * e) + hd_o * e
-        c, cd, N = screw.vector(c) + m * s, screw.vector(cd), turned(screw, N)
+        c, cd, N = screw.vector(c) + m * s, screw.vector(cd), screw.general_tensor(N)
         N = N + outer(cd, s) + outer(sd, c)
         cd = cd + m * sd
     return cd, N
-
-
-def turned(screw: Screw, N: Matrix) -> Matrix:
-    """A tensor with nine entries, seen from the frame a screw leads to: 12M 11A, or a swap."""
-    k, cos, sin, _ = screw
-    i, j = screw.others
-    ii, ij, ji, jj = N[i, i], N[i, j], N[j, i], N[j, j]
-    if is_zero(cos):
-        ii, ij, ji, jj = jj, -ji, -ij, ii
-    elif not is_zero(sin):
-        a = cos * (ii - jj) - sin * (ij + ji)
-        ii, ij, ji, jj = jj + cos * a, ij + sin * a, ji + sin * a, ii - cos * a
-    new = np.array(N, dtype=object)
-    new[i, i], new[i, j], new[j, i], new[j, j] = ii, ij, ji, jj
-    new[:, k], new[k, :] = screw.vector(N[:, k]), screw.vector(N[k, :])
-    return new
 
 
 # ------------------------------------------------------------------ derivatives of torques
@@ -202,16 +193,16 @@ def with_torques(
 def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
     """The composite bodies, the axes with their rates, and the derivatives by each own joint."""
     X = parallel_axes(robot, q)
-    turns = turnings(robot, X, qd, qdd)
-    a = accelerations(robot, X, turns, qd, qdd)
-    bodies = composites(robot, X, qd, turns, a)
+    motions = angular_motions(robot, X, qd, qdd)
+    a = accelerations(robot, X, motions, qd, qdd)
+    bodies = composites(robot, X, qd, motions, a)
     axes, s_prime = [], []
     for i, p in robot.base_to_tips():
         w, v = robot.unit_twists[i]
-        w_i, _, Omega, _ = turns[i]
+        w_i, _, Omega, _ = motions[i]
         w2, vdd = 2 * w_i, Omega @ v + cross(a[i], w)
         axes.append(Axis(w, v, cross(w_i, w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
-        s_prime.append(cross(2 * turns[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
+        s_prime.append(cross(2 * motions[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
     return State(X, bodies, axes, [*map(derivatives, axes, bodies)], s_prime)
 
 

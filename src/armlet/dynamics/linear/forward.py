@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from armlet.algebra import solved
+from armlet.algebra import solve
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.forward.composite import composite
 from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71
@@ -38,7 +38,7 @@ def forward_linearization(
     n = robot.n
     qdd = forward_dynamics(robot, q, qd, tau)
     H, V, P = linearization(robot, q, qd, qdd)
-    derivatives = solved(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
+    derivatives = solve(H, np.hstack([-P, -V, np.eye(n, dtype=int)]))
     return derivatives[:, :n], derivatives[:, n : 2 * n], derivatives[:, 2 * n :]
 
 

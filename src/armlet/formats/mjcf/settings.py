@@ -10,7 +10,7 @@ import numpy as np
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.formats.xml import Element, words
 from armlet.robot import Pose
-from armlet.robot.pose import rotation, rotation_of_quaternion, rounded, turn
+from armlet.robot.pose import rotation, rotation_of_quaternion, round_rotation, turn
 from armlet.scalar import Matrix, Vector
 
 MAX_ATTRIBUTES = 100
@@ -266,7 +266,7 @@ def _orientation(element: Element, compiler: Compiler) -> Matrix:
         case "xyaxes":
             X = direction(x[:3], element, key)
             Y = direction(x[3:] - X * (X @ x[3:]), element, key)
-            return rounded(np.column_stack((X, Y, np.cross(X, Y))))
+            return round_rotation(np.column_stack((X, Y, np.cross(X, Y))))
         case "zaxis":
             return _minimal_turn(direction(x, element, key))
     R = np.eye(3)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armlet._support import validation
-from armlet._support.optional import needed
+from armlet._support.optional import require
 from armlet.api import Robot
 from armlet.errors import ArmletError, DataError, ModelError, quoted
 from armlet.identification.estimation.estimators import Array
@@ -246,7 +246,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
     prior : Prior
         What bodies are likely to be: what the rows do not determine is as there.
     """
-    cp = needed("cvxpy")
+    cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)
     unknowns = Unknowns.of(prior.bodies, A)
     b = R[:, -1] / np.sqrt(prior.strength) - A @ unknowns.prior

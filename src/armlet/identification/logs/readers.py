@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet._support import tables
-from armlet._support.optional import needed
+from armlet._support.optional import require
 from armlet._support.tables import UNNAMED, readable
 from armlet.errors import DataError, listed, quoted
 
@@ -86,7 +86,7 @@ def _numeric(table: tables.Table) -> Table:
 
 def from_bag(path: Path, topic: str | None = None) -> Table:
     """The joint states of a bag: positions, velocities and efforts of the joints it names."""
-    highlevel, typesys = needed("rosbags.highlevel"), needed("rosbags.typesys")
+    highlevel, typesys = require("rosbags.highlevel"), require("rosbags.typesys")
     known = typesys.get_typestore(typesys.Stores.LATEST)
     with highlevel.AnyReader([path], default_typestore=known) as bag:
         topic, others = _topic(path, bag, topic)

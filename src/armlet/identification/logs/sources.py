@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support.files import expanded
+from armlet._support.files import expand_user
 from armlet.errors import DataError, listed, quoted
 from armlet.identification.logs.columns import WORDS, Found, assigned
 from armlet.identification.logs.readers import UNNAMED, Table, numeric_table, read_table
@@ -29,7 +29,7 @@ def gathered(source: Source, joints: Sequence[str], columns: Columns, topic: str
         table = Table(arrays, source.joints, units={"t": "s"})
         return assigned(table, label(source), joints, columns)
     if isinstance(source, str | PathLike):
-        table = read_table(expanded(source), topic)
+        table = read_table(expand_user(source), topic)
         if [*table.arrays] == [UNNAMED]:
             table = _without_names(table, label(source), len(joints))
         return _complete(assigned(table, label(source), joints, columns), label(source), table)
@@ -63,7 +63,7 @@ def _part(
 ) -> Found:
     """One quantity from a file or an array."""
     if isinstance(part, str | PathLike):
-        where, table = label(part), read_table(expanded(part), topic)
+        where, table = label(part), read_table(expand_user(part), topic)
     elif hasattr(part, "columns"):  # a DataFrame
         where = f"the log's {quantity}"
         names = [*map(str, part.columns)]
