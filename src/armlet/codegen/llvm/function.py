@@ -13,8 +13,17 @@ from typing import overload
 
 import numpy as np
 
-from armlet.codegen.llvm.sincos import CONSTANTS, bits, sines, splat
+from armlet.codegen.llvm.sincos import CONSTANTS, sines
 from armlet.codegen.llvm.transpose import load_columns, store_columns
+from armlet.codegen.llvm.types import (
+    BYTES,
+    bits,
+    broadcast,
+    pair_type,
+    splat,
+    type_suffix,
+    vector_type,
+)
 from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
 from armlet.errors import CompileError
 from armlet.graph import Input
@@ -78,7 +87,7 @@ class Target:
     @property
     def width(self) -> int:
         """The bits of a register."""
-        return self.lanes * {"float64": 64, "float32": 32}[self.dtype]
+        return self.lanes * 8 * BYTES[self.element]
 
 
 @dataclass
@@ -90,19 +99,18 @@ class Body:
     lanes: int
     lines: list[str]
     name: dict[int, str] = field(default_factory=dict)
-    kept: Mapping[int, int] = field(default_factory=dict)
-    """What was computed before the loop and lies at %kept: the place of each result."""
+    hoisted: Mapping[int, int] = field(default_factory=dict)
+    """The results computed before the loop, and their places at %hoisted."""
     read: dict[int, str] = field(default_factory=dict)
-    """What of that has been read in the block of code that is being printed."""
+    """Those of them that have been read in the block of code that is being printed."""
 
     def __post_init__(self) -> None:
         element, lanes = self.target.element, self.lanes
-        scalar = {"double": "f64", "float": "f32"}[element]
-        self.T = element if lanes == 1 else f"<{lanes} x {element}>"
+        self.T = vector_type(element, lanes)
         words = {
             "T": self.T,
-            "S": scalar if lanes == 1 else f"v{lanes}{scalar}",
-            "B": "i1" if lanes == 1 else f"<{lanes} x i1>",
+            "S": type_suffix(element, lanes),
+            "B": vector_type("i1", lanes),
             "plus": self.number(1.0),
             "minus": self.number(-1.0),
             "zero": self.number(0.0),
@@ -111,13 +119,12 @@ class Body:
         """How each operation is written for these lanes."""
 
     def number(self, x: float) -> str:
-        value = bits(_finite(x, self.target.dtype))
-        return value if self.lanes == 1 else splat(self.target.element, value, self.lanes)
+        return splat(self.target.element, bits(_finite(x, self.target.dtype)), self.lanes)
 
     def operand(self, a: Operand) -> str:
         if isinstance(a, float):
             return self.number(a)
-        return self._read(a) if a in self.kept else self.name[a]
+        return self._read(a) if a in self.hoisted else self.name[a]
 
     def _read(self, a: int) -> str:
         """A result from before the loop in every lane, read again in each block of code.
@@ -126,13 +133,11 @@ class Body:
         less for the others.
         """
         if a not in self.read:
-            out, F, n = f"%k{len(self.lines)}", self.target.element, self.lanes
+            out, F = f"%k{len(self.lines)}", self.target.element
             self.lines += [
-                f"{out}.at = getelementptr {F}, ptr %kept, i64 {self.kept[a]}",
+                f"{out}.at = getelementptr {F}, ptr %hoisted, i64 {self.hoisted[a]}",
                 f"{out}.one = load {F}, ptr {out}.at",
-                f"{out}.first = insertelement {self.T} poison, {F} {out}.one, i32 0",
-                f"{out} = shufflevector {self.T} {out}.first, {self.T} poison, "
-                f"<{n} x i32> zeroinitializer",
+                *broadcast(out, f"{out}.first", f"{out}.one", F, self.lanes),
             ]
             self.read[a] = out
         return self.read[a]
@@ -177,7 +182,8 @@ class Body:
         groups = [angles[k : k + size] for k in range(0, len(angles), size)]
         lanes = PACK if packed else self.lanes
         of = CONSTANTS[self.target.dtype]
-        V, S, pair = of.vector(lanes), of.name(lanes), of.pair(lanes)
+        V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
+        P = pair_type(V)
         tag = f"t{min(wanted.values())}"
         vectors = [self._vector(group, f"{tag}.{g}", V) for g, group in enumerate(groups)]
         far_off, reach = "0", splat(of.element, bits(of.reach[self.target.fuses]), lanes)
@@ -196,21 +202,21 @@ class Body:
         for way in ("near", "far"):
             self.lines.append(f"{tag}.{way}:")
             self.lines += [
-                f"%{tag}.{g}.{way}.both = call {pair} @sincos.{way}.{S}({V} {x})"
+                f"%{tag}.{g}.{way}.both = call {P} @sincos.{way}.{S}({V} {x})"
                 for g, x in enumerate(vectors)
             ]
             self.lines.append(f"br label %{tag}.join")
         self.lines.append(f"{tag}.join:")
         self.read.clear()
         self.lines += [
-            f"%{tag}.{g}.both = phi {pair} [ %{tag}.{g}.near.both, %{tag}.near ], "
+            f"%{tag}.{g}.both = phi {P} [ %{tag}.{g}.near.both, %{tag}.near ], "
             f"[ %{tag}.{g}.far.both, %{tag}.far ]"
             for g in range(len(vectors))
         ]
         for g, group in enumerate(groups):
             for k, word in enumerate(TRIGONOMETRY):
                 whole = f"%{tag}.{g}.{word}"
-                self.lines.append(f"{whole} = extractvalue {pair} %{tag}.{g}.both, {k}")
+                self.lines.append(f"{whole} = extractvalue {P} %{tag}.{g}.both, {k}")
                 for lane, angle in enumerate(group):
                     if (word, angle) in wanted:
                         value = f"{whole}.{lane}" if packed else whole
@@ -240,12 +246,12 @@ def fill_table(words: Mapping[str, str], fuses: bool) -> dict[str, str]:
 
 def library_call(op: str, operands: Sequence[str], out: str, element: str, lanes: int) -> list[str]:
     """The lines that call a function of the C library, for one lane after the other."""
-    F, T = element, f"<{lanes} x {element}>"
+    F, T = element, vector_type(element, lanes)
     function = op if F == "double" else f"{op}f"
     if lanes == 1:
         arguments = ", ".join(f"{F} {x}" for x in operands)
         return [f"{out} = call {F} @{function}({arguments})"]
-    lines, found = [], "poison"
+    lines, filled = [], "poison"
     for lane in range(lanes):
         here = f"{out}.{lane}"
         arguments = ", ".join(f"{F} {here}.x{k}" for k in range(len(operands)))
@@ -253,9 +259,9 @@ def library_call(op: str, operands: Sequence[str], out: str, element: str, lanes
         lines += [
             *(f"{here}.x{k} = extractelement {T} {x}, i32 {lane}" for k, x in enumerate(operands)),
             f"{here} = call {F} @{function}({arguments})",
-            f"{new} = insertelement {T} {found}, {F} {here}, i32 {lane}",
+            f"{new} = insertelement {T} {filled}, {F} {here}, i32 {lane}",
         ]
-        found = new
+        filled = new
     return lines
 
 
@@ -358,7 +364,7 @@ def many_states(code: Lowered, target: Target) -> str:
         if given.rate == "state":
             columns = load_columns(name, given.size, target.element, target.lanes, lines)
             loaded |= {(given.name, k): column for k, column in enumerate(columns)}
-    body = Body(code, target, target.lanes, lines, kept=code.hoisted)
+    body = Body(code, target, target.lanes, lines, hoisted=code.hoisted)
     body.print(loaded, code.start, len(code.operations))
     for name, columns in zip(outputs, body.outputs(), strict=True):
         store_columns(name, columns, target.element, target.lanes, lines)
@@ -391,19 +397,19 @@ def over_rows(lines: Sequence[str], lanes: int, after: Sequence[str] = ()) -> li
 def _before_the_loop(
     code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
 ) -> None:
-    """Compute what depends on inputs given once, and store at %kept what the loop reads."""
-    kept, F = code.hoisted, target.element
-    lines.append(f"%kept = alloca [{max(1, len(kept))} x {F}], align 64")
+    """Compute what depends on inputs given once, and store at %hoisted what the loop reads."""
+    F = target.element
+    lines.append(f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64")
     loaded: Loaded = {}
     for name, given in inputs.items():
         if given.rate == "once":
             loaded |= loaded_entries(given, name, name, F, lines)
     body = Body(code, target, 1, lines)
     body.print(loaded, 0, code.start)
-    for number, place in kept.items():
+    for number, place in code.hoisted.items():
         lines += [
-            f"%kept.{place} = getelementptr {F}, ptr %kept, i64 {place}",
-            f"store {F} {body.name[number]}, ptr %kept.{place}",
+            f"%hoisted.{place} = getelementptr {F}, ptr %hoisted, i64 {place}",
+            f"store {F} {body.name[number]}, ptr %hoisted.{place}",
         ]
 
 
@@ -411,30 +417,27 @@ def module(target: Target, *texts: str) -> str:
     """Functions with all that they call."""
     widths = sorted({PACK, target.lanes})
     lines = ["declare double @sin(double)", "declare double @cos(double)"]
-    for element, S in (("double", "f64"), ("float", "f32")):
+    for element in BYTES:
         for lanes in (1, *widths):
-            T = element if lanes == 1 else f"<{lanes} x {element}>"
-            name = S if lanes == 1 else f"v{lanes}{S}"
+            T, S = vector_type(element, lanes), type_suffix(element, lanes)
             lines += [
-                f"declare {T} @llvm.fma.{name}({T}, {T}, {T})",
-                f"declare {T} @llvm.sqrt.{name}({T})",
-                f"declare {T} @llvm.fabs.{name}({T})",
-                f"declare {T} @llvm.floor.{name}({T})",
-                f"declare {T} @llvm.copysign.{name}({T}, {T})",
+                f"declare {T} @llvm.fma.{S}({T}, {T}, {T})",
+                f"declare {T} @llvm.sqrt.{S}({T})",
+                f"declare {T} @llvm.fabs.{S}({T})",
+                f"declare {T} @llvm.floor.{S}({T})",
+                f"declare {T} @llvm.copysign.{S}({T}, {T})",
             ]
     F, n = target.element, target.lanes
-    S = {"double": "f64", "float": "f32"}[F]
-    suffix = "" if F == "double" else "f"
+    V, S, end = f"<{n} x {F}>", f"v{n}f{8 * BYTES[F]}", "" if F == "double" else "f"
     lines += [
-        f"declare {F} @{name}{suffix}({', '.join([F] * count)})" for name, count in LIBRARY.items()
+        f"declare {F} @{name}{end}({', '.join([F] * count)})" for name, count in LIBRARY.items()
     ]
     lines += [
-        f"declare <{n} x {F}> @llvm.masked.load.v{n}{S}.p0(ptr, i32, <{n} x i1>, <{n} x {F}>)",
+        f"declare {V} @llvm.masked.load.{S}.p0(ptr, i32, <{n} x i1>, {V})",
         f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.width}" }}',
     ]
     for lanes in widths:
-        name = CONSTANTS[target.dtype].name(lanes)
-        if any(f"@sincos.near.{name}(" in text for text in texts):
+        if any(f"@sincos.near.{type_suffix(F, lanes)}(" in text for text in texts):
             lines += sines(target.dtype, lanes, target.fuses)
     return "\n".join([*lines, *texts]) + "\n"
 

@@ -13,6 +13,7 @@ from armlet.codegen.llvm.function import (
     stored_entries,
 )
 from armlet.codegen.llvm.transpose import load_columns, store_columns
+from armlet.codegen.llvm.types import broadcast, vector_type
 from armlet.codegen.lower import Lowered
 from armlet.graph import Input, Loop
 
@@ -74,7 +75,7 @@ class _Text:
 
     def __init__(self, loop: Loop, code: Lowered, target: Target, lanes: int) -> None:
         self.loop, self.lanes, self.F = loop, lanes, target.element
-        self.V = self.F if lanes == 1 else f"<{lanes} x {self.F}>"
+        self.V = vector_type(self.F, lanes)
         self.lines: list[str] = []
         self.loaded: Loaded = {}
         self.starts: Loaded = {}
@@ -165,12 +166,9 @@ class _Text:
         if self.lanes == 1:
             return loaded
         for entry, value in loaded.items():
-            self.lines += [
-                f"{value}.first = insertelement {self.V} poison, {self.F} {value}, i32 0",
-                f"{value}.every = shufflevector {self.V} {value}.first, {self.V} poison, "
-                f"<{self.lanes} x i32> zeroinitializer",
-            ]
-            loaded[entry] = f"{value}.every"
+            every = f"{value}.every"
+            self.lines += broadcast(every, f"{value}.first", value, self.F, self.lanes)
+            loaded[entry] = every
         return loaded
 
     def _move(self, pointer: str, moved: str, number: str, size: str) -> None:

@@ -1,19 +1,20 @@
 """Sine and cosine of a vector, as LLVM IR: range reduction and polynomials, at most 2 ulp.
 
-A multiple k of a quarter turn is taken off in several parts, the polynomials approximate both on
+A multiple k of a quarter turn is subtracted term by term, the polynomials approximate both on
 [-π/4, π/4], and the quadrant k mod 4 selects polynomial and sign. All is done in the dtype of the
 vector, with its constants. Lanes that are out of reach, NaN among them, are computed otherwise,
 whatever their neighbours are: doubles by the C library, singles as doubles. Of doubles the largest
 error found is 1.6 ulp, of all singles within reach 1.54 ulp.
 """
 
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import pi
 from typing import Any
 
 import numpy as np
+
+from armlet.codegen.llvm.types import bits, pair_type, splat, type_suffix, vector_type
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class Constants:
     round: float
     """Adding this rounds to a whole number, which then stands in the last bits."""
     quarter: Mapping[bool, tuple[float, ...]]
-    """π/2 in parts, likewise.
+    """π/2 as a sum, likewise.
 
-    Fused, x - k p₀ is exact. Unfused, all parts but the last are so short that their products
+    Fused, x - k p₀ is exact. Unfused, all terms but the last are so short that their products
     with k are exact. All are positive, so that -0.0 stays what it is.
     """
     sin: tuple[float, ...]
@@ -37,27 +38,10 @@ class Constants:
     cos: tuple[float, ...]
     """(cos r - 1 + r²/2) / r⁴ as a polynomial of r²."""
 
-    def vector(self, lanes: int) -> str:
-        """The type of so many numbers."""
-        return f"<{lanes} x {self.element}>"
-
-    def name(self, lanes: int) -> str:
-        """What functions of such a vector end in."""
-        return f"v{lanes}f{self.bits}"
-
-    def pair(self, lanes: int) -> str:
-        """The type of two such vectors."""
-        return f"{{ {self.vector(lanes)}, {self.vector(lanes)} }}"
-
     def nearest(self, value: float) -> np.floating[Any]:
         """The nearest number of the dtype."""
         number: np.floating[Any] = np.dtype(f"f{self.bits // 8}").type(value)
         return number
-
-    @property
-    def suffix(self) -> str:
-        """What functions and numbers of C end in."""
-        return {"double": "", "float": "f"}[self.element]
 
 
 # fmt: off
@@ -95,20 +79,11 @@ before the next: 4e-9 and 1e-10 in exact arithmetic.
 """
 
 
-def bits(x: float) -> str:
-    """A number as LLVM writes it exactly, be it a double or a single."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
-
-
-def splat(element: str, value: str, lanes: int) -> str:
-    """The same value in every lane."""
-    return "<" + ", ".join([f"{element} {value}"] * lanes) + ">"
-
-
 def near(dtype: str, lanes: int, fuses: bool) -> str:
     """The function @sincos.near of a vector within reach; it returns the pair."""
     of = CONSTANTS[dtype]
-    V, I, B, S = of.vector(lanes), f"<{lanes} x i{of.bits}>", f"<{lanes} x i1>", of.name(lanes)
+    V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
+    I, B = f"<{lanes} x i{of.bits}>", f"<{lanes} x i1>"
     lines: list[str] = []
 
     def number(value: float) -> str:
@@ -184,42 +159,43 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
 def far(dtype: str, lanes: int, fuses: bool) -> str:
     """The function @sincos.far of any vector, which computes the lanes out of reach otherwise."""
     of = CONSTANTS[dtype]
-    V, B, S, pair = of.vector(lanes), f"<{lanes} x i1>", of.name(lanes), of.pair(lanes)
+    V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
+    P = pair_type(V)
     lines = [
-        f"%near = call {pair} @sincos.near.{S}({V} %x)",
+        f"%near = call {P} @sincos.near.{S}({V} %x)",
         f"%abs = call {V} @llvm.fabs.{S}({V} %x)",
         f"%is_far = fcmp ugt {V} %abs, {splat(of.element, bits(of.reach[fuses]), lanes)}",
         *(_by_library(lanes) if dtype == "float64" else _as_doubles(lanes)),
     ]
-    for part, name in enumerate(("sin", "cos")):
+    for k, name in enumerate(("sin", "cos")):
         lines += [
-            f"%{name}.near = extractvalue {pair} %near, {part}",
-            f"%{name} = select {B} %is_far, {V} %{name}.far, {V} %{name}.near",
+            f"%{name}.near = extractvalue {P} %near, {k}",
+            f"%{name} = select <{lanes} x i1> %is_far, {V} %{name}.far, {V} %{name}.near",
         ]
     return _function("far", of, lanes, lines, "noinline")
 
 
 def _by_library(lanes: int) -> Iterator[str]:
     """%sin.far and %cos.far of doubles, by the C library lane by lane."""
-    V = CONSTANTS["float64"].vector(lanes)
+    V = vector_type("double", lanes)
     for name in ("sin", "cos"):
-        found = "poison"
+        filled = "poison"
         for k in range(lanes):
             out = f"%{name}.far" if k == lanes - 1 else f"%{name}.{k}"
             yield f"%{name}.x{k} = extractelement {V} %x, i32 {k}"
             yield f"%{name}.y{k} = call double @{name}(double %{name}.x{k})"
-            yield f"{out} = insertelement {V} {found}, double %{name}.y{k}, i32 {k}"
-            found = out
+            yield f"{out} = insertelement {V} {filled}, double %{name}.y{k}, i32 {k}"
+            filled = out
 
 
 def _as_doubles(lanes: int) -> Iterator[str]:
     """%sin.far and %cos.far of singles, by the function of doubles."""
-    V, of = CONSTANTS["float32"].vector(lanes), CONSTANTS["float64"]
-    W, pair = of.vector(lanes), of.pair(lanes)
+    V, W = vector_type("float", lanes), vector_type("double", lanes)
+    P = pair_type(W)
     yield f"%wide = fpext {V} %x to {W}"
-    yield f"%both = call {pair} @sincos.far.{of.name(lanes)}({W} %wide)"
-    for part, name in enumerate(("sin", "cos")):
-        yield f"%{name}.wide = extractvalue {pair} %both, {part}"
+    yield f"%both = call {P} @sincos.far.{type_suffix('double', lanes)}({W} %wide)"
+    for k, name in enumerate(("sin", "cos")):
+        yield f"%{name}.wide = extractvalue {P} %both, {k}"
         yield f"%{name}.far = fptrunc {W} %{name}.wide to {V}"
 
 
@@ -230,14 +206,15 @@ def sines(dtype: str, lanes: int, fuses: bool) -> list[str]:
 
 
 def _function(name: str, of: Constants, lanes: int, lines: list[str], attribute: str) -> str:
-    V, S, pair = of.vector(lanes), of.name(lanes), of.pair(lanes)
+    V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
+    P = pair_type(V)
     return "\n".join(
         [
-            f"define internal {pair} @sincos.{name}.{S}({V} %x) {attribute} nounwind {{",
+            f"define internal {P} @sincos.{name}.{S}({V} %x) {attribute} nounwind {{",
             *lines,
-            f"%one = insertvalue {pair} poison, {V} %sin, 0",
-            f"%result = insertvalue {pair} %one, {V} %cos, 1",
-            f"ret {pair} %result",
+            f"%one = insertvalue {P} poison, {V} %sin, 0",
+            f"%result = insertvalue {P} %one, {V} %cos, 1",
+            f"ret {P} %result",
             "}",
         ]
     )

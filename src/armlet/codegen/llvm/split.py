@@ -22,8 +22,8 @@ from armlet.codegen.llvm.function import (
     one_state,
     over_rows,
 )
-from armlet.codegen.llvm.sincos import bits
 from armlet.codegen.llvm.transpose import columns_from_rows, rows_from_columns
+from armlet.codegen.llvm.types import BYTES, bits
 from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
 
 OPERATIONS, ENTRIES = 4000, 500
@@ -145,10 +145,10 @@ class _ChunkBody(Body):
     @property
     def bytes(self) -> int:
         """The size of a value."""
-        return self.lanes * {"double": 8, "float": 4}[self.target.element]
+        return self.lanes * BYTES[self.target.element]
 
     def operand(self, a: Operand) -> str:
-        if isinstance(a, int) and a not in self.name and a not in self.kept:
+        if isinstance(a, int) and a not in self.name and a not in self.hoisted:
             out = self.name[a] = f"%r{a}"
             self._point(f"{out}.at", self.sources[a])
             self.lines.append(f"{out} = load {self.T}, ptr {out}.at, align {self.bytes}")
@@ -295,7 +295,9 @@ class _ManyStates:
             i: Place("read", self.begin[name] + k)
             for i, (name, k) in _input_places(code, "state").items()
         }
-        self.body = _ChunkBody(code, target, target.lanes, [], kept=code.hoisted, sources=sources)
+        self.body = _ChunkBody(
+            code, target, target.lanes, [], hoisted=code.hoisted, sources=sources
+        )
         values = [value for output in code.outputs for value in output.values]
         self.column: dict[Operand | str, int] = {}
         """Places of the columns of outputs; those of constants are known by their bits."""
@@ -304,13 +306,13 @@ class _ManyStates:
                 self.column.setdefault(self._key(value), columns + len(self.column))
         self.fixed = {self._key(value): value for value in values if self._is_fixed(value)}
         span, begin = (code.start, len(code.operations)), columns + len(self.fixed)
-        self.late = _Functions("many.chunk", ["kept"], self.body, span, values, begin)
+        self.late = _Functions("many.chunk", ["hoisted"], self.body, span, values, begin)
         self.column |= {i: place.entry for i, place in self.body.sources.items()}
         self.early = self._early()
 
     def _is_fixed(self, value: Operand) -> bool:
         """Whether an entry of an output is the same for all rows."""
-        return isinstance(value, float) or value in self.body.kept
+        return isinstance(value, float) or value in self.body.hoisted
 
     def _key(self, value: Operand) -> Operand | str:
         """The key of an entry in the table of columns: 0.0 and -0.0 differ."""
@@ -319,11 +321,11 @@ class _ManyStates:
     def _early(self) -> _Functions:
         """The operations that depend on inputs given once, done before the loop."""
         code = self.code
-        targets = {i: [Place("kept", entry)] for i, entry in code.hoisted.items()}
+        targets = {i: [Place("hoisted", entry)] for i, entry in code.hoisted.items()}
         sources = _input_places(code, "once")
         body = _ChunkBody(code, self.target, 1, [], sources=sources, targets=targets)
         pointers = [name for name, x in self.inputs.items() if x.rate == "once"]
-        return _Functions("once.chunk", [*pointers, "kept"], body, (0, code.start))
+        return _Functions("once.chunk", [*pointers, "hoisted"], body, (0, code.start))
 
     def texts(self) -> Texts:
         """The texts of @many and of the chunks."""
@@ -338,7 +340,7 @@ class _ManyStates:
             *self.late.declarations(),
             f"define void @many({_pointers(self.code)}, i64 %from, i64 %to) #0 {{",
             "entry:",
-            f"%kept = alloca [{max(1, len(self.code.hoisted))} x {self.target.element}]",
+            f"%hoisted = alloca [{max(1, len(self.code.hoisted))} x {self.target.element}]",
             f"%allocated = call ptr @malloc(i64 {size + ALIGNED})",
             "%address = ptrtoint ptr %allocated to i64",
             f"%over = urem i64 %address, {ALIGNED}",

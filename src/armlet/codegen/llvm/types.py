@@ -1,0 +1,40 @@
+"""The types and constants of LLVM IR, for one number or a vector of them."""
+
+import struct
+
+BYTES = {"double": 8, "float": 4}
+
+
+def vector_type(element: str, lanes: int) -> str:
+    """The type of so many numbers; of one, the type of a number."""
+    return element if lanes == 1 else f"<{lanes} x {element}>"
+
+
+def type_suffix(element: str, lanes: int) -> str:
+    """The ending of the names of intrinsic functions of such a vector."""
+    number = f"f{8 * BYTES[element]}"
+    return number if lanes == 1 else f"v{lanes}{number}"
+
+
+def pair_type(V: str) -> str:
+    """The type of two such vectors."""
+    return f"{{ {V}, {V} }}"
+
+
+def bits(x: float) -> str:
+    """A number as LLVM writes it exactly, be it a double or a single."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def splat(element: str, value: str, lanes: int) -> str:
+    """A constant with the same value in every lane."""
+    return value if lanes == 1 else "<" + ", ".join([f"{element} {value}"] * lanes) + ">"
+
+
+def broadcast(out: str, first: str, value: str, element: str, lanes: int) -> list[str]:
+    """The lines that put a value in every lane of a vector, by way of its first lane."""
+    V = vector_type(element, lanes)
+    return [
+        f"{first} = insertelement {V} poison, {element} {value}, i32 0",
+        f"{out} = shufflevector {V} {first}, {V} poison, <{lanes} x i32> zeroinitializer",
+    ]
