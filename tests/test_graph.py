@@ -27,7 +27,7 @@ from support.expressions import (
 from armlet.errors import CompileError, DataError
 from armlet.graph import OPERATIONS, Count, Graph, Traced, trace_function
 from armlet.graph.differentiate import derivatives
-from armlet.graph.fold import fold, negated
+from armlet.graph.fold import fold, opposite
 from armlet.scalar import (
     cos,
     less,
@@ -111,7 +111,7 @@ def has(number, *operands):
 
 
 def minus(x):
-    return None if x is None else negated(x)
+    return None if x is None else opposite(x)
 
 
 def signed(x):

@@ -27,24 +27,24 @@ NAMESPACES = {"numpy": "numpy"} | {
 """The module with a library's functions, by the name of the library."""
 
 
-def library_named(library: str | ModuleType) -> ModuleType:
-    """The module with the functions of a library, which is given by its name or as a module."""
+def library_module(library: str | ModuleType) -> ModuleType:
+    """The module with the functions of a library, which may be a name or the module itself."""
     name = library.__name__ if isinstance(library, ModuleType) else library
-    known = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
-    if not isinstance(name, str) or name not in known:
+    modules = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
+    if not isinstance(name, str) or name not in modules:
         raise DataError(
             f"library is {quoted(library)}: expected one of {', '.join(NAMESPACES)}, by its name "
             "or as a module"
         )
     try:
-        return import_module(known[name])
+        return import_module(modules[name])
     except ImportError as error:
         raise CompileError(f"{name} cannot be imported: {error}") from None
 
 
 def function_of(program: "Program", library: str | ModuleType) -> Callable[..., Any]:
     """A program as a function of a library's arrays; `Program.function` documents it."""
-    namespace = library_named(library)
+    namespace = library_module(library)
     if namespace.__name__ != "sympy":
         program.check_values()
     if namespace.__name__ == "casadi":
@@ -132,7 +132,7 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Any:
     """The program as a `casadi.Function` of one state's matrices: a vector is a column.
 
     Symbols give expressions and numbers give numbers. The operations are recorded once, in SX;
-    where MX are given, they stay together as one node of their graph.
+    called with MX, they stay together as one node of their graph.
     """
     name = program.name
     symbols = {key: casadi.SX.sym(key, *_axes(name, x.shape)) for key, x in program.inputs.items()}

@@ -13,8 +13,8 @@ COMPARISONS = frozenset({"less", "less_equal", "equal"})
 NUMBERS = (int, float)
 
 
-def negated(x: Any) -> Any:
-    """What x is the negation of, or None."""
+def opposite(x: Any) -> Any:
+    """-x, if x is a negation or a negative number, else None."""
     if isinstance(x, NUMBERS):
         return -x if x < 0 else None
     op, args = x.graph.nodes[x.index]
@@ -29,7 +29,7 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
     x, y = args[0], args[-1]
     # fmt: off
     match op:  # and then the operands, which takes half the time of both at once
-        case "neg":                                    return negated(x)
+        case "neg":                                    return opposite(x)
         case "add":
             match numbers(args):
                 case (_, 0):                           return x
@@ -56,11 +56,11 @@ def fold(op: str, args: tuple[Any, ...]) -> Any:
         case "where":
             c, x, y = args
             match numbers(args):
-                case _ if scalar.identical(x, y):    return x
+                case _ if scalar.identical(x, y):      return x
                 case (int() | float() as k, _, _):     return x if k != 0 else y
                 case (_, 1, 0) if is_condition(c):     return c
                 case _ if is_negation(c):              return scalar.where(c.args[0], y, x)
-    return _signed(op, args)
+    return _fold_signs(op, args)
     # fmt: on
 
 
@@ -73,7 +73,7 @@ def numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def is_condition(x: Any) -> bool:
-    """Whether an operand is known to be 1 or 0, since it is a comparison or chosen of such."""
+    """Whether an operand can only be 1 or 0: a comparison, or a choice between such."""
     if isinstance(x, NUMBERS):
         return x in (0, 1)
     return x.op in COMPARISONS or (x.op == "where" and all(map(is_condition, x.args[1:])))
@@ -84,10 +84,10 @@ def is_negation(condition: Any) -> bool:
     return bool(condition.op == "where" and numbers(condition.args)[1:] == (0, 1))
 
 
-def _signed(op: str, args: tuple[Any, ...]) -> Any:
+def _fold_signs(op: str, args: tuple[Any, ...]) -> Any:
     x, y = args if len(args) == 2 else (args[0], None)
-    minus_x = negated(x)
-    minus_y = negated(y) if y is not None else None
+    minus_x = opposite(x)
+    minus_y = opposite(y) if y is not None else None
     if minus_x is None and minus_y is None:
         return None
     # fmt: off

@@ -74,14 +74,14 @@ class Graph:
         self.nodes: list[tuple[str, tuple[Any, ...]]] = []
         self.constant: list[bool] = []
         self.scalars: list[Traced] = []
-        self.known: dict[tuple[str, tuple[Any, ...]], Traced] = {}
+        self.interned: dict[tuple[str, tuple[Any, ...]], Traced] = {}
 
     def input(self, name: str, k: int) -> "Traced":
         """Entry k of an argument: a variable."""
         return self.node("input", (name, k))
 
     def symbol(self, name: str) -> "Traced":
-        """A constant known by its name: what is computed from constants alone is off-line."""
+        """A constant with a name and no value; what is computed from constants is off-line."""
         return self.node("symbol", (name,))
 
     def entries(self, inputs: Iterable[Input]) -> list["Traced"]:
@@ -102,12 +102,12 @@ class Graph:
             return folded
         if op in COMMUTATIVE and _rank(args[0]) > _rank(args[1]):
             args = args[::-1]
-        if op == "sub" and (opposite := self.known.get(("sub", args[::-1]))) is not None:
+        if op == "sub" and (opposite := self.interned.get(("sub", args[::-1]))) is not None:
             return -opposite
         return self.node(op, args)
 
     def copy(self, op: str, *args: Any) -> Any:
-        """Record any node of another graph, inputs and symbols too, given its operands here."""
+        """Record a node of another graph, inputs and symbols too, with its operands in this one."""
         match op:
             case "input":
                 return self.input(*args)
@@ -117,10 +117,10 @@ class Graph:
                 return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
-        """An operation as it is given, recorded if it is new."""
+        """An operation without folding, recorded if it is new."""
         key = (op, args)
-        found = self.known.get(key)
-        if found is None:
+        scalar = self.interned.get(key)
+        if scalar is None:
             constant = op != "input"
             for a in args:
                 if isinstance(a, Traced):
@@ -130,11 +130,11 @@ class Graph:
                             "of: give it to the other function as an argument"
                         )
                     constant = constant and self.constant[a.index]
-            found = self.known[key] = Traced(self, len(self.nodes))
+            scalar = self.interned[key] = Traced(self, len(self.nodes))
             self.nodes.append(key)
-            self.scalars.append(found)
+            self.scalars.append(scalar)
             self.constant.append(constant)
-        return found
+        return scalar
 
 
 def _rank(a: Any) -> int:
@@ -314,7 +314,7 @@ def live(graph: Graph, outputs: Iterable[Any]) -> list[int]:
 
 
 def graph_of(arrays: Sequence[Any]) -> Graph | None:
-    """The graph that arrays are recorded in, if one of them has a traced scalar."""
+    """The graph that arrays are recorded in, None if they have no traced scalar."""
     for array in arrays:
         for x in np.asarray(array, dtype=object).flat:
             if isinstance(x, Traced):
@@ -330,6 +330,6 @@ def object_array(values: Sequence[Any], shape: Shape | None = None) -> Array:
 
 
 def arrays_of_shapes(values: Iterable[Any], shapes: Iterable[Shape]) -> list[Array]:
-    """Values in a row as arrays of the given shapes, one after the other."""
+    """Values in a row as arrays of some shapes, one after the other."""
     row = iter(values)
     return [object_array([*islice(row, prod(shape))], shape) for shape in shapes]

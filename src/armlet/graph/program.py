@@ -282,7 +282,7 @@ class Program:
             Whether a product and the sum that takes it are one call of `fma`, rounded once, as in
             a kernel, or `a * b + c`, which a compiler may still fuse. By default so for CUDA, where
             all machines fuse, and not so for C and C++, where `fma` is a slow function on
-            processors without that instruction, and for compilers that are not told of it (gcc:
+            processors without that instruction, and for compilers without the option for it (gcc:
             `-mfma`).
         sines : {"library", "armlet"}
             Which sines and cosines are called: those of libm, or armlet's own, which are printed
@@ -402,7 +402,7 @@ def trace_function(
 
 
 def replacement(value: Mapping[int, Any], x: Any) -> Any:
-    """The new value of an operand, found by the index of its node; a number stays what it is."""
+    """The new value of an operand, by the index of its node; a number stays what it is."""
     return value[x.index] if isinstance(x, Traced) else x
 
 

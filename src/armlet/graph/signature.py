@@ -16,11 +16,12 @@ Shape = tuple[int, ...]
 Names = tuple[str, ...]
 """The names of results, the fields of a named tuple."""
 RATES = ("state", "step", "run", "stage", "once")
-"""How often an input changes: with every state, or not at all within a call.
+"""How often an input changes: with every state ("state"), or not at all within a call ("once").
 
-What is given once may also be given for every state, with their leading axes. In a loop that is run
-for many starts at the same time, an input may also change with every step, the same for all runs,
-with every run, the same in all steps, or with the stages of a step, the same in all steps.
+An input of the rate "once" may also have a value for every state, with their leading axes. In a
+loop that runs from many starts at the same time, an input may also change with every step, the same
+for all runs ("step"), with every run, the same in all steps ("run"), or with the stages of a step,
+the same in all steps ("stage").
 """
 
 

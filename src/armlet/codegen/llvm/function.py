@@ -92,7 +92,7 @@ class Target:
 
 @dataclass
 class Body:
-    """The lines that do operations, given the names of what they start from, for so many lanes."""
+    """The lines of operations for so many lanes, and the names of their results."""
 
     code: Lowered
     target: Target
@@ -151,7 +151,7 @@ class Body:
         self.lines += self.table[op].format(*operands, out=out).split("\n")
 
     def print(self, loaded: Mapping[tuple[str, int], str], first: int, last: int) -> None:
-        """Add the lines of operations, given the names of the inputs' entries."""
+        """Add the lines of operations; the entries of inputs have been loaded under names."""
         for run in self.code.runs(first, last):
             for i in run:
                 op, args = self.code.operations[i]
@@ -298,7 +298,7 @@ def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
             size = 0
         cut.append(line)
         size += 1
-    from_last = partial(PREDECESSOR.sub, lambda found: f"%{last.get(found[1], found[1])} ]")
+    from_last = partial(PREDECESSOR.sub, lambda match: f"%{last.get(match[1], match[1])} ]")
     cut = [from_last(line) if " = phi " in line else line for line in cut]
     return "\n".join([head, *cut, "never:", "ret void", "}"])
 
@@ -309,17 +309,17 @@ def arguments_of(code: Lowered) -> tuple[dict[str, Input], list[str]]:
     return inputs, [f"out{k}" for k in range(len(code.outputs))]
 
 
-def loaded_entries(given: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
+def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
     """The entries of one state's input, read one by one."""
-    for k in range(given.size):
+    for k in range(x.size):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
             f"%{name}.{k} = load {element}, ptr %{name}.p{k}",
         ]
-    return {(given.name, k): f"%{name}.{k}" for k in range(given.size)}
+    return {(x.name, k): f"%{name}.{k}" for k in range(x.size)}
 
 
-def stored_entries(
+def store_entries(
     values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
 ) -> None:
     """Write the entries of one state's output one by one."""
@@ -337,12 +337,12 @@ def one_state(code: Lowered, target: Target) -> str:
     arguments = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
     lines = ["entry:"]
     loaded: Loaded = {}
-    for name, given in inputs.items():
-        loaded |= loaded_entries(given, name, name, F, lines)
+    for name, x in inputs.items():
+        loaded |= load_entries(x, name, name, F, lines)
     body = Body(code, target, 1, lines)
     body.print(loaded, 0, len(code.operations))
     for name, values in zip(outputs, body.outputs(), strict=True):
-        stored_entries(values, name, name, F, lines)
+        store_entries(values, name, name, F, lines)
     return function("one", arguments, [*lines, "ret void"])
 
 
@@ -360,10 +360,10 @@ def many_states(code: Lowered, target: Target) -> str:
     _before_the_loop(code, target, inputs, before)
     lines: list[str] = []
     loaded: Loaded = {}
-    for name, given in inputs.items():
-        if given.rate == "state":
-            columns = load_columns(name, given.size, target.element, target.lanes, lines)
-            loaded |= {(given.name, k): column for k, column in enumerate(columns)}
+    for name, x in inputs.items():
+        if x.rate == "state":
+            columns = load_columns(name, x.size, target.element, target.lanes, lines)
+            loaded |= {(x.name, k): column for k, column in enumerate(columns)}
     body = Body(code, target, target.lanes, lines, hoisted=code.hoisted)
     body.print(loaded, code.start, len(code.operations))
     for name, columns in zip(outputs, body.outputs(), strict=True):
@@ -401,9 +401,9 @@ def _before_the_loop(
     F = target.element
     lines.append(f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64")
     loaded: Loaded = {}
-    for name, given in inputs.items():
-        if given.rate == "once":
-            loaded |= loaded_entries(given, name, name, F, lines)
+    for name, x in inputs.items():
+        if x.rate == "once":
+            loaded |= load_entries(x, name, name, F, lines)
     body = Body(code, target, 1, lines)
     body.print(loaded, 0, code.start)
     for number, place in code.hoisted.items():

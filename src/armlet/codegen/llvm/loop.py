@@ -8,9 +8,9 @@ from armlet.codegen.llvm.function import (
     Target,
     arguments_of,
     function,
-    loaded_entries,
+    load_entries,
     over_rows,
-    stored_entries,
+    store_entries,
 )
 from armlet.codegen.llvm.transpose import load_columns, store_columns
 from armlet.codegen.llvm.types import broadcast, vector_type
@@ -141,7 +141,7 @@ class _Text:
             store_columns(pointer, entries, self.F, self.lanes, self.lines)
             return
         self._move(pointer, f"{pointer}.run", "%i", f"{len(entries)}")
-        stored_entries(entries, f"{pointer}.run", name, self.F, self.lines)
+        store_entries(entries, f"{pointer}.run", name, self.F, self.lines)
 
     def phis(self, values: list[list[str]]) -> list[str]:
         """What is carried: a start, and then what the last step gave."""
@@ -158,11 +158,11 @@ class _Text:
             columns = load_columns(pointer, x.size, self.F, self.lanes, self.lines)
             return {(x.name, k): column for k, column in enumerate(columns)}
         self._move(pointer, f"{pointer}.run", "%i", f"{x.size}")
-        return loaded_entries(x, f"{pointer}.run", name, self.F, self.lines)
+        return load_entries(x, f"{pointer}.run", name, self.F, self.lines)
 
     def _of_all(self, pointer: str, name: str, x: Input) -> Loaded:
         """The entries of an input that is the same for all runs, in every lane."""
-        loaded = loaded_entries(x, pointer, name, self.F, self.lines)
+        loaded = load_entries(x, pointer, name, self.F, self.lines)
         if self.lanes == 1:
             return loaded
         for entry, value in loaded.items():

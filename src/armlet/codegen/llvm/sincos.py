@@ -108,15 +108,15 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
     def reduction(first: float, *middle: float, last: float) -> None:
         """%r = x - k π/2; unfused, what rounding lost on the way is subtracted at the end."""
         r, lost = fma("%r0", "%k", number(-first), "%x"), ""
-        for j, part in enumerate(middle, 1):
-            before, r = r, fma(f"%r{j}", "%k", number(-part), r)
+        for j, term in enumerate(middle, 1):
+            before, r = r, fma(f"%r{j}", "%k", number(-term), r)
             if not fuses:
                 moved = f"%moved{j}"
                 lines.append(f"{moved} = fsub {V} {r}, {before}")
                 if lost:
                     lines.append(f"{moved}.lost = fadd {V} {moved}, {lost}")
                     moved = f"{moved}.lost"
-                lost = fma(f"%lost{j}", "%k", number(part), moved)
+                lost = fma(f"%lost{j}", "%k", number(term), moved)
         if fuses:
             fma("%r", "%k", number(-last), r)
         else:
@@ -125,8 +125,8 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
 
     fma("%t", "%x", number(2 / pi), number(of.round))
     lines += [f"%k = fsub {V} %t, {number(of.round)}", f"%quadrant = bitcast {V} %t to {I}"]
-    *parts, last = of.quarter[fuses]
-    reduction(*parts, last=last)
+    *terms, last = of.quarter[fuses]
+    reduction(*terms, last=last)
     lines += [f"%z = fmul {V} %r, %r", f"%rz = fmul {V} %r, %z"]
     fma("%unsigned", "%rz", polynomial("s", of.sin), "%r")
     lines.append(f"%small = call {V} @llvm.copysign.{S}({V} %unsigned, {V} %r)")

@@ -104,7 +104,7 @@ def places_of(
 ) -> tuple[dict[int, int], int]:
     """Places of results that other chunks read or that are wanted in the end; and their number."""
     until: dict[Operand, int] = {}
-    for k, i in _numbered(chunks):
+    for k, i in _with_chunk(chunks):
         op, args = code.operations[i]
         if op != "input":
             until |= dict.fromkeys(args, k)
@@ -113,7 +113,7 @@ def places_of(
     released: list[list[int]] = [[] for _ in range(len(chunks) + 1)]
     free: list[int] = []
     size, now = 0, 0
-    for k, i in _numbered(chunks):
+    for k, i in _with_chunk(chunks):
         while now < k:
             for entry in released[now]:
                 heappush(free, entry)
@@ -127,7 +127,7 @@ def places_of(
     return places, size
 
 
-def _numbered(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
+def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
     """Operations in order, each after the number of its chunk."""
     return ((k, i) for k, chunk in enumerate(chunks) for run in chunk for i in run)
 

@@ -14,7 +14,7 @@ from armlet.robot import RobotModel
 from armlet.robot.robot import GROUPS
 
 STATES, CANDIDATES = 5, 40
-"""How many states a test has, and among how many random ones they are found."""
+"""How many states a test has, and how many random ones they are chosen from."""
 TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
 """Relative to the largest value of a result."""
 LARGEST_ROUNDING = 64
@@ -116,8 +116,8 @@ def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array
     own = np.array([*robot.constants(argument.name).values()], float).reshape(argument.shape)
     size = np.abs(own)
     if argument.name == "inertia":
-        for part in (slice(0, 6), slice(6, 9)):
-            size[:, part] = size[:, part].max(axis=1, keepdims=True)
+        for columns in (slice(0, 6), slice(6, 9)):
+            size[:, columns] = size[:, columns].max(axis=1, keepdims=True)
     values = own + size * rng.integers(-2, 3, (CANDIDATES, *argument.shape)) / 64
     return np.asarray(values.astype(np.float32), float)
 

@@ -82,7 +82,7 @@ def _sides(sign: int, x: Any) -> Iterator[Term]:
 
 
 def is_open(x: Traced, is_term: bool) -> bool:
-    """Whether the operands of a term, or of a part of it, are looked at for what terms share."""
+    """Whether what a term shares with others may be among the operands of this scalar."""
     return x.op in ("mul", "sin", "cos") or (is_term and x.op in SUMS)
 
 
@@ -315,7 +315,7 @@ class Rewriting:
         """The right side of a rule, if it costs less than the operations it makes superfluous."""
         saved = joining + sum(self._weight(k) for k in set(inside) if self.uses[k] <= 1)
         y = rule.right(bound)
-        if self._added(y) >= saved:
+        if self._extra_weight(y) >= saved:
             return None
         for k in set(inside):
             self.uses[k] -= 1
@@ -325,8 +325,8 @@ class Rewriting:
     def _weight(self, k: int) -> float:
         return 0 if self.graph.constant[k] else self.weight.get(self.graph.nodes[k][0], 0)
 
-    def _added(self, y: Any) -> float:
-        """What a scalar takes beyond what is needed anyway."""
+    def _extra_weight(self, y: Any) -> float:
+        """The weight of the operations that a scalar needs and nothing else does."""
         total, seen, stack = 0.0, set(), [y]
         while stack:
             x = stack.pop()

@@ -1,7 +1,7 @@
-"""Arrays of traced scalars on which NumPy's functions record what they do.
+"""Arrays of traced scalars, on which NumPy functions record what they do.
 
-NumPy compares objects by asking them for their truth, which a traced scalar does not have: what
-compares is taken over by functions that record.
+NumPy compares objects by asking them for their truth, which a traced scalar does not have:
+functions that compare are replaced by functions that record.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class TracedArray(np.ndarray):
         return record_function(function, args, options)
 
     def __getitem__(self, index: Any) -> Any:
-        if _is_computed(index):
+        if _is_traced(index):
             raise BranchError(
                 f"{place()}: an array is indexed by a traced array, so that the number of entries "
                 "depends on the state: choose with numpy.where(mask, x, y), which keeps the shape"
@@ -46,7 +46,7 @@ class TracedArray(np.ndarray):
         return super().__getitem__(index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if _is_computed(index):
+        if _is_traced(index):
             if not isinstance(index, TracedArray) or index.shape != self.shape or np.ndim(value):
                 raise BranchError(
                     f"{place()}: entries are set where a traced array says: expected a mask of the "
@@ -56,7 +56,7 @@ class TracedArray(np.ndarray):
         super().__setitem__(index, value)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """The same for floats; whole numbers or truth values as numbers."""
+        """A copy for floats; rounded to whole numbers for integers, 1 or 0 for truth values."""
         kind = np.dtype(dtype).kind
         if kind not in "fiub":
             return super().astype(dtype, *args, **options)
@@ -78,7 +78,7 @@ def record_ufunc(
         options["out"] = tuple(map(_plain, out))
     options = {key: _plain(x) for key, x in options.items()}
     try:
-        found = getattr(function, method)(*map(_plain, inputs), **options)
+        result = getattr(function, method)(*map(_plain, inputs), **options)
     except BranchError:
         raise
     except TypeError as error:
@@ -86,12 +86,12 @@ def record_ufunc(
     if out is not None:
         return out[0]
     if name.startswith("logical") and method == "reduce":
-        found = elementwise(truth, found)  # of one entry, the reduction is that entry
-    return tuple(map(as_traced, found)) if isinstance(found, tuple) else as_traced(found)
+        result = elementwise(truth, result)  # of one entry, the reduction is that entry
+    return tuple(map(as_traced, result)) if isinstance(result, tuple) else as_traced(result)
 
 
 def record_function(function: Any, args: Any, options: Any) -> Any:
-    """The result of another function of NumPy with traced arguments."""
+    """The result of another NumPy function of traced arguments."""
     name = function.__name__
     if "linalg" in (function.__module__ or "") and name not in PRODUCTS:
         raise CompileError(
@@ -102,10 +102,12 @@ def record_function(function: Any, args: Any, options: Any) -> Any:
     try:
         if own is not None:
             return own(*args, **options)
-        found = function._implementation(*args, **options)
+        result = function._implementation(*args, **options)
     except (TypeError, IndexError, AttributeError) as error:
         raise unsupported_function(name, error) from error
-    return type(found)(map(as_traced, found)) if type(found) in (list, tuple) else as_traced(found)
+    return (
+        type(result)(map(as_traced, result)) if type(result) in (list, tuple) else as_traced(result)
+    )
 
 
 PRODUCTS = (
@@ -123,11 +125,11 @@ PRODUCTS = (
     "matrix_transpose",
     "tensordot",
 )
-"""The functions of numpy.linalg that do the same whatever the numbers."""
+"""The functions of numpy.linalg that do not look at the numbers."""
 
 
 def _plain(x: Any) -> Any:
-    """An operand without NumPy's hooks: a plain array, of one traced scalar too."""
+    """An operand as a plain array, a traced scalar too, so that NumPy does not call back."""
     if isinstance(x, TracedArray):
         return x.view(np.ndarray)
     if hasattr(x, "record"):
@@ -137,10 +139,10 @@ def _plain(x: Any) -> Any:
     return x
 
 
-def _is_computed(index: Any) -> bool:
+def _is_traced(index: Any) -> bool:
     """Whether an index is a traced array, or a tuple with one."""
     if isinstance(index, tuple):
-        return any(map(_is_computed, index))
+        return any(map(_is_traced, index))
     return isinstance(index, TracedArray) and bool(index.size)
 
 
@@ -169,10 +171,10 @@ def _where(condition: Any, *options: Any) -> Any:
 
 
 def _select(conditions: Any, options: Any, default: Any = 0) -> Any:
-    found = default
+    result = default
     for condition, option in reversed([*zip(conditions, options, strict=True)]):
-        found = elementwise(scalar.where, condition, option, found)
-    return found
+        result = elementwise(scalar.where, condition, option, result)
+    return result
 
 
 def _is_close(
@@ -192,13 +194,13 @@ def _is_close(
 def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
     """Limits may be missing, and have two names."""
     low, high = options.get("min", low), options.get("max", high)
-    found = x if low is None else elementwise(scalar.maximum, x, low)
-    found = found if high is None else elementwise(scalar.minimum, found, high)
-    return _written(found, out)
+    result = x if low is None else elementwise(scalar.maximum, x, low)
+    result = result if high is None else elementwise(scalar.minimum, result, high)
+    return _write_out(result, out)
 
 
-def _written(result: Any, out: Any) -> Any:
-    """A result, in the array `out` if there is one."""
+def _write_out(result: Any, out: Any) -> Any:
+    """Write a result to the array `out` if there is one, and return it."""
     if out is None:
         return result
     out[...] = result
@@ -206,7 +208,7 @@ def _written(result: Any, out: Any) -> Any:
 
 
 def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
-    return _written(elementwise(lambda entry: round_to(entry, decimals), x), out)
+    return _write_out(elementwise(lambda entry: round_to(entry, decimals), x), out)
 
 
 def _nan_to_num(
@@ -219,10 +221,10 @@ def _nan_to_num(
         infinite = scalar.where(scalar.less(a, 0), low, high)
         return scalar.where(isnan(a), nan, scalar.where(isinf(a), infinite, a))
 
-    return _written(elementwise(finite, x), None if copy else x)
+    return _write_out(elementwise(finite, x), None if copy else x)
 
 
-def _sum_of_numbers(x: Any, *args: Any, **options: Any) -> Any:
+def _nansum(x: Any, *args: Any, **options: Any) -> Any:
     return np.sum(elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options)
 
 
@@ -244,14 +246,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         elementwise(truth, x), axis=axis, **options
     ),
     "sinc": lambda x: elementwise(sinc, x),
-    "fix": lambda x, out=None: _written(elementwise(trunc, x), out),
+    "fix": lambda x, out=None: _write_out(elementwise(trunc, x), out),
     "nan_to_num": _nan_to_num,
     "clip": _clip,
     "round": _round,
     "around": _round,
-    "nansum": _sum_of_numbers,
+    "nansum": _nansum,
     "nanmax": lambda x, axis=None, **options: np.fmax.reduce(x, axis=axis, **options),
     "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
     "norm": _norm,
 }
-"""Functions of NumPy by name that its own code cannot do with objects."""
+"""NumPy functions by name whose implementation does not work with objects."""
