@@ -190,6 +190,7 @@ REASONS = {
     "codegen.entry.conversion": "to be merged, or given a reason",
     "codegen.entry.results": "to be merged, or given a reason",
     "codegen.entry.xla": "to be merged, or given a reason",
+    "codegen.llvm.sincos": "a table of coefficients, and the functions of it",
     "codegen.source.assignments": "the lowering of what is read by people",
     "fmu.description": "a format",
     "formats.mjcf.actuators": "to be merged, or given a reason",
