@@ -23,7 +23,7 @@ from armlet.formats.files import Folders, locate_meshes
 from armlet.formats.mjcf.reading import read_mjcf
 from armlet.formats.options import LoadOptions, RobotOptions, lock_values
 from armlet.formats.sdf import read_sdf
-from armlet.formats.toml import read_symbolic_toml, read_toml
+from armlet.formats.toml import read_toml
 from armlet.formats.urdf import read_urdf
 from armlet.formats.xacro import expand_xacro
 from armlet.formats.xml import Element, read_xml
@@ -50,14 +50,13 @@ def about(name: str) -> dict[str, str]:
 def load(robot: str | Path, options: LoadOptions) -> RobotModel:
     """The robot from the catalogue or a file."""
     path = _existing(robot)
-    if str(robot) not in catalogue() and path.suffix.lower() == ".toml":
-        arm = read_symbolic_toml(path)
-        if arm is not None:
-            _check_symbolic(arm, options)
-            return arm
     problems = Problems(shown(path.name), options.strict)
     folders = Folders(path.parent, options.folders)
-    description = locate_meshes(_read(path, folders, options, problems), folders)
+    source = _read(path, folders, options, problems)
+    if isinstance(source, RobotModel):
+        _check_symbolic(source, options)
+        return source
+    description = locate_meshes(source, folders)
     if str(robot) not in catalogue():
         description = replace(description, folder=os.path.abspath(path.parent))
     return _finish(description, problems, options)
@@ -102,8 +101,10 @@ def _check_symbolic(arm: RobotModel, options: LoadOptions) -> None:
         )
 
 
-def _read(path: Path, folders: Folders, options: LoadOptions, problems: Problems) -> Description:
-    """The description in a file, whose format is known by its ending or its root element."""
+def _read(
+    path: Path, folders: Folders, options: LoadOptions, problems: Problems
+) -> Description | RobotModel:
+    """The description in a file, or an arm with symbols; the ending or the root is the format."""
     suffix, gravity = path.suffix.lower(), np.array(EARTH)
     if suffix not in ENDINGS:
         raise ModelError(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import copysign, inf, radians
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from armlet.description.problems import Problems
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.formats.files import Folders
 from armlet.formats.limits import read_limits
-from armlet.formats.xml import Element, numbers, read_xml
+from armlet.formats.xml import Element, read_xml
 from armlet.robot import HERE, Compensation, Drive, Limits, Pose, Spring, pose
 from armlet.robot.pose import rotation_of_quaternion
 from armlet.scalar import Vector
@@ -59,9 +60,7 @@ def text_of(element: Element, tag: str, default: str = "") -> str:
 def number_of(element: Element, tag: str, default: float) -> float:
     """The number in a child, or the default if there is none."""
     child = element.first(tag)
-    if child is None:
-        return default
-    return float(numbers(child.text, 1, f"{child.where}: <{tag}>{shown(child.text)}</{tag}>")[0])
+    return default if child is None else float(child.text_numbers(1)[0])
 
 
 def is_true(text: str) -> bool:
@@ -70,30 +69,28 @@ def is_true(text: str) -> bool:
 
 def relative_to(element: Element) -> str:
     """The frame that an element says its pose is relative to, or an empty string."""
-    given = element.first("pose")
-    return "" if given is None else given.get("relative_to") or given.get("frame")
+    place = element.first("pose")
+    return "" if place is None else place.get("relative_to") or place.get("frame")
 
 
 def raw_pose(element: Element) -> Pose:
     """The numbers in the <pose> of an element, relative to whatever it is relative to."""
-    given = element.first("pose")
-    if given is None or not given.text.strip():
+    place = element.first("pose")
+    if place is None or not place.text.strip():
         return HERE
-    subject = f"{given.where}: <pose>{shown(given.text.strip())}</pose>"
-    if given.get("rotation_format", "euler_rpy") == "quat_xyzw":
-        values = numbers(given.text, 7, subject)
-        x, y, z, w = _direction(values[3:], subject)
+    if place.get("rotation_format", "euler_rpy") == "quat_xyzw":
+        values = place.text_numbers(7)
+        size = np.linalg.norm(values[3:])
+        if not 0 < size < inf:
+            raise ModelError(
+                f"{place.where}: <pose>{shown(place.text.strip())}</pose>: expected a quaternion "
+                "that is not zero"
+            )
+        x, y, z, w = values[3:] / size
         return Pose(rotation_of_quaternion(w, x, y, z), values[:3])
-    values = numbers(given.text, 6, subject)
-    rpy = [radians(x) for x in values[3:]] if is_true(given.get("degrees")) else values[3:]
+    values = place.text_numbers(6)
+    rpy = [radians(x) for x in values[3:]] if is_true(place.get("degrees")) else values[3:]
     return pose(values[:3], rpy)
-
-
-def _direction(quaternion: Vector, subject: str) -> Vector:
-    size = np.linalg.norm(quaternion)
-    if not 0 < size < inf:
-        raise ModelError(f"{subject}: expected a quaternion that is not zero")
-    return quaternion / size
 
 
 def version_of(root: Element) -> tuple[int, ...]:
@@ -123,9 +120,9 @@ class Scope:
     named: dict[str, Element] = field(default_factory=dict)
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
-    """The poses in the frame of this model that are known."""
-    asked: list[str] = field(default_factory=list)
-    """The names whose poses are being looked for."""
+    """The poses in the frame of this model, computed so far."""
+    pending: list[str] = field(default_factory=list)
+    """The names whose poses are being computed."""
 
     def all(self) -> Iterator["Scope"]:
         """This model and those nested in it."""
@@ -164,27 +161,21 @@ class Scope:
             return self.pose_of(outer, user) @ self.nested[outer].pose_of(inner, user)
         if name not in self.poses:
             self._check_chain(name, user)
-            self.asked.append(name)
+            self.pending.append(name)
             try:
-                self.poses[name] = self._pose(name, self._element(name, user))
+                element = self._element(name, user)
+                defaults = {"joint": text_of(element, "child"), "frame": element.get("attached_to")}
+                at = self.place(element, defaults.get(element.tag, MODEL))
+                nested = self.nested.get(name)
+                self.poses[name] = at if nested is None else at @ nested._back_to_model()
             finally:
-                self.asked.pop()
+                self.pending.pop()
         return self.poses[name]
 
-    def _pose(self, name: str, element: Element) -> Pose:
-        at = self.placed(element, self._default(element))
-        return at @ self.nested[name]._back_to_model() if name in self.nested else at
-
-    def _default(self, element: Element) -> str:
-        """The frame that the pose of an element is relative to if it does not say."""
-        if element.tag == "joint":
-            return text_of(element, "child")
-        return element.get("attached_to") if element.tag == "frame" else MODEL
-
-    def placed(self, element: Element, default: str = MODEL) -> Pose:
-        """The pose that an element gives, in the model."""
-        given = element.first("pose") or element
-        return self.pose_of(relative_to(element) or default, given) @ raw_pose(element)
+    def place(self, element: Element, default: str) -> Pose:
+        """The pose of an element in the model; by default it is relative to a frame."""
+        user = element.first("pose") or element
+        return self.pose_of(relative_to(element) or default, user) @ raw_pose(element)
 
     def link_of(self, name: str, user: Element) -> tuple["Scope", str]:
         """The link that a frame is attached to, with the model that has it."""
@@ -212,35 +203,29 @@ class Scope:
 
     def _canonical(self, user: Element) -> str:
         """The link that the frame of the model is attached to."""
-        named = self.element.get("canonical_link")
-        found = named or next((n for n, e in self.named.items() if e.tag == "link"), "")
-        found = found or next(iter(self.nested), "")
-        if not found:
+        links = (name for name, element in self.named.items() if element.tag == "link")
+        link = self.element.get("canonical_link") or next(chain(links, self.nested), "")
+        if not link:
             raise ModelError(f"{user.where}: the model has no <link>: expected at least one")
-        return found
+        return link
 
     def _element(self, name: str, user: Element) -> Element:
         if name not in self.named:
             raise ModelError(
                 f"{user.where}: <{user.tag}> refers to {quoted(name)}, which does not exist in "
                 f"model {quoted(self.element.get('name'))}: expected one of "
-                f"{self._names}"
+                f"{listed(list(self.named))}"
             )
         return self.named[name]
 
-    @cached_property
-    def _names(self) -> str:
-        """The names in the model, for messages."""
-        return listed(list(self.named))
-
     def _check_chain(self, name: str, user: Element) -> None:
-        if name in self.asked:
-            chain = [*self.asked[self.asked.index(name) :], name]
+        if name in self.pending:
+            circle = [*self.pending[self.pending.index(name) :], name]
             raise ModelError(
                 f"{user.where}: frames are relative to each other in a circle: "
-                f"{listed(chain, ' -> ')}"
+                f"{listed(circle, ' -> ')}"
             )
-        if len(self.asked) >= MAX_CHAIN:
+        if len(self.pending) >= MAX_CHAIN:
             raise ModelError(
                 f"{user.where}: more than {MAX_CHAIN} frames are each relative to the next: "
                 "expected fewer"
@@ -256,7 +241,7 @@ class Opener:
         self.missing: list[tuple[str, ModelError]] = []
         """The models that stand in a world and were not found, with what is wrong."""
 
-    def opened(self, scope: Scope, files: tuple[str, ...] = (), depth: int = 0) -> Scope:
+    def open(self, scope: Scope, files: tuple[str, ...] = (), depth: int = 0) -> Scope:
         """The scope with its names and nested models, included ones among them."""
         if depth > MAX_CHAIN:
             raise ModelError(f"{scope.element.where}: models are nested more than {MAX_CHAIN} deep")
@@ -267,7 +252,7 @@ class Opener:
                 path = self._model_file(child, scope.element.tag == WORLD)
                 if path is None:
                     continue
-                inside, version, used = self._included(child, path, files)
+                inside, version, used = self._include(child, path, files)
                 placement = text_of(child, "placement_frame") or placement
             if inside.tag not in FRAMES:
                 continue
@@ -281,10 +266,10 @@ class Opener:
             if inside.tag == "model":
                 prefix = f"{scope.prefix}{name}::"
                 nested = Scope(inside, version, prefix, scope, placement)
-                scope.nested[name] = self.opened(nested, used, depth + 1)
+                scope.nested[name] = self.open(nested, used, depth + 1)
         return scope
 
-    def _included(
+    def _include(
         self, include: Element, path: Path, files: tuple[str, ...]
     ) -> tuple[Element, tuple[int, ...], tuple[str, ...]]:
         """The model in a file that is included, with the version and the stack of its file."""
@@ -372,15 +357,16 @@ def read_sdf(
     if len(models) > 1 and not worlds:
         top = Element(WORLD, {"name": WORLD}, root.file, root.line, models)
     alone = [x for x in top.children if x.tag in ("model", "include", "joint", "frame")]
-    given = top.first("gravity")
-    if given is not None and top.tag == WORLD:
-        gravity = numbers(given.text, 3, f"{given.where}: <gravity>{shown(given.text)}</gravity>")
+    own = top.first("gravity")
+    if own is not None and top.tag == WORLD:
+        gravity = own.text_numbers(3)
     start = Scope(top, version_of(root), placement=top.get("placement_frame"))
     opener = Opener(folders)
-    whole = opener.opened(start, (str(file.resolve()),))
+    whole = opener.open(start, (str(file.resolve()),))
     if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
         [whole] = whole.nested.values()
-        _forget_prefix(whole)
+        for inner in whole.all():
+            inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
     if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
         for _, error in opener.missing:
             raise error
@@ -397,13 +383,6 @@ def read_sdf(
     except RecursionError:
         raise ModelError(f"{root.where}: frames and models are nested too deeply") from None
     return reader.description(whole.element.get("name") or shown(file.stem), gravity, file)
-
-
-def _forget_prefix(scope: Scope) -> None:
-    """Let the only model of a world have names without that of the model."""
-    length = len(scope.prefix)
-    for inner in scope.all():
-        inner.prefix = inner.prefix[length:]
 
 
 class _Reader:
@@ -556,10 +535,10 @@ class _Reader:
             geometry = visual.first("geometry")
             mesh = geometry.first("mesh") if geometry else None
             if mesh is not None and text_of(mesh, "uri"):
-                at = scope.pose_of(name, visual).inverse() @ scope.placed(visual, name)
-                scale = text_of(mesh, "scale") or "1 1 1"
-                values = numbers(scale, 3, f"{mesh.where}: <scale>{shown(scale)}</scale>")
-                yield Mesh(text_of(mesh, "uri"), at, tuple(values.tolist()))
+                at = scope.pose_of(name, visual).inverse() @ scope.place(visual, name)
+                scale = mesh.first("scale") if text_of(mesh, "scale") else None
+                sizes = (1.0, 1.0, 1.0) if scale is None else scale.text_numbers(3).tolist()
+                yield Mesh(text_of(mesh, "uri"), at, tuple(sizes))
 
     def _frame(self, scope: Scope, name: str, element: Element) -> None:
         """Add a frame as a massless link on the one that it is attached to."""
@@ -598,13 +577,16 @@ class _Reader:
             raise ModelError(f"{element.where}: joint {quoted(full)} has no <axis>: expected one")
         self._add_mimic(scope, full, element, axis)
         limits = _limits(axis, f"{axis.where}: joint {quoted(full)}", full, self.problems)
+        dynamics = axis.first("dynamics") or Element("dynamics", {}, axis.file, axis.line)
+        stiffness = number_of(dynamics, "spring_stiffness", 0.0)
+        reference = number_of(dynamics, "spring_reference", 0.0)
         return replace(
             joint,
             axis=self._axis(scope, name, element, axis, child_at),
             point=in_child.r,
             limits=limits if kind != "continuous" else limits._replace(lower=-inf, upper=inf),
-            drive=_drive(element, axis),
-            spring=_spring(axis),
+            drive=_drive(element, dynamics),
+            spring=Spring(stiffness, reference) if stiffness else Spring(),
         )
 
     def _end(self, scope: Scope, element: Element, tag: str) -> tuple[str, Pose]:
@@ -628,8 +610,7 @@ class _Reader:
         file says otherwise.
         """
         xyz = axis.first("xyz")
-        text = "0 0 1" if xyz is None else xyz.text
-        values = numbers(text, 3, f"{axis.where}: <xyz>{shown(text.strip())}</xyz>")
+        values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = name if xyz is None else xyz.get("expressed_in") or name
         old = scope.version < (1, 5) or is_true(text_of(axis, "use_parent_model_frame"))
         at = HERE if old else scope.pose_of(frame, xyz or axis)
@@ -652,31 +633,18 @@ class _Reader:
 def _limits(axis: Element, subject: str, name: str, problems: Problems) -> Limits:
     """The limits of a joint; negative velocities and efforts mean that there is none."""
     limit = axis.first("limit")
-    given = {key: text_of(limit, key) for key in Limits._fields} if limit else {}
-    texts = {
-        key: text
-        for key, text in given.items()
-        if text and not (key in ("velocity", "effort") and text.startswith("-"))
-    }
-    found = read_limits(texts, subject, name, problems)
-    return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in found))
+    texts = {key: text_of(limit, key) for key in Limits._fields} if limit else {}
+    for key in ("velocity", "effort"):
+        if texts.get(key, "").startswith("-"):
+            texts[key] = ""
+    texts = {key: text for key, text in texts.items() if text}
+    limits = read_limits(texts, subject, name, problems)
+    return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in limits))
 
 
-def _spring(axis: Element) -> Spring:
-    """The spring of a joint, from its axis."""
-    dynamics = axis.first("dynamics")
-    if dynamics is None:
-        return Spring()
-    stiffness = number_of(dynamics, "spring_stiffness", 0.0)
-    return (
-        Spring(stiffness, number_of(dynamics, "spring_reference", 0.0)) if stiffness else Spring()
-    )
-
-
-def _drive(joint: Element, axis: Element) -> Drive:
+def _drive(joint: Element, dynamics: Element) -> Drive:
     """Friction of a joint, and the rotor inertia that Drake's elements give it."""
     ratio = number_of(joint, "drake:gear_ratio", 1.0)
-    dynamics = axis.first("dynamics") or Element("dynamics", {}, axis.file, axis.line)
     return Drive(
         rotor_inertia=number_of(joint, "drake:rotor_inertia", 0.0) * ratio * ratio,
         viscous=number_of(dynamics, "damping", 0.0),

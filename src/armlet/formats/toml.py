@@ -31,18 +31,17 @@ from armlet.robot import Compensation, Drive, Limits, Pose, RobotModel, Spring, 
 from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
-TOP = {
-    "name", "title", "source", "gravity", "angles", "convention", "tool", "base", "body", "frame",
-    "keyframe",
-}  # fmt: skip
-BODY = {
-    "name", "joint", "kind", "parent", "dh", "xyz", "rpy", "axis", "point", "mass", "com",
-    "inertia", "as_published", "limits", "drive", "spring", "gravity_compensation", "mimic",
-    "meshes",
-}  # fmt: skip
-FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 PLACE = {"xyz", "rpy", "axis", "point"}
 """The keys that place a joint without a DH row."""
+PARAMETERS = {"mass", "com", "inertia"}
+SYMBOLIC = {"dh", "phi"} | PARAMETERS
+"""The keys of a body in which names of constants may stand."""
+SYMBOLIC_TOP = {"name", "title", "source", "gravity", "angles", "convention", "base", "body"}
+SYMBOLIC_BODY = {"name", "joint", "kind", "parent"} | SYMBOLIC
+TOP = SYMBOLIC_TOP | {"tool", "frame", "keyframe"}
+BODY = {"name", "joint", "kind", "parent", "dh", "as_published", "limits", "drive", "spring"}
+BODY |= {"gravity_compensation", "mimic", "meshes"} | PLACE | PARAMETERS
+FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 MAX_PARTS = 20
 """How many parts a key may have, and how deep arrays and tables may be nested."""
 SYNTAX = re.compile(
@@ -58,9 +57,6 @@ SYNTAX = re.compile(
 )
 """Matches whole comments and strings, and the structural characters between them."""
 MEANING = {"moment": " x, y, z", "dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
-SYMBOLIC = ("dh", "mass", "com", "inertia", "phi")
-"""The keys of a body in which names of constants may stand."""
-SYMBOLIC_BODY = {"name", "joint", "kind", "parent", *SYMBOLIC}
 LETTERS = {"revolute": "R", "continuous": "R", "prismatic": "P"}
 
 
@@ -111,18 +107,29 @@ class Table:
             raise self.unlike(key, "a table {…}")
         return Table(value, f"{self.where}, {key}", known)
 
-    def tables(self, key: str) -> list[Mapping[str, Any]]:
+    def tables(self, key: str, known: set[str]) -> "list[Table]":
+        """The tables of an array, each with its own name or number."""
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
             raise self.unlike(key, f"tables [[{key}]], in double brackets")
-        return value
+        names = [x.get("name", x.get("file", k + 1)) for k, x in enumerate(value)]
+        return [
+            Table(x, f"{self.where}, {key} {quoted(name)}", known)
+            for x, name in zip(value, names, strict=True)
+        ]
+
+    def unit_of_angles(self) -> float:
+        """The unit of the angles of a file, in radians."""
+        if self.data.get("angles") not in ("degrees", "radians"):
+            raise self.unlike("angles", "'degrees' or 'radians'")
+        return radians(1) if self.data["angles"] == "degrees" else 1.0
 
     def unlike(self, key: str, wanted: str) -> ModelError:
         """The error for a key whose value is not as wanted."""
         value = self.data.get(key)
         found = "one table" if isinstance(value, dict) else quoted(value)
-        found = found if key in self.data else "missing"
-        return ModelError(f"{self.where}: {key} is {found}: expected {wanted}")
+        state = found if key in self.data else "missing"
+        return ModelError(f"{self.where}: {key} is {state}: expected {wanted}")
 
 
 def _is_finite(x: Any) -> bool:
@@ -172,27 +179,24 @@ def parse_toml(path: Path) -> dict[str, Any]:
         raise ModelError(f"{file}: an integer has thousands of digits: expected fewer") from None
 
 
-def read_toml(path: Path) -> Description:
-    """The description in a TOML file."""
-    file = shown(path.name)
-    top = Table(parse_toml(path), file, TOP)
-    if top.data.get("angles") not in ("degrees", "radians"):
-        raise top.unlike("angles", "'degrees' or 'radians'")
-    unit = radians(1) if top.data["angles"] == "degrees" else 1.0
+def read_toml(path: Path) -> Description | RobotModel:
+    """The description in a TOML file, or the arm of one that has names of constants."""
+    file, data = shown(path.name), parse_toml(path)
+    if _is_symbolic(data):
+        return _symbolic_arm(Table(data, file, SYMBOLIC_TOP), shown(path.stem))
+    top = Table(data, file, TOP)
+    unit = top.unit_of_angles()
     convention = top.text("convention") if "convention" in top.data else None
     if convention is not None:
         check_convention(convention, file)
     base = top.text("base", "base")
     links, joints, ties = [Link(base, where=file)], [], []
-    for k, entry in enumerate(top.tables("body")):
-        label = f"body {quoted(entry.get('name', k + 1))}"
-        body = Table(entry, f"{file}, {label}", BODY)
+    for body in top.tables("body", BODY):
         joint = _joint(body, convention, unit, links[-1].name)
         links.append(_link(body, unit))
         joints.append(joint)
         ties += _mimic(body, joint, unit)
-    for k, entry in enumerate(top.tables("frame")):
-        frame = Table(entry, f"{file}, frame {quoted(entry.get('name', k + 1))}", FRAME)
+    for frame in top.tables("frame", FRAME):
         name = frame.text("name")
         links.append(Link(name, meshes=_meshes(frame, unit), where=frame.where))
         at, parent = _pose(frame, unit), frame.text("parent")
@@ -216,13 +220,13 @@ def _keyframes(
     """The named values of the joints that move; those that are not given are zero."""
     scale = {j.name: 1.0 if j.kind == "prismatic" else unit for j in joints if j.kind in MOVING}
     keyframes: dict[str, dict[str, float]] = {}
-    for k, entry in enumerate(top.tables("keyframe")):
-        where = f"{top.where}, keyframe {quoted(entry.get('name', k + 1))}"
-        keyframe = Table(entry, where, {"name", "q"})
+    for keyframe in top.tables("keyframe", {"name", "q"}):
         q = keyframe.table("q", set(scale))
         name = keyframe.text("name")
         if name in keyframes:
-            raise ModelError(f"{where}: two keyframes are called {quoted(name)}: names must differ")
+            raise ModelError(
+                f"{keyframe.where}: two keyframes are called {quoted(name)}: names must differ"
+            )
         keyframes[name] = {joint: x * q.number(joint, 0.0) for joint, x in scale.items()}
     return keyframes
 
@@ -254,12 +258,9 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
             dh_row(row, f"{body.where}: dh"), convention, kind, name, parent, child
         )
     else:
-        connection = Connection(
-            name, kind, parent, child,
-            pose=_pose(body, unit),
-            axis=body.numbers("axis", 3, (0.0, 0.0, 1.0)),
-            point=body.numbers("point", 3, (0.0, 0.0, 0.0)),
-        )  # fmt: skip
+        axis = body.numbers("axis", 3, (0.0, 0.0, 1.0))
+        point = body.numbers("point", 3, (0.0, 0.0, 0.0))
+        connection = Connection(name, kind, parent, child, _pose(body, unit), axis, point)
     scale = 1.0 if kind == "prismatic" else unit
     limits = body.table("limits", set(Limits._fields))
     drive = body.table("drive", set(Drive._fields))
@@ -294,7 +295,7 @@ def _check_place(body: Table, convention: str | None) -> None:
 
 
 def _link(body: Table, unit: float) -> Link:
-    part = body.table("gravity_compensation", set(Compensation._fields))
+    lifted = body.table("gravity_compensation", set(Compensation._fields))
     return Link(
         name=body.text("name"),
         mass=body.number("mass", 0.0),
@@ -304,43 +305,40 @@ def _link(body: Table, unit: float) -> Link:
         as_published=body.flag("as_published"),
         where=body.where,
         compensation=Compensation(
-            part.number("mass", 0.0), part.numbers("moment", 3, (0.0, 0.0, 0.0))
+            lifted.number("mass", 0.0), lifted.numbers("moment", 3, (0.0, 0.0, 0.0))
         ),
     )
 
 
 def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
-    meshes = []
-    for entry in table.tables("meshes"):
-        mesh = Table(entry, f"{table.where}, meshes", {"file", "xyz", "rpy", "scale"})
-        scale = tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist())
-        meshes.append(Mesh(mesh.text("file"), _pose(mesh, unit), scale))
-    return tuple(meshes)
+    return tuple(
+        Mesh(
+            mesh.text("file"),
+            _pose(mesh, unit),
+            tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist()),
+        )
+        for mesh in table.tables("meshes", {"file", "xyz", "rpy", "scale"})
+    )
 
 
 # ---------------------------------------------------------------------------------- symbols
 
 
-def read_symbolic_toml(path: Path) -> RobotModel | None:
-    """The arm in a TOML file that has names of constants, or None if it has none.
+def _is_symbolic(data: Mapping[str, Any]) -> bool:
+    """Whether a file has names of constants in place of numbers."""
+    bodies = data.get("body")
+    tables = [x for x in bodies if isinstance(x, dict)] if isinstance(bodies, list) else []
+    values = [table.get(key) for table in tables for key in SYMBOLIC]
+    return has_symbols([data.get("gravity"), values])
+
+
+def _symbolic_arm(top: Table, name: str) -> RobotModel:
+    """The arm in a file that has names of constants.
 
     It is a serial arm in modified DH frames, without drives, limits, meshes and further frames.
     """
-    file = shown(path.name)
-    data = parse_toml(path)
-    bodies = data.get("body")
-    entries = [x for x in bodies if isinstance(x, dict)] if isinstance(bodies, list) else []
-    written = [[entry.get(key) for key in SYMBOLIC] for entry in entries]
-    if not has_symbols([data.get("gravity"), written]):
-        return None
-    top = Table(data, file, TOP - {"frame", "tool", "keyframe"})
-    if top.data.get("angles") not in ("degrees", "radians"):
-        raise top.unlike("angles", "'degrees' or 'radians'")
-    unit = radians(1) if top.data["angles"] == "degrees" else 1.0
-    tables = [
-        Table(entry, f"{file}, body {quoted(entry.get('name', k + 1))}", SYMBOLIC_BODY)
-        for k, entry in enumerate(top.tables("body"))
-    ]
+    unit = top.unit_of_angles()
+    tables = top.tables("body", SYMBOLIC_BODY)
     base = top.text("base", "base")
     links = [table.text("name") for table in tables]
     for table, before in zip(tables, [base, *links], strict=False):
@@ -349,11 +347,11 @@ def read_symbolic_toml(path: Path) -> RobotModel | None:
         if table.text("kind", "revolute") not in LETTERS:
             raise table.unlike("kind", f"one of {', '.join(LETTERS)}")
     return symbolic_arm(
-        top.text("name", shown(path.stem)),
+        top.text("name", name),
         [_in_radians(table, unit) for table in tables],
         top.text("convention"),
         "".join(LETTERS[table.text("kind", "revolute")] for table in tables),
-        data.get("gravity"),
+        top.data.get("gravity"),
         [_body(table) for table in tables],
         Names(base, tuple(table.text("joint") for table in tables), tuple(links)),
         [table.where for table in tables],
@@ -371,12 +369,12 @@ def _in_radians(table: Table, unit: float) -> Any:
 
 def _body(table: Table) -> Any:
     """The ten parameters, or mass, centre of mass and inertia; nothing is zero."""
-    given = table.data
-    if "phi" not in given:
-        return given.get("mass", 0), given.get("com", (0, 0, 0)), given.get("inertia", (0,) * 6)
-    if both := sorted({"mass", "com", "inertia"} & set(given)):
+    data = table.data
+    if "phi" not in data:
+        return data.get("mass", 0), data.get("com", (0, 0, 0)), data.get("inertia", (0,) * 6)
+    if both := sorted(PARAMETERS & set(data)):
         raise ModelError(f"{table.where}: phi and {both[0]} are given: expected one of the two")
-    return given["phi"]
+    return data["phi"]
 
 
 # ---------------------------------------------------------------------------------- writing

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import pi
@@ -16,7 +16,7 @@ from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listed, quoted, shown
 from armlet.formats.limits import UNLIMITED, doubt_no_limit, read_limits
-from armlet.formats.xml import Element, numbers
+from armlet.formats.xml import Element
 from armlet.robot import HERE, Drive, Limits, Pose, RobotModel, pose
 from armlet.robot.pose import rotation_of_quaternion, rpy_of
 from armlet.scalar import Matrix, Vector
@@ -74,8 +74,8 @@ class _Reader:
         """The link of an element, without inertia if that cannot be read."""
         link = Link(element.get("name"), where=element.where)
         with self.problems.collected():
-            shapes = tuple(self._meshes(element)), tuple(_solids(element, self._origin))
-            link = replace(link, meshes=shapes[0], solids=shapes[1])
+            meshes = tuple(self._meshes(element))
+            link = replace(link, meshes=meshes, solids=tuple(self._solids(element)))
             inertial = self._only(element, "inertial")
             link = link if inertial is None else self._with_inertia(link, inertial)
         return link
@@ -100,8 +100,8 @@ class _Reader:
         m = 0.0 if mass is None else mass.number("value")
         I = np.zeros((3, 3)) if tensor is None else self._tensor(link, tensor)
         if mass is None and tensor is None:
-            self._doubt(inertial, f"the <inertial> of link {quoted(link.name)} is empty",
-                        "links have an empty <inertial>", link.name)  # fmt: skip
+            message = f"the <inertial> of link {quoted(link.name)} is empty"
+            self._doubt(inertial, message, "links have an empty <inertial>", link.name)
         elif tensor is None and m:
             self._doubt(
                 inertial,
@@ -150,6 +150,15 @@ class _Reader:
                     )
                     scale = [1.0, 1.0, 1.0]
                 yield Mesh(mesh.get("filename"), at, tuple(scale))
+
+    def _solids(self, link: Element) -> Iterator[Solid]:
+        """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
+        for visual in link.all("visual"):
+            geometry = visual.first("geometry")
+            for shape in geometry.children if geometry else ():
+                with suppress(ModelError):
+                    if size := _solid_size(shape):
+                        yield Solid(shape.tag, size, self._origin(visual.first("origin")))
 
     def joint(self, element: Element, drives: Mapping[str, Drive]) -> Connection | None:
         """The joint of an element, or None if it cannot be read."""
@@ -227,15 +236,15 @@ class _Reader:
 
     def _only(self, element: Element, tag: str) -> Element | None:
         """The first child with a tag, as other readers take it, with a doubt if there are more."""
-        found = element.all(tag)
-        if len(found) > 1:
+        children = element.all(tag)
+        if len(children) > 1:
             self._doubt(
-                found[1],
-                f"<{element.tag}> has {len(found)} <{tag}>: the first is taken",
+                children[1],
+                f"<{element.tag}> has {len(children)} <{tag}>: the first is taken",
                 f"<{element.tag}>s have more than one <{tag}>, of which the first is taken",
-                f"line {found[1].line}",
+                f"line {children[1].line}",
             )
-        return found[0] if found else None
+        return children[0] if children else None
 
     def _doubt(self, element: Element, message: str, alike: str, name: str) -> None:
         self.problems.doubt(f"{element.where}: {message}", alike, name)
@@ -260,8 +269,8 @@ def _drive(dynamics: Element | None, drive: Drive) -> Drive:
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
     """The rotor inertia of each joint's transmission, times the gear ratio squared."""
-    names = {joint.get("name"): None for joint in root.all("joint")}
-    expected, drives = listed(list(names)), {}
+    names = dict.fromkeys(joint.get("name") for joint in root.all("joint"))
+    drives = {}
     for transmission in root.all("transmission"):
         joints = transmission.all("joint")
         actuators = transmission.all("actuator")
@@ -275,7 +284,7 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
                     raise ModelError(
                         f"{joints[0].where}: the <transmission> has a rotor inertia or friction "
                         f"for joint {quoted(name)}, which does not exist: expected one of "
-                        f"{expected}"
+                        f"{listed(list(names))}"
                     )
                 drives[name] = drive
     return drives
@@ -304,19 +313,8 @@ def _value(element: Element, *tags: str) -> float | None:
         if child is not None:
             if "value" in child.attributes:
                 return child.number("value")
-            subject = f"{child.where}: <{tag}>{shown(child.text)}</{tag}>"
-            return float(numbers(child.text, 1, subject)[0])
+            return float(child.text_numbers(1)[0])
     return None
-
-
-def _solids(link: Element, origin: Callable[[Element | None], Pose]) -> Iterator[Solid]:
-    """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
-    for visual in link.all("visual"):
-        geometry = visual.first("geometry")
-        for shape in geometry.children if geometry else ():
-            with suppress(ModelError):
-                if size := _solid_size(shape):
-                    yield Solid(shape.tag, size, origin(visual.first("origin")))
 
 
 def _solid_size(shape: Element) -> tuple[float, ...]:

@@ -73,6 +73,11 @@ class Element:
         """An attribute that is one finite number."""
         return float(self.numbers(key, 1, None if default is None else (default,))[0])
 
+    def text_numbers(self, n: int) -> Vector:
+        """The text between the tags, which is n finite numbers."""
+        text = self.text.strip()
+        return numbers(text, n, f"{self.where}: <{self.tag}>{shown(text)}</{self.tag}>")
+
     def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
         """An attribute that is n finite numbers, or any number of them when n is None."""
         text = self.attributes.get(key)
