@@ -57,7 +57,7 @@ def sensitivity(robot: armlet.Robot, torque: Array) -> armlet.Rollouts:
         method="rk4",
         dt=DT,
         steps=STEPS,
-        along={"inertia": payload(robot, 1.0) - phi},
+        tangents={"inertia": payload(robot, 1.0) - phi},
     )
 
 
@@ -110,11 +110,11 @@ def main() -> None:
     robot = armlet.load("panda").without_drives()
     torque = torques(robot)
     found = sensitivity(robot, torque)
-    assert found.along is not None
+    assert found.tangents is not None
     print(f"without a payload, end off the path by {np.abs(found.q[-1, 0] - END).max():.1e} rad")
     for mass in (0.01, 0.1):
         off = moved(robot, torque, mass) - found.q[:, 0]
-        predicted = mass * found.along.q[:, 0]
+        predicted = mass * found.tangents.q[:, 0]
         print(
             f"{1000 * mass:.0f} g: {np.abs(off).max():.2e} rad off, predicted to "
             f"{np.abs(off - predicted).max() / np.abs(off).max():.1%}"

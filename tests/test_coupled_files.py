@@ -21,7 +21,7 @@ import armlet
 from armlet.description import Connection, Tie
 from armlet.description.coupling import resolve_ties
 from armlet.robot import Coupling, Limits
-from armlet.simulation.system import Friction, friction_damping, friction_torque
+from armlet.simulation.forces import Friction
 
 SHARED = [parent / "shared" / "robots" for parent in Path(__file__).parents[2:4]]
 FOLDER = next((folder for folder in SHARED if folder.is_dir()), None)
@@ -250,7 +250,7 @@ def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
     qd = np.random.default_rng(0).uniform(-0.02, 0.02, robot.n)
 
     def both(qd):
-        return friction_torque(model, robot, qd), friction_damping(model, robot, qd, qd, 0.5)
+        return model.torque(robot, qd), model.damping(robot, qd, qd, 0.5)
 
     found, slope = armlet.function(robot, qd=robot.n)(both)(qd)
     each = np.array([x.viscous * v + x.coulomb * np.tanh(v / 1e-2) + x.offset

@@ -107,7 +107,7 @@ BREAKS = {
     "nearly_parallel":  lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
     "functions":  lambda p: p.setitem(ELEMENTARY, "tan", ELEMENTARY["arctan"]),
     "simplifier": lambda p: p.setitem(PASSES, "cancel", (WRONG["(x + y) - y = y"],)),
-    "simulation": lambda p: p.setattr("armlet.simulation.arguments.PREFIX", ""),
+    "simulation": lambda p: p.setattr("armlet.simulation.forces.PREFIX", ""),
     "c_code":     lambda p: p.setitem(TABLE, "sub", TABLE["add"]),
     "logs":       lambda p: p.setitem(units.ANGLES, "deg", 1.0),
     "viewer":     lambda p: p.setattr(Access, "is_own_page", lambda *_: True),

@@ -12,7 +12,7 @@ from armlet.graph import Input, Loop, trace_function
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.scalar import sin
 
-METHODS = [name for name, method in armlet.METHODS.items() if not method.memory]
+INTEGRATORS = [name for name, method in armlet.INTEGRATORS.items() if not method.memory]
 RUNS, STEPS = 3, 12
 
 
@@ -52,23 +52,23 @@ def rolled_out(arm, cost, x, method="rk4", **options):
 
 
 @pytest.mark.parametrize("per_run", [True, False], ids=["for every run", "for all runs"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", INTEGRATORS)
 def test_forward_reverse_and_central_differences_agree(arm, cost, method, per_run):
     x = given(arm, per_run)
     rng = np.random.default_rng(1)
-    directions = {name: rng.normal(size=value.shape) for name, value in x.items()}
+    tangents = {name: rng.normal(size=value.shape) for name, value in x.items()}
     found = rolled_out(arm, cost, x, method, gradient=[*x])
-    forward = rolled_out(arm, cost, x, method, along=directions)
+    forward = rolled_out(arm, cost, x, method, tangents=tangents)
     same_bits(found.cost, forward.cost)
-    back = sum((found.gradient[name] * directions[name]).sum() for name in x)
-    assert back == pytest.approx(forward.along.cost.sum(), rel=1e-12)
+    back = sum((found.gradient[name] * tangents[name]).sum() for name in x)
+    assert back == pytest.approx(forward.tangents.cost.sum(), rel=1e-12)
     h = 1e-5
     more, less = (
-        rolled_out(arm, cost, {name: x[name] + s * h * directions[name] for name in x}, method)
+        rolled_out(arm, cost, {name: x[name] + s * h * tangents[name] for name in x}, method)
         for s in (1, -1)
     )
     differences = (more.cost - less.cost) / (2 * h)
-    np.testing.assert_allclose(forward.along.cost, differences, rtol=1e-6)
+    np.testing.assert_allclose(forward.tangents.cost, differences, rtol=1e-6)
     for name, value in x.items():
         assert found.gradient[name].shape == value.shape
 
@@ -81,7 +81,7 @@ def test_derivatives_with_friction_and_stops_agree_with_differences(arm, cost):
     rng = np.random.default_rng(5)
     x = {"q0": rng.uniform(-0.5, 0.5, (RUNS, 2)), "qd0": 3 * rng.normal(size=(RUNS, 2)),
          "torque": 20 * rng.normal(size=(STEPS, RUNS, 2))}  # fmt: skip
-    directions = {name: rng.normal(size=value.shape) for name, value in x.items()}
+    tangents = {name: rng.normal(size=value.shape) for name, value in x.items()}
 
     def cost_of(x, **options):
         return armlet.rollout(
@@ -89,33 +89,31 @@ def test_derivatives_with_friction_and_stops_agree_with_differences(arm, cost):
             arguments={"goal": [0.1, 0.2]}, **options,
         )  # fmt: skip
 
-    forward = cost_of(x, along=directions)
+    forward = cost_of(x, tangents=tangents)
     gradient = cost_of(x, gradient=[*x]).gradient
-    back = sum((gradient[name] * directions[name]).sum() for name in x)
-    assert back == pytest.approx(forward.along.cost.sum(), rel=1e-9)
+    back = sum((gradient[name] * tangents[name]).sum() for name in x)
+    assert back == pytest.approx(forward.tangents.cost.sum(), rel=1e-9)
     h = 1e-7
     more, less = (
-        cost_of({name: x[name] + s * h * directions[name] for name in x}).cost for s in (1, -1)
+        cost_of({name: x[name] + s * h * tangents[name] for name in x}).cost for s in (1, -1)
     )
-    np.testing.assert_allclose(forward.along.cost, (more - less) / (2 * h), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(forward.tangents.cost, (more - less) / (2 * h), rtol=1e-4, atol=1e-4)
 
 
 def test_every_row_has_its_derivatives(arm):
     x = given(arm)
     x.pop("goal")
-    directions = {"inertia": np.random.default_rng(2).normal(size=x["inertia"].shape)}
-    found = rolled_out(arm, None, x, every=5, along=directions)
+    tangents = {"inertia": np.random.default_rng(2).normal(size=x["inertia"].shape)}
+    found = rolled_out(arm, None, x, every=5, tangents=tangents)
     h = 1e-5
     moved = [
-        rolled_out(
-            arm, None, x | {"inertia": x["inertia"] + s * h * directions["inertia"]}, every=5
-        )
+        rolled_out(arm, None, x | {"inertia": x["inertia"] + s * h * tangents["inertia"]}, every=5)
         for s in (1, -1)
     ]
-    assert found.along.q.shape == (3, RUNS, arm.n)
+    assert found.tangents.q.shape == (3, RUNS, arm.n)
     for name in ("q", "qd"):
         differences = (getattr(moved[0], name) - getattr(moved[1], name)) / (2 * h)
-        slopes = getattr(found.along, name)
+        slopes = getattr(found.tangents, name)
         np.testing.assert_allclose(slopes, differences, atol=1e-6 * np.abs(slopes).max())
 
 
@@ -181,10 +179,10 @@ def test_derivatives_of_a_loop_are_those_of_its_steps():
 
 WRONG = {
     "name": ({"gradient": ["q"]}, "gradient has 'q': expected names of q0, qd0, torque, in"),
-    "both": ({"gradient": ["q0"], "along": {"q0": 1}}, "gradient and along are both given"),
+    "both": ({"gradient": ["q0"], "tangents": {"q0": 1}}, "gradient and tangents are both given"),
     "shape": (
-        {"along": {"torque": [0, 0]}},
-        r"direction of torque has shape \(2,\): expected that",
+        {"tangents": {"torque": [0, 0]}},
+        r"tangent of torque has shape \(2,\): expected that",
     ),
     "memory": ({"gradient": ["q0"], "method": "adams_bashforth4"}, "bashforth4 has no derivatives"),
 }

@@ -43,7 +43,7 @@ from armlet.robot import Arrangement
 from armlet.runtime import Kernel
 from armlet.search.cheapest import SearchResult, Step
 from armlet.simulation import (
-    METHODS,
+    INTEGRATORS,
     Event,
     Friction,
     MotionError,
@@ -58,7 +58,7 @@ from armlet.view import Viewer, view
 
 __all__ = [
     "FORMULATIONS",
-    "METHODS",
+    "INTEGRATORS",
     "QUANTITIES",
     "ArmletError",
     "Arrangement",

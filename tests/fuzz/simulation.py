@@ -18,9 +18,10 @@ from armlet import DataWarning, Friction, Stops
 
 ROBOTS = 10
 NAMES = (
-    "inertia", "tau", "dt", "memory", "row", "kept", "cost", "q0", "torque", "gradient", "steps",
-    "cotangent_q", "tangent_qd", "arguments", "x", "self", "k", "μ", "_", "__class__", "graph",
-)  # fmt: skip
+    *("inertia", "tau", "dt", "memory", "row", "u", "cost", "q0", "torque", "gradient", "steps"),
+    *("weight_q", "direction_qd", "tangent_q", "cotangent_qd", "arguments", "x", "self", "k", "μ"),
+    *("_", "__class__", "graph"),
+)
 """Names of arguments, among them those of inputs inside the loops."""
 ODD = 0.3
 """The part of trials of which one option is one that must be refused."""
@@ -92,7 +93,7 @@ class Case:
         self.steps = int(pick(rng, [k for k in (1, 2, 3, 4, 5, 7, 8) if k != self.runs]))
         self.every = int(pick(rng, (1, 1, 2, 3, 10)))
         self.dt = float(pick(rng, (1e-4, 1e-3, 2.5e-3, 1e-2)))
-        methods = ["default", *armlet.METHODS]
+        methods = ["default", *armlet.INTEGRATORS]
         methods += () if self.runs else ("dop853", "rk45", "radau", "lsoda")
         self.method = str(pick(rng, methods))
         count = self.runs or 1
@@ -113,7 +114,7 @@ class Case:
 
     @property
     def adaptive(self):
-        return self.method not in armlet.METHODS and not self.runs
+        return self.method not in armlet.INTEGRATORS and not self.runs
 
     def rows(self, shape):
         """Random numbers: one value, or one for every step, every motion, or both."""
@@ -206,16 +207,16 @@ class Case:
             self.price = self.function("price", inputs, text, self.shapes)
             options["reduce"] = self.price
         if rng.random() < 0.5 and self.method != "adams_bashforth4" and self.stops is None:
-            derivative = self.directions()
+            derivative = self.tangents()
             if derivative and rng.random() < 0.5:
-                options["along"] = {name: x[2] for name, x in derivative.items()}
+                options["tangents"] = {name: x[2] for name, x in derivative.items()}
             elif derivative and self.price is not None:
                 options["gradient"] = [*derivative]
             self.moved = derivative
         return options
 
-    def directions(self):
-        """By what to differentiate: where it is kept, its name there, and a random direction."""
+    def tangents(self):
+        """By what to differentiate: where it is kept, its name there, and a random tangent."""
         own = {"q0": (vars(self), "q0"), "qd0": (vars(self), "qd0")}
         if isinstance(self.torque, np.ndarray):
             own["torque"] = vars(self), "torque"
@@ -234,7 +235,7 @@ ALWAYS = {
     True: ("q0", "qd0", "torque", "dt", "duration", "every", "method", "friction", "arguments",
            "limits", "rtol", "atol", "events", "record"),
     False: ("q0", "qd0", "torque", "dt", "steps", "every", "method", "friction", "stops", "inertia",
-            "arguments", "threads", "reduce", "gradient", "along"),
+            "arguments", "threads", "reduce", "gradient", "tangents"),
 }  # fmt: skip
 """The options of `simulate`, and those of `rollout`."""
 
@@ -271,7 +272,7 @@ def odd_values(case):
                       *({**case.arguments, x: np.zeros((7, 7, 7, 7))} for x in case.names)),
         "reduce": (3, "q", lambda q: q, wide, other),
         "gradient": (["nothing"], "q0", [3], ["q"]),
-        "along": ({"nothing": 1.0}, {"q0": 1.0}, {"q0": "a"}, {"qd": np.zeros((*axes, n))}),
+        "tangents": ({"nothing": 1.0}, {"q0": 1.0}, {"q0": "a"}, {"qd": np.zeros((*axes, n))}),
         "events": ([3], [None], 3, lambda t, q, qd: t, [lambda t, q, qd: q * np.ones(2)],
                    [lambda t, q, qd: "a"], [other]),
         "record": ("bias", ["nothing"], [3], [None], [other], ["bias", "bias"], [["bias"]], 3,
@@ -478,19 +479,19 @@ def check_roll_outs(case, found, options, said):
         if reduced and np.abs(states).max() < LARGE:
             loose = 1e-6 if case.method in BARS else 0.1 * np.ptp(states, axis=0).max() + 1e-5
             assert abs(found.cost[run] - cost) <= loose * max(1, abs(cost)), f"cost: {about(case)}"
-    if ("gradient" in options or "along" in options) and found.finite.all():
+    if ("gradient" in options or "tangents" in options) and found.finite.all():
         check_derivatives(case, found)
 
 
 def check_derivatives(case, found):
-    """Compare with central differences of the loops, along one direction of all at once."""
+    """Compare with central differences of the loops, along one tangent of all at once."""
     if case.method not in BARS:
         return
     moved, ends = case.moved, []
     for sign in (1, -1):
         before = [(where, name, where[name]) for where, name, _ in moved.values()]
-        for where, name, direction in moved.values():
-            where[name] = where[name] + sign * 1e-5 * direction
+        for where, name, tangent in moved.values():
+            where[name] = where[name] + sign * 1e-5 * tangent
         loops = [Loop(case, run).march() for run in range(case.runs)]
         for where, name, value in before:
             where[name] = value
@@ -500,11 +501,11 @@ def check_derivatives(case, found):
         return
     slopes = (np.array(plus) - np.array(minus)) / 2e-5
     by_cost = (np.array(plus_cost) - np.array(minus_cost)) / 2e-5
-    if found.along is not None:
-        motion = np.stack([found.along.q[-1], found.along.qd[-1]], 1)
+    if found.tangents is not None:
+        motion = np.stack([found.tangents.q[-1], found.tangents.qd[-1]], 1)
         close(motion, slopes, case)
         if found.cost is not None:
-            close(found.along.cost, by_cost, case)
+            close(found.tangents.cost, by_cost, case)
     else:
         total = sum(np.sum(found.gradient[name] * x[2]) for name, x in moved.items())
         close(total, by_cost.sum(), case)

@@ -6,6 +6,7 @@ All messages have one form: `NAME is VALUE: expected WHAT`. The bounds of number
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -33,9 +34,10 @@ Checked = TypeVar("Checked")
 def number(value: Any, name: str, expected: str = "a number", **bounds: float) -> float:
     """A finite number within bounds; `expected` may say its meaning and unit, as "a time in s"."""
     result = _numbers(value)
-    if result is None or result.shape or not np.isfinite(result) or not _within(result, bounds):
+    x = np.nan if result is None or result.shape else float(result)
+    if not math.isfinite(x) or not _within(x, bounds):
         raise DataError(f"{name} is {quoted(value)}: expected {expected}{_words(bounds)}")
-    return float(result)
+    return x
 
 
 def integer(value: Any, name: str, expected: str = "a whole number", **bounds: int) -> int:
@@ -58,12 +60,12 @@ def array(
     A shape has numbers, and letters for axes of any length: `("N", 3)`. `expected` replaces the
     shapes in messages.
     """
-    expected = expected or " or ".join(map(_shape, shapes)) or "real numbers"
     result = _numbers(value)
-    if result is None:
-        raise DataError(f"{name} is {quoted(value)}: expected {expected}")
-    if shapes and not any(_fits(result.shape, shape) for shape in shapes):
-        raise DataError(f"{name} has shape {result.shape}: expected {expected}")
+    if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):
+        shape = () if result is None else result.shape
+        found = f"has shape {shape}" if shape else f"is {quoted(value)}"
+        expected = expected or " or ".join(map(_shape, shapes)) or "real numbers"
+        raise DataError(f"{name} {found}: expected {expected}")
     if (finite and not np.isfinite(result).all()) or not _within(result, bounds):
         kind = "finite numbers" if finite else "numbers"
         raise DataError(f"{name} is {quoted(value)}: expected {kind}{_words(bounds)}")
@@ -127,7 +129,11 @@ def _numbers(value: Any) -> NDArray[np.float64] | None:
 
 
 def _within(x: Any, bounds: dict[str, Any]) -> bool:
-    return all(bool(np.all(BOUNDS[side][0](x, bound))) for side, bound in bounds.items())
+    for side, bound in bounds.items():
+        is_within = BOUNDS[side][0](x, bound)
+        if not (is_within if isinstance(is_within, bool) else np.all(is_within)):
+            return False
+    return True
 
 
 def _words(bounds: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
 from armlet.controllers.gains import Array, weights
 from armlet.errors import DataError, ModelError, listed, quoted
-from armlet.simulation.arguments import check_steps
+from armlet.simulation.step import check_steps
 
 BALANCE = 1e-6
 """The gravity torque of a joint without a drive that still counts as zero, as a fraction of the
@@ -101,7 +101,7 @@ def regulator(
         S = _endless("continuous", A, B, Q, R)
         best = np.linalg.solve(R, B.T @ S)
     else:
-        check_steps(dt, 1, 1)
+        check_steps(dt, 1)
         A, B = _held(A, B, dt)
         S = _endless("discrete", A, B, Q * dt, R * dt)
         best = _step(A, B, R * dt, S)
@@ -171,7 +171,7 @@ def tracker(
     rows = len(target)
     if rows < 2:
         raise DataError(f"q has {rows} rows: expected 2 or more, the start and the end of a step")
-    check_steps(dt, rows - 1, 1)
+    check_steps(dt, rows - 1)
     velocity, acceleration = _rows("qd", qd, (rows, n)), _rows("qdd", qdd, (rows, n))
     Q = weights("state_cost", state_cost, 2 * n)
     R = weights("torque_cost", torque_cost, n, positive=True) * dt

@@ -13,9 +13,9 @@ from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
 from armlet.controllers.gains import Array, gains
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.simulation.arguments import check_result, check_steps
+from armlet.simulation.forces import Friction, Stops
 from armlet.simulation.rollout import rollout
-from armlet.simulation.system import Friction, Stops
+from armlet.simulation.step import check_result, check_steps
 
 
 class Sampler:
@@ -96,7 +96,7 @@ class Sampler:
         threads: int = 1,
         seed: int | np.random.Generator | None = None,
     ) -> None:
-        check_steps(dt, steps, 1)
+        check_steps(dt, steps)
         integer(threads, "threads", low=1)
         if not isinstance(samples, int | np.integer) or samples < 2:
             raise DataError(f"samples is {quoted(samples)}: expected a whole number, 2 or more")

@@ -3,7 +3,7 @@
 from armlet.dynamics.bias.newton_euler import gravity_torque
 from armlet.dynamics.formulation import describe
 from armlet.minimal import lump
-from armlet.robot import RobotModel
+from armlet.robot import Drive, RobotModel
 from armlet.scalar import Scalar, Vector, sign
 
 
@@ -19,10 +19,15 @@ def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
 
     It is to be added to the inverse dynamics.
     """
-    return [
-        drive.viscous * qd[i] + drive.coulomb * sign(qd[i]) + drive.offset
-        for i, drive in enumerate(robot.drives)
-    ]
+    return [drive_friction(drive, qd[i], sign(qd[i])) for i, drive in enumerate(robot.drives)]
+
+
+def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar = 0) -> Scalar:
+    """Friction in a drive at a velocity: fᵥ v + (f꜀ + stribeck) direction + f₀.
+
+    The direction is the sign of the velocity, or a smooth function in its place.
+    """
+    return drive.viscous * v + (drive.coulomb + stribeck) * direction + drive.offset
 
 
 @describe(

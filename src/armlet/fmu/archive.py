@@ -31,7 +31,7 @@ from armlet.fmu.description import build_description, model_description
 from armlet.fmu.variables import Variable
 from armlet.graph import Program
 from armlet.robot import RobotModel
-from armlet.simulation.system import Friction, Stops
+from armlet.simulation.forces import Friction, Stops
 
 VERSIONS = (2, 3)
 COMPILERS = ("cc", "gcc", "clang")
@@ -78,8 +78,8 @@ def to_fmu(
         zero, or the limit nearest to it, and at rest if not given.
     step : float
         Of the arm itself: the default of the parameter with this name, the longest step of
-        the integration, in s. The integrator is `rosenbrock2` of `armlet.METHODS` where friction
-        or stops act, and `rk4` otherwise.
+        the integration, in s. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where
+        friction or stops act, and `rk4` otherwise.
     friction : bool or Friction
         Of the arm itself: whether drives have friction, and how it is made smooth.
     stops : bool or Stops

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,14 +21,12 @@ from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
-from armlet.simulation.integrators import METHODS
-from armlet.simulation.plan import Plan
-from armlet.simulation.rollout import option
-from armlet.simulation.stiffness import default_steps, rates_of, warn_if_unstable
-from armlet.simulation.system import Arm, Friction, Stops
+from armlet.simulation.forces import Arm, Friction, Stops, rates_at
+from armlet.simulation.integrators import INTEGRATORS, default_integrator, warn_if_unstable
+from armlet.simulation.step import make_arm
 
 SHORTEST_STEP = 1e-9
-INTEGRATORS = {
+IN_WORDS = {
     "rk4": "Runge and Kutta's method of fourth order",
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
@@ -189,12 +187,10 @@ def plant_block(
     if not (np.isfinite(step) and step >= SHORTEST_STEP):
         raise DataError(f"step is {quoted(step)}: expected a time in s, {SHORTEST_STEP} or more")
     n = robot.nv
-    laws = option(friction, Friction), option(stops, Stops)
-    arm = Arm(robot, None, *laws)
-    integrator = default_steps(robot, *laws, "rk4")
-    plan = Plan(integrator, None, None, *laws, ())
+    arm, _ = make_arm(robot, None, 1, friction=friction, stops=stops)
+    integrator = default_integrator(arm, "rk4")
     start = np.zeros(n) if q0 is None else np.array(_row("q0", q0, n))
-    warn_if_unstable(rates_of(plan, robot, start, np.zeros(n), ()), integrator, step, stacklevel=3)
+    warn_if_unstable(rates_at(arm, start, np.zeros(n), {}), integrator, step, stacklevel=3)
     variables = [
         _time(robot),
         variable(robot, "tau", "input", (n,)),
@@ -218,7 +214,7 @@ def plant_block(
     return Block(
         robot,
         _name(robot, "plant"),
-        f"The arm under joint torques, simulated by steps of {INTEGRATORS[integrator]}.",
+        f"The arm under joint torques, simulated by steps of {IN_WORDS[integrator]}.",
         tuple(variables),
         tuple(calls),
         integrator,
@@ -231,12 +227,11 @@ def _motion(arm: Arm, integrator: str) -> Function:
 
     def acceleration(graph: Any, *arrays: Any) -> Any:
         q, qd, tau = map(as_traced, arrays)
-        return replace(arm, given={"tau": tau}).acceleration(0, q, qd)
+        return arm.acceleration(0, q, qd, {"tau": tau})
 
     def step(graph: Any, *arrays: Any) -> Any:
         q, qd, tau = map(as_traced, arrays[:3])
-        moving = replace(arm, given={"tau": tau})
-        return METHODS[integrator].step(moving, arrays[3][()], 0, q, qd)
+        return INTEGRATORS[integrator].step(arm, arrays[3][()], 0, q, qd, {"tau": tau})
 
     inputs: dict[str, Shape] = dict.fromkeys(("q", "qd", "tau"), (arm.robot.nv,))
     if integrator == "rk4":

@@ -1,18 +1,18 @@
-"""Motion: simulation, and roll-outs of many motions at the same time."""
+"""Simulation of arms: one trajectory (`simulate`), or many roll-outs at once (`rollout`)."""
 
 from armlet.simulation.events import Event
-from armlet.simulation.integrators import METHODS, Method
-from armlet.simulation.plan import Rollouts
+from armlet.simulation.forces import Friction, Stops
+from armlet.simulation.integrators import INTEGRATORS, Integrator
 from armlet.simulation.rollout import rollout
 from armlet.simulation.simulate import MotionError, simulate
-from armlet.simulation.system import Friction, Stops
+from armlet.simulation.step import Rollouts
 from armlet.simulation.trajectory import Trajectory
 
 __all__ = [
-    "METHODS",
+    "INTEGRATORS",
     "Event",
     "Friction",
-    "Method",
+    "Integrator",
     "MotionError",
     "Rollouts",
     "Stops",

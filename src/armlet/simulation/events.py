@@ -1,20 +1,20 @@
-"""Events: moments of a motion at which something passes through zero."""
+"""Events: instants of a simulation at which a function passes through zero."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import validation
 from armlet.api.functions import Function
 from armlet.errors import DataError, quoted
-from armlet.simulation.arguments import numbers
+from armlet.simulation.trajectory import Occurrence, Trajectory
 
 Array = NDArray[np.float64]
-Called = Callable[[float, Array, Array], ArrayLike]
+StateFunction = Callable[[float, Array, Array], ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,27 @@ class HeldArguments:
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
         """The arguments of a function at the rows of a state, one of which is the time."""
         t = state["t"]
-        found = []
+        values = []
         for name, x in function.inputs.items():
             if name in state:
-                found.append(state[name])
+                values.append(state[name])
                 continue
             if name not in self.arguments:
                 raise DataError(
                     f"{function!r} has an argument {name!r} that is not given: expected "
                     f"arguments={{{name!r}: ...}}"
                 )
-            value, by_step = numbers(name, self.arguments[name]), (self.steps, *x.shape)
+            value = validation.array(self.arguments[name], name, finite=False)
+            by_step = (self.steps, *x.shape)
             if value.shape not in (x.shape, by_step):
                 raise DataError(
                     f"{name} has shape {value.shape}: expected one of {x.shape}, {by_step}"
                 )
             if value.shape == x.shape:
-                found.append(np.broadcast_to(value, (len(t), *x.shape)))
+                values.append(np.broadcast_to(value, (len(t), *x.shape)))
             else:
-                found.append(value[np.minimum(step_at(t, self.dt), self.steps - 1)])
-        return found
+                values.append(value[np.minimum(step_at(t, self.dt), self.steps - 1)])
+        return values
 
 
 def step_at(t: Array, dt: float) -> NDArray[np.int64]:
@@ -57,19 +58,19 @@ def step_at(t: Array, dt: float) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens where a function of the motion passes through zero.
+    """An instant at which a function of the state passes through zero.
 
     Parameters
     ----------
     function : armlet.function or callable
-        A number, as an `armlet.function` of q, qd, t and further arguments, or as a Python function
-        of t, q and qd.
+        It returns a number: an `armlet.function` of q, qd, t and further arguments, or a Python
+        function of t, q and qd.
     direction : {0, 1, -1}
-        Whether it happens in both directions, or only where the number rises or falls.
+        1 if only rising numbers count, -1 if only falling ones do, 0 for both.
     ends : bool
         Whether the simulation ends there.
     name : str
-        What it is called; the name of the function by default.
+        By default the name of the function.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Event:
     "'low' at 0.293247 s"
     """
 
-    function: Function | Called
+    function: Function | StateFunction
     direction: int = 0
     ends: bool = True
     name: str = ""
@@ -90,82 +91,69 @@ class Event:
             raise DataError(f"an event's function is {quoted(self.function)}: expected a function")
         if self.direction not in (0, 1, -1):
             raise DataError(
-                f"the direction of event {self.called!r} is {quoted(self.direction)}: expected "
+                f"the direction of event {self.label!r} is {quoted(self.direction)}: expected "
                 "0, 1 or -1"
             )
 
     @property
-    def called(self) -> str:
-        """Its name."""
+    def label(self) -> str:
+        """The name, or that of the function."""
         return self.name or getattr(self.function, "__name__", "event")
 
     def values(self, t: Array, q: Array, qd: Array, held: HeldArguments) -> Array:
-        """The numbers at rows of a motion."""
+        """The numbers at rows of a trajectory."""
         function = self.function
         if isinstance(function, Function):
             values = np.asarray(function(*held.at(function, {"t": t, "q": q, "qd": qd})))
         else:  # which may write to its arrays
             rows = zip(t.tolist(), q.copy(), qd.copy(), strict=True)
-            values = numbers(f"event {self.called!r}", [function(*row) for row in rows])
+            numbers = [function(*row) for row in rows]
+            values = validation.array(numbers, f"event {self.label!r}", finite=False)
         if values.shape != t.shape:
             raise DataError(
-                f"event {self.called!r} has shape {values.shape[1:]}: expected one number"
+                f"event {self.label!r} has shape {values.shape[1:]}: expected one number"
             )
         if np.isnan(values).any():
             raise DataError(
-                f"event {self.called!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
+                f"event {self.label!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
                 "one at every instant"
             )
         return values
 
 
-class Happened(NamedTuple):
-    """What happened, when, and where the arm was."""
-
-    name: str
-    t: float
-    q: Array
-    qd: Array
-
-
-Motion = Callable[[float], tuple[Array, Array]]
-"""Positions and velocities at a time between rows."""
-
-
-def happened(
-    events: Sequence[Event],
-    rows: tuple[Array, Array, Array],
-    between: Motion,
-    held: HeldArguments,
-) -> list[tuple[Event, Happened]]:
-    """All that happens in a motion in the order of time, up to the first event that ends it."""
+def find_events(
+    events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
+) -> tuple[list[Occurrence], bool]:
+    """Find all events in the order of time, up to the first that ends; whether there is one."""
     found = [
-        (event, Happened(event.called, t, *between(t)))
+        (Occurrence(event.label, t, *_state_at(trajectory, t)), event.ends)
         for event in events
-        for t in _moments(event, rows, between, held)
+        for t in _crossings(event, trajectory, held)
     ]
-    found.sort(key=lambda x: x[1].t)
-    last = next((k for k, (event, _) in enumerate(found) if event.ends), len(found))
-    return found[: last + 1]
+    found.sort(key=lambda x: x[0].t)
+    last = next((k for k, (_, ends) in enumerate(found) if ends), None)
+    occurrences = [x for x, _ in found]
+    return (occurrences, False) if last is None else (occurrences[: last + 1], True)
 
 
-def _moments(
-    event: Event,
-    rows: tuple[Array, Array, Array],
-    between: Motion,
-    held: HeldArguments,
-) -> Iterator[float]:
-    """The times at which an event happens: it is seen from one row to the next."""
+def _state_at(trajectory: Trajectory, t: float) -> tuple[Array, Array]:
+    """Positions and velocities between rows."""
+    now = trajectory.at([t])
+    return now.q[0], now.qd[0]
+
+
+def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Iterator[float]:
+    """The times at which an event happens: where its sign differs from one row to the next."""
     from scipy.optimize import brentq  # which takes as long to load as all of armlet
 
-    t, values = rows[0], event.values(*rows, held)
+    t, values = trajectory.t, event.values(trajectory.t, trajectory.q, trajectory.qd, held)
     rises, falls = (
         (sign * values[:-1] < 0) & (sign * values[1:] >= 0) & (event.direction in (0, sign))
         for sign in (1, -1)
     )
 
     def value(time: float) -> float:
-        q, qd = between(time)
+        q, qd = _state_at(trajectory, time)
         return float(event.values(np.array([time]), q[None], qd[None], held)[0])
 
     for k in np.flatnonzero(rises | falls).tolist():

@@ -1,165 +1,118 @@
-"""Methods that advance a motion by one step of fixed length, on scalars of any kind."""
+"""Integrators: how a step of fixed length advances positions and velocities, on any scalar.
 
-from collections.abc import Callable
+`INTEGRATORS` has them by name. To add one is to add an entry: a Runge-Kutta or an Adams-Bashforth
+method by its coefficients, any other by a function of (arm, h, t, q, qd, u), where h is the
+length of the step, t the time, and u the further inputs of the arm, such as torques.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = Any
-"""A vector of scalars of any kind."""
-
-
-class System(Protocol):
-    """What a method may ask of an arm, at a time and a state."""
-
-    def acceleration(self, t: Any, q: Array, qd: Array) -> Array:
-        """Accelerations under torques, passive forces and stops."""
-
-    def forces(self, t: Any, q: Array, qd: Array) -> Array:
-        """Torques, less passive ones, with those of the stops."""
-
-    def inertia_matrix(self, q: Array) -> Array: ...
-
-    def bias(self, q: Array, qd: Array) -> Array: ...
-
-    def slope_of_kinetic_energy(self, q: Array, qd: Array) -> Array:
-        """The derivative of the kinetic energy by q."""
-
-    def gravity_torque(self, q: Array) -> Array: ...
-
-    def outer_forces(self, t: Any, q: Array, qd: Array) -> Array:
-        """Torques without those of friction and stops."""
-
-    def joint_forces(self, q: Array, qd: Array) -> Array:
-        """The torques of friction and stops."""
-
-    def joint_stiffness(
-        self, q: Array, qd: Array, h: Any, ahead: Array, share: float
-    ) -> tuple[Array, Array]:
-        """How steeply these fall with each position and velocity on the way to a velocity ahead."""
-
-    def solve(self, H: Array, y: Array) -> Array:
-        """x with H x = y, for a symmetric positive H."""
-
-
-Step = Callable[..., tuple[Array, ...]]
+from armlet.errors import DataWarning
+from armlet.simulation.forces import Arm, Array, Inputs, Rate
 
 
 @dataclass(frozen=True)
-class Method:
-    """A method: what it is good for, its order, and its step.
-
-    The step takes a system, the length h, the time, q, qd and what it remembers, and returns the
-    new q, qd and memory.
-    """
+class Integrator:
+    """An integrator: what it is good for, its order, and its step."""
 
     about: str
     order: int
-    step: Step
     stability: float
     """The largest h λ with which it is stable, where λ is the rate in 1/s at which forces act."""
+    step: Callable[..., tuple[Array, ...]]
+    """The new q and qd, of (arm, h, t, q, qd, u); with memory, of the old and with the new."""
     implicit: bool = False
     """Whether friction and stops may have any rate."""
     memory: int = 0
-    """How many vectors of past derivatives it remembers."""
-    stages: "Stages | None" = None
-    """The same step as one short body done several times, if it has stages that are alike."""
+    """How many vectors the step takes after u, and returns after qd, for the next step."""
+    stage: Callable[..., tuple[Array, ...]] | None = None
+    """The step as a shorter function that is done for each of the `rows`: it takes STAGE_MEMORY
+    vectors and a row after u, and returns new ones."""
+    rows: NDArray[np.float64] | None = None
+    """Numbers for each stage, of which the last is 1 where the step ends, and otherwise 0."""
 
 
-class Stages(NamedTuple):
-    """A step as stages that are alike but for a row of numbers each.
-
-    The body takes a system, the length h, the time, q, qd, the vectors kept between stages and the
-    row; it returns the new time, q, qd and vectors, which at the end of a step are `kept` for the
-    next one, as at the start.
-    """
-
-    rows: tuple[tuple[float, ...], ...]
-    start: Callable[[Array, Array], list[Array]]
-    """The vectors at the start, by q and qd."""
-    body: Callable[..., tuple[Array, ...]]
+STAGE_MEMORY = 4
 
 
-METHODS: dict[str, Method] = {}
-
-
-def method(about: str, order: int, stability: float, **options: Any) -> Callable[[Step], Step]:
-    """Register a step function under its name."""
-
-    def decorate(step: Step) -> Step:
-        METHODS[step.__name__] = Method(about, order, step, stability, **options)
-        return step
-
-    return decorate
-
-
-@method("fast; energy stays bounded; errors fall with the step length", order=1, stability=2)
-def semi_implicit_euler(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Array]:
+def semi_implicit_euler(
+    arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs
+) -> tuple[Array, Array]:
     """The new velocity first, which then moves the arm."""
-    qd = qd + h * system.acceleration(t, q, qd)
+    qd = qd + h * arm.acceleration(t, q, qd, u)
     return q + h * qd, qd
 
 
-def _rk4_stage(
-    system: System, h: Any, t: Any, q: Array, qd: Array, kept: Array, row: Array
-) -> tuple[Array, ...]:
-    """One of the four stages of `rk4`: an acceleration, and sums of velocities and accelerations.
+def runge_kutta(
+    about: str, order: int, stability: float, nodes: Sequence[float], weights: Sequence[float]
+) -> Integrator:
+    """An explicit Runge-Kutta method each of whose stages depends on the one before.
 
-    Numbers of the row that are zero switch off what a stage does not do.
+    Its tableau has the nodes c, the same numbers below the diagonal of A, and b in proportion to
+    the weights. A stage is an acceleration at x = q + h c v, where v is the velocity of the stage
+    before, and sums of velocities and accelerations that end the step. Numbers of its row that are
+    zero switch off what it does not do.
     """
-    x, v, sum_v, sum_a = kept
-    at, before, weight, ends, goes_on = row
-    a = system.acceleration(t + at * h, x, v)
-    sum_v = before * sum_v + weight * v
-    sum_a = before * sum_a + weight * a
-    end, onward = ends * (h / 6), goes_on * h
-    q, qd = q + end * sum_v, qd + end * sum_a
-    return t + ends * h, q, qd, [q + onward * v, qd + onward * a, sum_v, sum_a]
+    rows = [
+        (node, float(k > 0), weight, ahead, float(k == len(nodes) - 1))
+        for k, (node, weight, ahead) in enumerate(zip(nodes, weights, [*nodes[1:], 0], strict=True))
+    ]
+    total = sum(weights)
+
+    def stage(
+        arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs, memory: Array, row: Array
+    ) -> tuple[Array, ...]:
+        x, v, sum_v, sum_a = memory
+        node, goes_on, weight, ahead, ends = row
+        a = arm.acceleration(t + node * h, x, v, u)
+        sum_v = goes_on * sum_v + weight * v
+        sum_a = goes_on * sum_a + weight * a
+        end, onward = ends * (h / total), ahead * h
+        q, qd = q + end * sum_v, qd + end * sum_a
+        return q, qd, [q + onward * v, qd + onward * a, sum_v, sum_a]
+
+    def step(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tuple[Array, Array]:
+        memory = first_stage_memory(q, qd)
+        for row in rows:
+            q, qd, memory = stage(arm, h, t, q, qd, u, memory, row)
+        return q, qd
+
+    return Integrator(about, order, stability, step, stage=stage, rows=np.array(rows))
 
 
-RK4_STAGES = Stages(
-    rows=((0, 0, 1, 0, 0.5), (0.5, 1, 2, 0, 0.5), (0.5, 1, 2, 0, 1), (1, 1, 1, 1, 0)),
-    start=lambda q, qd: [q, qd, 0 * q, 0 * qd],
-    body=_rk4_stage,
-)
-"""Of each stage: its time in the step, whether the sums go on, the weight of what is added to them,
-whether the step ends, and how far ahead the next stage looks."""
+def first_stage_memory(q: Array, qd: Array) -> list[Array]:
+    """What the first stage of a step takes as memory, and the last one leaves to the next step."""
+    return [q, qd, 0 * q, 0 * qd]
 
 
-@method("accurate; four accelerations a step", order=4, stability=2.7, stages=RK4_STAGES)
-def rk4(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Runge and Kutta's classical method."""
-    half = h / 2
-    a1 = system.acceleration(t, q, qd)
-    v2 = qd + half * a1
-    a2 = system.acceleration(t + half, q + half * qd, v2)
-    v3 = qd + half * a2
-    a3 = system.acceleration(t + half, q + half * v2, v3)
-    v4 = qd + h * a3
-    a4 = system.acceleration(t + h, q + h * v3, v4)
-    sixth = h / 6
-    return (
-        q + sixth * (qd + 2 * (v2 + v3) + v4),
-        qd + sixth * (a1 + 2 * (a2 + a3) + a4),
-    )
+def adams_bashforth(
+    about: str, stability: float, coefficients: Sequence[int], divisor: int
+) -> Integrator:
+    """An Adams-Bashforth method: derivatives at past steps, weighted by the coefficients.
 
-
-@method("accurate for smooth motions; one acceleration a step", order=4, stability=0.3, memory=6)
-def adams_bashforth4(
-    system: System, h: Any, t: Any, q: Array, qd: Array, memory: Array
-) -> tuple[Array, Array, Array]:
-    """Adams and Bashforth's method of fourth order, as Lin (1991) simulates with.
-
-    It remembers the derivatives (velocities and accelerations) at the last three steps, the latest
-    first; the first three steps are done by `rk4`.
+    It remembers them (velocities and accelerations), the latest first; the steps before there are
+    as many are done by `rk4`.
     """
-    v1, a1, v2, a2, v3, a3 = memory
-    a = system.acceleration(t, q, qd)
-    part = h / 24
-    new_q = q + part * (55 * qd - 59 * v1 + 37 * v2 - 9 * v3)
-    new_qd = qd + part * (55 * a - 59 * a1 + 37 * a2 - 9 * a3)
-    return new_q, new_qd, [qd, a, v1, a1, v2, a2]
+
+    def step(
+        arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs, memory: Array
+    ) -> tuple[Array, ...]:
+        velocities = [qd, *memory[::2]]
+        accelerations = [arm.acceleration(t, q, qd, u), *memory[1::2]]
+        share = h / divisor
+        new_q = q + share * sum(c * v for c, v in zip(coefficients, velocities, strict=True))
+        new_qd = qd + share * sum(c * a for c, a in zip(coefficients, accelerations, strict=True))
+        pairs = zip(velocities[:-1], accelerations[:-1], strict=True)
+        return new_q, new_qd, [x for pair in pairs for x in pair]
+
+    order = len(coefficients)
+    return Integrator(about, order, stability, step, memory=2 * (order - 1))
 
 
 ITERATIONS = 6
@@ -167,48 +120,39 @@ ITERATIONS = 6
 small against the time in which the arm turns noticeably."""
 
 
-@method(
-    "symplectic: energy stays bounded over any time; for long runs without friction",
-    order=2,
-    stability=1,
-)
 def variational_midpoint(
-    system: System, h: Any, t: Any, q: Array, qd: Array
+    arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs
 ) -> tuple[Array, Array]:
     """The variational integrator of the midpoint rule.
 
     The action of a step is h L(q + h v / 2, v). With the momentum p = H(q) qd, its stationarity is
     H(m) v = p + h/2 F and p' = p + h F, where m = q + h v / 2 and F is the derivative of L by q at
-    (m, v), plus the torques. The first equation is solved for v by iteration.
+    (m, v), plus the torques. That of the kinetic energy is Cᵀ v for every Coriolis matrix C. The
+    first equation is solved for v by iteration.
     """
+
+    def force(x: Array, v: Array) -> Array:
+        C = arm.quantity("coriolis_matrix", u, x, v)
+        gravity = arm.quantity("gravity_torque", u, x)
+        return C.T @ v - gravity + arm.forces(t + half, x, v, u)
+
     half = h / 2
-    p = system.inertia_matrix(q) @ qd
+    p = arm.quantity("inertia_matrix", u, q) @ qd
     v = qd
     for _ in range(ITERATIONS):
         middle = q + half * v
-        F = _force(system, t + half, middle, v)
-        v = system.solve(system.inertia_matrix(middle), p + half * F)
-    F = _force(system, t + half, q + half * v, v)
+        F = force(middle, v)
+        v = arm.solve(arm.quantity("inertia_matrix", u, middle), p + half * F)
+    F = force(q + half * v, v)
     new = q + h * v
-    return new, system.solve(system.inertia_matrix(new), p + h * F)
-
-
-def _force(system: System, t: Any, q: Array, v: Array) -> Array:
-    """The derivative of the Lagrangian by q, and the torques."""
-    return system.slope_of_kinetic_energy(q, v) - system.gravity_torque(q) + system.forces(t, q, v)
+    return new, arm.solve(arm.quantity("inertia_matrix", u, new), p + h * F)
 
 
 GAMMA = 1 - 0.5**0.5
 """The parameter of `rosenbrock2` for which the fastest motions vanish in one step (L-stability)."""
 
 
-@method(
-    "stable and accurate with friction and stops of any stiffness",
-    order=2,
-    stability=2,
-    implicit=True,
-)
-def rosenbrock2(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Array, Array]:
+def rosenbrock2(arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs) -> tuple[Array, Array]:
     """The linearly implicit method ROS2 of Verwer, Spee, Blom and Hundsdorfer (1999).
 
     Inertia, bias and the torques of drives and springs are taken at the middle position
@@ -227,18 +171,90 @@ def rosenbrock2(system: System, h: Any, t: Any, q: Array, qd: Array) -> tuple[Ar
     Where h H⁻¹ f would reverse a velocity, D is so large that the first stage stops there at most.
     """
     middle, half, g = q + h / 2 * qd, t + h / 2, GAMMA * h
-    H = system.inertia_matrix(middle)
+    H = arm.quantity("inertia_matrix", u, middle)
 
     def force(x: Array, v: Array) -> Array:
-        outer = system.outer_forces(half, middle, v) - system.bias(middle, v)
-        return outer + system.joint_forces(x, v)
+        return arm.free_force(half, middle, v, u) + arm.joint_forces(x, v)
 
     f = force(q, qd)
-    K, D = system.joint_stiffness(q, qd, h, qd + h * system.solve(H, f), GAMMA)
+    K, D = arm.joint_stiffness(q, qd, h, qd + h * arm.solve(H, f), GAMMA)
     A = H + np.diag(g * D + g * g * K)
-    k = system.solve(A, h * (f - g * K * qd))
+    k = arm.solve(A, h * (f - g * K * qd))
     x = h * qd + g * k
     z = h * (qd + k) - 2 * x
-    l = system.solve(A, h * force(q + x, qd + k) - 2 * (H @ k) - g * K * z)
+    l = arm.solve(A, h * force(q + x, qd + k) - 2 * (H @ k) - g * K * z)
     y = z + g * l
     return q + 1.5 * x + 0.5 * y, qd + 1.5 * k + 0.5 * l
+
+
+INTEGRATORS: dict[str, Integrator] = {
+    "semi_implicit_euler": Integrator(
+        "fast; energy stays bounded; errors fall with the step length",
+        order=1,
+        stability=2,
+        step=semi_implicit_euler,
+    ),
+    "rk4": runge_kutta(
+        "accurate; four accelerations a step",
+        order=4,
+        stability=2.7,
+        nodes=(0, 1 / 2, 1 / 2, 1),
+        weights=(1, 2, 2, 1),
+    ),
+    "adams_bashforth4": adams_bashforth(
+        "accurate for smooth motions; one acceleration a step",
+        stability=0.3,
+        coefficients=(55, -59, 37, -9),
+        divisor=24,
+    ),
+    "variational_midpoint": Integrator(
+        "symplectic: energy stays bounded over any time; for long runs without friction",
+        order=2,
+        stability=1,
+        step=variational_midpoint,
+    ),
+    "rosenbrock2": Integrator(
+        "stable and accurate with friction and stops of any stiffness",
+        order=2,
+        stability=2,
+        step=rosenbrock2,
+        implicit=True,
+    ),
+}
+
+
+# ------------------------------------------------------------------ which integrator
+
+IMPLICIT = "rosenbrock2"
+"""The integrator whose steps may be longer than friction and stops take to act."""
+
+
+def default_integrator(arm: Arm, explicit: str) -> str:
+    """The integrator of fixed steps if none is named: explicit without friction and stops."""
+    return explicit if arm.friction is None and arm.stops is None else IMPLICIT
+
+
+def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: int) -> bool:
+    """Warn where steps of this length are too long for an integrator; whether that was so."""
+    integrator = INTEGRATORS[method]
+    for rate in rates:
+        longest = integrator.stability / rate.value if rate.value else np.inf
+        is_implicit = integrator.implicit and rate.cause != "torques"
+        if dt <= longest or is_implicit:
+            continue
+        implicit = "simulate by 'lsoda'" if rate.cause == "torques" else f"method={IMPLICIT!r}"
+        warnings.warn(
+            f"the time constant of {rate.cause} at joint {rate.joint!r} is {1 / rate.value:.1e} s: "
+            f"steps of {dt:g} s by {method} are too long, the motion is wrong; choose "
+            f"dt={_round_down(longest / 2):g}, or {implicit}",
+            DataWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return True
+    return False
+
+
+def _round_down(x: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not above x."""
+    unit: float = 10.0 ** np.floor(np.log10(x))
+    return unit * max(k for k in (1, 2, 5) if k * unit <= x or k == 1)

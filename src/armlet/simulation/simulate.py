@@ -1,44 +1,68 @@
-"""`simulate`: one motion of an arm, by adaptive methods or by steps of fixed length."""
+"""`simulate`: one trajectory of an arm, by adaptive integrators or by steps of fixed length."""
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support.validation import one_of
+from armlet._support import validation
+from armlet._support.progress import advancing
 from armlet.api.functions import Function
 from armlet.api.robot import Robot
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
-from armlet.simulation.arguments import (
+from armlet.robot import RobotModel
+from armlet.runtime import Kernel
+from armlet.simulation.events import Event, HeldArguments, StateFunction, find_events, step_at
+from armlet.simulation.forces import Friction, call_arguments, rates_at
+from armlet.simulation.integrators import INTEGRATORS, warn_if_unstable
+from armlet.simulation.step import (
     STATE,
-    Arguments,
+    Steps,
+    acceleration_kernel,
     arguments_by_name,
     check_steps,
-    numbers,
-    positive,
+    first_inputs,
+    make_arm,
+    run,
 )
-from armlet.simulation.events import Called, Event, HeldArguments
-from armlet.simulation.integrators import METHODS
-from armlet.simulation.plan import Plan
-from armlet.simulation.rollout import option
-from armlet.simulation.run import ADAPTIVE, INTERRUPTED, Run, Torque
-from armlet.simulation.stiffness import default_adaptive, rates_of, warn_if_unstable
-from armlet.simulation.system import Friction, Stops
 from armlet.simulation.trajectory import ARRAYS, Trajectory, decimate
 
 Array = NDArray[np.float64]
+Torque = Callable[[float, Array, Array], ArrayLike]
+AtLimits = Literal["ignore", "stop", "error"]
+LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
+ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
+"""SciPy's integrators, which choose the length of their steps, and their classes."""
+IMPLICIT = ("radau", "lsoda")
+STIFF = 300.0
+"""The rate in 1/s from which the default adaptive integrator is an implicit one."""
+RECORDED = (*STATE, "qdd", "tau")
+"""What a recorded function may be of, beside arguments."""
 ROWS = 1000
 """How many rows a trajectory has if no interval is given."""
 UNEVEN = 1e-3
 """How far the duration may be from a whole number of dt, in dt: rounding."""
 GROWTH = 0.1
 """By how much of the energy exchanged a free motion may gain before that is said."""
+FASTEST = 1e5
+"""A velocity, rad/s or m/s, that no arm has: a simulation ends there."""
+INTERRUPTED = "interrupted"
+"""How the sentence begins that says where Ctrl-C was pressed."""
+SLOW = "the torque is a Python function, called at every step: an armlet.function is faster"
+
+
+class PythonTorque(NamedTuple):
+    """A Python function of the torques, and what it returned at every dt so far."""
+
+    function: Torque
+    rows: list[Array]
 
 
 class MotionError(ArmletError):
@@ -47,12 +71,6 @@ class MotionError(ArmletError):
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
         self.trajectory = trajectory
-
-
-AtLimits = Literal["ignore", "stop", "error"]
-RECORDED = (*STATE, "qdd", "tau")
-"""What a recorded function may be of, beside arguments."""
-LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
 
 
 def simulate(
@@ -69,34 +87,34 @@ def simulate(
     friction: bool | Friction = True,
     limits: AtLimits = "ignore",
     arguments: Mapping[str, ArrayLike] | None = None,
-    events: Sequence[Event | Function | Called] = (),
+    events: Sequence[Event | Function | StateFunction] = (),
     record: Sequence[str | Function] = (),
     every: int = 1,
 ) -> Trajectory:
-    """A motion of an arm.
+    """Simulate an arm.
 
     Parameters
     ----------
     robot : Robot
     q0, qd0 : array_like of shape (n,)
-        Where it starts; at rest by default.
+        The start; at rest by default.
     torque : optional
-        None (free motion); an array of shape (n,), torques that do not change, or (steps, n), rows
-        dt apart, each held until the next; an `armlet.function` of q, qd, t and further arguments,
+        None (free motion); an array of shape (n,), constant torques, or (steps, n), rows dt apart,
+        each held until the next; an `armlet.function` of q, qd, t and further arguments,
         compiled into the simulation; or any Python function of t, q and qd, which is slower: with
         steps of fixed length it is called at the start of each, and its torques are held.
     duration : float
         How long, in s: a whole number of dt.
     dt : float, optional
-        The time between rows; of a method of fixed steps also the length of a step. By default a
-        thousandth of the duration.
+        The time between rows, and the length of fixed steps. By default a thousandth of the
+        duration.
     method : str, optional
-        "dop853", "rk45", "radau" and "lsoda" (SciPy's) choose their steps for a given accuracy;
-        those of `armlet.METHODS` have fixed steps. By default "lsoda" where friction, stops or the
-        torque function are stiff at the start, and "dop853" otherwise. A method of fixed steps
-        that are too long for them is warned of.
+        The integrator: "dop853", "rk45", "radau" and "lsoda" (SciPy's) are adaptive, they choose
+        their steps for a given accuracy; those of `armlet.INTEGRATORS` have fixed steps. By
+        default "lsoda" where friction, stops or the torque function are stiff at the start, and
+        "dop853" otherwise. A `DataWarning` says if fixed steps are too long for them.
     rtol, atol : float
-        The accuracy of adaptive methods, relative and absolute.
+        The relative and absolute tolerance of adaptive integrators.
     friction : bool or Friction
         Whether drives have friction, and how it is made smooth. Springs and gravity compensation
         of the robot always act.
@@ -104,14 +122,15 @@ def simulate(
         What happens at the limits of joints: nothing, damped stops, or a `MotionError` where a
         joint is beyond them after a dt.
     arguments : mapping of str to array_like, optional
-        Further arguments of the torque function, of events and of what is recorded: one value, or
-        one for every dt (steps, ...), each held until the next. Any name but t, q and qd will do.
+        Further arguments of the torque function, of events and of recorded functions: one value,
+        or one for every dt (steps, ...), each held until the next. Any name but t, q and qd will
+        do.
     events : sequence of Event
-        What to look for; a function alone is an event that ends the simulation. An event is seen
-        if the sign of its function differs from one dt to the next.
-    record : sequence of str or functions of your own
-        What else to note at every row: names of quantities, such as "forward_kinematics", or
-        functions of q, qd, qdd, tau, t and further arguments.
+        Events to look for; a function alone is an event that ends the simulation. An event is
+        seen if the sign of its function differs from one dt to the next.
+    record : sequence of str or Function
+        What else to record at every row: names of quantities, such as "forward_kinematics", or
+        user functions of q, qd, qdd, tau, t and further arguments.
     every : int
         After how many dt a row is kept.
 
@@ -132,64 +151,79 @@ def simulate(
     >>> float(np.ptp(run.energy)) < 1e-6
     True
     """
-    duration = positive("duration", duration, "a time in s")
-    dt = duration / ROWS if dt is None else positive("dt", dt, "a length of time in s")
-    if limits not in LIMITS:
-        raise DataError(f"limits is {quoted(limits)}: expected 'ignore', 'stop' or 'error'")
-    if method is not None and method not in (*ADAPTIVE, *METHODS):
-        raise DataError(
-            f"method is {quoted(method)}: expected one of {', '.join((*ADAPTIVE, *METHODS))}"
-        )
-    steps = _steps(duration, dt)
-    check_steps(dt, steps, every)
-    rtol, atol = (positive(name, x, "a number") for name, x in (("rtol", rtol), ("atol", atol)))
+    duration = validation.number(duration, "duration", "a time in s", above=0)
+    dt = duration / ROWS if dt is None else dt
+    dt = validation.number(dt, "dt", "a length of time in s", above=0)
+    validation.one_of(limits, "limits", LIMITS)
+    if method is not None:
+        validation.one_of(method, "method", (*ADAPTIVE, *INTEGRATORS))
+    count = _step_count(duration, dt)
+    check_steps(dt, count, every)
+    rtol = validation.number(rtol, "rtol", above=0)
+    atol = validation.number(atol, "atol", above=0)
     for name, items in (("events", events), ("record", record)):
         if isinstance(items, str) or not isinstance(items, Sequence):
             raise DataError(f"{name} is {quoted(items)}: expected a list")
-    known = [x if isinstance(x, Event) else Event(x) for x in events]
-    values = arguments_by_name(arguments)
-    called: Torque | None = None
+    watched = [x if isinstance(x, Event) else Event(x) for x in events]
+    values_of = arguments_by_name(arguments)
+    python: PythonTorque | None = None
+    applied: Any = torque
     if callable(torque) and not isinstance(torque, Function):
-        called, torque = torque, np.zeros((steps, robot.nv))
-        if method in METHODS and METHODS[method].memory:
+        if method in INTEGRATORS and INTEGRATORS[method].memory:
             raise DataError(
                 f"{method} remembers past steps, during which a Python function's torques are held "
                 "and jump in between: expected another method, or an armlet.function"
             )
-    given = Arguments(robot, None, steps, _own(values, torque, known, record), torque)
-    q = _start("q0", q0, robot.nq)
-    qd = _start("qd0", np.zeros(robot.nv) if qd0 is None else qd0, robot.nv)
-    laws = option(friction, Friction), option(limits == "stop", Stops)
-    plan = Plan(method or "", given.torque, None, *laws, given.inputs)
-    rates = rates_of(plan, robot, q, qd, given.values)
+        python, applied = PythonTorque(torque, []), np.zeros((count, robot.nv))
+    arm, values = make_arm(
+        robot,
+        None,
+        count,
+        torque=applied,
+        arguments=_torque_arguments(values_of, torque, watched, record),
+        friction=friction,
+        stops=limits == "stop",
+    )
+    q = validation.array(q0, "q0", (robot.nq,))
+    qd = validation.array(np.zeros(robot.nv) if qd0 is None else qd0, "qd0", (robot.nv,))
+    rates = rates_at(arm, q, qd, first_inputs(arm, values))
     if method is None:
-        method = default_adaptive(rates)
-        plan = replace(plan, method=method)
-    unstable = method in METHODS and warn_if_unstable(rates, method, dt, stacklevel=2)
-    fine_rows = 1 if known or limits == "error" else every  # both are looked for in every dt
-    run = Run(robot, plan, given.values, called, dt, steps, fine_rows)
-    if method in METHODS and called is None:
-        found = run.trajectory(*run.by_steps(q, qd))
+        method = "lsoda" if any(rate.value > STIFF for rate in rates) else "dop853"
+    unstable = method in INTEGRATORS and warn_if_unstable(rates, method, dt, stacklevel=2)
+    fine_rows = 1 if watched or limits == "error" else every  # both are looked for in every dt
+    steps = Steps(arm, method, values, dt, count, fine_rows)
+    held = HeldArguments(values_of, dt, count)
+    if python is None and method in INTEGRATORS:
+        *rows, ended = _fixed_steps(steps, q, qd)
     else:
-        found = run.trajectory(*run.by_pieces(q, qd, rtol, atol))
-    held, early = HeldArguments(values, dt, steps), found.ended
-    fine = run.with_events(found, known, held)
-    found = decimate(fine, every // run.every)
+        *rows, ended = _row_by_row(steps, python, np.concatenate([q, qd]), rtol, atol)
+    fine = _trajectory(robot, steps, python, rows, ended)
+    early = fine.ended
+    occurrences, is_end = find_events(watched, fine, held)
+    if is_end:
+        name, t, q, qd = occurrences[-1]
+        k = int(np.searchsorted(fine.t, t))
+        pairs = ((fine.t, t), (fine.q, q), (fine.qd, qd))
+        rows = [np.concatenate([before[:k], [end]]) for before, end in pairs]
+        fine = _trajectory(robot, steps, python, rows, f"{name!r} at {t:g} s")
+    fine = replace(fine, events=tuple(occurrences))
+    result = decimate(fine, every // fine_rows)
     if record:
-        found = replace(found, recorded=_recorded(robot, found, record, held))
-    _look_at_limits(robot, fine, found, limits)
-    if early and found.ended == early and not early.startswith(INTERRUPTED):
+        result = replace(result, recorded=_record(robot, result, record, held))
+    if limits == "error":
+        _check_limits(robot, fine, result)
+    if early and result.ended == early and not early.startswith(INTERRUPTED):
         warnings.warn(
-            f"{early}; the trajectory has {len(found):,} of {-(-steps // every) + 1:,} rows",
+            f"{early}; the trajectory has {len(result):,} of {-(-count // every) + 1:,} rows",
             DataWarning,
             stacklevel=2,
         )
-    elif not unstable:
-        _look_at_energy(robot, found, torque is None, plan.friction is not None)
-    return found
+    elif torque is None and not unstable:
+        _check_energy(robot, result, arm.friction is not None)
+    return result
 
 
-def _steps(duration: float, dt: float) -> int:
+def _step_count(duration: float, dt: float) -> int:
     """How many dt a duration has."""
     count = duration / dt
     if not np.isfinite(count):
@@ -203,18 +237,18 @@ def _steps(duration: float, dt: float) -> int:
     return steps
 
 
-def _own(
+def _torque_arguments(
     arguments: Mapping[str, ArrayLike],
     torque: Any,
     events: Sequence[Event],
     record: Sequence[str | Function],
 ) -> dict[str, ArrayLike]:
-    """The arguments of the torque function, and any that nothing has, which are then refused."""
+    """The arguments of the torque function, and those of no function, to be refused later."""
     own = torque.inputs if isinstance(torque, Function) else {}
-    watched = [(x.function, STATE) for x in events] + [(f, RECORDED) for f in record]
+    observers = [(x.function, STATE) for x in events] + [(f, RECORDED) for f in record]
     others = {
         name
-        for function, state in watched
+        for function, state in observers
         if isinstance(function, Function)
         for name in function.inputs
         if name not in state
@@ -222,38 +256,249 @@ def _own(
     return {name: x for name, x in arguments.items() if name in own or name not in others}
 
 
-def _recorded(
+def _record(
     robot: Robot, run: Trajectory, record: Sequence[str | Function], held: HeldArguments
 ) -> dict[str, Array]:
-    """What is recorded beside the motion, by name."""
+    """Evaluate the quantities and functions to record, at all rows, by name."""
     state = {name: getattr(run, name) for name in RECORDED}
-    found: dict[str, Array] = {}
+    recorded: dict[str, Array] = {}
     for what in record:
-        name = what.__name__ if isinstance(what, Function) else one_of(what, "quantity", QUANTITIES)
-        if name in found or name in ARRAYS:
+        name = (
+            what.__name__
+            if isinstance(what, Function)
+            else validation.one_of(what, "quantity", QUANTITIES)
+        )
+        if name in recorded or name in ARRAYS:
             raise DataError(f"{name!r} is recorded twice: expected functions with other names")
         if isinstance(what, Function):
-            found[name] = np.asarray(what(*held.at(what, state)))
+            recorded[name] = np.asarray(what(*held.at(what, state)))
             continue
         quantity = QUANTITIES[name]
         if not set(quantity.arguments) <= set(state):
             needs = ", ".join(quantity.arguments)
             raise DataError(f"{name} cannot be recorded: it is a function of {needs}")
-        found[name] = np.asarray(getattr(robot, name)(*(state[x] for x in quantity.arguments)))
-    return found
+        recorded[name] = np.asarray(getattr(robot, name)(*(state[x] for x in quantity.arguments)))
+    return recorded
 
 
-def _start(name: str, x: ArrayLike, n: int) -> Array:
-    array = numbers(name, x)
-    if array.shape != (n,) or not np.isfinite(array).all():
-        raise DataError(f"{name} is {quoted(x)}: expected {n} finite numbers")
-    return array
+# ------------------------------------------------------------------ rows of t, q and qd
 
 
-def _look_at_limits(robot: Robot, run: Trajectory, returned: Trajectory, limits: str) -> None:
-    """Raise where a joint is beyond its limits and that is an error."""
-    if limits != "error":
-        return
+def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Array, str]:
+    """Rows of t, q and qd by steps of fixed length, and why they ended early, if they did."""
+    begun = time.monotonic()
+    result = run(steps, q0[None], qd0[None], keep=True)
+    t = np.concatenate([[0.0], result.t])
+    q = np.concatenate([q0[None], result.q[:, 0]])
+    qd = np.concatenate([qd0[None], result.qd[:, 0]])
+    slow = qd.max() <= FASTEST and qd.min() >= -FASTEST
+    if not (slow and np.isfinite(q.sum())):  # which is faster than to look at each row
+        good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
+        if not good.all():
+            k = int(np.argmin(good))
+            is_finite = np.isfinite(q[k]).all() and np.isfinite(qd[k]).all()
+            robot = steps.arm.robot
+            ended = _too_fast(robot, t[k], qd[k])
+            if not is_finite:
+                ended = _not_finite(robot, t[k], np.isfinite(q[k]) & np.isfinite(qd[k]))
+            rows = max(k, 1)  # the start is kept, however fast it is
+            hint = "a smaller dt or another method may help"
+            return t[:rows], q[:rows], qd[:rows], f"{ended}; {hint}"
+    is_whole = t[-1] > (steps.count - 0.5) * steps.dt
+    return t, q, qd, "" if is_whole else _interrupted(t[-1], begun)
+
+
+def _row_by_row(
+    steps: Steps, python: PythonTorque | None, x0: Array, rtol: float, atol: float
+) -> tuple[Array, Array, Array, str]:
+    """The same by an adaptive integrator, or under torques of a Python function."""
+    states: list[Array] = []
+    begun, n, ended = time.monotonic(), len(x0) // 2, ""
+    if python is None or steps.method in ADAPTIVE:
+        rows = _adaptive_rows(steps, python, x0, rtol, atol)
+    else:
+        rows = _held_torque_rows(steps, python, x0)
+    try:
+        with advancing(f"{steps.method} of {steps.arm.robot.name}") as advance:
+            for x in rows:
+                now = len(states) * steps.dt
+                _check_finite(steps.arm.robot, now, x)
+                if python is not None:
+                    python.rows.append(_torque_at(steps, python.function, now, *np.split(x, 2)))
+                states.append(x)
+                advance(len(states) / steps.count)
+    except KeyboardInterrupt:
+        ended = _interrupted((len(states) - 1) * steps.dt, begun)
+    except FloatingPointError as error:
+        ended = str(error)
+    x = np.array(states)
+    is_row = np.arange(len(x)) % steps.every == 0
+    is_row[steps.count :] = True
+    t = np.flatnonzero(is_row) * np.float64(steps.dt)
+    return t, x[is_row, :n], x[is_row, n:], ended
+
+
+def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[Array]:
+    """The states at every dt by fixed steps, in each of which torques are held."""
+    yield x
+    for _ in range(steps.count):
+        q, qd = np.split(x, 2)
+        one = replace(steps, values=[python.rows[-1][None]], count=1, every=1)
+        result = run(one, q[None], qd[None])
+        x = np.concatenate([result.q[0, 0], result.qd[0, 0]])
+        yield x
+
+
+def _adaptive_rows(
+    steps: Steps, python: PythonTorque | None, x0: Array, rtol: float, atol: float
+) -> Iterator[Array]:
+    """The states at every dt by one of SciPy's integrators."""
+    arm, dt, method = steps.arm, steps.dt, steps.method
+    acceleration, n = acceleration_kernel(arm), len(x0) // 2
+
+    def inputs_at(t: float, q: Array, qd: Array) -> list[Array]:
+        """The inputs at a time: of one with rows, the row that is held."""
+        if python is not None:
+            return [_torque_at(steps, python.function, t, q, qd)]
+        k = min(int(t / dt + 1e-9), steps.count - 1)
+        pairs = zip(arm.inputs, steps.values, strict=True)
+        return [value[k] if x.rate == "step" else value for x, value in pairs]
+
+    def derivative(t: float, x: Array) -> Array:
+        q, qd = np.split(x, 2)
+        qdd = acceleration(q, qd, np.array(t), *inputs_at(t, q, qd))
+        return np.concatenate([qd, qdd])
+
+    def jacobian(t: float, x: Array) -> Array:
+        q, qd = np.split(x, 2)
+        inputs = inputs_at(t, q, qd)
+        A = np.zeros((2 * n, 2 * n))
+        A[:n, n:] = np.eye(n)
+        A[n:] = np.hstack([kernel(q, qd, np.array(t), *inputs) for kernel in derivatives])
+        if not np.isfinite(A).all():
+            raise FloatingPointError(
+                f"{method} stops at {t:g} s: the derivatives of the accelerations are not finite"
+            )
+        return A
+
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol}
+    if method in IMPLICIT and python is None:
+        derivatives = [Kernel(acceleration.program.derivative(name)) for name in ("q", "qd")]
+        options["jac"] = jacobian
+    if any(x.rate == "step" for x in arm.inputs):
+        options["max_step"] = dt
+    yield x0
+    from scipy import integrate  # which takes as long to load as all of armlet
+
+    _check_finite(arm.robot, 0.0, derivative(0.0, x0))  # no shorter step would help
+    solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
+    k = 1
+    while k <= steps.count:
+        message = solver.step()
+        if solver.status == "failed":
+            raise FloatingPointError(f"{method} stops at {solver.t:g} s: {message}".rstrip("."))
+        qd = solver.y[n:]
+        if np.abs(qd).max() > FASTEST:
+            raise FloatingPointError(_too_fast(arm.robot, solver.t, qd))
+        between = solver.dense_output()
+        is_last = solver.status == "finished"
+        while k <= steps.count and (is_last or k * dt <= solver.t):
+            yield between(min(k * dt, solver.t))
+            k += 1
+
+
+def _torque_at(steps: Steps, torque: Torque, t: float, q: Array, qd: Array) -> Array:
+    """The torques of a Python function at a state, which it may write to or keep."""
+    returned = torque(float(t), q.copy(), qd.copy())
+    tau = validation.array(returned, "what the torque function returns", finite=False)
+    if tau.shape != qd.shape:
+        raise DataError(f"the torque function returns shape {tau.shape}: expected {qd.shape}")
+    if not np.isfinite(tau).all():
+        ended = _no_torque(steps.arm.robot, t, tau)
+        if t == 0:
+            raise DataError(f"{ended}: expected finite torques at the start")
+        raise FloatingPointError(ended)
+    return tau
+
+
+# ------------------------------------------------------------------ why a simulation ended
+
+
+def _check_finite(robot: RobotModel, t: float, x: Array) -> None:
+    """Raise where positions or velocities are not finite."""
+    if not np.isfinite(x).all():
+        q, qd = np.split(x, 2)
+        raise FloatingPointError(_not_finite(robot, t, np.isfinite(q) & np.isfinite(qd)))
+
+
+def _not_finite(robot: RobotModel, t: float, is_finite: NDArray[np.bool_]) -> str:
+    joint = robot.coordinates[int(np.argmin(is_finite))].name
+    return f"the motion of joint {joint!r} is not finite at {t:g} s"
+
+
+def _too_fast(robot: RobotModel, t: float, qd: Array) -> str:
+    i = int(np.argmax(np.abs(qd)))
+    joint = robot.coordinates[i].name
+    return f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
+
+
+def _no_torque(robot: RobotModel, t: float, tau: Array) -> str:
+    joint = robot.coordinates[int(np.argmin(np.isfinite(tau)))].name
+    return f"the torque of joint {joint!r} is not finite at {t:g} s"
+
+
+def _interrupted(t: float, begun: float) -> str:
+    return f"{INTERRUPTED} at {t:g} s, after {time.monotonic() - begun:.1f} s of work"
+
+
+# ------------------------------------------------------------------ the trajectory
+
+
+def _trajectory(
+    robot: Robot,
+    steps: Steps,
+    python: PythonTorque | None,
+    rows: Sequence[Array],
+    ended: str,
+) -> Trajectory:
+    """The trajectory of rows of t, q and qd, with its torques, accelerations and energies."""
+    (t, q, qd), arm = rows, steps.arm
+    step = step_at(t, steps.dt)
+    if python is not None:
+        tau = np.array(python.rows)[np.minimum(step, len(python.rows) - 1)]
+        is_at_row = np.isclose(t[-1], step[-1] * steps.dt, rtol=1e-12)
+        if steps.method in ADAPTIVE and not is_at_row:  # but at an event between rows
+            tau[-1] = _torque_at(steps, python.function, t[-1], q[-1], qd[-1])
+        u = {"tau": tau}
+    else:
+        u = {
+            x.name: value[np.minimum(step, steps.count - 1)]
+            if x.rate == "step"
+            else np.broadcast_to(value, (len(q), *x.shape))
+            for x, value in zip(arm.inputs, steps.values, strict=True)
+        }
+        tau = u.get("tau", np.zeros_like(qd))
+    if arm.torque is not None:
+        state = {"t": t, "q": q, "qd": qd}
+        tau = np.asarray(arm.torque(*call_arguments(arm.torque, state, u)))
+    good = np.isfinite(tau).all(1)
+    if not good.all():
+        k = int(np.argmin(good))
+        ended = _no_torque(arm.robot, t[k], tau[k])
+        if not k:
+            raise DataError(f"{ended}: expected finite torques at the start")
+        t, q, qd, tau = t[:k], q[:k], qd[:k], tau[:k]
+        u = {name: x[:k] for name, x in u.items()}
+    kernel, inputs = acceleration_kernel(arm), {**u, "t": t, "q": q, "qd": qd}
+    qdd = np.asarray(kernel.evaluate(*(inputs[name] for name in kernel.program.inputs)))
+    kinetic, potential = robot.energy(q, qd)
+    names = tuple(joint.name for joint in robot.coordinates)
+    notes = () if python is None else (SLOW,)
+    return Trajectory(t, q, qd, qdd, tau, kinetic, potential, names, ended, notes)
+
+
+def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
+    """Raise where a joint is beyond its limits."""
     low = np.array([joint.limits.lower for joint in robot.coordinates])
     high = np.array([joint.limits.upper for joint in robot.coordinates])
     beyond = (run.q < low) | (run.q > high)
@@ -266,7 +511,7 @@ def _look_at_limits(robot: Robot, run: Trajectory, returned: Trajectory, limits:
         )
 
 
-def _stored(robot: Robot, run: Trajectory) -> Array:
+def _elastic_energy(robot: Robot, run: Trajectory) -> Array:
     """The potential energy of springs, less that of the weights that are compensated."""
     stored = np.zeros(len(run))
     if robot.has_springs:
@@ -277,12 +522,12 @@ def _stored(robot: Robot, run: Trajectory) -> Array:
     return stored
 
 
-def _look_at_energy(robot: Robot, run: Trajectory, free: bool, friction: bool) -> None:
+def _check_energy(robot: Robot, run: Trajectory, has_friction: bool) -> None:
     """Warn where steps are so long that a motion without torques gains energy."""
-    driven = friction and any(drive.offset for drive in robot.drives)
-    if not free or driven or len(run) < 2:
+    is_driven = has_friction and any(drive.offset for drive in robot.drives)
+    if is_driven or len(run) < 2:
         return
-    potential = run.potential + _stored(robot, run)
+    potential = run.potential + _elastic_energy(robot, run)
     gained = run.kinetic[-1] + potential[-1] - run.kinetic[0] - potential[0]
     if gained <= 0:
         return

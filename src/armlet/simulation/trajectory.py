@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,13 +27,21 @@ from armlet.plotting import (
     plain,
     with_theme,
 )
-from armlet.simulation.events import Happened
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
 """What there is of every joint, and in which units."""
 ENERGIES = ("kinetic", "potential")
 ARRAYS = ("t", *JOINTWISE, *ENERGIES)
+
+
+class Occurrence(NamedTuple):
+    """An event that happened: its name, its time, and the state of the arm."""
+
+    name: str
+    t: float
+    q: Array
+    qd: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +64,7 @@ class Trajectory(Plotted):
         Why it ended before its time; empty if it did not.
     notes : tuple of str
         What is worth knowing of how it was computed.
-    events : tuple of Happened
+    events : tuple of Occurrence
         What happened, in the order of time: name, t, q, qd.
     recorded : mapping of str to array
         What else was asked for, by name, one row per time.
@@ -72,7 +80,7 @@ class Trajectory(Plotted):
     joints: tuple[str, ...]
     ended: str = ""
     notes: tuple[str, ...] = ()
-    events: tuple[Happened, ...] = ()
+    events: tuple[Occurrence, ...] = ()
     recorded: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -174,7 +182,7 @@ class Trajectory(Plotted):
                 raise DataError(f"{file.name} is no trajectory: it has no {', '.join(missing)}")
             joints = tuple(map(str, metadata["joints"]))
             events = tuple(
-                Happened(str(name), float(t), np.array(q, dtype=float), np.array(qd, dtype=float))
+                Occurrence(str(name), float(t), np.array(q, dtype=float), np.array(qd, dtype=float))
                 for name, t, q, qd in metadata.get("events", ())
             )
         for name, array in arrays.items():

@@ -15,9 +15,8 @@ from armlet.cli.options import Json, Out, Plot, name_option, numbers, write
 from armlet.cli.output import Table, Terminal
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quoted
-from armlet.simulation import METHODS, Trajectory
-from armlet.simulation.run import ADAPTIVE
-from armlet.simulation.simulate import LIMITS
+from armlet.simulation import INTEGRATORS, Trajectory
+from armlet.simulation.simulate import ADAPTIVE, LIMITS
 
 
 def _at_start(what: str) -> Any:
@@ -29,7 +28,7 @@ def simulate(
     choice: Choice,
     duration: Annotated[float, typer.Option(help="How long, in s.")] = 5.0,
     dt: Annotated[float | None, typer.Option(help="Time between rows, and of fixed steps.")] = None,
-    method: Annotated[str | None, name_option("The integrator", (*ADAPTIVE, *METHODS))] = None,
+    method: Annotated[str | None, name_option("The integrator", (*ADAPTIVE, *INTEGRATORS))] = None,
     q0: Annotated[str | None, _at_start("Positions")] = None,
     qd0: Annotated[str | None, _at_start("Velocities")] = None,
     torque: Annotated[

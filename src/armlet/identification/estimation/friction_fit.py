@@ -15,7 +15,7 @@ from armlet.identification.estimation.estimators import Array, weighted
 from armlet.identification.estimation.torque_model import USUAL, Sigmoid, TorqueModel
 from armlet.identification.logs.log import Log
 from armlet.identification.preprocessing import Preprocessing, Samples, preprocess
-from armlet.simulation.system import Friction
+from armlet.simulation.forces import Friction
 
 SLOWEST, FASTEST = 1e-4, 1.0
 """Between which velocities, rad/s or m/s, shapes are looked for."""

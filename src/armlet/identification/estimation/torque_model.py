@@ -17,7 +17,7 @@ from armlet.identification.estimation.estimators import Array, Factors, Rows
 from armlet.identification.logs.log import Load
 from armlet.identification.preprocessing import Samples
 from armlet.minimal import MinimalParameters, standard_names
-from armlet.simulation.system import Friction
+from armlet.simulation.forces import Friction
 
 Column = Callable[[Array, Array, Array], ArrayLike]
 """The torques of all joints, (k, n), at states (k, n), for a parameter that is 1."""

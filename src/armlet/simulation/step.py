@@ -1,0 +1,370 @@
+"""One step as a user function, the loop around it, and its run in machine code.
+
+A step is a function of q, qd, t, the length dt and the inputs of an arm, built from an integrator
+and the arm's forces. `Loop(step)` is all that is compiled, once for a robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armlet._support import validation
+from armlet._support.progress import advancing, status
+from armlet.api.functions import Function
+from armlet.errors import DataError, quoted
+from armlet.graph import Input, Loop, Program, trace_function
+from armlet.graph.signature import Shape
+from armlet.graph.trace.arrays import as_traced
+from armlet.robot import RobotModel
+from armlet.runtime import Kernel
+from armlet.runtime.loop_kernel import LoopKernel
+from armlet.simulation.forces import (
+    Arm,
+    Friction,
+    Stops,
+    argument_input,
+    call_arguments,
+    state_inputs,
+)
+from armlet.simulation.integrators import INTEGRATORS, STAGE_MEMORY, first_stage_memory
+
+Array = NDArray[np.float64]
+STATE = ("t", "q", "qd")
+STARTER = "rk4"
+"""The integrator of the first steps of one that remembers past steps."""
+
+
+class Rollouts(NamedTuple):
+    """Roll-outs, times first: row k is at time t[k]."""
+
+    t: Array
+    """The times of the rows, (rows,)."""
+    q: Array
+    """Positions, (rows, N, n)."""
+    qd: Array
+    """Velocities, (rows, N, n)."""
+    cost: Array | None = None
+    """The sums of the cost function, (N,), if there is one."""
+    gradient: Mapping[str, Array] | None = None
+    """The derivatives of the sum of all costs, by name, each of the shape of the argument."""
+    tangents: Rollouts | None = None
+    """The derivatives of q, qd and cost along the tangents of a call."""
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        """Which roll-outs stay finite, with their costs, (N,): `runs.q[:, runs.finite]`.
+
+        What is not finite once stays so, and the last row tells.
+        """
+        q, qd = self.q[-1], self.qd[-1]
+        is_finite: NDArray[np.bool_] = np.isfinite(q).all(1) & np.isfinite(qd).all(1)
+        return is_finite if self.cost is None else is_finite & np.isfinite(self.cost)
+
+
+# ------------------------------------------------------------------ arguments of a call
+
+
+def forces_option(value: Any, kind: type[Any]) -> Any:
+    """The `Friction` or `Stops` of an option: the default ones for True, None for False."""
+    if isinstance(value, kind):
+        return value
+    name = kind.__name__
+    validation.instance(value, name.lower(), bool, f"a bool or {name}")
+    return kind() if value else None
+
+
+def check_steps(dt: float, steps: int, every: int = 1) -> None:
+    """Refuse steps without a length, or a number of them below 1."""
+    validation.number(dt, "dt", "a length of time in s", above=0)
+    validation.integer(steps, "steps", low=1)
+    validation.integer(every, "every", low=1)
+
+
+def check_result(name: str, function: Function | None, shape: Shape) -> None:
+    """Refuse what is no `armlet.function`, or returns arrays of other shapes."""
+    if function is None:
+        return
+    validation.instance(function, name, Function, "a function under armlet.function")
+    shapes = [y.shape for y in function.program.outputs]
+    if shapes != [shape]:
+        expected = f"one array of shape {shape}" if shape else "one number"
+        raise DataError(f"{function!r} returns shapes {shapes}: expected {expected}")
+
+
+def arguments_by_name(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
+    """The arguments of user functions, none by default."""
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise DataError(f"arguments is {quoted(arguments)}: expected a dictionary")
+    return arguments or {}
+
+
+def make_arm(
+    robot: RobotModel,
+    runs: int | None,
+    steps: int,
+    *,
+    torque: Any = None,
+    reduce: Function | None = None,
+    inertia: ArrayLike | None = None,
+    arguments: Mapping[str, ArrayLike] | None = None,
+    friction: bool | Friction = False,
+    stops: bool | Stops = False,
+) -> tuple[Arm, list[Array]]:
+    """An arm under the forces of a call, and the values of its inputs.
+
+    The inputs are the torques `tau` if they are an array, the `inertia`, and the arguments of the
+    user functions. How often one changes follows from the shape of its value: `runs` is the
+    number of roll-outs, or None for one simulation, whose arrays have no axis for it.
+    """
+    if callable(torque) and not isinstance(torque, Function):
+        raise DataError(f"torque is {quoted(torque)}: expected a function under armlet.function")
+    function = torque if isinstance(torque, Function) else None
+    check_result("torque", function, (robot.nv,))
+    check_result("reduce", reduce, ())
+    arguments = arguments_by_name(arguments)
+    shapes = _argument_shapes(function, STATE, arguments)
+    known = STATE if torque is None or function is not None else (*STATE, "tau")
+    for name, shape in _argument_shapes(reduce, known, arguments).items():
+        if shapes.setdefault(name, shape) != shape:
+            raise DataError(
+                f"{name!r} is an argument of shape {shapes[name]} of {function!r} and of "
+                f"shape {shape} of {reduce!r}: expected the same, or two names"
+            )
+    inputs, values = [], []
+
+    def add(name: str, label: str, value: Any, shape: Shape) -> None:
+        array = validation.array(value, label, finite=False)
+        inputs.append(Input(name, shape, _rate(label, array.shape, shape, runs, steps)))
+        values.append(array)
+
+    if torque is not None and function is None:
+        add("tau", "torque", torque, (robot.nv,))
+    if inertia is not None:
+        add("inertia", "inertia", inertia, (robot.nb, 10))
+    for name, value in arguments.items():
+        if name not in shapes:
+            raise DataError(f"no function has an argument {name!r}: expected one that has")
+        add(argument_input(name), name, value, shapes[name])
+    law = forces_option(friction, Friction)
+    if law is not None and not law.acts_on(robot):
+        law = None
+    return Arm(robot, function, law, forces_option(stops, Stops), tuple(inputs)), values
+
+
+def _argument_shapes(
+    function: Function | None, known: tuple[str, ...], arguments: Mapping[str, ArrayLike]
+) -> dict[str, Shape]:
+    """The shapes of a function's arguments beside the known ones; each must have a value."""
+    if function is None:
+        return {}
+    shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in known}
+    for name in shapes:
+        if name not in arguments:
+            raise DataError(
+                f"{function!r} has an argument {name!r} that is not given: expected "
+                f"arguments={{{name!r}: ...}}"
+            )
+    return shapes
+
+
+def _rate(name: str, found: Shape, shape: Shape, runs: int | None, steps: int) -> str:
+    """How often an input changes, by the shape of its array."""
+    axes: dict[str, Shape] = {"once": (), "step": (steps,)}
+    if runs is not None:
+        axes |= {"run": (runs,), "state": (steps, runs)}
+    fits = [rate for rate, leading in axes.items() if found == (*leading, *shape)]
+    if len(fits) > 1 and runs == 1:  # a value for all steps, or for each
+        fits = [rate for rate in fits if rate in ("once", "step")]
+    if not fits:
+        expected = ", ".join(str((*leading, *shape)) for leading in axes.values())
+        raise DataError(f"{name} has shape {found}: expected one of {expected}")
+    if len(fits) > 1:
+        raise DataError(
+            f"{name} has shape {found}, and there are as many roll-outs as steps: expected "
+            f"a value for both, of shape {(steps, runs, *shape)}"
+        )
+    return fits[0]
+
+
+def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
+    """The inputs at the first step of the first run, by name."""
+    first = {}
+    for x, value in zip(arm.inputs, values, strict=True):
+        at_start = value[0] if x.rate in ("step", "state") else value
+        first[x.name] = at_start[0] if x.rate in ("run", "state") else at_start
+    return first
+
+
+# ------------------------------------------------------------------ the loop
+
+
+def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: bool = False) -> Loop:
+    """The loop around a step: it carries q, qd, the time, the cost and the integrator's memory."""
+    integrator, robot = INTEGRATORS[method], arm.robot
+    memory = STAGE_MEMORY if staged else integrator.memory
+    carried = state_inputs(robot)
+    if reduce is not None:
+        carried.append(Input("cost", ()))
+    if memory:
+        carried.append(Input("memory", (memory, robot.nv)))
+    inputs = [*carried, Input("dt", (), "once"), *arm.inputs]
+    if staged:
+        assert integrator.rows is not None
+        inputs.append(Input("row", integrator.rows.shape[1:], "stage"))
+    advance = integrator.stage if staged else integrator.step
+    assert advance is not None
+
+    def step(
+        q: Any, qd: Any, t: Any, dt: Any, cost: Any = None, memory: Any = None, row: Any = None,
+        **u: Any,
+    ) -> Any:  # fmt: skip
+        past = [x for x in (memory, row) if x is not None]
+        q_new, qd_new, *rest = advance(arm, dt, t, q, qd, u, *past)
+        outputs = [q_new, qd_new, t + (dt if row is None else row[-1] * dt)]
+        if reduce is not None:
+            state = {"t": t, "q": q, "qd": qd}
+            state |= {"tau": u["tau"]} if "tau" in u else {}
+            outputs.append(cost + reduce.record(call_arguments(reduce, state, u)))
+        return tuple(np.array(x, dtype=object) for x in (*outputs, *rest))
+
+    step.__name__ = f"{'stage' if staged else 'step'}_of_{method}"
+    rows = 1 if integrator.rows is None or not staged else len(integrator.rows)
+    return Loop(
+        _trace(step, inputs), {k: x.name for k, x in enumerate(carried)}, (0, 1), stages=rows
+    )
+
+
+def _trace(function: Any, inputs: Sequence[Input]) -> Program:
+    """The program of a user function, in which quantities are their cheapest programs."""
+
+    def body(_graph: Any, *arrays: Any) -> Any:
+        pairs = zip(inputs, arrays, strict=True)
+        return function(**{x.name: as_traced(y) if x.shape else y[()] for x, y in pairs})
+
+    return trace_function(function.__name__, body, inputs)
+
+
+def acceleration_kernel(arm: Arm) -> Kernel:
+    """The kernel of accelerations, of q, qd, t and all inputs of an arm."""
+
+    def acceleration(q: Any, qd: Any, t: Any, **u: Any) -> Any:
+        return arm.acceleration(t, q, qd, u)
+
+    inputs = [*state_inputs(arm.robot), *(x._replace(rate="state") for x in arm.inputs)]
+    return arm.robot._once(
+        ("acceleration kernel", arm), lambda: Kernel(_trace(acceleration, inputs))
+    )
+
+
+def loop_kernel(
+    arm: Arm, method: str, reduce: Function | None = None, staged: bool = False
+) -> LoopKernel:
+    """The loop as machine code, compiled once for a robot."""
+
+    def compile_loop() -> LoopKernel:
+        with status(f"tracing steps of {method}"):
+            return LoopKernel(step_loop(arm, method, reduce, staged))
+
+    return arm.robot._once(("loop", arm, method, reduce, staged), compile_loop)
+
+
+# ------------------------------------------------------------------ running it
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of fixed length: what they advance, by which integrator, how many, and how long."""
+
+    arm: Arm
+    method: str
+    values: Sequence[Array]
+    """Of the inputs of the arm."""
+    dt: float
+    count: int
+    every: int = 1
+    """After how many steps a row is kept."""
+    reduce: Function | None = None
+    threads: int = 1
+
+    @property
+    def times(self) -> Array:
+        """The times of the rows."""
+        rows = -(-self.count // self.every)
+        times: Array = self.dt * np.minimum(np.arange(1, rows + 1) * self.every, self.count)
+        return times
+
+    def values_between(self, begin: int, end: int) -> list[Array]:
+        """The values of the inputs for some of the steps."""
+        return [
+            value[begin:end] if x.rate in ("step", "state") else value
+            for x, value in zip(self.arm.inputs, self.values, strict=True)
+        ]
+
+
+def start_state(steps: Steps, q0: Array, qd0: Array) -> list[Array]:
+    """What is carried at time 0, without the integrator's memory."""
+    return [q0, qd0, *[np.zeros(len(q0))] * (1 if steps.reduce is None else 2)]
+
+
+def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
+    """Run the loop; with `keep`, Ctrl-C ends it, and the rows so far are returned."""
+    integrator, runs, every = INTEGRATORS[steps.method], len(q0), steps.every
+    state, first, started = start_state(steps, q0, qd0), 0, []
+    if integrator.memory:
+        first = integrator.memory // 2
+        if steps.count <= first:
+            return run(replace(steps, method=STARTER), q0, qd0, keep)
+        started = _first_steps(steps, state, first)
+        state = [*started[-1], _memory(steps, [state, *started[:-1]])]
+    # a cost is that of whole steps
+    staged = integrator.rows is not None and steps.reduce is None
+    kernel = loop_kernel(steps.arm, steps.method, steps.reduce, staged)
+    if staged:
+        state.append(np.stack(first_stage_memory(q0, qd0), axis=1))
+    arrays = [*state, np.array(steps.dt), *steps.values, *([integrator.rows] if staged else [])]
+    done, results = first, kernel.results(runs, steps.count, every)
+    blocks = kernel.pieces(arrays, results, runs, range(first, steps.count), every, steps.threads)
+    try:
+        with advancing(f"{steps.method} of {steps.arm.robot.name}") as advance:
+            for done in blocks:
+                advance(done / steps.count)
+    except KeyboardInterrupt:
+        if not keep:
+            raise
+    q, qd, *ends = kernel.ordered(results)
+    for step, (q_then, qd_then, *_) in enumerate(started):
+        if (step + 1) % every == 0:
+            q[step // every], qd[step // every] = q_then, qd_then
+    rows = len(q) if done == steps.count or not runs else done // every
+    cost = None if steps.reduce is None else ends[1]
+    return Rollouts(steps.times[:rows], q[:rows], qd[:rows], cost)
+
+
+def _first_steps(steps: Steps, state: list[Array], count: int) -> list[list[Array]]:
+    """What is carried after each of the first steps, which `rk4` does."""
+    kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
+    states = []
+    for k in range(count):
+        arrays = (*state, np.array(steps.dt), *steps.values_between(k, k + 1))
+        q, qd, *ends = kernel(*arrays, runs=len(state[0]), steps=1)
+        state = [q[0], qd[0], *ends]
+        states.append(state)
+    return states
+
+
+def _memory(steps: Steps, states: Sequence[list[Array]]) -> Array:
+    """The derivatives at the states of the first steps, the latest first."""
+    past: list[Array] = []
+    acceleration = acceleration_kernel(steps.arm)
+    for k, (q, qd, t, *_) in reversed(list(enumerate(states))):
+        now = [
+            np.broadcast_to(value[0] if x.rate in ("step", "state") else value, (len(q), *x.shape))
+            for x, value in zip(steps.arm.inputs, steps.values_between(k, k + 1), strict=True)
+        ]
+        past += [qd, acceleration(q, qd, t, *now)]
+    return np.stack(past, axis=1)
