@@ -26,9 +26,9 @@ import armlet
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from files import kind
+from support.mjcf import copied
 from support.peers import Pinocchio
 from support.robots import value
-from test_menagerie import copied
 
 FORMATS = ("URDF", "MJCF")
 MOST = 60

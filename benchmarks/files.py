@@ -43,7 +43,7 @@ REASONS = {
 }
 """What a message of refusal holds, by reason; what fits none is 'other'."""
 PARTIAL = (
-    "has no <worldbody>|expected <mujoco>|moves joint .*expected one of $|only macros|"
+    "has no <worldbody>|expected <mujoco>|target .* not found in actuator|only macros|"
     "has no <link>|no model has a <link>|has no <model>"
 )
 """What a message holds that refuses a file without bodies of its own."""
@@ -94,7 +94,7 @@ def outcome(path, folder, included):
     except Exception as error:
         return CRASH, f"{type(error).__name__}: {error}"
     is_included = Path(os.path.realpath(path)) in included
-    if re.search(PARTIAL, message) or (is_included and "is no section" in message):
+    if re.search(PARTIAL, message) or (is_included and "unrecognized element" in message):
         return PART, message
     for reason, pattern in REASONS.items():
         if re.search(pattern, message):

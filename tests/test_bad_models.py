@@ -14,9 +14,6 @@ from armlet.errors import quoted
 FOLDER = Path(__file__).parent / "bad_models"
 EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
 DOUBTFUL = [
-    "mjcf_inertia_not_positive.xml",
-    "mjcf_inertia_triangle.xml",
-    "mjcf_massless_tip.xml",
     "toml_inertia_not_positive.toml",
     "toml_inertia_triangle.toml",
     "toml_inertia_without_mass.toml",
@@ -44,6 +41,7 @@ DOUBTFUL = [
     "urdf_revolute_without_limit.urdf",
     "urdf_rpy_degrees.urdf",
 ]
+MUJOCO = ": MuJoCo refuses "
 ENDINGS = ".urdf, .xacro, .sdf, .world, .xml, .mjcf, .toml"
 ROD = (1.0, (0.5, 0, 0), (0.001, 0, 0, 1 / 12, 0, 1 / 12))
 
@@ -58,7 +56,10 @@ def test_the_table_lists_every_file_and_no_other():
 def test_a_malformed_file_is_refused_with_its_message(name):
     with pytest.raises(ModelError) as raised:
         armlet.load(FOLDER / name, strict=True)
-    assert str(raised.value) == EXPECTED[name]
+    message, expected = str(raised.value), EXPECTED[name]
+    if MUJOCO in expected:  # whose reason is in its own words
+        message = message[: len(expected)]
+    assert message == expected
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -329,7 +329,7 @@ def test_the_panda_with_its_hand_agrees_with_pinocchio(name):
 @shared
 def test_the_panda_with_its_hand_agrees_with_mujoco_by_projection():
     path = FOLDER / "mujoco_menagerie" / "franka_emika_panda" / "panda.xml"
-    with pytest.warns(armlet.ModelWarning, match="1 general on a tendon"):
+    with pytest.warns(armlet.ModelWarning, match="1 on a tendon"):
         robot = armlet.load(path)
     text = re.sub(r"<asset>.*?</asset>|<geom[^>]*/>", "", path.read_text(), flags=re.DOTALL)
     free = Mujoco(text, [joint.name for joint in robot.joints], robot.gravity)
@@ -347,7 +347,7 @@ def test_the_panda_with_its_hand_agrees_with_mujoco_by_projection():
 @pytest.mark.parametrize(
     "file", ["franka_description/fer.urdf", "mujoco_menagerie/franka_emika_panda/panda.xml"]
 )
-@pytest.mark.filterwarnings("ignore:.*actuators, 1 general on a tendon:armlet.ModelWarning")
+@pytest.mark.filterwarnings("ignore:.*actuators, 1 on a tendon:armlet.ModelWarning")
 def test_the_panda_with_its_hand_works_from_its_file_to_c(tmp_path, file):
     robot = armlet.load(FOLDER / file)
     q = np.array([0.0, -0.3, 0.0, -2.0, 0.0, 1.5, 0.7, 0.02])

@@ -7,9 +7,9 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from support.mjcf import Writer
 from support.peers import Mujoco, Pinocchio
 from support.robots import random_urdf
-from test_mjcf import Writer
 
 import armlet
 from armlet import ModelError
@@ -187,13 +187,13 @@ HINGE = '<joint name="h"/>'
         (
             '<joint name="h" stiffness="3 1"/>',
             "",
-            "arm: jnt_stiffnesspoly is not zero: armlet has no springs that are not linear",
+            "arm: joint 'h' has a spring that is not linear (jnt_stiffnesspoly",
         ),
-        (HINGE, '<option density="1.2"/>', "arm: a fluid around the robot"),
+        (HINGE, '<option density="1.2"/>', "arm: density 1.2, a fluid around the robot"),
         (
             HINGE,
             '<equality><weld name="w" body1="b"/></equality>',
-            "arm: w is a constraint between bodies or tendons",
+            "arm: equality 'w' closes a loop: expected a tree",
         ),
     ],
 )
@@ -215,7 +215,7 @@ def test_control_laws_of_mujoco_are_noted():
     arm = f"<worldbody>{BODY.format(HINGE)}</worldbody>"
     text = f'<mujoco>{arm}<actuator><position joint="h"/></actuator></mujoco>'
     (note,) = armlet.from_mujoco(mujoco.MjModel.from_xml_string(text)).notes
-    assert note.startswith("of 1 actuators on joints, armature and damping are read")
+    assert note.startswith("of 1 actuators on joints with a control law, torque limits, armature")
 
 
 def test_gravity_that_is_off_is_none():

@@ -99,15 +99,10 @@ COSTLY = {
     "more elements than a robot has": ("urdf", robot("<a/>" * 200_000),
         "arm.urdf, line 1: <a> is one of more than 200000 elements: expected the description of "
         "one robot"),
-    "nested classes that add up": ("xml", nested_classes(150, " ".join(
-        f'a{k}="1"' for k in range(50))),
-        "arm.xml, line 1: <site> has 101 attributes, those of outer default classes included: "
-        "expected 100 at most"),
-    "class with an endless list": ("xml", defaults(f'<geom size="{"1 " * 300}"/>'),
-        f'arm.xml, line 1: <geom> has size="{shown("1 " * 300)}": expected a few numbers'),
-    "joints of one name": ("xml",
-        mujoco("<body>" + '<joint name="hinge"/>' * 20_000 + f"{BOX}</body>"),
-        "arm.xml, line 1: two joints are called 'hinge': names must differ"),
+    "more elements than MuJoCo compiles soon": ("xml",
+        mujoco("<body>" + "<joint/>" * 20_000 + f"{BOX}</body>"),
+        "arm.xml, line 1: <body> brings the model to more than 20000 elements: expected the "
+        "description of one robot"),
 }
 # fmt: on
 
@@ -146,10 +141,8 @@ LARGE = {
         robot(links(10_001)
               + "".join(fixed(k, f"link{k}", f"link{k + 1}") for k in reversed(range(10_000)))),
         10_001),
-    "15,000 kinds in 15,000 classes": ("xml",
-        defaults("".join(f'<kind{k} a="1"/>' for k in range(15_000))
-                 + "".join(f'<default class="c{k}"/>' for k in range(15_000))),
-        2),
+    "15,000 classes": ("xml",
+        defaults("".join(f'<default class="c{k}"/>' for k in range(15_000))), 2),
     "bodies as deep as may be": ("xml",
         mujoco(f"<body><joint/>{BOX}" * 190 + "</body>" * 190), 191),
     "frames as deep as may be": ("xml",
@@ -218,20 +211,12 @@ def test_only_numbers_of_c_are_numbers(refusal, text):
     inertial = f'<inertial><mass value="{text}"/>{tensor}</inertial>'
     message = refusal(robot(f'<link name="base">{inertial}</link>'), "urdf")
     assert message == f'arm.urdf, line 1: <mass value="{shown(text)}">: expected a finite number'
-    message = refusal(mujoco(f'<body><joint axis="0 1 {text}"/>{BOX}</body>'), "xml")
-    assert message.endswith(": expected finite numbers separated by spaces")
 
 
 @pytest.mark.parametrize("text", ["1", "+1.", "-.5e+3", "1E5", "1.e-3", " 1\t", "0" * 6000 + "1"])
 def test_every_number_of_c_is_a_number(load, text):
     found = load(mujoco(f'<body><joint armature="{text.replace("-.", ".")}"/>{BOX}</body>'), "xml")
     assert found.drives[0].rotor_inertia == float(text.replace("-.", "."))
-
-
-def test_no_other_space_makes_two_numbers_of_one(refusal):
-    body = '<body><joint/><geom type="box" size="1\u00a02"/></body>'
-    both = mujoco(body, '<default><geom size="1 2 3"/></default>')
-    assert "expected finite numbers separated by spaces" in refusal(both, "xml")
 
 
 # ------------------------------------------------------------------ messages of bounded length

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import mujoco
 import pytest
 from fuzz.loading import BESIDE
-from test_mjcf import assert_agrees
+from support.mjcf import assert_agrees, copied
 
 import armlet
 
@@ -18,9 +18,15 @@ from files import LOADS, PART, outcome, parts
 MENAGERIE = BESIDE / "mujoco_menagerie"
 FILES = sorted(MENAGERIE.rglob("*.xml"))
 KNOWN = {
-    LOADS, PART, "free joint of the robot itself", "ball or planar joint", "closed loop", "fluid",
-    "tendon forces", "a mesh that is needed is missing",
-}  # fmt: skip
+    LOADS,
+    PART,
+    "free joint of the robot itself",
+    "ball or planar joint",
+    "closed loop",
+    "fluid",
+    "tendon forces",
+    "a mesh that is needed is missing",
+}
 LEAST = 72
 """How many load, of 200 that are models of their own."""
 
@@ -36,36 +42,6 @@ def test_every_file_loads_or_is_refused_for_a_known_reason():
 
 
 # ------------------------------------------------------------------ the models that load
-
-IGNORED = ("asset", "contact", "sensor", "tendon", "keyframe", "visual", "deformable", "statistic")
-"""What changes no dynamics of a tree, or names files that are missing."""
-
-
-def without_meshes(root):
-    """The model without geoms that need files, and without all that names them."""
-    for parent in list(root.iter()):
-        weighs = any(child.tag == "inertial" for child in parent)
-        for child in list(parent):
-            needless = child.tag == "geom" and (weighs or "mesh" in child.attrib)
-            on_tendon = parent.tag == "actuator" and not {"joint", "jointinparent"} & set(
-                child.attrib
-            )
-            is_ignored = parent.tag in ("mujoco", "mujocoinclude") and child.tag in IGNORED
-            if (needless and parent.tag != "default") or on_tendon or is_ignored:
-                parent.remove(child)
-        parent.attrib.pop("material", None)
-        parent.attrib.pop("hfield", None)
-    return root
-
-
-def copied(path, folder):
-    """A copy of a model and of all files beside it, without meshes."""
-    for file in path.parent.rglob("*.xml"):
-        copy = folder / file.relative_to(path.parent)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        tree = without_meshes(ElementTree.parse(file).getroot())
-        copy.write_bytes(ElementTree.tostring(tree))
-    return folder / path.name
 
 
 def loaded(path):

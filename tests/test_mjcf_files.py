@@ -7,9 +7,9 @@ import warnings
 import mujoco
 import numpy as np
 import pytest
+from support.meshes import binary_stl, random_hull
+from support.mjcf import BOX, Writer, assert_agrees, model
 from test_hostile_files import SECONDS
-from test_mesh import binary_stl, random_hull
-from test_mjcf import BOX, Writer, assert_agrees, model
 from typer.testing import CliRunner
 
 import armlet
@@ -96,7 +96,7 @@ def test_a_cycle_of_includes_is_named(folder):
 
 def test_a_file_is_included_once(folder):
     path = folder(model(include("a") * 2), a="<x><geom/></x>")
-    assert "names 'a.xml', which is included already: expected each file once" in refusal(path)
+    assert "File 'a.xml' already included" in refusal(path)
 
 
 # ------------------------------------------------------------------ attach
@@ -162,9 +162,14 @@ def test_a_body_may_be_attached_again_in_its_own_model(folder):
 
 @pytest.mark.parametrize(
     "attributes",
-    ['count="3" offset="1 0 .5"', 'count="3" euler="0 0 50" offset=".1 .2 .3"',
-     'count="12" euler="7 8 9" offset=".1 0 0" sep="-"', 'count="1"', 'count="0"'],
-)  # fmt: skip
+    [
+        'count="3" offset="1 0 .5"',
+        'count="3" euler="0 0 50" offset=".1 .2 .3"',
+        'count="12" euler="7 8 9" offset=".1 0 0" sep="-"',
+        'count="1"',
+        'count="0"',
+    ],
+)
 def test_replicas_are_where_mujoco_puts_them_under_its_names(folder, attributes):
     text = model(
         f"<body><joint name='first' axis='1 0 0'/>{BOX}</body>"
@@ -243,6 +248,7 @@ def test_free_bodies_beside_a_robot_are_left_out_with_one_warning(folder):
         model(
             f'{cube.format("cube", "a")}<frame pos="1 0 0">{ball}</frame>{ARM}',
             '<default><default class="loose"><joint type="free"/></default></default>'
+            '<asset><mesh name="gone" file="gone.stl"/></asset>'
             '<equality><weld body1="cube" body2="ball"/></equality>'
             '<actuator><motor joint="free_a"/></actuator>'
             f'<keyframe><key name="k" qpos="{"0 0 0 1 0 0 0 " * 2} 5"/></keyframe>',
@@ -273,7 +279,7 @@ def test_a_weld_between_a_free_body_and_the_robot_is_refused(folder):
             '<equality><weld body1="cube" body2="arm"/></equality>',
         )
     )
-    assert "<weld> in <equality> closes a loop" in refusal(path)
+    assert "equality 1 closes a loop" in refusal(path)
 
 
 LEG = f'<body name="leg"><joint name="hip"/>{BOX}</body>'
@@ -313,7 +319,7 @@ def test_a_free_joint_and_missing_meshes_are_said_together(folder):
         folder(model(f'<body name="trunk"><freejoint/>{geom.format("m")}{leg}</body>', asset))
     ).splitlines()
     assert len(said) == 3
-    assert said[1].startswith("  2 geoms have the mesh of a file that cannot be read and is needed")
+    assert said[1].startswith("  2 geoms have the mesh of a file that does not exist and is needed")
     assert said[1].endswith("'m', 'n'")
     assert "joint 'trunk_free' is floating" in said[2]
 
@@ -327,7 +333,7 @@ def test_an_equality_with_a_joint_of_a_body_that_is_left_out_says_so(folder):
     box = f'<body name="box"><freejoint/>{BOX}<body><joint name="lid"/>{BOX}</body></body>'
     tie = '<equality><joint name="tie" joint1="turn" joint2="lid" active="{}"/></equality>'
     assert (
-        "<joint> 'tie' in <equality> ties joint 'turn' to 'lid', one of which is left out with its "
+        "equality 'tie' ties joint 'turn' to 'lid', one of which is left out with its "
         "body, on a free joint beside the robot: remove the equality"
     ) in refusal(folder(model(ARM + box, tie.format("true"))))
     with warnings.catch_warnings(action="ignore"):
@@ -365,13 +371,13 @@ def test_keyframes_are_named_values_of_q(folder):
         model(
             f'{ARM}<body><joint name="b"/><joint name="s" type="slide"/>{BOX}</body>',
             '<keyframe><key name="home" qpos="1 2 3"/><key qpos="4 5 6"/><key name="start"/>'
-            '<key name="wrong" qpos="1"/></keyframe>',
+            "</keyframe>",
         )
     )
     robot = armlet.load(path)
     found = {name: q.tolist() for name, q in robot.keyframes.items()}
     assert found == {"home": [1, 2, 3], "key2": [4, 5, 6], "start": [np.pi / 9, 0, 0]}
-    m = mujoco.MjModel.from_xml_string(path.read_text().replace('<key name="wrong" qpos="1"/>', ""))
+    m = mujoco.MjModel.from_xml_path(str(path))
     for k, q in enumerate(robot.keyframes.values()):
         np.testing.assert_allclose(q, m.key_qpos[k], atol=1e-15)
     assert robot.lock({"b": 0.0}).keyframes["home"].tolist() == [1, 3]
@@ -445,10 +451,9 @@ def test_a_model_that_is_a_link_is_read_where_the_link_is(folder, tmp_path):
 
 def test_a_mesh_outside_is_not_read(folder, tmp_path):
     (tmp_path / "mesh.stl").write_bytes(binary_stl(*random_hull(1)))
-    path = folder(
-        model('<body><joint/><geom type="mesh" mesh="mesh"/></body>',
-              '<compiler meshdir=".."/><asset><mesh file="mesh.stl"/></asset>')
-    )  # fmt: skip
+    body = '<body><joint/><geom type="mesh" mesh="mesh"/></body>'
+    asset = '<compiler meshdir=".."/><asset><mesh file="mesh.stl"/></asset>'
+    path = folder(model(body, asset))
     (tmp_path / "inner").mkdir()
     path = path.rename(tmp_path / "inner" / "main.xml")
     assert "<mesh> names '../mesh.stl', which is outside the folder of the model" in refusal(path)
@@ -467,45 +472,51 @@ def test_a_pipe_is_not_waited_for(folder, tmp_path):
 
 # ------------------------------------------------------------------ bombs
 
-# fmt: off
 BOMBS = {
     "nested replicas": lambda: {
-        "main": model('<replicate count="100">' * 4 + ARM + "</replicate>" * 4)},
+        "main": model('<replicate count="100">' * 4 + ARM + "</replicate>" * 4)
+    },
     "replicas of actuators": lambda: {
-        "main": model(f'<replicate count="3000">{ARM}</replicate>',
-                      "<actuator>" + '<motor joint="turn"/>' * 3000 + "</actuator>")},
+        "main": model(
+            f'<replicate count="3000">{ARM}</replicate>',
+            "<actuator>" + '<motor joint="turn"/>' * 3000 + "</actuator>",
+        )
+    },
     "models of models": lambda: {
-        "main": doubled("m0"), **{f"m{k}": doubled(f"m{k + 1}") for k in range(18)},
-        "m18": model(ARM)},
+        "main": doubled("m0"),
+        **{f"m{k}": doubled(f"m{k + 1}") for k in range(18)},
+        "m18": model(ARM),
+    },
     "files of files": lambda: {
         "main": model(ARM, include("m0")),
-        **{f"m{k}": f"<x>{include(f'm{k + 1}')}</x>" for k in range(40)}, "m40": "<x><size/></x>"},
+        **{f"m{k}": f"<x>{include(f'm{k + 1}')}</x>" for k in range(40)},
+        "m40": "<x><size/></x>",
+    },
     "deep files": lambda: {
         "main": model("<body>" * 150 + include("m0") + "</body>" * 150),
-        "m0": "<x>" + "<body>" * 150 + "</body>" * 150 + "</x>"},
-    "deep models": lambda: {
-        "main": '<mujoco><asset><model name="m" file="m0.xml"/></asset><worldbody>' + "<body>" * 150
-        + '<attach model="m" prefix="a"/>' + "</body>" * 150 + "</worldbody></mujoco>",
-        "m0": model("<body>" * 150 + "</body>" * 150)},
+        "m0": "<x>" + "<body>" * 150 + "</body>" * 150 + "</x>",
+    },
     "long names": lambda: {
-        "main": model(f'<replicate count="20000" sep="{"x" * 10**6}">{ARM}</replicate>')},
-    "keyframes of many joints": lambda: {
-        "main": model(f"<body><joint/>{BOX}</body>" * 2000, "<keyframe>" + "<key/>" * 2000
-                      + "</keyframe>")},
+        "main": model(f'<replicate count="20000" sep="{"x" * 10**6}">{ARM}</replicate>')
+    },
     "keyframes of many models": lambda: {
         "main": '<mujoco><asset><model name="m" file="m0.xml"/></asset><worldbody>'
         + "".join(f'<attach model="m" prefix="p{k}"/>' for k in range(500))
         + "</worldbody></mujoco>",
-        "m0": model("".join(f'<body><joint name="j{k}"/></body>' for k in range(400)), "<keyframe>"
-                    + "".join(f'<key name="k{k}" qpos="{"1 " * 400}"/>' for k in range(400))
-                    + "</keyframe>")},
+        "m0": model(
+            "".join(f'<body><joint name="j{k}"/></body>' for k in range(400)),
+            "<keyframe>"
+            + "".join(f'<key name="k{k}" qpos="{"1 " * 400}"/>' for k in range(400))
+            + "</keyframe>",
+        ),
+    },
     "many keyframes": lambda: {
         "main": '<mujoco><asset><model name="m" file="m0.xml"/></asset><worldbody>'
         + "".join(f'<attach model="m" prefix="p{k}"/>' for k in range(5000))
         + "</worldbody></mujoco>",
-        "m0": model(ARM, "<keyframe>" + '<key qpos="1"/>' * 5000 + "</keyframe>")},
+        "m0": model(ARM, "<keyframe>" + '<key qpos="1"/>' * 5000 + "</keyframe>"),
+    },
 }
-# fmt: on
 
 
 def doubled(name):
@@ -517,6 +528,6 @@ def doubled(name):
 def test_small_files_that_name_each_other_do_not_grow_without_bound(folder, bomb):
     start = time.process_time()
     message = refusal(folder(**BOMBS[bomb]()))
-    bounds = ("200000 elements", "deeper than 200", "20 others", "1000000 values", "1000 at most")
+    bounds = ("20000 elements", "deeper than 200", "20 others", "200 letters")
     assert any(bound in message for bound in bounds)
     assert time.process_time() - start < SECONDS

@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 from support.datasets import ROBOTS
+from support.mjcf import BOX, TIP, TURN, Writer, model
 from support.robots import random_robot, states, value
-from test_mjcf import BOX, TIP, TURN, Writer, model
 
 import armlet
 from armlet.dynamics import definition
@@ -155,29 +155,39 @@ def test_frictionloss_is_coulomb_friction(load):
     assert robot.passive_torque([0.2], [-0.5]) == -3
 
 
-def test_the_old_flag_for_passive_forces_is_that_of_springs_and_dampers(load):
-    robot = load(model(SPRUNG, '<option><flag passive="disable"/></option>'))
+def test_without_springs_and_dampers_there_are_no_passive_forces(load):
+    robot = load(model(SPRUNG, '<option><flag spring="disable" damper="disable"/></option>'))
     assert robot.springs == (Spring(),)
     assert not robot.has_compensation
     assert robot.drives[0] == (0, 0, 2, 0)
 
 
+def test_a_spring_by_its_time_constant_is_the_one_that_mujoco_makes_of_it(load):
+    text = model(PENDULUM.format('springdamper="0.5 0.9"'))
+    robot, m = load(text), mujoco.MjModel.from_xml_string(text)
+    assert robot.springs[0].stiffness == m.jnt_stiffness[0] > 0
+    assert robot.drives[0].viscous == m.dof_damping[0] > 0
+
+
 NOT_MODELLED = {
     "fluid": (model(SPRUNG, '<option density="1.2" viscosity="1e-5" wind="1 0 0"/>'), "density"),
     "tendon": (
-        model(SPRUNG, '<tendon><fixed name="t" damping="2"><joint joint="j" coef="1"/></fixed>'
-              "</tendon>"),
+        model(
+            SPRUNG,
+            '<tendon><fixed name="t" damping="2"><joint joint="j" coef="1"/></fixed></tendon>',
+        ),
         "along it",
     ),
-    "springdamper": (model(SPRUNG.replace("stiffness", 'springdamper="1 1" stiffness')), "time"),
     "cubic": (model(SPRUNG.replace('"3"', '"3 0 1"')), "not linear"),
     "yield": (model(SPRUNG.replace("stiffness", 'springyield="1" stiffness')), "yields"),
     "actuators of some": (
-        model(f'<body>{TURN}{BOX}<body gravcomp="1"><joint name="k" actuatorgravcomp="true"/>{BOX}'
-              "</body></body>"),
-        "'k' and not at others",
+        model(
+            f'<body>{TURN}{BOX}<body gravcomp="1"><joint name="k" actuatorgravcomp="true"/>{BOX}'
+            "</body></body>"
+        ),
+        "by the actuators of some joints only",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NOT_MODELLED)
@@ -188,8 +198,8 @@ def test_what_is_not_modelled_is_refused_or_left_out(load, name):
     assert 'passive="ignore" (on the command line --passive ignore)' in str(raised.value)
     with pytest.warns(armlet.ModelWarning, match="left out as passive='ignore' says"):
         robot = load(text, passive="ignore")
-    assert robot == load(re.sub(r' (gravcomp|stiffness|springdamper|spring\w*)="[^"]*"', "",
-                                re.sub("<tendon.*tendon>|<option.*?/>", "", text)))  # fmt: skip
+    without = re.sub("<tendon.*tendon>|<option.*?/>", "", text)
+    assert robot == load(re.sub(r' (gravcomp|stiffness|spring\w*)="[^"]*"', "", without))
 
 
 def test_all_that_is_not_modelled_is_said_at_once(load):
@@ -199,14 +209,14 @@ def test_all_that_is_not_modelled_is_said_at_once(load):
     text = model(SPRUNG, f'<option density="2"/>{tendon}')
     with pytest.raises(armlet.ModelError) as raised:
         load(text)
-    assert '<option> has density="2"' in str(raised.value)
-    assert "<fixed> 'cable' has stiffness=\"2\"" in str(raised.value)
+    assert "density 2, a fluid around the robot" in str(raised.value)
+    assert "tendon 'cable' has a force along it (tendon_stiffness 2.0)" in str(raised.value)
     with pytest.warns(armlet.ModelWarning) as warned:
         load(text, passive="ignore")
     (warning,) = warned
     assert str(warning.message) == (
         "arm.xml: left out as passive='ignore' says: springs of joints 'j'; gravity compensation "
-        "of links 'body1'; forces of a fluid: <option>; forces along <fixed> 'cable'"
+        "of links 'body1'; forces of a fluid: density; forces along tendon 'cable'"
     )
     assert warning.filename == __file__
 

@@ -181,7 +181,7 @@ def test_a_file_says_one_thing(path):
 CATEGORIES = {
     "command": re.compile(r"cli\.commands\.\w+|__main__"),
     "formulation": re.compile(r"dynamics\.\w+(\.\w+)?"),
-    "format": re.compile(r"formats\.(urdf|sdf|toml|xacro|mjcf\.reading)|runtime\.arrays\.\w+"),
+    "format": re.compile(r"formats\.(urdf|sdf|toml|xacro|mjcf|from_\w+)|runtime\.arrays\.\w+"),
 }
 """Modules that one other may import alone, by what they are."""
 REASONS = {
@@ -193,10 +193,6 @@ REASONS = {
     "codegen.llvm.sincos": "a table of coefficients, and the functions of it",
     "codegen.source.assignments": "the lowering of what is read by people",
     "fmu.description": "a format",
-    "formats.mjcf.actuators": "to be merged, or given a reason",
-    "formats.mjcf.free": "to be merged, or given a reason",
-    "formats.mjcf.inertia": "to be merged, or given a reason",
-    "formats.mjcf.mesh": "to be merged, or given a reason",
     "graph.rewrite.rewriting": "one pass of rules: the patterns and the engine",
     "identification.excitation.postures": "to be merged, or given a reason",
     "identification.logs.sources": "to be merged, or given a reason",

@@ -173,7 +173,7 @@ MUJOCO = """<mujoco><worldbody><body name="a" pos="0 0 1"><joint name="j"/>
 <geom type="box" size="0.1 0.2 0.3" pos="0 0 0.5"/>
 <geom type="capsule" size="0.1" fromto="0 0 0 1 0 0"/>
 <geom type="cylinder" size="0.1 0.5" group="3"/>
-<geom size="0.25"/><geom type="box" size="1" mass="0"/></body></worldbody></mujoco>"""
+<geom size="0.25"/></body></worldbody></mujoco>"""
 
 
 def test_geoms_of_mjcf_that_are_shown_are_drawn(tmp_path):

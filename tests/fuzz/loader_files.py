@@ -4,8 +4,8 @@ import os
 import sys
 from contextlib import contextmanager
 
-from test_mesh import SHAPES, WRITERS
-from test_mjcf import BOX
+from support.meshes import SHAPES, WRITERS
+from support.mjcf import BOX
 
 from fuzz import loader_bytes, loader_structure
 from fuzz.loading import check_load

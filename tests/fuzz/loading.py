@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from support.mjcf import RULES, Writer
 from support.robots import random_arm, random_urdf
 from support.sdf import STYLES, sdf_of
-from test_mjcf import RULES, Writer
 
 import armlet
 from armlet.formats.toml import toml_text

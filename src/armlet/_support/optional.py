@@ -9,6 +9,7 @@ EXTRAS = {
     "cvxpy": "armlet[consistent]",
     "distributed": "armlet[dask]",
     "kaleido": "armlet[plot]",
+    "mujoco": "armlet[mjcf]",
     "plotly": "armlet[plot]",
     "pyarrow": "armlet[parquet]",
     "rosbags": "armlet[ros]",

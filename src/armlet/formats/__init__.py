@@ -9,7 +9,8 @@ from armlet.description import assemble, describe
 from armlet.description.coupling import ties_between
 from armlet.description.options import warn_of_passive
 from armlet.formats.dh import EARTH, from_dh, general_arm
-from armlet.formats.from_models import read_mujoco, read_pinocchio
+from armlet.formats.from_mujoco import read_mujoco
+from armlet.formats.from_pinocchio import read_pinocchio
 from armlet.formats.loading import ENDINGS, about, catalogue, from_model, load
 from armlet.formats.options import LoadOptions, ModelOptions, lock_values, takes_options
 from armlet.formats.toml import toml_text

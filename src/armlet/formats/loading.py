@@ -20,7 +20,7 @@ from armlet.description.rounding import warn_of_rounded_angles
 from armlet.errors import ModelError, quoted, shown
 from armlet.formats.dh import EARTH, gravity_vector
 from armlet.formats.files import Folders, locate_meshes
-from armlet.formats.mjcf.reading import read_mjcf
+from armlet.formats.mjcf import read_mjcf
 from armlet.formats.options import LoadOptions, RobotOptions, lock_values
 from armlet.formats.sdf import read_sdf
 from armlet.formats.toml import read_toml
@@ -129,7 +129,7 @@ def _read(
         case (".urdf" | ".xacro", _) | (".xml" | ".mjcf", "robot"):
             return read_urdf(root, path, gravity, problems)
         case _:
-            return read_mjcf(path, folders, problems)
+            return read_mjcf(root, path, folders, problems)
 
 
 def _is_all_xacro(root: Element) -> bool:

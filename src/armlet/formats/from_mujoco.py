@@ -1,0 +1,463 @@
+"""Robots from compiled models of MuJoCo, whose package is not imported."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from armlet.description import Connection, Description, Link, PassiveForce, Tie
+from armlet.description.assembly import fix_joint
+from armlet.description.description import Mesh, Solid
+from armlet.description.problems import Problems
+from armlet.errors import ModelError, listed, quoted
+from armlet.robot import HERE, Compensation, Drive, Limits, Pose, Spring
+from armlet.robot.pose import rotation_of_quaternion
+from armlet.scalar import Vector
+
+WORLD = "world"
+JOINT_KINDS = ("floating", "ball", "prismatic", "revolute")
+"""The kinds of joint by MuJoCo's numbers; from PRISMATIC on they have one coordinate."""
+FREE, PRISMATIC = 0, 2
+TARGETS = ("joint", "joint", "slider-crank", "tendon", "site", "body", "joint")
+"""What an actuator acts on, by MuJoCo's numbers."""
+JOINT_EQUALITY, SITE_OBJECT = 2, 6
+SOLIDS = {
+    2: ("sphere", (1,)),
+    3: ("capsule", (1, 2)),
+    4: ("ellipsoid", (1, 1, 1)),
+    5: ("cylinder", (1, 2)),
+    6: ("box", (2, 2, 2)),
+}
+"""The solids by MuJoCo's numbers: the kind, and the factors from MuJoCo's lengths to `Solid`'s."""
+SHOWN = range(3)
+"""The groups of geoms that MuJoCo's viewer shows."""
+FRICTIONLOSS, SPRING, DAMPER, GRAVITY = 1 << 2, 1 << 5, 1 << 6, 1 << 7
+"""Bits of `opt.disableflags`."""
+PASSIVE = SPRING | DAMPER
+"""Without springs and dampers there are no passive forces at all."""
+SPRINGS, FRICTION, ALONG = "springs of joints", "friction that is not linear, of", "forces along"
+NOT_MODELLED = (
+    ("jnt_stiffnesspoly", SPRINGS, "a spring that is not linear", SPRING),
+    ("jnt_springyield", SPRINGS, "a spring that yields", SPRING),
+    ("dof_dampingpoly", FRICTION, "friction that is not linear", DAMPER),
+    ("actuator_damping", FRICTION, "friction on no joint", DAMPER),
+    ("actuator_dampingpoly", FRICTION, "friction that is not linear", DAMPER),
+    ("tendon_stiffness", ALONG, "a force along it", SPRING),
+    ("tendon_stiffnesspoly", ALONG, "a force along it", SPRING),
+    ("tendon_damping", ALONG, "a force along it", DAMPER),
+    ("tendon_dampingpoly", ALONG, "a force along it", DAMPER),
+    ("tendon_frictionloss", ALONG, "a force along it", FRICTIONLOSS),
+)
+"""Passive forces that armlet does not model: the array that has them, what forces like them and
+what one of them is called, and the bit that turns them off."""
+Places = Mapping[tuple[str, str], str]
+"""The file and line of bodies, joints, equalities, tendons and actuators, by kind and name."""
+
+
+@np.errstate(all="ignore")  # the description is checked for numbers that are not finite
+def read_mujoco(
+    model: Any,
+    problems: Problems,
+    places: Places = MappingProxyType({}),
+    meshes: Mapping[int, Mesh | None] = MappingProxyType({}),
+) -> Description:
+    """The description in a mujoco.MjModel; its base is the world, q is as in the model.
+
+    `meshes` has the meshes of geoms by their number, posed in the geom's frame; a geom with None
+    is not drawn.
+    """
+    if not all(hasattr(model, name) for name in ("body_parentid", "jnt_type", "opt")):
+        raise ModelError(f"from_mujoco was given {quoted(model)}: expected a mujoco.MjModel")
+    reader = _Reader(model, problems, places)
+    reader.refuse_others()
+    links, joints = reader.tree(meshes)
+    return Description(
+        name=problems.where,
+        links=tuple(links),
+        joints=tuple(joints),
+        gravity=np.zeros(3) if reader.is_off(GRAVITY) else np.array(model.opt.gravity, float),
+        tool=reader.tool(),
+        where=problems.where,
+        ties=tuple(reader.ties()),
+        not_modelled=tuple(reader.not_modelled()),
+        keyframes=reader.keyframes(),
+        notes=reader.control_laws(),
+    )
+
+
+class _Reader:
+    """Reads a model, in which bodies, joints, sites and actuators are known by their numbers."""
+
+    def __init__(self, model: Any, problems: Problems, places: Places) -> None:
+        self.model, self.problems, self.places = model, problems, places
+        bodies = [model.body(i).name for i in range(1, model.nbody)]
+        self.bodies = [WORLD, *_named(bodies, "body")]
+        joints = [model.joint(k).name for k in range(model.njnt)]
+        for k in np.flatnonzero(model.jnt_type == FREE):
+            joints[k] = joints[k] or f"{self.bodies[model.jnt_bodyid[k]]}_free"
+        self.joints = _named(joints, "joint")
+        self.left_out = self._free_bodies_beside()
+        joints_left_out = np.flatnonzero(np.isin(model.jnt_bodyid, [*self.left_out]))
+        count, on = len(model.actuator_trntype), model.actuator_trnid[:, 0]
+        self.on_joints = [
+            k for k in range(count) if self._target(k) == "joint" and on[k] not in joints_left_out
+        ]
+        self.on_others = [k for k in range(count) if self._target(k) != "joint"]
+        self._add_motors()
+
+    def where(self, kind: str, name: str) -> str:
+        """The file and line of an element if they are known, or else the file."""
+        return self.places.get((kind, name), self.problems.where)
+
+    def is_off(self, flags: int) -> bool:
+        """Whether the model turns all of these off."""
+        return int(self.model.opt.disableflags) & flags == flags
+
+    def _free_bodies_beside(self) -> set[int]:
+        """Note the bodies on free joints beside a robot; they and all that they carry.
+
+        The robot is what moves otherwise. Where nothing else moves it is itself on a free joint:
+        the bodies stay that carry others on joints, or all if none does.
+        """
+        model = self.model
+        roots = model.body_rootid[model.jnt_bodyid]
+        counts = Counter(roots.tolist())
+        free = dict.fromkeys(roots[model.jnt_type == FREE].tolist())
+        carriers = [root for root in free if counts[root] > 1]
+        is_fixed = len(free) < len(counts)
+        beside = [*free] if is_fixed else [x for x in free if carriers and x not in carriers]
+        if beside:
+            base = "with a fixed base" if is_fixed else "with joints"
+            self.problems.note(
+                f"{self.problems.where}: left out, since they are on free joints beside a robot "
+                f"{base}: {listed([self.bodies[root] for root in beside])}"
+            )
+        return set(np.flatnonzero(np.isin(model.body_rootid, beside)).tolist())
+
+    # ------------------------------------------------------------------ the tree
+
+    def tree(self, meshes: Mapping[int, Mesh | None]) -> tuple[list[Link], list[Connection]]:
+        """The links and joints: of bodies, massless ones between several joints, and of sites."""
+        model, links, joints = self.model, list[Link](), list[Connection]()
+        taken = set(self.bodies)
+        for i, name in enumerate(self.bodies):
+            if i in self.left_out:
+                continue
+            where = self.where("body", name)
+            parent = self.bodies[model.body_parentid[i]]
+            pose = pose_in_mujoco(model.body_pos[i], model.body_quat[i])
+            between = self._joints_of(i)
+            for k in between:
+                joint, child = self._joint(k), name
+                if k != between[-1]:
+                    child = _unlike(taken, f"{name}_{joint.name}")
+                    links.append(Link(child, where=joint.where))
+                joints.append(replace(joint, parent=parent, child=child, pose=pose @ joint.pose))
+                parent, pose = child, HERE
+            if i and not between:
+                joints.append(_fixed(name, parent, pose, where))
+            drawn, solids = self._shapes(i, meshes)
+            links.append(replace(self._link(i), where=where, meshes=drawn, solids=solids))
+            for k, site in self._sites(i):
+                links.append(Link(site, where=where))
+                at = pose_in_mujoco(model.site_pos[k], model.site_quat[k])
+                joints.append(_fixed(site, name, at, where))
+        return links, joints
+
+    def _joints_of(self, i: int) -> range:
+        """The joints between a body and its parent."""
+        first = self.model.body_jntadr[i]
+        return range(first, first + self.model.body_jntnum[i])
+
+    def _joint(self, k: int) -> Connection:
+        """A joint whose links are still to be named; its pose is at zero, relative to qpos0."""
+        model, dof, name = self.model, self.model.jnt_dofadr[k], self.joints[k]
+        kind = JOINT_KINDS[model.jnt_type[k]]
+        body = self.where("body", self.bodies[model.jnt_bodyid[k]])
+        joint = Connection(name, kind, "", "", where=self.places.get(("joint", name), body))
+        if model.jnt_type[k] < PRISMATIC:
+            return joint
+        low, high = model.jnt_range[k] if model.jnt_limited[k] else (-inf, inf)
+        effort = np.abs(model.jnt_actfrcrange[k]).max() if model.jnt_actfrclimited[k] else inf
+        stiffness = 0.0 if self.is_off(SPRING) else _entry(model, "jnt_stiffness", k)
+        rest = float(model.qpos_spring[model.jnt_qposadr[k]])
+        joint = replace(
+            joint,
+            kind="continuous" if kind == "revolute" and low == -inf else kind,
+            axis=np.array(model.jnt_axis[k], float),
+            point=np.array(model.jnt_pos[k], float),
+            limits=Limits(
+                float(low), float(high), effort=min(float(effort), self.efforts.get(k, inf))
+            ),
+            drive=Drive(
+                float(self.rotors[dof]),
+                0.0 if self.is_off(DAMPER) else float(self.viscous[dof]),
+                0.0 if self.is_off(FRICTIONLOSS) else float(model.dof_frictionloss[dof]),
+            ),
+            spring=Spring(stiffness, rest) if stiffness else Spring(),
+            at_start=float(model.qpos0[model.jnt_qposadr[k]]),
+        )
+        return replace(joint, pose=fix_joint(joint, -joint.at_start).pose)
+
+    def _link(self, i: int) -> Link:
+        """A body with its inertia and its gravity compensation; the world has none.
+
+        A compensation by the actuators of the joints before a body is a part of their torques.
+        """
+        model, name = self.model, self.bodies[i]
+        if i == 0:
+            return Link(name)
+        at, mass = (
+            pose_in_mujoco(model.body_ipos[i], model.body_iquat[i]),
+            float(model.body_mass[i]),
+        )
+        link = Link(name, mass, at.r, at.R @ np.diag(model.body_inertia[i]) @ at.R.T)
+        lifted = mass * float(model.body_gravcomp[i])
+        if not lifted or self.is_off(PASSIVE) or any(self._by_actuators(i)):
+            return link
+        return replace(link, compensation=Compensation(lifted, lifted * at.r))
+
+    def _by_actuators(self, i: int) -> list[bool]:
+        """Whether actuators compensate gravity at the joints with one coordinate before a body."""
+        model, found = self.model, []
+        while i:
+            own = [k for k in self._joints_of(i) if model.jnt_type[k] >= PRISMATIC]
+            found += [bool(model.jnt_actgravcomp[k]) for k in own]
+            i = model.body_parentid[i]
+        return found
+
+    def _sites(self, i: int) -> list[tuple[int, str]]:
+        """The sites of a body that have a name, which is changed where a body has the same."""
+        model = self.model
+        named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
+        return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
+
+    def _shapes(
+        self, i: int, meshes: Mapping[int, Mesh | None]
+    ) -> tuple[tuple[Mesh, ...], tuple[Solid, ...]]:
+        """The meshes and the solids that are drawn for a body."""
+        model, drawn, solids = self.model, list[Mesh](), list[Solid]()
+        for k in range(model.body_geomadr[i], model.body_geomadr[i] + model.body_geomnum[i]):
+            at, mesh = pose_in_mujoco(model.geom_pos[k], model.geom_quat[k]), meshes.get(k)
+            if model.geom_group[k] not in SHOWN:
+                continue
+            if mesh is not None:
+                drawn.append(replace(mesh, pose=at @ mesh.pose))
+            elif k not in meshes and model.geom_type[k] in SOLIDS:
+                kind, factors = SOLIDS[model.geom_type[k]]
+                size = model.geom_size[k][: len(factors)] * factors
+                solids.append(Solid(kind, tuple(size.tolist()), at))
+        return tuple(drawn), tuple(solids)
+
+    def tool(self) -> str | None:
+        """The only moving body without children, by the name of its site if it has one."""
+        model = self.model
+        inner = self.left_out.union(model.body_parentid.tolist())
+        tips = [i for i in np.flatnonzero(model.body_weldid).tolist() if i not in inner]
+        if len(tips) != 1:
+            return None
+        sites = self._sites(tips[0])
+        return sites[0][1] if len(sites) == 1 else self.bodies[tips[0]]
+
+    def keyframes(self) -> dict[str, dict[str, float]]:
+        """The values of the joints with one coordinate, by the name of the keyframe."""
+        model = self.model
+        joints = [
+            (self.joints[k], model.jnt_qposadr[k])
+            for k in np.flatnonzero(model.jnt_type >= PRISMATIC).tolist()
+            if model.jnt_bodyid[k] not in self.left_out
+        ]
+        names = _named([model.key(k).name for k in range(model.nkey)], "key")
+        return {
+            key: {name: float(qpos[at]) for name, at in joints}
+            for key, qpos in zip(names, model.key_qpos, strict=True)
+        }
+
+    # ------------------------------------------------------------------ actuators
+
+    def _target(self, k: int) -> str:
+        """What an actuator acts on."""
+        return TARGETS[self.model.actuator_trntype[k]]
+
+    def _is_torque(self, k: int) -> bool:
+        """Whether the control of an actuator is its force."""
+        model = self.model
+        laws = model.actuator_gaintype[k], model.actuator_biastype[k], model.actuator_dyntype[k]
+        return not any(laws) and bool(model.actuator_gainprm[k, 0] == 1)
+
+    def _add_motors(self) -> None:
+        """Add up rotor inertia, damping and largest effort at the joints, through the gears."""
+        model = self.model
+        self.rotors = np.array(model.dof_armature, float)
+        self.viscous = np.array(model.dof_damping, float)
+        self.efforts: dict[int, float] = {}
+        for k in self.on_joints:
+            joint, control = int(model.actuator_trnid[k, 0]), _address(model, "ctrladr", k)
+            gear = abs(float(model.actuator_gear[_address(model, "outadr", k), 0]))
+            force = inf
+            if model.actuator_forcelimited[k]:
+                force = np.abs(model.actuator_forcerange[k]).max()
+            if self._is_torque(k) and model.actuator_ctrllimited[control]:
+                force = min(force, np.abs(model.actuator_ctrlrange[control]).max())
+            dof = model.jnt_dofadr[joint]
+            self.rotors[dof] += gear * gear * _entry(model, "actuator_armature", k)
+            self.viscous[dof] += gear * gear * _entry(model, "actuator_damping", k)
+            effort = gear * float(force) if gear else 0.0
+            self.efforts[joint] = self.efforts.get(joint, 0.0) + effort
+
+    def control_laws(self) -> tuple[str, ...]:
+        """A note on actuators that are more than torques; a warning of those on no joint."""
+        others = Counter(map(self._target, self.on_others))
+        if others:
+            counts = listed([f"{count} on a {target}" for target, count in others.items()])
+            self.problems.note(
+                f"{self.problems.where}: left out, since they are on no joint and armlet has "
+                f"torques of joints: actuators, {counts}"
+            )
+        laws = [k for k in self.on_joints if not self._is_torque(k)]
+        if not laws:
+            return ()
+        return (
+            f"of {len(laws)} actuators on joints with a control law, torque limits, armature and "
+            "damping are read, the law is not",
+        )
+
+    # ------------------------------------------------------------------ constraints and forces
+
+    def ties(self) -> Iterator[Tie]:
+        """The equalities between joints; other constraints are errors."""
+        model = self.model
+        for k in np.flatnonzero(model.eq_active0).tolist():
+            bodies, (said, where) = self._tied_bodies(k), self._owner("equality", k)
+            if bodies and bodies <= self.left_out | {0}:
+                continue
+            if model.eq_type[k] != JOINT_EQUALITY:
+                self._refuse_loop(bodies, said, where)
+                continue
+            tied = [self.joints[x] for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
+            said = f"{said} ties joint {' to '.join(map(quoted, tied))}"
+            if bodies & self.left_out:
+                self.problems.error(
+                    f"{where}: {said}, one of which is left out with its body, on a free joint "
+                    'beside the robot: remove the equality or set active="false"'
+                )
+                continue
+            joint, leader = (*tied, "")[:2]
+            coefficients = model.eq_data[k][:5] if leader else model.eq_data[k][:1]
+            trimmed = tuple(np.trim_zeros(coefficients, "b").tolist())
+            yield Tie(joint, leader, trimmed, said, where, mutual=True)
+
+    def _tied_bodies(self, k: int) -> set[int]:
+        """The bodies that an equality holds, none where it holds others."""
+        model = self.model
+        objects = [int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
+        if model.eq_type[k] == JOINT_EQUALITY:
+            return {int(model.jnt_bodyid[x]) for x in objects}
+        if model.eq_type[k] > JOINT_EQUALITY:
+            return set()
+        if model.eq_objtype[k] == SITE_OBJECT:
+            return {int(model.site_bodyid[x]) for x in objects}
+        return set(objects)
+
+    def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
+        """Refuse a constraint; one to a body that a program moves is an input, as motors are."""
+        if any(self.model.body_mocapid[i] >= 0 for i in bodies):
+            self.problems.note(
+                f"{where}: {said} is left out: it holds the robot to a mocap body, which is moved "
+                "from outside"
+            )
+            return
+        cure = 'expected a tree; remove it or set active="false"'
+        self.problems.error(
+            f"{where}: {said} closes a loop: {cure}", f"equalities close loops: {cure}", said
+        )
+
+    def refuse_others(self) -> None:
+        """Refuse what changes the dynamics and is no force that may be left out."""
+        model, problems = self.model, self.problems
+        if model.nflex:
+            problems.error(f"{problems.where}: {model.nflex} flexes: expected rigid bodies")
+        for i in np.flatnonzero(model.body_gravcomp < 0).tolist():
+            problems.error(
+                f"{self.where('body', self.bodies[i])}: body {quoted(self.bodies[i])} has gravcomp "
+                f"{model.body_gravcomp[i]:g}: expected none below zero"
+            )
+        others = [("actuator", k) for k in self.on_others]
+        for kind, k in [*others, *(("tendon", k) for k in range(model.ntendon))]:
+            if _entry(model, f"{kind}_armature", k):
+                called, where = self._owner(kind, k)
+                problems.error(
+                    f"{where}: {called} has an inertia on no joint, which armlet does not model: "
+                    "remove its armature"
+                )
+
+    def not_modelled(self) -> Iterator[PassiveForce]:
+        """The passive forces that armlet does not model."""
+        model = self.model
+        for key in ("density", "viscosity"):
+            if (value := getattr(model.opt, key)) and not self.is_off(PASSIVE):
+                said = f"{key} {value:g}, a fluid around the robot"
+                yield PassiveForce("forces of a fluid:", key, said, self.problems.where)
+        for array, force, meaning, flag in NOT_MODELLED:
+            rows = [] if self.is_off(flag) else getattr(model, array, [])
+            modelled = self.on_joints if array == "actuator_damping" else ()
+            for k in [k for k in range(len(rows)) if np.any(rows[k]) and k not in modelled]:
+                called, where = self._owner(array.partition("_")[0], k)
+                said = f"{called} has {meaning} ({array} {rows[k]})"
+                yield PassiveForce(force, called, said, where)
+        for i, name in enumerate(map(quoted, self.bodies)):
+            is_lifted = model.body_gravcomp[i] and i not in self.left_out
+            if is_lifted and not self.is_off(PASSIVE) and len(set(self._by_actuators(i))) > 1:
+                said = f"body {name} has a gravcomp by the actuators of some joints only"
+                where = self.where("body", self.bodies[i])
+                yield PassiveForce("gravity compensation of links", name, said, where)
+
+    def _owner(self, kind: str, k: int) -> tuple[str, str]:
+        """What a message calls the owner of row k of an array, and its file and line."""
+        if kind in ("jnt", "dof"):
+            name = self.joints[k if kind == "jnt" else self.model.dof_jntid[k]]
+            kind = "joint"
+        else:
+            name = getattr(self.model, kind)(k).name
+        return f"{kind} {quoted(name) if name else k + 1}", self.where(kind, name)
+
+
+# ---------------------------------------------------------------------------------- helpers
+
+
+def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
+    """The pose that MuJoCo has as a position and a quaternion."""
+    return Pose(rotation_of_quaternion(*quaternion), np.array(r, float))
+
+
+def _fixed(name: str, parent: str, pose: Pose, where: str) -> Connection:
+    return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
+
+
+def _named(names: Sequence[str], kind: str) -> list[str]:
+    """The names, numbered ones in place of those that are empty."""
+    taken = set(names)
+    return [name or _unlike(taken, f"{kind}{k}") for k, name in enumerate(names, start=1)]
+
+
+def _unlike(taken: set[str], name: str) -> str:
+    """The name, with a suffix if it is taken; it is then added to those taken."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _entry(model: Any, array: str, k: int) -> float:
+    """The first number in row k of an array that older versions may not have."""
+    return float(np.ravel(getattr(model, array)[k])[0]) if hasattr(model, array) else 0.0
+
+
+def _address(model: Any, name: str, k: int) -> int:
+    """Where the numbers of an actuator begin; in older versions each has one of a kind."""
+    addresses = getattr(model, f"actuator_{name}", None)
+    return k if addresses is None else int(addresses[k])

@@ -1,0 +1,106 @@
+"""Robots from models of Pinocchio, whose package is not imported."""
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from armlet.description import Connection, Description, Link
+from armlet.description.problems import Problems
+from armlet.errors import ModelError, quoted, shown
+from armlet.robot import Drive, Limits, Pose
+from armlet.scalar import Vector
+
+OTHER_KINDS = {
+    "JointModelFreeFlyer": "floating",
+    "JointModelPlanar": "planar",
+    "JointModelSpherical": "ball",
+    "JointModelSphericalZYX": "ball",
+}
+FRAME_TYPES = ("BODY", "OP_FRAME", "SENSOR")
+"""The types of frame that are not those of joints."""
+
+
+def read_pinocchio(model: Any, problems: Problems) -> Description:
+    """The description in a pinocchio.Model; joints are in its order."""
+    if not all(hasattr(model, name) for name in ("jointPlacements", "inertias", "parents")):
+        raise ModelError(f"from_pinocchio was given {quoted(model)}: expected a pinocchio.Model")
+    frames = [frame for frame in model.frames if str(frame.type) in FRAME_TYPES]
+    links = _link_names(model, frames)
+    joints = [_pinocchio_joint(model, i, links) for i in range(1, model.njoints)]
+    bodies = [Link(links[0])]
+    for name, inertia in zip(links[1:], [*model.inertias][1:], strict=True):
+        com, I = np.array(inertia.lever, float), np.array(inertia.inertia, float)
+        bodies.append(Link(name, float(inertia.mass), com, (I + I.T) / 2))
+    taken = set(links)
+    for frame in frames:
+        if frame.name not in taken:
+            taken.add(frame.name)
+            bodies.append(Link(frame.name))
+            at = Pose(np.array(frame.placement.rotation), np.array(frame.placement.translation))
+            parent = links[frame.parentJoint]
+            joints.append(Connection(f"{frame.name}_fixed", "fixed", parent, frame.name, at))
+    return Description(
+        name=problems.where,
+        links=tuple(bodies),
+        joints=tuple(joints),
+        gravity=np.array(model.gravity.linear, float),
+        where=problems.where,
+    )
+
+
+def _link_names(model: Any, frames: list[Any]) -> list[str]:
+    """The name of each joint's body: that of the first body frame there, or else of the joint."""
+    links = ["universe", *(f"{name}_link" for name in [*model.names][1:])]
+    for frame in reversed(frames):
+        if str(frame.type) == "BODY" and np.array_equal(frame.placement.homogeneous, np.eye(4)):
+            links[frame.parentJoint] = frame.name
+    return links
+
+
+def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
+    joint, place = model.joints[i], model.jointPlacements[i]
+    named = Connection(
+        name=model.names[i],
+        kind=OTHER_KINDS.get(joint.shortname(), shown(joint.shortname())),
+        parent=links[model.parents[i]],
+        child=links[i],
+        pose=Pose(np.array(place.rotation, float), np.array(place.translation, float)),
+    )
+    if joint.nv != 1 or joint.nq > 2:
+        return named
+    v, w = _twist(model, joint)
+    if np.any(v) and np.any(w):
+        return named  # helical: check refuses it by its kind
+    unbounded, q, k = joint.nq == 2, joint.idx_q, joint.idx_v
+    kind = "prismatic" if np.any(v) else "continuous" if unbounded else "revolute"
+    lower, upper = -inf, inf
+    if not unbounded:
+        lower, upper = model.lowerPositionLimit[q], model.upperPositionLimit[q]
+    ratio = float(model.rotorGearRatio[k])
+    rotor = float(model.armature[k]) + float(model.rotorInertia[k]) * ratio * ratio
+    dry = getattr(model, "upperDryFrictionLimit", None)
+    dry = model.friction if dry is None else dry
+    return replace(
+        named,
+        kind=kind,
+        axis=v if kind == "prismatic" else w,
+        limits=Limits(*map(_limit, (lower, upper, model.velocityLimit[k], model.effortLimit[k]))),
+        drive=Drive(rotor, float(model.damping[k]), float(dry[k])),
+    )
+
+
+def _twist(model: Any, joint: Any) -> tuple[Vector, Vector]:
+    """The linear and angular velocity that a unit velocity of a joint gives its body."""
+    data, q = joint.createData(), np.zeros(model.nq)
+    if joint.nq == 2:
+        q[joint.idx_q] = 1.0  # the cosine
+    joint.calc(data, q)
+    S = np.asarray(data.S, float).ravel()
+    return S[:3].copy(), S[3:].copy()
+
+
+def _limit(x: float) -> float:
+    """A limit, or infinity where it is as large as numbers are."""
+    return float(x) if abs(x) < 1e300 else float(np.sign(x)) * inf

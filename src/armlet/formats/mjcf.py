@@ -1,0 +1,300 @@
+"""MJCF files: checked here, compiled by the mujoco package, then read as its models are."""
+
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from math import isnan
+from pathlib import Path, PurePath
+from typing import Any
+
+from armlet._support.optional import require
+from armlet.description import Description
+from armlet.description.description import Mesh
+from armlet.description.problems import Problems
+from armlet.errors import ModelError, quoted, shown
+from armlet.formats.files import MAX_BYTES, MAX_MESH_BYTES, Folders
+from armlet.formats.from_mujoco import pose_in_mujoco, read_mujoco
+from armlet.formats.xml import MAX_DEPTH, Element, parse_xml
+
+MAX_ELEMENTS = 20_000
+"""The most elements of a model, copies included: MuJoCo's time grows with the square of them."""
+MAX_NAME = 200
+"""The most characters that are added to the names of copies."""
+MAX_NESTED = 20
+"""How deep files may name each other."""
+SOFT = ("composite", "flexcomp", "flex")
+COPIES = {"replicate": "sep", "attach": "prefix"}
+"""The elements that copy others, and the attribute that is added to the names of the copies."""
+NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
+"""Sections whose elements name elements of bodies."""
+ORDER = {"include": 0, "asset": 0, "worldbody": 2}
+"""What is looked at first and last in a file; MuJoCo takes sections in any order."""
+SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
+"""Types of geoms, by MuJoCo's numbers."""
+NEVER, ALWAYS = 0, 1
+"""Whether inertias come from geoms, by MuJoCo's numbers; otherwise where bodies have none."""
+MAX_REASON = 300
+"""The most characters of a message of MuJoCo's that are shown."""
+CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
+
+
+def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -> Description:
+    """The description in an MJCF file; the world is its base."""
+    mujoco = require("mujoco")
+    path = Path(os.path.realpath(path.parent), path.name)  # a link lies where it is found
+    files = _Files(path, folders)
+    files.add_model(root, path, ())
+    if not files.has_world:
+        raise ModelError(f"{root.where}: <mujoco> has no <worldbody>: expected one")
+    try:
+        with _without_warnings(mujoco):
+            spec = mujoco.MjSpec.from_file(str(path))
+            meshes = _Meshes(spec, files)
+            meshes.reduce()
+            _strip(spec)
+            model = spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        raise ModelError(files.refusal(str(error))) from None
+    description = read_mujoco(model, problems, files.places, meshes.drawn(model))
+    meshes.refuse_missing(description, problems)
+    name = root.get("model") or shown(path.stem)
+    return replace(description, name=name, source=shown(path.name))
+
+
+@contextmanager
+def _without_warnings(mujoco: Any) -> Iterator[None]:
+    """Without the warnings of MuJoCo, which it would write to a file in the working folder."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _: None)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+# ---------------------------------------------------------------------------------- files
+
+
+class _Files:
+    """The files of a model, which are checked before MuJoCo reads them.
+
+    They lie in the folders allowed, do not name each other in a cycle, and hold a bounded number
+    of elements, copies included.
+    """
+
+    def __init__(self, path: Path, folders: Folders) -> None:
+        self.path, self.folders = path, folders
+        self.read = [path]
+        self.has_world = False
+        self.naming = 0
+        """The number of elements outside of bodies, which may be copied with what they name."""
+        self.places: dict[tuple[str, str], str] = {}
+        """The file and line of elements, by tag or section and name."""
+        self.models: dict[tuple[Path, str], Path] = {}
+        """The files of the models that each model can attach, by name."""
+        self.sizes: dict[tuple[Path, str], int] = {}
+        """How many elements models have, and the bodies and frames in them by name."""
+
+    def add_model(self, root: Element, path: Path, above: tuple[Path, ...]) -> None:
+        """Check a model and those that it attaches."""
+        if root.tag != "mujoco":
+            raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <mujoco>")
+        self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
+
+    def _size(self, element: Element, model: Path, above: tuple[Path, ...], depth: int) -> int:
+        """The number of elements that one of a model becomes, itself among them."""
+        tag, name = element.tag, element.get("name")
+        if depth > MAX_DEPTH:
+            raise ModelError(f"{_called(element)} is nested deeper than {MAX_DEPTH} elements")
+        if tag in SOFT:
+            raise ModelError(f"{_called(element)} is not read: expected rigid bodies")
+        if len(element.get(COPIES.get(tag, ""))) > MAX_NAME:
+            raise ModelError(f"{_called(element)} has a {COPIES[tag]} of over {MAX_NAME} letters")
+        self.has_world |= tag == "worldbody"
+        children = element.children
+        if tag == "include" or (tag == "model" and depth > 1):
+            other, above = self._named(element, above)
+            if tag == "model":
+                self.add_model(other, above[-1], above[:-1])
+                self.models[model, name or other.get("model")] = above[-1]
+                return 1
+            children = other.children
+        for child in children:
+            kind = tag if tag in NAMING else child.tag.removeprefix("free")
+            self.places.setdefault((kind, child.get("name")), child.where)
+        in_order = sorted(children, key=lambda x: ORDER.get(x.tag, 1))
+        size = 1 + sum(self._size(child, model, above, depth + 1) for child in in_order)
+        if tag in NAMING:
+            self.naming += size
+        elif tag == "replicate":
+            size = max(1, int(element.number("count"))) * (size + self.naming)
+        elif tag == "attach":
+            source = self.models.get((model, element.get("model")), model)
+            inside = element.get("body") or element.get("frame")
+            size += self.sizes.get((source, inside), self.sizes.get((source, ""), 0))
+        if name and tag in ("body", "frame"):
+            self.sizes[model, name] = size
+        if size > MAX_ELEMENTS:
+            raise ModelError(
+                f"{_called(element)} brings the model to more than {MAX_ELEMENTS} elements: "
+                "expected the description of one robot"
+            )
+        return size
+
+    def _named(self, element: Element, above: tuple[Path, ...]) -> tuple[Element, tuple[Path, ...]]:
+        """The root of the file that an element names, and the files that lead to it."""
+        subject, name = _called(element), element.word("file", "the name of a file")
+        starts = [self.path.parent, above[-1].parent]
+        found = self.folders.find(name, starts, subject)
+        if found is None:
+            raise ModelError(
+                f"{subject} names {quoted(name)}, which does not exist: expected a file, relative "
+                "to the folder of the model"
+            )
+        if found in above:
+            names = " -> ".join(shown(x.name) for x in (*above[above.index(found) :], found))
+            raise ModelError(f"{subject} closes a cycle of files: {names}; expected none")
+        if len(above) > MAX_NESTED:
+            raise ModelError(f"{subject} is in a file that {MAX_NESTED} others lead to")
+        self.read.append(found)
+        data = self.folders.read(found, "text", MAX_BYTES, subject)
+        return parse_xml(data, shown(found.name)), (*above, found)
+
+    def refusal(self, message: str) -> str:
+        """What MuJoCo says of an error, after the file, and the line if it is in this file."""
+        reason, _, element = message.strip().partition("\n")
+        line = re.search(r"line ([1-9]\d*)", element) if len(self.read) == 1 else None
+        tag, name = re.search("Element '(.+?)'", element), re.search("name '(.+?)'", element)
+        subject = f"<{tag[1]}>" if tag else quoted(name[1]) if name else "it"
+        where = shown(self.path.name) + (f", line {line[1]}" if line else "")
+        reason = re.sub("^((XML )?Error: )+", "", reason)
+        return f"{where}: MuJoCo refuses {shown(subject)}: {shown(reason, MAX_REASON)}"
+
+
+def _called(element: Element) -> str:
+    """An element for messages: file and line, tag and name."""
+    name = f" {quoted(element.get('name'))}" if element.get("name") else ""
+    return f"{element.where}: <{element.tag}>{name}"
+
+
+# ---------------------------------------------------------------------------------- meshes
+
+
+class _Meshes:
+    """The meshes of a spec, in which only those stay that inertias need."""
+
+    def __init__(self, spec: Any, files: _Files) -> None:
+        self.spec, self.files = spec, files
+        self.shapes = {mesh.name: self._shape(mesh) for mesh in spec.meshes if mesh.file}
+        """The meshes in files as they are drawn, by name."""
+        self.assets: dict[str, bytes] = {}
+        self.geoms: list[tuple[Any, Mesh | None]] = []
+        """The geoms that have a mesh, and how they are drawn."""
+        self.missing: list[tuple[Any, Any, str]] = []
+        """The bodies and geoms whose inertia needs the mesh of a file that does not exist."""
+
+    def _shape(self, mesh: Any) -> Mesh:
+        name = PurePath(mesh.file)
+        for folder in (path.parent for path in self.files.read):
+            if name.is_relative_to(folder) and not os.path.isfile(name):
+                name = name.relative_to(folder)  # MuJoCo adds that of a file that is included
+        name = PurePath(name.name) if self.spec.strippath else name
+        file = str(PurePath(mesh.compiler.meshdir, name))
+        at = pose_in_mujoco(mesh.refpos, mesh.refquat).inverse()
+        return Mesh(file, at, tuple(mesh.scale.tolist()))
+
+    def reduce(self) -> None:
+        """Put spheres without mass in place of meshes that no inertia needs.
+
+        A body whose inertia needs a mesh that is missing gets another inertia, so that MuJoCo can
+        compile the rest of the model.
+        """
+        waiting = [(self.spec.worldbody, self.spec.compiler.settotalmass > 0)]
+        while waiting:
+            body, moves = waiting.pop()
+            waiting += [(x, moves or bool(x.joints)) for x in reversed(body.bodies)]
+            for geom in body.geoms:
+                if geom.meshname or geom.type == HFIELD:
+                    self._reduce(geom, body, moves and _weighs(geom, body))
+        for body, _, _ in self.missing:
+            body.explicitinertial, body.mass, body.inertia = True, 1.0, [1.0, 1.0, 1.0]
+        used = {geom.meshname for geom in self.spec.geoms}
+        for mesh in [mesh for mesh in self.spec.meshes if mesh.name not in used]:
+            self.spec.delete(mesh)
+        self.spec.assets = self.assets
+
+    def _reduce(self, geom: Any, body: Any, is_needed: bool) -> None:
+        name = geom.meshname
+        self.geoms.append((geom, self.shapes.get(name) if geom.type == MESH else None))
+        if is_needed and self._read(name):
+            return
+        if is_needed:
+            self.missing.append((body, geom, name))
+        geom.meshname, geom.hfieldname, geom.mass, geom.size = "", "", 0.0, [1.0, 1.0, 1.0]
+        if geom.type in (MESH, SDF, HFIELD):
+            geom.type = SPHERE
+
+    def _read(self, name: str) -> bool:
+        """Read the file of a mesh, if it has one and that is not missing."""
+        if name not in self.shapes or self.spec.mesh(name).file in self.assets:
+            return True
+        subject, file = f"{shown(self.files.path.name)}: <mesh>", self.shapes[name].file
+        starts = [path.parent for path in self.files.read]
+        path = self.files.folders.find(file, starts, subject)
+        if path is not None:
+            key = f"{len(self.assets)}_{path.name}"
+            self.assets[key] = self.files.folders.read(path, "mesh", MAX_MESH_BYTES, subject)
+            self.spec.mesh(name).file = key
+        return path is not None
+
+    def drawn(self, model: Any) -> dict[int, Mesh | None]:
+        """How geoms with meshes are drawn, by number; MuJoCo moves those that it compiles."""
+        found = {}
+        for geom, shape in self.geoms:
+            k = model.geom_dataid[geom.id]
+            if shape is not None and k >= 0:
+                moved = pose_in_mujoco(model.mesh_pos[k], model.mesh_quat[k])
+                shape = replace(shape, pose=moved.inverse() @ shape.pose)
+            found[geom.id] = shape
+        return found
+
+    def refuse_missing(self, description: Description, problems: Problems) -> None:
+        """Add an error for each mesh that is missing and that the inertia of a link needs."""
+        links = {link.name: link.where for link in description.links}
+        for body, geom, mesh in self.missing:
+            name = body.name or f"body{body.id}"
+            if name in links:
+                called = f"geom {quoted(geom.name)}" if geom.name else "a geom"
+                problems.error(
+                    f"{links[name]}: {called} of body {quoted(name)} has the mesh {quoted(mesh)}, "
+                    f"and the file {quoted(self.shapes[mesh].file)} does not exist: its inertia is "
+                    f"needed; {CURE}",
+                    f"geoms have the mesh of a file that does not exist and is needed; {CURE}",
+                    quoted(mesh),
+                )
+
+
+def _weighs(geom: Any, body: Any) -> bool:
+    """Whether a geom counts for the inertia of its body."""
+    rule, (low, high) = int(body.compiler.inertiafromgeom), body.compiler.inertiagrouprange
+    if rule == NEVER or (rule != ALWAYS and body.explicitinertial) or geom.type == HFIELD:
+        return False
+    weight = geom.density if isnan(geom.mass) else geom.mass
+    return bool(low <= geom.group <= high and weight != 0)
+
+
+def _strip(spec: Any) -> None:
+    """Remove what changes no dynamics and needs files or time, and keep all bodies apart."""
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for element in [*spec.textures, *spec.hfields, *spec.skins]:
+        spec.delete(element)
+    for joint in spec.joints:
+        joint.align = 0
+    spec.compiler.fusestatic = spec.compiler.discardvisual = spec.compiler.alignfree = False
+    spec.compiler.LRopt.mode = 0
+    spec.memory = -1
