@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from types import SimpleNamespace
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -15,7 +14,7 @@ import armlet
 from armlet.codegen.entry.entry import entry
 from armlet.codegen.llvm.function import Target, modules
 from armlet.codegen.llvm.split import many_states_texts, one_state_texts
-from armlet.runtime import cache, engine
+from armlet.runtime import engine
 from armlet.runtime.engine import Cpu, host, in_llvm
 
 AARCH64 = {"linux": "aarch64-unknown-linux-gnu", "macos": "arm64-apple-macosx14.0.0"}
@@ -131,26 +130,6 @@ def test_a_processor_that_this_one_cannot_stand_for_is_refused(monkeypatch):
             engine.cpu.__wrapped__()
     monkeypatch.setenv("ARMLET_CPU", "x86-64-v2")
     assert engine.cpu.__wrapped__() == Cpu(triple, "x86-64-v2", "+sse4.2,+popcnt")
-
-
-@pytest.mark.parametrize(
-    ("system", "variable", "folder"),
-    [
-        ("linux", {}, "/home/ann/.cache"),
-        ("linux", {"XDG_CACHE_HOME": "/tmp/here"}, "/tmp/here"),
-        ("darwin", {}, "/home/ann/Library/Caches"),
-        ("win32", {"LOCALAPPDATA": "/home/ann/AppData/Local"}, "/home/ann/AppData/Local"),
-        ("win32", {}, "/home/ann/AppData/Local"),
-    ],
-)
-def test_the_cache_is_where_the_system_has_it(monkeypatch, system, variable, folder):
-    monkeypatch.setattr(cache, "sys", SimpleNamespace(platform=system))
-    monkeypatch.setenv("HOME", "/home/ann")
-    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variable.items():
-        monkeypatch.setenv(name, value)
-    assert str(cache._user_cache()) == folder
 
 
 def test_files_have_the_same_encoding_on_every_system(tmp_path):

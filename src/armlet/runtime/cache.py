@@ -8,7 +8,6 @@ full disk, is as if nothing had been cached.
 import os
 import secrets
 import stat
-import sys
 import tempfile
 import warnings
 from contextlib import suppress
@@ -16,44 +15,44 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 FORMAT = "2"
 """Raised when the same text is compiled in another way."""
 LIMIT = 512 * 2**20
-"""How many bytes are cached; beyond, what was used longest ago goes."""
+"""The size of the cache in bytes; beyond it the least recently used objects are removed."""
 SAVES_PER_TRIM = 64
 """How many objects are saved, on average, before the limit is enforced: that looks at all files."""
 OBJECT, UNFINISHED = ".object", ".unfinished"
 CHECKSUM = 32
-USER_CACHE = {
-    "win32": ("LOCALAPPDATA", "AppData/Local"),
-    "darwin": ("XDG_CACHE_HOME", "Library/Caches"),
-}
-"""The variable that names the user's cache directory, else where it is in the home folder."""
 READ_ONLY = os.O_RDONLY
 for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # each system has some of these
     READ_ONLY |= getattr(os, flag, 0)
-"""Neither through a link nor, if it is a pipe, waiting for someone to write; ends of lines stay."""
+"""Opens no links, does not wait for the writer of a pipe, and keeps line endings."""
 
 
 def directory() -> Path | None:
     """Where objects are cached: $ARMLET_CACHE, else armlet in the user's cache directory.
 
-    None if that is "off", a relative path, cannot be had, is not the user's own or may be written
-    by others. A relative path would load code from wherever a program happens to be started.
+    None if that is "off", a relative path, cannot be created, is not the user's own or may be
+    written by others. A relative path would load code from wherever a program is started.
     """
     asked = os.environ.get("ARMLET_CACHE")
     if asked == "off":
         return None
     try:
-        path = Path(asked).expanduser() if asked else _user_cache() / "armlet"
+        path = (
+            Path(asked).expanduser() if asked else user_cache_path("armlet", False, opinion=False)
+        )
         if not path.is_absolute():
-            _warn_of_relative(str(path))
+            if asked:
+                _warn_of_relative(str(path))
             return None
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.stat()
+        status = path.stat()
     except (OSError, RuntimeError):
         return None
-    return path if _is_ours(found) else None
+    return path if _is_private(status) else None
 
 
 @cache
@@ -66,7 +65,7 @@ def _warn_of_relative(path: str) -> None:
     )
 
 
-def _is_ours(found: os.stat_result) -> bool:
+def _is_private(status: os.stat_result) -> bool:
     """Whether a file or directory is the user's own, and no one else may write to it.
 
     Windows has no such numbers: there the folder of the user's local data is private by its own
@@ -74,16 +73,16 @@ def _is_ours(found: os.stat_result) -> bool:
     """
     if not hasattr(os, "getuid"):
         return True
-    return found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
-def key(*parts: str) -> str:
-    """The name of what the parts determine."""
-    return sha256("\0".join((FORMAT, *parts)).encode()).hexdigest()
+def key(*texts: str) -> str:
+    """The name of an object that depends on nothing but these texts."""
+    return sha256("\0".join((FORMAT, *texts)).encode()).hexdigest()
 
 
 def load(key: str) -> bytes | None:
-    """The object cached under a name, if it is there, the user's own and whole."""
+    """The object cached under a name; None if there is none, or it is damaged or not private."""
     folder = directory()
     if folder is None:
         return None
@@ -95,10 +94,10 @@ def load(key: str) -> bytes | None:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a regular file of the user's own, marked as used now; of any other, none."""
+    """The bytes of a private regular file, marked as used now; no bytes of any other."""
     with open(os.open(path, READ_ONLY), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not (stat.S_ISREG(found.st_mode) and _is_ours(found)):
+        status = os.fstat(file.fileno())
+        if not (stat.S_ISREG(status.st_mode) and _is_private(status)):
             return b""
         data = file.read()
         with suppress(OSError):
@@ -107,7 +106,7 @@ def _read(path: Path) -> bytes:
 
 
 def save(key: str, data: bytes) -> None:
-    """Cache an object under a name, all of it or nothing."""
+    """Cache an object under a name, whole or not at all."""
     folder = directory()
     if folder is None:
         return
@@ -123,25 +122,18 @@ def save(key: str, data: bytes) -> None:
             _trim(folder)
 
 
-def _user_cache() -> Path:
-    """The user's cache directory, where this system has it."""
-    variable, usual = USER_CACHE.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
-    given = os.environ.get(variable, "")
-    return Path(given) if os.path.isabs(given) else Path.home() / usual
-
-
 def _checksum(key: str, data: bytes) -> bytes:
     return sha256(key.encode() + data).digest()
 
 
 def _trim(folder: Path) -> None:
-    """Remove what was used longest ago until the rest is within the limit."""
+    """Remove the least recently used objects until the rest is within the limit."""
     paths = [path for path in folder.iterdir() if path.suffix in (OBJECT, UNFINISHED)]
     used = {}
     for path in paths:
         with suppress(OSError):
-            found = path.lstat()
-            used[path] = (found.st_atime, found.st_size)
+            status = path.lstat()
+            used[path] = (status.st_atime, status.st_size)
     total = sum(size for _, size in used.values())
     for path in sorted(used, key=lambda path: used[path][0]):
         if total <= LIMIT:
