@@ -14,7 +14,7 @@ import pytest
 from support.kernels import results, same
 
 import armlet
-from armlet.codegen.entry.entry import COPIED, FEW
+from armlet.codegen.entry.python import COPIED, FEW
 from armlet.errors import ArmletError, DataError
 from armlet.graph import trace_function
 from armlet.runtime import Kernel

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import armlet
-from armlet.codegen.entry.entry import entry
+from armlet.codegen.entry.python import entry
 from armlet.codegen.llvm.function import Target, modules
 from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.runtime import engine

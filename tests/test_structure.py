@@ -187,9 +187,7 @@ CATEGORIES = {
 REASONS = {
     "api.evaluation": "the way of a call, apart from the typed methods",
     "cli.demo_data": "the numbers of a command, apart from its page",
-    "codegen.entry.conversion": "to be merged, or given a reason",
-    "codegen.entry.results": "to be merged, or given a reason",
-    "codegen.entry.xla": "to be merged, or given a reason",
+    "codegen.entry.xla": "the entry from XLA, beside that from Python",
     "codegen.llvm.sincos": "a table of coefficients, and the functions of it",
     "codegen.source.assignments": "the lowering of what is read by people",
     "fmu.description": "a format",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from armlet._support.lazy import cached_property
-from armlet.codegen.entry.entry import entry
+from armlet.codegen.entry.python import entry
 from armlet.codegen.llvm.function import Target, modules
 from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered

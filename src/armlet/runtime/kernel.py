@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from armlet._support.lazy import cached_property
 from armlet._support.validation import integer, one_of
-from armlet.codegen.entry.entry import most_rows
+from armlet.codegen.entry.python import most_rows
 from armlet.codegen.llvm.function import Target
 from armlet.codegen.lower import Lowered, lower
 from armlet.errors import CompileError, DataError

@@ -8,9 +8,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from armlet.codegen.entry.arguments import dispatcher
-from armlet.codegen.entry.entry import shared
-from armlet.codegen.entry.objects import ARRAY, OWNED, SHARED, SLOT, SPARES, shared_name
+from armlet.codegen.entry.objects import (
+    ARRAY,
+    OWNED,
+    SHARED,
+    SLOT,
+    SPARES,
+    shared_functions,
+    shared_name,
+)
+from armlet.codegen.entry.python import dispatcher
 from armlet.runtime.engine import Code, add_symbols, compile_ir
 
 C = TypeVar("C", bound=type)
@@ -91,7 +98,7 @@ def share(dtype: str) -> None:
     """Compile the functions that all entries of a dtype call, and tell LLVM where they are."""
     if dtype not in SHARED_CODE:
         names = [shared_name(name, dtype) for name in SHARED]
-        code = compile_ir(shared(dtype), *names)
+        code = compile_ir(shared_functions(dtype), *names)
         NEVER_FREED.append(code)
         add_symbols(code.addresses)
         SHARED_CODE[dtype] = code

@@ -16,4 +16,9 @@ def fill(text: str, words: Mapping[str, str]) -> str:
 
 def fill_file(name: str, words: Mapping[str, str]) -> str:
     """The template of a name in this folder, with its words filled in."""
-    return fill((files(__name__) / name).read_text(encoding="utf-8"), words)
+    return fill(read_file(name), words)
+
+
+def read_file(name: str) -> str:
+    """The text of a file in this folder."""
+    return (files(__name__) / name).read_text(encoding="utf-8")

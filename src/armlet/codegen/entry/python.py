@@ -8,28 +8,17 @@ among it, goes to the Python function that `%self` begins with. `%self` is a tup
 PLACES.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
-from armlet.codegen.entry.arguments import ARRANGED, CHOSEN, SLOW, arrangement
-from armlet.codegen.entry.conversion import CONVERTED
 from armlet.codegen.entry.objects import (
-    APART,
-    FITS,
-    FREE,
-    ITEM,
-    KEEP,
-    NEW_ARRAY,
     READABLE,
-    RESULT,
-    ROWS,
-    SEVERAL,
     SHARED,
-    SPARE,
-    declared,
-    printed,
+    SPARES,
+    WRITEABLE,
+    declarations,
+    module_text,
 )
-from armlet.codegen.entry.results import results
 from armlet.codegen.lower import Lowered
 from armlet.graph.signature import Shape
 
@@ -39,6 +28,8 @@ COPIED = 1024
 """How many entries of an input are copied at most where it is not read in place."""
 BATCH = 2**18
 """How many operations are done without looking for Ctrl-C or letting other threads run."""
+CHECKED = 16
+"""How many arrays are taken at most to write to: each is compared with all before it."""
 
 
 def most_rows(code: Lowered) -> int:
@@ -51,12 +42,12 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
     inputs = [x.shape for x in code.inputs.values()]
     outputs = [output.shape for output in code.outputs]
     lines = [
-        *arrangement(len(inputs), "states", _memory(inputs, outputs)),
-        *_plain(inputs),
-        *_several(inputs, outputs, most_rows(code)),
-        *(line for k, shape in enumerate(inputs) for line in _read(k, shape)),
-        *_found(inputs, outputs, {"float64": 8, "float32": 4}[dtype]),
-        *results(len(inputs), len(outputs), code.single),
+        *_arguments(len(inputs), "states", _memory(inputs, outputs)),
+        *_check_one_state(inputs),
+        *_batch_shapes(inputs, outputs, most_rows(code)),
+        *(line for k, shape in enumerate(inputs) for line in _locate_input(k, shape)),
+        *_merge_inputs(inputs, outputs, {"float64": 8, "float32": 4}[dtype]),
+        *_results(len(inputs), len(outputs), code.single),
         *_run(inputs, outputs, lanes),
         "ret ptr %returned",
         *SLOW,
@@ -66,13 +57,12 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
         f"[{', '.join(f'i64 {size}' for size in shape) or 'i64 0'}]"
         for k, shape in enumerate(outputs)
     ]
-    return printed([*declared(SHARED), MANY, *shapes, *lines, VECTORCALL], dtype)
+    return module_text([*declarations(SHARED), MANY, *shapes, *lines, VECTORCALL], dtype)
 
 
-def shared(dtype: str) -> str:
-    """The text of the functions that the entries of all kernels of a dtype call."""
-    parts = (FITS, ROWS, APART, ITEM, CONVERTED, FREE, NEW_ARRAY, KEEP, RESULT, SPARE, SEVERAL)
-    return printed((*parts, ARRANGED, CHOSEN), dtype)
+def dispatcher(inputs: int) -> str:
+    """The text of an @entry without a kernel, which calls others by the option given."""
+    return module_text([*declarations(SHARED), *_arguments(inputs, "slow", ()), *SLOW], "float64")
 
 
 MANY = "@many_states = global ptr null"
@@ -94,21 +84,78 @@ call void @PyErr_SetNone(ptr @armlet_dead)
 ret ptr null
 }
 """
+SLOW = (
+    "slow:",
+    "%python = call ptr @PyTuple_GetItem(ptr %self, i64 FALLBACK)",
+    "%answer = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %count, ptr %keywords)",
+    "ret ptr %answer",
+    "}",
+)
+"""The end of an entry: the Python function takes what it does not."""
+
+
+# ------------------------------------------------------------------ arguments
+
+
+def _arguments(inputs: int, then: str, memory: Iterable[str]) -> list[str]:
+    """Find the arguments: in order as they come, or by name; another kernel may have to take them.
+
+    Goes on with the inputs at %slots and the arrays to write to in %out.
+    """
+    return [
+        "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
+        "start:",
+        f"%own = alloca [{inputs + 2} x ptr]",
+        *memory,
+        f"%counted = icmp eq i64 %count, {inputs}",
+        "%plain = icmp eq ptr %keywords, null",
+        "%usual = and i1 %counted, %plain",
+        f"br i1 %usual, label %{then}, label %unusual",
+        "unusual:",
+        "%is_out = call i1 @only_out(ptr %self, ptr %keywords)",
+        "%just_out = and i1 %counted, %is_out",
+        "br i1 %just_out, label %out_given, label %arrange",
+        "out_given:",
+        f"%just_out.at = getelementptr ptr, ptr %args, i64 {inputs}",
+        "%just_out.value = load ptr, ptr %just_out.at",
+        "%just_out.none = icmp eq ptr %just_out.value, @armlet_none",
+        "%just_out.given = select i1 %just_out.none, ptr null, ptr %just_out.value",
+        f"br label %{then}",
+        "arrange:",
+        "%arranged = call i1 @arranged(ptr %self, ptr %args, i64 %count, ptr %keywords, "
+        f"i64 {inputs}, ptr %own)",
+        "br i1 %arranged, label %optional, label %slow",
+        "optional:",
+        f"%own.out.at = getelementptr ptr, ptr %own, i64 {inputs}",
+        "%own.out = load ptr, ptr %own.out.at",
+        "%option.at = getelementptr ptr, ptr %own.out.at, i64 1",
+        "%option = load ptr, ptr %option.at",
+        "%no_option = icmp eq ptr %option, null",
+        f"br i1 %no_option, label %{then}, label %other",
+        "other:",
+        "%chosen = call ptr @chosen(ptr %self, ptr %option)",
+        "%none_chosen = icmp eq ptr %chosen, null",
+        "br i1 %none_chosen, label %slow, label %pass_on",
+        "pass_on:",
+        f"%passed_on = call ptr @passed_on(ptr %self, ptr %chosen, ptr %own, i64 {inputs})",
+        "ret ptr %passed_on",
+    ]
 
 
 def _memory(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[str]:
     """Memory for the shape of every array, rows in front, and for copies of a few vectors."""
     lines = [
-        f"%{name}.axes = alloca [{1 + len(shape)} x i64]" for name, shape in _named(inputs, outputs)
+        f"%{name}.axes = alloca [{1 + len(shape)} x i64]"
+        for name, shape in _array_names(inputs, outputs)
     ]
     return lines + [
         f"%{name}.copy = alloca [{_rows_copied(shape) * shape[0]} x @F]"
-        for name, shape in _named(inputs, ())
+        for name, shape in _array_names(inputs, ())
         if _rows_copied(shape)
     ]
 
 
-def _plain(inputs: Sequence[Shape]) -> list[str]:
+def _check_one_state(inputs: Sequence[Shape]) -> list[str]:
     """Look whether every input is a contiguous array of one state, which most calls are made with.
 
     That is what `@fits` says for each of them, in fewer instructions.
@@ -158,7 +205,7 @@ def _plain(inputs: Sequence[Shape]) -> list[str]:
     return [*lines, f"plain{len(inputs)}:", "br label %found"]
 
 
-def _several(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> list[str]:
+def _batch_shapes(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> list[str]:
     """Find how many states there are, one or some rows, and from that every array's shape."""
     lines = ["several:", "%first = load ptr, ptr %slots" if inputs else "%first = add i64 0, 0"]
     rank = len(inputs[0]) if inputs else 0
@@ -171,7 +218,7 @@ def _several(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> li
         "%unused = select i1 %s.batch, i64 0, i64 1",
         "%s.count = select i1 %s.batch, i64 %s.rows, i64 1",
     ]
-    for name, shape in _named(inputs, outputs):
+    for name, shape in _array_names(inputs, outputs):
         for d, size in enumerate(("%s.rows", *shape)):
             lines += [
                 f"%s.{name}.axis{d} = getelementptr i64, ptr %{name}.axes, i64 {d}",
@@ -195,7 +242,7 @@ def _several(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> li
     ]
 
 
-def _found(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> list[str]:
+def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> list[str]:
     """Go on in one way, however the inputs were found."""
     last = len(inputs)
     lines = [f"input{last}:", "br label %found", "found:"]
@@ -215,7 +262,7 @@ def _found(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> list
     return lines
 
 
-def _named(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tuple[str, Shape]]:
+def _array_names(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tuple[str, Shape]]:
     """The names of arrays in the text, with the shapes that they have in one state."""
     return [
         *((f"a{k}", shape) for k, shape in enumerate(inputs)),
@@ -230,7 +277,7 @@ def _rows_copied(shape: Shape) -> int:
     return min(FEW, COPIED // max(1, shape[0]))
 
 
-def _read(k: int, shape: Shape) -> list[str]:
+def _locate_input(k: int, shape: Shape) -> list[str]:
     """Find where an input's numbers are: in its array, or in a copy of a few states' vectors."""
     a, most = f"%s.a{k}", _rows_copied(shape)
     lines = [
@@ -265,9 +312,132 @@ def _read(k: int, shape: Shape) -> list[str]:
     return [*lines, f"br label %input{k + 1}"]
 
 
+# ------------------------------------------------------------------ results
+
+
+def _results(inputs: int, outputs: int, single: bool) -> list[str]:
+    """Find the arrays to write to, `%r0`, `%r1`, …, and what is returned, `%returned`.
+
+    They are those given, if they can be written to and are not too many, or others.
+    """
+    given = "take0" if outputs <= CHECKED else "slow"
+    lines = ["%make = icmp eq ptr %out, null", f"br i1 %make, label %have, label %{given}"]
+    for k in range(outputs):
+        g = f"%g{k}"
+        lines += [
+            f"take{k}:",
+            f"{g} = call ptr @item(ptr %out, i64 {k}, i64 {outputs})",
+            f"{g}.none = icmp eq ptr {g}, null",
+            f"br i1 {g}.none, label %slow, label %given{k}",
+            f"given{k}:",
+            f"{g}.fits = call i1 @fits(ptr {g}, i32 {WRITEABLE}, i32 %r{k}.rank, ptr %r{k}.shape)",
+            f"br i1 {g}.fits, label %fit{k}, label %slow",
+            f"fit{k}:",
+            f"{g}.data = field data of {g}",
+        ]
+        others = [(f"%a{j}.data", f"%a{j}.bytes") for j in range(inputs)]
+        others += [(f"%g{j}.data", f"%r{j}.bytes") for j in range(k) if outputs <= CHECKED]
+        free = "true"
+        for j, (data, bytes_) in enumerate(others):
+            lines += [
+                f"{g}.apart{j} = call i1 @apart(ptr {g}.data, i64 %r{k}.bytes, "
+                f"ptr {data}, i64 {bytes_})",
+                f"{g}.free{j} = and i1 {free}, {g}.apart{j}",
+            ]
+            free = f"{g}.free{j}"
+        lines.append(f"br i1 {free}, label %take{k + 1}, label %slow")
+    lines += [f"take{outputs}:", *(f"call void @Py_IncRef(ptr %g{k})" for k in range(outputs))]
+    return [*lines, *(_single_result() if single else _result_tuple(outputs))]
+
+
+def _single_result() -> list[str]:
+    """The only result: the array given, or a free one."""
+    return [
+        "br label %run",
+        "have:",
+        "%m0 = call ptr @result(ptr %self, i32 %r0.rank, ptr %r0.shape, i1 %batch)",
+        "%m0.failed = icmp eq ptr %m0, null",
+        "br i1 %m0.failed, label %failed, label %run",
+        "failed:",
+        "ret ptr null",
+        "run:",
+        "%r0 = phi ptr [ %g0, %take1 ], [ %m0, %have ]",
+        "%returned = phi ptr [ %g0, %take1 ], [ %m0, %have ]",
+    ]
+
+
+def _result_tuple(outputs: int) -> list[str]:
+    """Several results and the tuple that holds them.
+
+    A tuple that was returned before is used again as it is, if it and its arrays are free.
+    """
+    every = range(outputs)
+    lines = ["br label %pack", "have:", "br i1 %batch, label %make0, label %spare0"]
+    for s in range(SPARES):
+        t, other = f"%t{s}", f"spare{s + 1}" if s + 1 < SPARES else "make0"
+        lines += [
+            f"spare{s}:",
+            f"{t} = call ptr @spare(ptr %self, i64 {s})",
+            f"{t}.none = icmp eq ptr {t}, null",
+            f"br i1 {t}.none, label %{other}, label %item{s}.0",
+        ]
+        for k in every:
+            lines += [
+                f"item{s}.{k}:",
+                f"{t}.{k} = call ptr @PyTuple_GetItem(ptr {t}, i64 {k})",
+                f"{t}.{k}.free = call i1 @is_free(ptr {t}.{k}, i32 %r{k}.rank, ptr %r{k}.shape)",
+                f"br i1 {t}.{k}.free, label %item{s}.{k + 1}, label %{other}",
+            ]
+        lines += [f"item{s}.{outputs}:", f"call void @Py_IncRef(ptr {t})", "br label %run"]
+    for k in every:
+        lines += [
+            f"make{k}:",
+            f"%m{k} = call ptr @new_array(i32 %r{k}.rank, ptr %r{k}.shape)",
+            f"%m{k}.failed = icmp eq ptr %m{k}, null",
+            f"br i1 %m{k}.failed, label %failed{k}, label %make{k + 1}",
+            f"failed{k}:",
+            *([f"call void @Py_DecRef(ptr %m{k - 1})", f"br label %failed{k - 1}"] if k else []),
+            *([] if k else ["ret ptr null"]),
+        ]
+    return [
+        *lines,
+        f"make{outputs}:",
+        "%kept = xor i1 %batch, true",
+        "br label %pack",
+        "pack:",
+        *(f"%n{k} = phi ptr [ %g{k}, %take{outputs} ], [ %m{k}, %make{outputs} ]" for k in every),
+        f"%keep = phi i1 [ false, %take{outputs} ], [ %kept, %make{outputs} ]",
+        f"%tuple = call ptr @several(ptr %self, i64 {outputs})",
+        "%tuple.failed = icmp eq ptr %tuple, null",
+        f"br i1 %tuple.failed, label %failed{outputs}, label %fill",
+        f"failed{outputs}:",
+        *(f"call void @Py_DecRef(ptr %n{k})" for k in every),
+        "ret ptr null",
+        "fill:",
+        *(
+            f"%set{k} = call i32 @PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %n{k})" for k in every
+        ),
+        "br i1 %keep, label %keep_tuple, label %run",
+        "keep_tuple:",
+        "call void @keep(ptr %self, ptr %tuple)",
+        "br label %run",
+        "run:",
+        *(_phi("ptr", f"r{k}", f"%n{k}", [f"%t{s}.{k}" for s in range(SPARES)], outputs)
+          for k in every),
+        _phi("ptr", "returned", "%tuple", [f"%t{s}" for s in range(SPARES)], outputs),
+    ]  # fmt: skip
+
+
+def _phi(kind: str, name: str, new: str, spares: Sequence[str], outputs: int) -> str:
+    """A value that is a new one, or that of one of the spare tuples."""
+    ways = [f"[ {new}, %fill ]", f"[ {new}, %keep_tuple ]"]
+    ways += [f"[ {spare}, %item{s}.{outputs} ]" for s, spare in enumerate(spares)]
+    return f"%{name} = phi {kind} {', '.join(ways)}"
+
+
 def _run(inputs: Sequence[Shape], outputs: Sequence[Shape], lanes: int) -> list[str]:
     """Run the kernel: on one state, on rows of states at once, or on one row after the other."""
-    arrays, last = _named(inputs, outputs), len(outputs)
+    arrays, last = _array_names(inputs, outputs), len(outputs)
     pointers = [f"ptr %{name}.data" for name, _ in arrays]
     lines = [
         *(f"%r{k}.data = field data of %r{k}" for k in range(last)),
