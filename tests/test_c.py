@@ -47,8 +47,12 @@ ARMLET = Path(sys.executable).with_name("armlet")
 FOUND = [name for name in ("gcc", "clang") if shutil.which(name)]
 COMPILERS = FOUND or [pytest.param("", marks=pytest.mark.skip(reason="no C compiler is here"))]
 QUANTITIES = (
-    "inverse_dynamics", "inertia_matrix", "passive_torque", "forward_dynamics", "energy",
-)  # fmt: skip
+    "inverse_dynamics",
+    "inertia_matrix",
+    "passive_torque",
+    "forward_dynamics",
+    "energy",
+)
 HOSTILE = '"); system("x*/ ??/ \\\n#error'
 SHIM = """
 #include <math.h>
@@ -386,10 +390,15 @@ def test_two_processes_write_the_same_bytes(target, tmp_path):
         environment = os.environ | {"PYTHONHASHSEED": seed}
         subprocess.run(
             [*command, "--target", target, "-o", seed],
-            cwd=tmp_path, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=60,
-        )  # fmt: skip
-    first, second = ({path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()}
-                     for seed in "12")  # fmt: skip
+            cwd=tmp_path,
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=60,
+        )
+    first, second = (
+        {path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()} for seed in "12"
+    )
     assert first == second
     assert len(first) == {"c": 5, "cpp": 4, "cuda": 2}[target]
 

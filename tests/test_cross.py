@@ -113,8 +113,11 @@ def test_code_for_an_older_processor_computes_the_same(name, target, tmp_path):
         pytest.skip(f"this processor does not run code for {name}")
     done = subprocess.run(
         [sys.executable, "-c", NARROW],
-        cwd=tmp_path, env=os.environ | {"ARMLET_CPU": name}, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=os.environ | {"ARMLET_CPU": name},
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.strip() == target, done.stderr
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, 7))
     here = armlet.load("panda").inverse_dynamics(q, qd, qdd)

@@ -71,38 +71,36 @@ def test_a_traced_expression_gives_the_same_number(tree, state):
     assert traces_exactly(tree, state)
 
 
-# fmt: off
 WRONG = {
-    "x + 0 = 0":     lambda op, x, y: 0 if op == "add" and has(0, x, y) else None,
-    "x - 0 = -x":    lambda op, x, y: -x if op == "sub" and has(0, y) else None,
-    "0 - x = x":     lambda op, x, y: y if op == "sub" and has(0, x) else None,
-    "x - x = x":     lambda op, x, y: x if op == "sub" and x is y else None,
-    "0 x = 1":       lambda op, x, y: 1 if op == "mul" and has(0, x, y) else None,
-    "1 x = 1":       lambda op, x, y: 1 if op == "mul" and has(1, x, y) else None,
-    "-1 x = x":      lambda op, x, y: y if op == "mul" and has(-1, x) else None,
-    "0 / x = 1":     lambda op, x, y: 1 if op == "div" and has(0, x) else None,
-    "x / 1 = 1":     lambda op, x, y: 1 if op == "div" and has(1, y) else None,
-    "x / -1 = x":    lambda op, x, y: x if op == "div" and has(-1, y) else None,
-    "--x = -x":      lambda op, x, y: x if op == "neg" and signed(x) else None,
-    "sin -x = sin x":   lambda op, x, y: minus(x).sin() if op == "sin" and signed(x) else None,
-    "cos -x = -cos x":  lambda op, x, y: -minus(x).cos() if op == "cos" and signed(x) else None,
+    "x + 0 = 0": lambda op, x, y: 0 if op == "add" and has(0, x, y) else None,
+    "x - 0 = -x": lambda op, x, y: -x if op == "sub" and has(0, y) else None,
+    "0 - x = x": lambda op, x, y: y if op == "sub" and has(0, x) else None,
+    "x - x = x": lambda op, x, y: x if op == "sub" and x is y else None,
+    "0 x = 1": lambda op, x, y: 1 if op == "mul" and has(0, x, y) else None,
+    "1 x = 1": lambda op, x, y: 1 if op == "mul" and has(1, x, y) else None,
+    "-1 x = x": lambda op, x, y: y if op == "mul" and has(-1, x) else None,
+    "0 / x = 1": lambda op, x, y: 1 if op == "div" and has(0, x) else None,
+    "x / 1 = 1": lambda op, x, y: 1 if op == "div" and has(1, y) else None,
+    "x / -1 = x": lambda op, x, y: x if op == "div" and has(-1, y) else None,
+    "--x = -x": lambda op, x, y: x if op == "neg" and signed(x) else None,
+    "sin -x = sin x": lambda op, x, y: minus(x).sin() if op == "sin" and signed(x) else None,
+    "cos -x = -cos x": lambda op, x, y: -minus(x).cos() if op == "cos" and signed(x) else None,
     "sign -x = sign x": lambda op, x, y: minus(x).sign() if op == "sign" and signed(x) else None,
     "tanh -x = tanh x": lambda op, x, y: minus(x).tanh() if op == "tanh" and signed(x) else None,
-    "|-x| = -|x|":    lambda op, x, y: -abs(minus(x)) if op == "abs" and signed(x) else None,
-    "min(x, x) = 0":  lambda op, x, y: 0 if op == "min" and x is y else None,
-    "max(x, x) = 0":  lambda op, x, y: 0 if op == "max" and x is y else None,
-    "x < x":          lambda op, x, y: 1 if op == "less" and x is y else None,
+    "|-x| = -|x|": lambda op, x, y: -abs(minus(x)) if op == "abs" and signed(x) else None,
+    "min(x, x) = 0": lambda op, x, y: 0 if op == "min" and x is y else None,
+    "max(x, x) = 0": lambda op, x, y: 0 if op == "max" and x is y else None,
+    "x < x": lambda op, x, y: 1 if op == "less" and x is y else None,
     "x + -y = x + y": lambda op, x, y: x + minus(y) if op == "add" and signed(y) else None,
     "-x + y = x + y": lambda op, x, y: minus(x) + y if op == "add" and signed(x) else None,
     "x - -y = x - y": lambda op, x, y: x - minus(y) if op == "sub" and signed(y) else None,
     "-x - y = x - y": lambda op, x, y: minus(x) - y if op == "sub" and signed(x) else None,
-    "-x y = x y":     lambda op, x, y: minus(x) * y if op == "mul" and signed(x) else None,
-    "x -y = x y":     lambda op, x, y: x * minus(y) if op == "mul" and signed(y) else None,
+    "-x y = x y": lambda op, x, y: minus(x) * y if op == "mul" and signed(x) else None,
+    "x -y = x y": lambda op, x, y: x * minus(y) if op == "mul" and signed(y) else None,
     "-x / y = x / y": lambda op, x, y: minus(x) / y if op == "div" and signed(x) else None,
     "x / -y = x / y": lambda op, x, y: x / minus(y) if op == "div" and signed(y) else None,
 }
 """Every rule of `fold`, broken."""
-# fmt: on
 
 
 def has(number, *operands):
@@ -128,7 +126,6 @@ def test_a_wrong_rule_is_caught(rule, monkeypatch):
     assert not all(traces_exactly(tree, STATE) for tree in shallow_expressions())
 
 
-# fmt: off
 SAME = {
     "x + 0": lambda x, y: (x + 0, 0 + x, x - 0, 0.0 + x, x),
     "0 - x": lambda x, y: (0 - x, x * -1, -1 * x, x / -1, -x),
@@ -163,7 +160,6 @@ SAME = {
     "numbers": lambda x, y: (3 * x, np.int64(3) * x, x * np.float32(3), np.float64(3) * x),
 }
 """Ways to write one thing, which are recorded as one."""
-# fmt: on
 
 
 @pytest.mark.parametrize("ways", SAME.values(), ids=SAME)
@@ -197,7 +193,6 @@ def test_an_expression_is_the_same_node_however_it_is_written(tree):
 
 # ------------------------------------------------------------------ counting
 
-# fmt: off
 COSTS = {
     "2 x": (lambda x, y: 2 * x, "1M 0A"),
     "x + x": (lambda x, y: x + x, "0M 1A"),
@@ -206,10 +201,11 @@ COSTS = {
     "a constant": (lambda x, y: x - x + 3, "0M 0A"),
     "x - y and y - x": (lambda x, y: (x - y) * (y - x), "1M 1A"),
     "x y and -x y": (lambda x, y: (x * y) / (2 - x * -y), "2M 1A"),
-    "functions": (lambda x, y: sin(x) + cos(x) * sin(-x) - sqrt(y) * sign(y),
-        "2M 2A, 1 cos, 1 sign, 1 sin, 1 sqrt"),
+    "functions": (
+        lambda x, y: sin(x) + cos(x) * sin(-x) - sqrt(y) * sign(y),
+        "2M 2A, 1 cos, 1 sign, 1 sin, 1 sqrt",
+    ),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("function", "cost"), COSTS.values(), ids=COSTS)
@@ -376,14 +372,12 @@ def test_symbols_have_no_value_but_in_formulas():
     assert program.function(sympy)([a, b]).tolist() == [m * a]
 
 
-# fmt: off
 MISFITS = {
     "too few arrays": ([[1, 2]], r"f takes 2 arrays \(q, qd\), got 1"),
     "wrong size": ([[1, 2], [1, 2, 3]], r"qd has shape \(3,\): expected \(..., 2\)"),
     "too few axes": ([1, [1, 2]], r"q has shape \(\): expected \(..., 2\)"),
     "axes that differ": ([[[1, 2]], [1, 2]], r"qd has leading axes \(\), q has \(1,\)"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("args", "message"), MISFITS.values(), ids=MISFITS)

@@ -1,7 +1,6 @@
 """The bits of kernels: of every operation, on every width, in one block or many."""
 
 import math
-import operator
 import re
 from fractions import Fraction
 from functools import cache
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from support.expressions import expressions, program_of, replayed, states
 from support.kernels import ROUNDING, TARGETS, every_target, same_bits
 from support.robots import deviation
+from support.rounding import error_bounds
 
 import armlet
 from armlet.codegen.llvm import function as llvm_text
@@ -82,102 +82,6 @@ def interpreted(code, state, fuses):
     return [look(y) for y in code.outputs[0].values]
 
 
-COMPARISONS = {"less": operator.lt, "less_equal": operator.le, "equal": operator.eq}
-
-
-class Bounded:
-    """A float with a bound on how far it may be from the exact value, in rounding errors."""
-
-    def __init__(self, value, error=0.0):
-        self.value, self.error = float(value), error + abs(float(value))
-
-    def __add__(self, other):
-        return Bounded(self.value + other.value, self.error + other.error)
-
-    def __sub__(self, other):
-        return Bounded(self.value - other.value, self.error + other.error)
-
-    def __mul__(self, other):
-        error = abs(self.value) * other.error + abs(other.value) * self.error
-        return Bounded(self.value * other.value, error)
-
-    def __truediv__(self, other):
-        value = self.value / other.value
-        error = (self.error + abs(value) * other.error) / abs(other.value)
-        return Bounded(value, error)
-
-    def __neg__(self):
-        return Bounded(-self.value, self.error)
-
-    def sin(self):
-        return Bounded(math.sin(self.value), self.error + 4)
-
-    def cos(self):
-        return Bounded(math.cos(self.value), self.error + 4)
-
-    def sqrt(self):
-        return Bounded(math.sqrt(self.value), self.error / math.sqrt(self.value))
-
-    @property
-    def is_known(self):
-        """Whether it is positive or negative whatever is rounded."""
-        return abs(self.value) > 16 * ROUNDING * self.error
-
-    def sign(self):
-        return Bounded(np.sign(self.value), 0 if self.is_known else 2 / ROUNDING)
-
-    def exp(self):
-        value = math.exp(self.value)
-        return Bounded(value, value * (self.error + 4))
-
-    def log(self):
-        return Bounded(math.log(self.value), self.error / self.value + 4)
-
-    def tanh(self):
-        return Bounded(math.tanh(self.value), self.error + 4)
-
-    def __abs__(self):
-        return Bounded(abs(self.value), self.error)
-
-    def floor(self):
-        value = math.floor(self.value)
-        sides = Bounded(self.value - value, self.error), Bounded(value + 1 - self.value, self.error)
-        return Bounded(value, 0 if all(x.is_known for x in sides) else 2 / ROUNDING)
-
-    def record(self, op, *args):
-        values, error = [x.value for x in args], sum(x.error for x in args)
-        if op == "pow":
-            base, exponent = args
-            value = base.value**exponent.value
-            bits = abs(exponent.value) * base.error / abs(base.value)
-            return Bounded(
-                value, abs(value) * (4 + bits + abs(math.log(abs(base.value))) * exponent.error)
-            )
-        if op == "atan2":
-            return Bounded(math.atan2(*values), 4 + error / math.hypot(*values))
-        if op in ("min", "max"):
-            return Bounded({"min": min, "max": max}[op](values), error)
-        if op in COMPARISONS:
-            same = args[0] is args[1]
-            known = same or (args[0] - args[1]).is_known
-            return Bounded(COMPARISONS[op](*values), 0 if known else 2 / ROUNDING)
-        condition, x, y = args
-        jump = 0 if condition.is_known or condition.error == 0 else abs(x.value - y.value)
-        chosen = x if condition.value else y
-        return Bounded(chosen.value, chosen.error + jump / ROUNDING)
-
-
-def bounded(program, state):
-    """The outputs, each with a bound on its error whatever is fused."""
-
-    def meaning(op, *operands):
-        if op == "input":
-            return Bounded(state[operands[0]][operands[1]])
-        return OPERATIONS[op](*(x if isinstance(x, Bounded) else Bounded(x) for x in operands))
-
-    return [y if isinstance(y, Bounded) else Bounded(y) for y in program.replay(meaning)]
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.lists(expressions(4), min_size=1, max_size=12), states())
 def test_a_compiled_expression_gives_the_bits_of_its_operations(trees, state):
@@ -193,7 +97,7 @@ def test_a_compiled_expression_gives_the_bits_of_its_operations(trees, state):
 def test_a_compiled_expression_gives_the_replayed_number_but_for_rounding(trees, state):
     program = program_of(*trees)
     expected = replayed(program, state)
-    errors = [16 * ROUNDING * y.error for y in bounded(program, state)]
+    errors = [16 * ROUNDING * bound for bound in error_bounds(program, state)]
     for fuses in (True, False):
         found = Kernel(program, target=Target(fuses=fuses))(*state.values()).tolist()
         for ours, number, error in zip(found, expected, errors, strict=True):
@@ -213,7 +117,6 @@ def test_no_double_is_computed_for_singles_within_reach(torque):
     assert not any("double" in text for text in texts)
 
 
-# fmt: off
 ODD = {
     "constants alone": (lambda x: np.array([1, -0.5, 0]), {"x": (2,)}),
     "an input": (lambda x: x, {"x": (2,)}),
@@ -230,17 +133,19 @@ ODD = {
     "an angle and its angle": (lambda x: np.array([sin(x[0]), sin(sin(x[0]))]), {"x": (1,)}),
     "only cosines": (lambda x: np.array([cos(y) for y in x]), {"x": (3,)}),
     "more angles than fit": (
-        lambda x: np.array([sin(y) * cos(2 * y) for y in x]), {"x": (2 * PACK + 3,)}
+        lambda x: np.array([sin(y) * cos(2 * y) for y in x]),
+        {"x": (2 * PACK + 3,)},
     ),
     "signs and roots": (
-        lambda x: np.array([sign(x[0]), sign(-x[1]), sqrt(x[1] * x[1])]), {"x": (2,)}
+        lambda x: np.array([sign(x[0]), sign(-x[1]), sqrt(x[1] * x[1])]),
+        {"x": (2,)},
     ),
     "a product used twice": (
-        lambda x: np.array([x[0] * x[1] + 1, x[0] * x[1] - x[0]]), {"x": (2,)}
+        lambda x: np.array([x[0] * x[1] + 1, x[0] * x[1] - x[0]]),
+        {"x": (2,)},
     ),
     "a sum of products": (lambda x: np.array([x[0] * x[1] - x[2] * x[3]]), {"x": (4,)}),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("function", "inputs"), ODD.values(), ids=ODD)

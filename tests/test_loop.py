@@ -110,10 +110,13 @@ def test_a_robot_is_simulated_in_a_loop(arms):
     forward = armlet.trace(robot, "forward_dynamics")
 
     def step(graph, q, qd, tau):
-        values = forward.replay(lambda op, *args: (
-            {"q": q, "qd": qd, "tau": tau}[args[0]][args[1]] if op == "input"
-            else graph.record(op, *args)
-        ))  # fmt: skip
+        values = forward.replay(
+            lambda op, *args: (
+                {"q": q, "qd": qd, "tau": tau}[args[0]][args[1]]
+                if op == "input"
+                else graph.record(op, *args)
+            )
+        )
         qd = qd + 1e-3 * np.array(values, dtype=object)
         return q + 1e-3 * qd, qd
 
@@ -176,7 +179,6 @@ def test_inputs_may_change_with_every_step_for_all_runs():
         kernel(np.ones((9, 2)), x[1:], runs=9, steps=10)
 
 
-# fmt: off
 WRONG = {
     "no such output": ({"carried": {3: "q"}}, "pendulum has no output 3: expected one of 3"),
     "no such record": ({"recorded": [-1]}, "pendulum has no output -1"),
@@ -185,7 +187,6 @@ WRONG = {
     "one input twice": ({"carried": {0: "q", 1: "q"}}, "two outputs of pendulum are carried to on"),
     "no rows": ({"period": 0}, "the period of pendulum is 0: expected 1 or more"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)

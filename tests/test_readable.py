@@ -277,8 +277,11 @@ def test_sympy_by_common_subexpressions_expands_nothing(puma):
     assert operations < 1.5 * program.count().total
     constants = values(robot, program.symbols)
     state = np.random.default_rng(0).uniform(-2, 2, (3, 6))
-    known = {f"{key}{k + 1}": y for key, x in zip(program.inputs, state, strict=True)
-             for k, y in enumerate(x)} | constants  # fmt: skip
+    known = {
+        f"{key}{k + 1}": y
+        for key, x in zip(program.inputs, state, strict=True)
+        for k, y in enumerate(x)
+    } | constants
     for symbol, expression in replacements:
         known[str(symbol)] = float(
             expression.evalf(subs={x: known[str(x)] for x in expression.free_symbols})

@@ -28,18 +28,20 @@ RULES = [
     for name, identities in PASSES.items()
     for i, identity in enumerate(identities)
 ]
-# fmt: off
 WRONG = {
-    "(x + y) - y = y":                   lambda x, y: ((x + y) - y, y),
-    "k x + x = k x":                     lambda k, x: (k * x + x, k * x),
-    "a b + a c = a (b - c)":             lambda a, b, c: (a * b + a * c, a * (b - c)),
-    "cos a cos b - sin a sin b = cos(a - b)":
-        lambda a, b: (cos(a) * cos(b) - sin(a) * sin(b), cos(a - b)),
-    "sin a cos b + cos a sin b = cos(a + b)":
-        lambda a, b: (sin(a) * cos(b) + cos(a) * sin(b), cos(a + b)),
-    "x x - y y = (x - y) (x - y)":       lambda x, y: (x * x - y * y, (x - y) * (x - y)),
+    "(x + y) - y = y": lambda x, y: ((x + y) - y, y),
+    "k x + x = k x": lambda k, x: (k * x + x, k * x),
+    "a b + a c = a (b - c)": lambda a, b, c: (a * b + a * c, a * (b - c)),
+    "cos a cos b - sin a sin b = cos(a - b)": lambda a, b: (
+        cos(a) * cos(b) - sin(a) * sin(b),
+        cos(a - b),
+    ),
+    "sin a cos b + cos a sin b = cos(a + b)": lambda a, b: (
+        sin(a) * cos(b) + cos(a) * sin(b),
+        cos(a + b),
+    ),
+    "x x - y y = (x - y) (x - y)": lambda x, y: (x * x - y * y, (x - y) * (x - y)),
 }
-# fmt: on
 
 
 def of_constants(rule):

@@ -79,15 +79,20 @@ def arguments(kind, count=100_000, dtype="float64", fuses=True):
     return (x * rng.choice([-1, 1], x.size)).astype(dtype)
 
 
-KINDS = [
-    "of every magnitude", "denormal", "of a few turns", "within reach", "near quarter turns",
-    "between quadrants", "at powers of two and the ends",
-]  # fmt: skip
-every_kind = pytest.mark.parametrize("kind", KINDS)
+ANGLES = [
+    "of every magnitude",
+    "denormal",
+    "of a few turns",
+    "within reach",
+    "near quarter turns",
+    "between quadrants",
+    "at powers of two and the ends",
+]
+all_angles = pytest.mark.parametrize("kind", ANGLES)
 
 
 @needs_long_double
-@every_kind
+@all_angles
 def test_the_reference_is_exact_to_a_hundredth_of_a_unit(kind):
     x = np.random.default_rng(2).choice(arguments(kind), 1000)
     with mpmath.workprec(1200):
@@ -110,7 +115,7 @@ every_precision = pytest.mark.parametrize(("fuses", "dtype", "worst"), WORST.val
 
 
 @needs_long_double
-@every_kind
+@all_angles
 @every_precision
 @pytest.mark.parametrize("count", cases([100_000], long=[1_000_000]))
 def test_it_is_off_by_no_more_than_two_units(fuses, dtype, worst, kind, count):
@@ -185,7 +190,7 @@ def test_what_is_special_stays_special(fuses, dtype):
 @pytest.mark.parametrize("fuses", [True, False])
 def test_sine_is_odd_and_cosine_even_to_the_last_bit(fuses, dtype):
     x = np.concatenate(
-        [arguments(kind, 2000, dtype, fuses)[-9000:] for kind in KINDS] + [[1e6, 1e30]]
+        [arguments(kind, 2000, dtype, fuses)[-9000:] for kind in ANGLES] + [[1e6, 1e30]]
     )
     there, back = (both(Target(dtype, 8, fuses))(side * x) for side in (1, -1))
     assert (there[0] == -back[0]).all()

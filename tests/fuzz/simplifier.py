@@ -14,7 +14,7 @@ from support.expressions import (
     value,
 )
 from support.kernels import ROUNDING
-from test_kernel_bits import bounded
+from support.rounding import error_bounds
 
 from armlet.codegen.lower import expand_sines
 from armlet.graph import ORDER, Program, simplify
@@ -27,7 +27,7 @@ OPERANDS = operands_of("any", "positive", "nonzero")
 OPERATIONS = [op for op in OPERANDS for _ in range(1 + 9 * (op in ("add", "sub", "mul")))]
 """Sums and products more often, since rules are of these."""
 SLACK = 64
-"""Times the rounding that constants put together off-line may leave."""
+"""By how much the rounding of constants combined off-line may exceed the bounds."""
 
 
 def trial(rng, folder):
@@ -48,7 +48,7 @@ def trial(rng, folder):
         "stored": Program.from_dict(json.loads(json.dumps(program.to_dict()))),
         **{name: rewrite(program, identities) for name, identities in PASSES.items()},
     }
-    errors = [SLACK * ROUNDING * y.error for y in bounded(program, state)]
+    errors = [SLACK * ROUNDING * bound for bound in error_bounds(program, state)]
     with mpmath.workdps(50):
         expected = [value(x, fifty(state)) for x in trees]
         for name, other in changed.items():
