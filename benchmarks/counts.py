@@ -74,7 +74,7 @@ def published():
     """armlet's count beside each total of the literature: work, method, scope, n, M, A."""
     rows = []
     for total in totals():
-        scope = [total.given, total.beyond, total.prismatic, total.twists, total.minimal]
+        scope = [total.starting_from, total.beyond, total.prismatic, total.twists, total.minimal]
         for n in total.n:
             count = total.count(n)
             rows.append([total.quantity, total.work, total.method, *scope, n, count.M, count.A])

@@ -183,7 +183,7 @@ def _printed(total):
     scope = ", ".join(
         word
         for word in (
-            f"{total.given} given" if total.given else "",
+            f"{total.starting_from} given" if total.starting_from else "",
             f"beyond {total.beyond.split()[0]}" if total.beyond else "",
             "joint 3 prismatic" if total.prismatic else "",
             "quarter turns" if total.twists == "quarter" else "",

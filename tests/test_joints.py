@@ -141,7 +141,7 @@ def test_a_drive_belongs_to_a_velocity():
     assert robot.without_drives().drives == (Drive(),) * 3
     driven = robot.without_drives().with_drives(viscous=2, coulomb=[1, 2, 3])
     assert driven.drives == tuple(Drive(viscous=2, coulomb=i) for i in (1, 2, 3))
-    with pytest.raises(armlet.DataError, match="drives have no 'gear': expected rotor_inertia"):
+    with pytest.raises(armlet.DataError, match="parameter is 'gear': expected one of rotor_"):
         robot.with_drives(gear=1)
     with pytest.raises(
         armlet.DataError, match=r"viscous has shape \(2,\): expected a number, or 3"

@@ -65,7 +65,7 @@ def test_the_slopes_take_no_more_than_is_published(n):
     for arm, limit in published.items():
         torques = armlet.trace(arm, "inverse_dynamics", minimal=False).count().total
         for name in PLAIN:
-            given = TABLE[name].given["inverse dynamics"]
+            given = TABLE[name].starting_from["inverse dynamics"]
             found = counted(arm, given, ("q", "qd", "qdd")).total - torques
             if name == "balafoutis_patel_71":
                 assert found <= limit
@@ -77,7 +77,7 @@ def test_the_slopes_take_no_more_than_is_published(n):
 def test_lins_bias_takes_no_more_than_is_published(n):
     """Lin 1991, Table II: beyond the inertia matrix, and together with it."""
     arm = armlet.general_arm("R" * n)
-    given = FORMULATIONS["bias"]["lin"].given["inertia matrix"]
+    given = FORMULATIONS["bias"]["lin"].starting_from["inertia matrix"]
     both = counted(arm, given, ("q", "qd"))
     H = armlet.trace(arm, "inertia_matrix", "lin", minimal=False).count()
     assert both.total - H.total <= 12.5 * n**2 + 5.5 * n + 3 + 9 * n**2 + n
@@ -88,7 +88,7 @@ def test_lins_bias_takes_no_more_than_is_published(n):
 def test_what_comes_with_the_torques_is_the_torques_and_the_slopes(tmp_path, name):
     robot, _ = random_robot(tmp_path, 7, 5)
     q, qd, qdd = (x[0] for x in states(robot))
-    tau, *triple = TABLE[name].given["inverse dynamics"](robot, q, qd, qdd)
+    tau, *triple = TABLE[name].starting_from["inverse dynamics"](robot, q, qd, qdd)
     assert deviation(tau, value(robot, "inverse_dynamics", q, qd, qdd)) < 1e-12
     for found, expected in zip(triple, TABLE[name].function(robot, q, qd, qdd), strict=True):
         assert np.array_equal(found, expected)

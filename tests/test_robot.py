@@ -200,7 +200,7 @@ def test_a_model_without_masses_has_kinematics_and_no_dynamics():
         (lambda r: r.with_gravity((0, 0)), "gravity has shape"),
         (lambda r: r.with_payload(1, (0, 0)), "com has shape .*: expected three coordinates"),
         (lambda r: r.with_payload(1, (0, 0, 0), frame="base"), "on the base"),
-        (lambda r: r.with_payload(-2, (0, 0, 0)), "the payload has mass -2"),
+        (lambda r: r.with_payload(-2, (0, 0, 0)), "the payload's mass is -2"),
         (lambda r: r.lock(dict.fromkeys(r.joint_names, 0)).bias([], []), "no moving joint"),
         (lambda r: r.to_urdf("/nowhere/arm.urdf"), "/nowhere/arm.urdf: cannot be written"),
         (

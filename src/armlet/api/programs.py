@@ -214,7 +214,7 @@ def minimal_parameters(
     of: str = "torques",
     zero: Sequence[str] = (),
 ) -> MinimalParameters[Model]:
-    """The minimal inertial parameters of a robot: those that its torques depend on.
+    """The minimal (base) inertial parameters of a robot: those that its torques depend on.
 
     Parameters
     ----------

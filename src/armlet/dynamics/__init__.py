@@ -85,10 +85,10 @@ def formulation(
         Rotor inertia is added to the result of the function, which gets a robot without it. True if
         the function includes it by itself.
     **declared
-        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`, `given`,
-        `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of coupled joints are
-        projected from those of free ones. `coupled=True` says that the function takes a robot with
-        coupled joints as it is, as it may if it is built on such quantities.
+        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
+        `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
+        coupled joints are projected from those of free ones. `coupled=True` says that the function
+        takes a robot with coupled joints as it is, as it may if it is built on such quantities.
 
     Returns
     -------

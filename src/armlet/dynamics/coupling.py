@@ -35,15 +35,15 @@ def matrix(robot: RobotModel, C: Matrix) -> Matrix:
 
 def inertia(robot: RobotModel, H: Matrix) -> Matrix:
     """Γᵀ H Γ, which is symmetric: what is below the diagonal is not computed."""
-    found = matrix(robot, H)
-    for i in range(len(found)):
-        found[i, :i] = found[:i, i]
-    return found
+    result = matrix(robot, H)
+    for i in range(len(result)):
+        result[i, :i] = result[:i, i]
+    return result
 
 
-def derivatives(robot: RobotModel, parts: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, ...]:
+def derivatives(robot: RobotModel, triple: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, ...]:
     """H, V and P by the coordinates."""
-    H, V, P = parts
+    H, V, P = triple
     return inertia(robot, H), matrix(robot, V), matrix(robot, P)
 
 
@@ -88,11 +88,11 @@ def project(arguments: Sequence[str], projection: Projection) -> Callable[[Funct
 
     def decorate(function: Function) -> Function:
         @wraps(function)
-        def complete(robot: RobotModel, *given: Any, **options: Any) -> Any:
+        def complete(robot: RobotModel, *args: Any, **options: Any) -> Any:
             if not robot.couplings:
-                return function(robot, *given, **options)
-            state = [joint_state(robot, name, x) for name, x in zip(arguments, given, strict=False)]
-            others = given[len(arguments) :]
+                return function(robot, *args, **options)
+            state = [joint_state(robot, name, x) for name, x in zip(arguments, args, strict=False)]
+            others = args[len(arguments) :]
             return projection(robot, function(robot.uncoupled, *state, *others, **options))
 
         return cast(Function, complete)
@@ -102,8 +102,8 @@ def project(arguments: Sequence[str], projection: Projection) -> Callable[[Funct
 
 def joint_state(robot: RobotModel, argument: str, values: Any) -> Vector:
     """The positions, velocities or accelerations of all joints, from those of the coordinates."""
-    given = np.array([*values], dtype=object)
-    return robot.joint_positions(given) if argument == "q" else robot.joint_velocities(given)
+    array = np.array([*values], dtype=object)
+    return robot.joint_positions(array) if argument == "q" else robot.joint_velocities(array)
 
 
 def with_coupling(quantity: str) -> Callable[[Function], Function]:

@@ -1,5 +1,7 @@
 """Energy and its regressor, momentum, and the centre of mass."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
@@ -11,13 +13,7 @@ from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
-@describe(
-    "energy",
-    source="by definition",
-    growth="n",
-    name="velocities",
-    walks_twists=True,
-)
+@describe("energy", source="by definition", growth="n", name="velocities", walks_twists=True)
 def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Kinetic and potential energy; the potential is zero with all mass at the base's origin.
 
@@ -58,13 +54,31 @@ def velocities(
 
 def potential_energy(robot: RobotModel, q: Vector) -> Scalar:
     """- g · (first moment of the whole arm about the base's origin)."""
-    X = robot.displacements(q)
-    m_hat, c_hat = with_base(robot.m), with_base(robot.c)
+    m_hat, c_hat = composite_moments(robot, robot.displacements(q), robot.m, robot.c)
+    origin = robot.frames[robot.base_link].pose.r
+    return -robot.g @ (c_hat[BASE] - m_hat[BASE] * origin)
+
+
+def composite_moments(
+    robot: RobotModel, X: list[Displacement], m: Sequence[Scalar], c: Sequence[Vector]
+) -> tuple[list[Scalar], list[Vector]]:
+    """Mass and first moment of each body with all it carries, from those of each body alone.
+
+        m̂ₚ += m̂ᵢ,   ĉₚ += ᵖRᵢ ĉᵢ + m̂ᵢ r
+
+    in its own axes, about its origin; those of the base, last, are of the whole robot.
+    """
+    m_hat, c_hat = with_base(m), with_base(c)
     for i, p in robot.tips_to_base():
         m_hat[p] = m_hat[p] + m_hat[i]
         c_hat[p] = c_hat[p] + X[i].vector(c_hat[i]) + m_hat[i] * X[i].origin()
-    origin = robot.frames[robot.base_link].pose.r
-    return -robot.g @ (c_hat[BASE] - m_hat[BASE] * origin)
+    return m_hat, c_hat
+
+
+def mass_fractions(robot: RobotModel) -> tuple[list[Scalar], list[Vector]]:
+    """Mass and first moment of each body, divided by the mass of all."""
+    total = sum(robot.m)
+    return [m / total for m in robot.m], [c / total for c in robot.c]
 
 
 @describe(
@@ -142,28 +156,12 @@ def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
     return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))
 
 
-def carried_moments(robot: RobotModel, X: list[Displacement]) -> tuple[list[Scalar], list[Vector]]:
-    """Mass and first moment of each body with all it carries, as parts of the whole mass.
-
-        m̂ₚ += m̂ᵢ,   ĉₚ += ᵖRᵢ ĉᵢ + m̂ᵢ r
-
-    in its own axes, about its origin; those of the base, last, are of the whole robot.
-    """
-    total = sum(robot.m)
-    m_hat = with_base([m / total for m in robot.m])
-    c_hat = with_base([c / total for c in robot.c])
-    for i, p in robot.tips_to_base():
-        m_hat[p] = m_hat[p] + m_hat[i]
-        c_hat[p] = c_hat[p] + X[i].vector(c_hat[i]) + m_hat[i] * X[i].origin()
-    return m_hat, c_hat
-
-
 @describe(
     "centre_of_mass", source="by definition", growth="n", name="composites", walks_twists=True
 )
 def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
     """The first moment of all bodies by their mass, from the origin of the file's base."""
-    _, c_hat = carried_moments(robot, robot.displacements(q))
+    _, c_hat = composite_moments(robot, robot.displacements(q), *mass_fractions(robot))
     base = robot.frames[robot.base_link].pose
     return base.R.T @ (c_hat[BASE] - base.r)
 
@@ -182,7 +180,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     of the whole. With R the axes of the body in the base, its column is R (w × ĉ + m̂ v).
     """
     X = robot.displacements(q)
-    m_hat, c_hat = carried_moments(robot, X)
+    m_hat, c_hat = composite_moments(robot, X, *mass_fractions(robot))
     R = [np.zeros((3, 3), dtype=object)] * robot.nb + [robot.frames[robot.base_link].pose.R.T]
     Jc = np.zeros((3, robot.nv), dtype=object)
     for i, p in robot.base_to_tips():

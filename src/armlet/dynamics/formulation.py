@@ -39,9 +39,9 @@ class Formulation:
     """Whether it takes lumped inertias, whose masses may be zero; a centre of mass needs a mass."""
     traced: bool = False
     """Whether it needs scalars that know their derivatives."""
-    given: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """The same function given an intermediate result, keyed by its name: some published counts
-    start from there. For the rigid bodies alone, without rotors."""
+    starting_from: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """The same function from an intermediate result on, by its name: some published counts start
+    there. For the rigid bodies alone, without rotors."""
     contends: bool = False
     """Whether the search for the cheapest program may take it: those with the fewest operations on
     some arm, that hold for all numbers a robot may have. `benchmarks/search.py` prints who wins."""
@@ -80,7 +80,7 @@ class Declared(TypedDict, total=False):
     topology: str
     minimal: bool
     traced: bool
-    given: Mapping[str, Callable[..., Any]]
+    starting_from: Mapping[str, Callable[..., Any]]
     contends: bool
     coupled: bool
 

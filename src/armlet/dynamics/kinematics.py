@@ -69,13 +69,7 @@ def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None =
     return T
 
 
-@describe(
-    "jacobian",
-    source="by definition",
-    growth="n",
-    name="geometric",
-    walks_twists=True,
-)
+@describe("jacobian", source="by definition", growth="n", name="geometric", walks_twists=True)
 def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
 

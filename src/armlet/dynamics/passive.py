@@ -7,13 +7,7 @@ from armlet.robot import Drive, RobotModel
 from armlet.scalar import Scalar, Vector, sign
 
 
-@describe(
-    "friction_torque",
-    source="by definition",
-    growth="n",
-    name="drives",
-    walks_twists=True,
-)
+@describe("friction_torque", source="by definition", growth="n", name="drives", walks_twists=True)
 def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
 
@@ -31,11 +25,7 @@ def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar 
 
 
 @describe(
-    "passive_torque",
-    source="by definition",
-    growth="n",
-    name="joint_by_joint",
-    walks_twists=True,
+    "passive_torque", source="by definition", growth="n", name="joint_by_joint", walks_twists=True
 )
 def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Friction, springs, and the gravity torques that are compensated, which a motor is spared:

@@ -133,13 +133,13 @@ def _reduce_by_rank(
         rates = (0 * qd, 0 * qdd) if of == "gravity" else (qd, qdd)
         rows.append(torques_of(robot, q, *rates, free.back.T.tolist(), rotors, friction))
     Y = np.concatenate([np.zeros((0, len(free))), *rows]).astype(float)
-    kept, Lam = independent(Y)
+    columns, Lam = independent(Y)
     stars = [
         free.names[k] + ("*" if np.count_nonzero(row) > 1 else "")
-        for k, row in zip(kept, Lam, strict=True)
+        for k, row in zip(columns, Lam, strict=True)
     ]
     names = tuple(name.replace("**", "*") for name in stars)
-    return replace(free, model=robot, names=names, Lam=Lam @ free.Lam, back=free.back[:, kept])
+    return replace(free, model=robot, names=names, Lam=Lam @ free.Lam, back=free.back[:, columns])
 
 
 @with_coupling("regressor")
@@ -161,13 +161,13 @@ def torques_of(
     for phi in sets:
         rows = {i: phi[10 * i : 10 * i + 10] for i in range(n)}
         wrench = {i: body_wrench(row, shares[i]) for i, row in rows.items() if any_of(row)}
-        parts = [column(robot, X, part) for part in by_path(robot, wrench)]
-        parts += [
+        terms = [column(robot, X, path) for path in by_path(robot, wrench)]
+        terms += [
             [x * y for y in drive]
             for x, drive in zip(phi[10 * n :], drives, strict=True)
             if not is_zero(x)
         ]
-        columns.append([sum(torques) for torques in zip(*parts, strict=True)] or [0] * n)
+        columns.append([sum(torques) for torques in zip(*terms, strict=True)] or [0] * n)
     return np.array(columns, dtype=object).reshape(-1, n).T
 
 
@@ -184,19 +184,19 @@ def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Options in which a `MinimalParameters` is replaced by its columns and drive options."""
-    found = options.get("parameters")
-    if not isinstance(found, MinimalParameters):
+    parameters = options.get("parameters")
+    if not isinstance(parameters, MinimalParameters):
         return dict(options)
-    if not found.fits(robot):
+    if not parameters.fits(robot):
         raise ArmletError(
-            f"the parameters are those of robot {found.model.name!r} in other frames or under "
+            f"the parameters are those of robot {parameters.model.name!r} in other frames or under "
             f"another gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"
         )
-    if found.of == "gravity" and name != "gravity_regressor":
+    if parameters.of == "gravity" and name != "gravity_regressor":
         raise ArmletError(f"{name} needs more than the parameters of gravity torques alone")
     others = {key: x for key, x in options.items() if key not in ("parameters", *DRIVE_OPTIONS)}
     for option, parameter in DRIVE_OPTIONS.items():
-        has = f"{parameter}1" in found.standard
+        has = f"{parameter}1" in parameters.standard
         if has and option not in taken:
             raise ArmletError(f"{name} has no columns for {parameter}: expected a set without it")
         if not has and options.get(option):
@@ -204,7 +204,7 @@ def with_columns(
                 f"{option}=True, but the parameters have no {parameter}: leave it out"
             )
         others |= {option: True} if has else {}
-    return others | {"parameters": found.columns}
+    return others | {"parameters": parameters.columns}
 
 
 def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:

@@ -17,6 +17,7 @@ from armlet.errors import ModelError
 from armlet.formats import general_arm
 from armlet.graph import Count, Graph, Program, trace_function
 from armlet.robot import RobotModel
+from armlet.scalar import Matrix, Vector
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Total:
     """n, M and A as printed, where the polynomials are a correction; `note` says why."""
     formulation: str = ""
     """armlet's formulation; empty for a method that is only cited, compared with the cheapest."""
-    given: str = ""
-    """The intermediate result that is given."""
+    starting_from: str = ""
+    """The intermediate result that it starts from."""
     beyond: str = ""
     """The quantity and formulation that it comes on top of."""
     prismatic: int = 0
@@ -81,12 +82,35 @@ class Total:
 
     def _count_of(self, name: str, n: int) -> Count:
         arm = self.arm(n)
-        whole = _program(self.quantity, name, arm, self.given, self.minimal, self.options).count()
+        whole = self._program(name, arm).count()
         if not self.beyond:
             return whole
         quantity, under = self.beyond.split()
         base = trace(arm, quantity, under, minimal=self.minimal).count()
         return Count(whole.M - base.M, whole.A - base.A, whole.functions)
+
+    def _program(self, name: str, arm: RobotModel) -> Program:
+        """The program of a formulation, whole or from an intermediate result on."""
+        chosen: dict[str, Any] = dict(pair.split("=") for pair in self.options.split())
+        on_hand = FORMULATIONS[self.quantity][name].starting_from
+        if self.starting_from not in on_hand:
+            return trace(arm, self.quantity, name, minimal=self.minimal, **chosen)
+        n, function = arm.n, on_hand[self.starting_from]
+
+        def with_symbols(graph: Graph) -> RobotModel:
+            return arm.with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
+
+        def from_bodies(graph: Graph, q: Vector, c: Matrix, J: Matrix) -> Any:
+            return function(with_symbols(graph), q, c, [symmetric(*x) for x in J])
+
+        def from_torques_or_rates(graph: Graph, q: Vector, x: Vector) -> Any:
+            return function(with_symbols(graph), q, x)
+
+        if self.starting_from == "composite bodies":
+            shapes = {"q": (n,), "c_hat": (n, 3), "J_hat": (n, 6)}
+            return trace_function(self.quantity, from_bodies, shapes)
+        other = "tau" if self.starting_from == "bias" else "qd"
+        return trace_function(self.quantity, from_torques_or_rates, {"q": (n,), other: (n,)})
 
 
 @cache
@@ -94,47 +118,11 @@ def _cached_count(total: Total, n: int) -> Count:
     """The count of the formulation named, or of the cheapest that holds for the arm."""
     if total.formulation:
         return total._count_of(total.formulation, n)
-    found = []
+    counts = []
     for name in FORMULATIONS[total.quantity]:
         with suppress(ModelError):
-            found.append(total._count_of(name, n))
-    return min(found, key=lambda count: count.total)
-
-
-def _program(
-    quantity: str, name: str, arm: RobotModel, given: str, minimal: bool, options: str
-) -> Program:
-    """The program of a formulation, whole or given an intermediate result."""
-    chosen: dict[str, Any] = dict(pair.split("=") for pair in options.split())
-    on_hand = FORMULATIONS[quantity][name].given
-    if given not in on_hand:
-        return trace(arm, quantity, name, minimal=minimal, **chosen)
-    n, function = arm.n, on_hand[given]
-
-    def with_symbols(graph: Graph) -> RobotModel:
-        return arm.with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
-
-    match given:
-        case "composite bodies":
-            return trace_function(
-                quantity,
-                lambda graph, q, c, J: function(
-                    with_symbols(graph), q, c, [symmetric(*x) for x in J]
-                ),
-                {"q": (n,), "c_hat": (n, 3), "J_hat": (n, 6)},
-            )
-        case "bias":
-            return trace_function(
-                quantity,
-                lambda graph, q, phi: function(with_symbols(graph), q, phi),
-                {"q": (n,), "tau": (n,)},
-            )
-        case _:
-            return trace_function(
-                quantity,
-                lambda graph, q, qd: function(with_symbols(graph), q, qd),
-                {"q": (n,), "qd": (n,)},
-            )
+            counts.append(total._count_of(name, n))
+    return min(counts, key=lambda count: count.total)
 
 
 @cache

@@ -10,13 +10,7 @@ from armlet.algebra import ZERO, symmetric, upper_triangle, vector
 from armlet.errors import ArmletError, ModelError
 from armlet.minimal.lumping import NOTHING, Rule, add, axially_symmetric, gather, khalil_gautier
 from armlet.minimal.observability import JointContext, along_z, joint_contexts, vanishes
-from armlet.minimal.parameters import (
-    MinimalParameters,
-    Model,
-    as_array,
-    is_number,
-    standard_names,
-)
+from armlet.minimal.parameters import MinimalParameters, Model, as_array, is_number, standard_names
 from armlet.robot import BASE, PHI, JointType, RobotModel
 from armlet.robot.displacement import Body
 from armlet.scalar import Matrix, Scalar, identical

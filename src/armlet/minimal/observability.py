@@ -54,10 +54,10 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
     on_base = JointContext(robot.g, (robot.g,), reach=reach, weight=weight)
-    found: list[JointContext] = []
+    contexts: list[JointContext] = []
     for i, p in robot.base_to_tips():
         inward = at_zero[i].inverse()
-        before = found[p] if p != BASE else on_base
+        before = contexts[p] if p != BASE else on_base
         seen = before._replace(
             g=inward.vector(before.g),
             pulls=tuple(map(inward.vector, before.pulls)),
@@ -71,8 +71,8 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
         seen = seen._replace(upright=upright)
         if robot.translates[i]:
             seen = after_prismatic(seen, friction)
-        found.append(after_revolute(seen) if robot.rotates[i] else seen)
-    return found
+        contexts.append(after_revolute(seen) if robot.rotates[i] else seen)
+    return contexts
 
 
 def after_prismatic(seen: JointContext, friction: bool) -> JointContext:

@@ -35,12 +35,12 @@ def standard_names(nb: int, rotors: bool = False, friction: bool = False) -> tup
 
 def standard_values(robot: RobotModel, names: Sequence[str]) -> NDArray[Any]:
     """The values of standard parameters of a robot, in the order of their names."""
-    known = robot.constants("inertia") | {
+    values = robot.constants("inertia") | {
         f"{key}{i + 1}": value
         for i, drive in enumerate(robot.drives)
         for key, value in drive._asdict().items()
     }
-    return as_array([known[name] for name in names])
+    return as_array([values[name] for name in names])
 
 
 def is_number(x: Scalar) -> bool:
@@ -61,10 +61,10 @@ class MinimalParameters(Generic[Model]):
     Examples
     --------
     >>> import armlet
-    >>> found = armlet.minimal_parameters(armlet.load("planar2r"))
-    >>> found.names
+    >>> parameters = armlet.minimal_parameters(armlet.load("planar2r"))
+    >>> parameters.names
     ('Jzz1*', 'cx1*', 'cy1', 'Jzz2', 'cx2', 'cy2')
-    >>> found.expressions["cx1*"]
+    >>> parameters.expressions["cx1*"]
     'cx1 + m2'
     """
 
@@ -110,10 +110,10 @@ class MinimalParameters(Generic[Model]):
         All such sets give the same torques. The bodies may be unphysical, with zero masses. Leading
         axes are preserved. `robot` returns a robot that has one.
         """
-        given = np.asarray(phi_min)
-        if given.shape[-1:] != (len(self),):
-            raise DataError(f"phi_min has shape {given.shape}: expected {len(self)} parameters")
-        full: NDArray[Any] = given @ self.back.T
+        array = np.asarray(phi_min)
+        if array.shape[-1:] != (len(self),):
+            raise DataError(f"phi_min has shape {array.shape}: expected {len(self)} parameters")
+        full: NDArray[Any] = array @ self.back.T
         return full
 
     def robot(self, phi_min: ArrayLike) -> Model:
@@ -136,8 +136,8 @@ class MinimalParameters(Generic[Model]):
         --------
         >>> import armlet
         >>> robot = armlet.load("planar2r")
-        >>> found = armlet.minimal_parameters(robot, friction=True)
-        >>> other = found.robot(1.1 * found.values)
+        >>> parameters = armlet.minimal_parameters(robot, friction=True)
+        >>> other = parameters.robot(1.1 * parameters.values)
         >>> bool(abs(other.bias([1, 2], [3, 4]) - 1.1 * robot.bias([1, 2], [3, 4])).max() < 1e-12)
         True
         """
@@ -152,10 +152,10 @@ class MinimalParameters(Generic[Model]):
                 "parameter"
             )
         model = self.model
-        known = dict(zip(self.standard, self.full(phi_min).tolist(), strict=True))
-        phi = [known[name] for name in standard_names(model.nb)]
+        values = dict(zip(self.standard, self.full(phi_min).tolist(), strict=True))
+        phi = [values[name] for name in standard_names(model.nb)]
         drives = (
-            Drive(*(known.get(f"{key}{i + 1}", x) for key, x in drive._asdict().items()))
+            Drive(*(values.get(f"{key}{i + 1}", x) for key, x in drive._asdict().items()))
             for i, drive in enumerate(model.drives)
         )
         return replace(model.with_inertia(phi), drives=tuple(drives))

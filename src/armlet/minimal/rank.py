@@ -52,11 +52,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
 
 
 def by_rank(
-    robot: Model,
-    Y: Array,
-    standard: tuple[str, ...],
-    zero: Sequence[str] = (),
-    of: str = "torques",
+    robot: Model, Y: Array, standard: tuple[str, ...], zero: Sequence[str] = (), of: str = "torques"
 ) -> MinimalParameters[Model]:
     """The minimal set that a regressor of the standard parameters shows, less those named zero."""
     shown = Y.copy()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
-from armlet._support.validation import scalars
+from armlet._support.validation import one_of, scalars
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.robot.components import (
@@ -30,17 +30,9 @@ from armlet.robot.components import (
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
 from armlet.robot.joints import Twist, slices
 from armlet.robot.pose import Pose
-from armlet.scalar import (
-    Matrix,
-    Scalar,
-    Symbol,
-    Vector,
-    cos_sin,
-    is_zero,
-    quarter_turns,
-)
+from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quarter_turns
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 GROUPS = ("geometry", "inertia", "gravity", "drive")
 """The groups of constants."""
@@ -95,31 +87,33 @@ class RobotModel:
     """Cached results of this robot; see `_once`."""
 
     def __post_init__(self) -> None:
-        for name in ("c", "J"):
-            object.__setattr__(self, name, tuple(map(read_only, getattr(self, name))))
-        object.__setattr__(self, "g", read_only(self.g))
-        object.__setattr__(self, "springs", self.springs or (Spring(),) * len(self.drives))
-        parts = self.compensation or (Compensation(),) * self.nb
-        parts = tuple(Compensation(part.mass, read_only(part.moment)) for part in parts)
-        object.__setattr__(self, "compensation", parts)
+        weights = self.compensation or (Compensation(),) * self.nb
         frames = {
             name: Frame(body, Pose(read_only(at.R), read_only(at.r)))
             for name, (body, at) in self.frames.items()
         }
-        object.__setattr__(self, "frames", MappingProxyType(frames))
-        for name in ("meshes", "solids"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        keyframes = {name: read_only(q) for name, q in self.keyframes.items()}
-        object.__setattr__(self, "keyframes", MappingProxyType(keyframes))
+        immutable = {
+            "c": tuple(map(read_only, self.c)),
+            "J": tuple(map(read_only, self.J)),
+            "g": read_only(self.g),
+            "springs": self.springs or (Spring(),) * len(self.drives),
+            "compensation": tuple(Compensation(x.mass, read_only(x.moment)) for x in weights),
+            "frames": MappingProxyType(frames),
+            "meshes": MappingProxyType(dict(self.meshes)),
+            "solids": MappingProxyType(dict(self.solids)),
+            "keyframes": MappingProxyType({k: read_only(q) for k, q in self.keyframes.items()}),
+        }
+        for name, value in immutable.items():
+            object.__setattr__(self, name, value)
 
-    def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+    def _once(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """The result of make(), computed on the first call with this key and cached."""
         if key not in self._memory:
             self._memory.setdefault(key, make())
-        made: Made = self._memory[key]
-        return made
+        result: Result = self._memory[key]
+        return result
 
-    # ------------------------------------------------------------------ what it holds
+    # ------------------------------------------------------------------ gravity and inertia
 
     @property
     def gravity(self) -> NDArray[Any]:
@@ -191,17 +185,15 @@ class RobotModel:
 
     # ------------------------------------------------------------------ coupled joints
 
-    @property
+    @cached_property
     def coordinates(self) -> tuple[Joint, ...]:
-        """What q holds: the name, kind and limits of each coordinate.
+        """The name, kind and limits of each coordinate, in the order of q.
 
         A coordinate that moves several joints has the name and kind of the joint that leads, and
         its limits within those of the others.
         """
-        return self._coordinates if self.couplings else self.joints
-
-    @cached_property
-    def _coordinates(self) -> tuple[Joint, ...]:
+        if not self.couplings:
+            return self.joints
         return tuple(
             self.joints[i]._replace(
                 limits=common_limits(self.joints[i].limits, self._followers(i))[0]
@@ -247,13 +239,13 @@ class RobotModel:
 
         Accelerations and small displacements are related in the same way.
         """
-        given = np.asarray(qd)
+        rates = np.asarray(qd)
         if not self.couplings:
-            return given
-        if given.dtype != object:
-            given = given.astype(float)
+            return rates
+        if rates.dtype != object:
+            rates = rates.astype(float)
         index, factors = self._moved_by
-        moved: NDArray[Any] = given[..., index] * np.array(factors, given.dtype)
+        moved: NDArray[Any] = rates[..., index] * np.array(factors, rates.dtype)
         return moved
 
     def coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
@@ -264,10 +256,10 @@ class RobotModel:
         if not self.couplings:
             return tau
         index, factors = self._moved_by
-        gathered = np.zeros((self.nv, *tau.shape[1:]), tau.dtype)
+        total = np.zeros((self.nv, *tau.shape[1:]), tau.dtype)
         for k, factor, row in zip(index, factors, tau, strict=True):
-            gathered[k] = gathered[k] + factor * row
-        return gathered
+            total[k] = total[k] + factor * row
+        return total
 
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
@@ -368,16 +360,12 @@ class RobotModel:
     @cached_property
     def has_compensation(self) -> bool:
         """Whether the weight of some body is compensated."""
-        return not all(is_zero(x) for part in self.compensation for x in (part.mass, *part.moment))
+        return not all(is_zero(x) for mass, c in self.compensation for x in (mass, *c))
 
     def _compensated_bodies(self) -> Self:
-        """The robot of the compensated parts alone: their weight as it is, no other inertia."""
-        return replace(
-            self,
-            m=tuple(part.mass for part in self.compensation),
-            c=tuple(part.moment for part in self.compensation),
-            J=(symmetric(0, 0, 0, 0, 0, 0),) * self.nb,
-        )
+        """The robot of the compensated masses alone, with their weight and without inertia."""
+        m, c = zip(*self.compensation, strict=True)
+        return replace(self, m=m, c=c, J=(symmetric(0, 0, 0, 0, 0, 0),) * self.nb)
 
     def displacements(self, q: Vector) -> list[Displacement]:
         """The displacement of each body from its parent; the last screw is the joint's, about z.
@@ -448,8 +436,8 @@ class RobotModel:
                 named = {
                     f"{key}{i + 1}": value
                     for i, pair in enumerate(zip(self.drives, self.springs, strict=True))
-                    for part in pair
-                    for key, value in part._asdict().items()
+                    for values in pair
+                    for key, value in values._asdict().items()
                     if not is_zero(value)
                 }
             case _:
@@ -458,7 +446,6 @@ class RobotModel:
 
     def with_constants(self, named: Mapping[str, Scalar]) -> Self:
         """The robot with some constants replaced, by the names that `constants` gives them."""
-
         if not named:
             return self
 
@@ -482,7 +469,7 @@ class RobotModel:
 
     @property
     def _symbolic(self) -> dict[str, Symbol]:
-        """The constants that are symbols, by the names that `constants` gives them."""
+        """The symbols among the constants, by the names that `constants` gives them."""
         named = (pair for group in GROUPS for pair in self.constants(group).items())
         return {name: x for name, x in named if type(x) is Symbol}
 
@@ -492,7 +479,7 @@ class RobotModel:
         return list(dict.fromkeys(self._symbolic.values()))
 
     def _require_values(self, what: str) -> None:
-        """Raise if a constant has no value, which something needs."""
+        """Raise, naming what needs numbers, if a constant has no value."""
         if self.symbols:
             raise ModelError(
                 f"robot {quoted(self.name)} has constants without a value ({self.symbols[0]}, …): "
@@ -503,13 +490,8 @@ class RobotModel:
 
     def with_inertia(self, phi: ArrayLike) -> Self:
         """The robot with other inertial parameters: (nb, 10) as in `phi`, in canonical frames."""
-        array = scalars(
-            phi,
-            "phi",
-            f"({self.nb}, 10), the parameters {' '.join(PHI)} of each body",
-            (self.nb, 10),
-            (10 * self.nb,),
-        )
+        expected = f"({self.nb}, 10), the parameters {' '.join(PHI)} of each body"
+        array = scalars(phi, "phi", expected, (self.nb, 10), (10 * self.nb,))
         return replace(self, **bodies_of(array.reshape(self.nb, 10).tolist()))
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
@@ -538,34 +520,29 @@ class RobotModel:
         i, at = self.frame(frame)
         if i == BASE:
             raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
-        wanted = "3x3 or the six entries xx xy xz yy yz zz"
-        given = np.zeros(6) if inertia is None else inertia
-        I = scalars(given, "the payload's inertia", wanted, (3, 3), (6,))
+        expected = "3x3 or the six entries xx xy xz yy yz zz"
+        tensor = np.zeros(6) if inertia is None else inertia
+        I = scalars(tensor, "the payload's inertia", expected, (3, 3), (6,))
         I = symmetric(*I) if I.shape == (6,) else I
-        at_com = scalars(com, "the payload's com", "three coordinates", (3,))
-        added = scalars(mass, "the payload's mass", "one number", ()).item()
-        if isinstance(added, int | float) and added < 0:
-            raise DataError(f"the payload has mass {added}: expected none below zero")
-        r = at.point(at_com)
+        r = at.point(scalars(com, "the payload's com", "three coordinates", (3,)))
+        load = scalars(mass, "the payload's mass", "one number", ()).item()
+        if isinstance(load, int | float) and load < 0:
+            raise DataError(f"the payload's mass is {load}: expected one number, 0 or more")
         m, c, J = list(self.m), list(self.c), list(self.J)
-        m[i], c[i] = m[i] + added, c[i] + added * r
-        J[i] = J[i] + at.R @ I @ at.R.T + point_inertia(added, r)
+        m[i], c[i] = m[i] + load, c[i] + load * r
+        J[i] = J[i] + at.R @ I @ at.R.T + point_inertia(load, r)
         return replace(self, m=tuple(m), c=tuple(c), J=tuple(J))
 
     def with_drives(self, **values: ArrayLike) -> Self:
         """The robot with other drives: `rotor_inertia`, `viscous`, `coulomb` and `offset`.
 
-        Each is a number for all joints, or one for each; what is not given stays.
+        Each is a number for all joints, or one for each; the others stay as they are.
         """
-        columns = {}
-        for name, given in values.items():
-            if name not in Drive._fields:
-                raise DataError(
-                    f"drives have no {quoted(name)}: expected {', '.join(Drive._fields)}"
-                )
-            n = len(self.drives)
-            wanted = f"a number, or {n}, one for each joint"
-            columns[name] = np.broadcast_to(scalars(given, name, wanted, (), (n,)), n)
+        n, columns = len(self.drives), {}
+        for name, value in values.items():
+            one_of(name, "the name of a drive's parameter", Drive._fields)
+            expected = f"a number, or {n}, one for each joint"
+            columns[name] = np.broadcast_to(scalars(value, name, expected, (), (n,)), n)
         drives = (
             drive._replace(**{name: column[i] for name, column in columns.items()})
             for i, drive in enumerate(self.drives)
@@ -582,7 +559,7 @@ class RobotModel:
         return replace(self, couplings=()) if self.couplings else self
 
     def without_friction(self) -> Self:
-        """The robot with drives that have rotor inertia alone."""
+        """The robot without friction in its drives, whose rotor inertia stays."""
         return replace(self, drives=tuple(Drive(rotor) for rotor in self.rotor_inertia))
 
     def dh_table(self) -> list[dict[str, Any]]:
@@ -657,5 +634,5 @@ def hashable(data: Any) -> Hashable:
         case _ if hasattr(data, "record"):
             return "traced", id(data)
         case _:
-            found: Hashable = data
-            return found
+            plain: Hashable = data
+            return plain

@@ -277,7 +277,7 @@ def _scope(total: Total) -> str:
     words = [
         f"joint {total.prismatic} prismatic" if total.prismatic else "",
         "quarter turns" if total.twists == "quarter" else "",
-        f"{total.given} given" if total.given else "",
+        f"{total.starting_from} given" if total.starting_from else "",
         f"beyond {total.beyond.split()[0]}" if total.beyond else "",
         "minimal" if total.minimal else "",
     ]
@@ -292,7 +292,7 @@ def _published_data(total: Total, n: int, count: Any) -> dict[str, Any]:
         "method": total.method,
         "work": total.work,
         "formulation": total.formulation,
-        "given": total.given,
+        "starting_from": total.starting_from,
         "beyond": total.beyond,
         "n": n,
         "printed": {"M": printed.M, "A": printed.A},

@@ -20,7 +20,7 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
     source="Lin 1991, (54)-(58), (66) and (67), on trees",
     growth="n^2",
     minimal=False,
-    given={"inertia matrix": with_inertia},
+    starting_from={"inertia matrix": with_inertia},
 )
 def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Bias torques b(q, q̇), by composite bodies about a reference common to all.
@@ -33,8 +33,8 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 
     Lin 1991, on trees. Of a joint on the base ζ q̇ is w q̇², which need not be turned to frame j.
     """
-    known = base_reference(robot, q)
-    d = couplings(robot, known)
+    reference = base_reference(robot, q)
+    d = couplings(robot, reference)
     X = robot.displacements(q)
     g: list[Vector] = [ZERO] * robot.n + [robot.g]
     zeta: list[Vector] = [ZERO] * (robot.n + 1)
@@ -46,13 +46,13 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
         before = ZERO if p == BASE else inward.vector(zeta[p] + robot.unit_twists[p][0] * qd[p])
         zeta[j] = before + robot.unit_twists[j][0] * qd[j]
         driven[j] = {m: inward.vector(x) for m, x in driven[p].items()}
-        b[j] = b[j] - known.e[j] @ g[j]
+        b[j] = b[j] - reference.e[j] @ g[j]
         for m, d_m in d[j].items():
             b[m] = b[m] + (zeta[j] * qd[j]) @ d_m
             if m in driven[j]:
                 b[j] = b[j] - driven[j][m] @ d_m
             else:
-                w, _ = twist(robot, known, j, m)
+                w, _ = twist(robot, reference, j, m)
                 b[j] = b[j] - (w @ d_m) * (qd[m] * qd[m])
         if p != BASE:
             driven[j][j] = zeta[j] * qd[j]
@@ -71,19 +71,19 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
     and zero where the three joints are not on one path to the base. Lin 1991, on trees.
     """
     n = robot.n
-    known = base_reference(robot, q)
+    reference = base_reference(robot, q)
     D = np.zeros((n, n, n), dtype=object)
-    for j, d in enumerate(couplings(robot, known)):
+    for j, d in enumerate(couplings(robot, reference)):
         for m, d_m in d.items():
             for k in robot.path(j):
-                w, _ = twist(robot, known, j, k)
+                w, _ = twist(robot, reference, j, k)
                 D[m, k, j] = D[m, j, k] = w @ d_m
                 if k in robot.path(m):
                     D[j, k, m] = D[j, m, k] = -D[m, k, j]
     return D
 
 
-def couplings(robot: RobotModel, known: BaseReference) -> list[dict[int, Vector]]:
+def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vector]]:
     """dₘⱼ in the frame of body j, under [j][m], for the joints m before j.
 
     With the twist (w, v) of a joint about the reference, (z, -ŝ) if it is revolute and (0, z) if
@@ -95,14 +95,14 @@ def couplings(robot: RobotModel, known: BaseReference) -> list[dict[int, Vector]
     """
     d: list[dict[int, Vector]] = []
     for j in range(robot.n):
-        w, v = twist(robot, known, j, j)
-        B = -known.J_bar[j] @ skew(w) - skew(v) @ skew(known.p_hat[j])
-        before = {m: twist(robot, known, j, m) for m in known.z[j] if m != j}
-        d.append({m: B @ w + cross(known.e[j], v) for m, (w, v) in before.items()})
+        w, v = twist(robot, reference, j, j)
+        B = -reference.J_bar[j] @ skew(w) - skew(v) @ skew(reference.p_hat[j])
+        before = {m: twist(robot, reference, j, m) for m in reference.z[j] if m != j}
+        d.append({m: B @ w + cross(reference.e[j], v) for m, (w, v) in before.items()})
     return d
 
 
-def twist(robot: RobotModel, known: BaseReference, j: int, m: int) -> tuple[Vector, Vector]:
+def twist(robot: RobotModel, reference: BaseReference, j: int, m: int) -> tuple[Vector, Vector]:
     """The unit twist of joint m about the reference, in the frame of body j."""
-    z = known.z[j][m]
-    return robot.rotates[m] * z, robot.translates[m] * z - known.s_hat[j][m]
+    z = reference.z[j][m]
+    return robot.rotates[m] * z, robot.translates[m] * z - reference.s_hat[j][m]

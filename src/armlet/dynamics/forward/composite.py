@@ -21,7 +21,7 @@ def from_inertia_matrix(robot: RobotModel, q: Vector, phi: Vector) -> list[Scala
     "forward_dynamics",
     source="Balafoutis and Patel 1991, section 6.2",
     growth="n^3",
-    given={"bias": from_inertia_matrix},
+    starting_from={"bias": from_inertia_matrix},
     contends=True,
     walks_twists=True,
     coupled=True,

@@ -15,7 +15,7 @@ from armlet.scalar import Matrix, Scalar, Vector
     "forward_dynamics",
     source="Featherstone 1983, articulated bodies",
     growth="n",
-    given={"bias": from_factors},
+    starting_from={"bias": from_factors},
     contends=True,
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:

@@ -31,7 +31,7 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     "forward_dynamics",
     source="Saha 1999, (33) to (37), on trees",
     growth="n",
-    given={"bias": from_factors},
+    starting_from={"bias": from_factors},
 )
 def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), with the bias b by Newton and Euler."""

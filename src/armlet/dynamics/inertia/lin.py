@@ -54,13 +54,13 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
 
     Lin 1991, (12) and Fig. 3; `base_reference` has the recursions.
     """
-    known, H = base_reference(robot, q), np.zeros((robot.n, robot.n), dtype=object)
+    reference, H = base_reference(robot, q), np.zeros((robot.n, robot.n), dtype=object)
     for j in range(robot.n):
-        e, a = known.e[j], known.a[j]
-        for m, z in known.z[j].items():
+        e, a = reference.e[j], reference.a[j]
+        for m, z in reference.z[j].items():
             joint = robot.unit_twists[m]
             along = z @ (joint.rotates * a + joint.translates * e)
-            H[m, j] = H[j, m] = along - known.s_hat[j][m] @ e
+            H[m, j] = H[j, m] = along - reference.s_hat[j][m] @ e
     return H
 
 

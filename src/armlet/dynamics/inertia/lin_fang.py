@@ -22,25 +22,25 @@ from armlet.dynamics.recursions import Pair, columns, composite_masses, composit
 from armlet.robot import Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
-Given = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
+FromComposites = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
 """A formulation given ĉ and Ĵ of the composite bodies."""
 
 
-def from_composites(source: str, **declared: Any) -> Callable[[Given], Given]:
+def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
     """Describe a formulation given composite bodies; the whole one computes them first."""
 
-    def decorate(given: Given) -> Given:
-        @wraps(given)
+    def decorate(function: FromComposites) -> FromComposites:
+        @wraps(function)
         def whole(robot: RobotModel, q: Vector) -> Matrix:
             m_hat = composite_masses(robot)
-            return given(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
+            return function(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
 
-        on_hand = {"composite bodies": given}
+        on_hand = {"composite bodies": function}
         described = describe(
-            "inertia_matrix", source=source, growth="n^2", given=on_hand, **declared
+            "inertia_matrix", source=source, growth="n^2", starting_from=on_hand, **declared
         )(whole)
-        vars(given)["entry"] = entry_of(described)
-        return given
+        vars(function)["entry"] = entry_of(described)
+        return function
 
     return decorate
 

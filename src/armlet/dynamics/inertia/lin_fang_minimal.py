@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
 from armlet.dynamics.formulation import describe
-from armlet.dynamics.inertia.lin_fang import Given, lin_fang_1, lin_fang_2
+from armlet.dynamics.inertia.lin_fang import FromComposites, lin_fang_1, lin_fang_2
 from armlet.minimal.lumping import NOTHING, axially_symmetric, gather, subtract
 from armlet.minimal.observability import joint_contexts
 from armlet.robot import Body, Displacement, RobotModel, Screw, Twist
@@ -55,7 +55,7 @@ def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
     return from_minimal(lin_fang_2, robot, q)
 
 
-def from_minimal(given: Given, robot: RobotModel, q: Vector) -> Matrix:
+def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matrix:
     """H by a formulation given ĉ and Ĵ, with what the minimal parameters tell of them.
 
     From s on they tell all that shows. Before s all joints that turn do so along u, so of the
@@ -68,12 +68,12 @@ def from_minimal(given: Given, robot: RobotModel, q: Vector) -> Matrix:
     where w · u is ±1 of a revolute joint and 0 of a prismatic one. That makes (30), (31) of
     Formulation 1 and (32) of Formulation 2. Their δ is not needed: what it takes out is zero.
     """
-    known = composites(robot, q)
-    H = given(robot, q, known.c_hat, known.J_hat)
-    for i, t in known.t_r.items():
+    composite = composites(robot, q)
+    H = entries(robot, q, composite.c_hat, composite.J_hat)
+    for i, t in composite.t_r.items():
         for j in robot.path(i):
             w, _ = robot.unit_twists[j]
-            H[j, i] = H[i, j] = H[i, j] + (w @ known.u[j]) * t
+            H[j, i] = H[i, j] = H[i, j] + (w @ composite.u[j]) * t
     return H
 
 
@@ -109,24 +109,21 @@ def composites(robot: RobotModel, q: Vector) -> Composites:
         dl, dV = over_mount(robot.mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
         l[p], V[p] = l[p] + dl, V[p] + dV
 
-    known = Composites(u, [ZERO] * robot.n, [NOTHING] * robot.n, {})
+    composite = Composites(u, [ZERO] * robot.n, [NOTHING] * robot.n, {})
     for i, (w, v) in enumerate(robot.unit_twists):
         _, k, U = constant[i]
         if u[i] is None:
-            known.c_hat[i], known.J_hat[i] = k + l[i], U + V[i]
+            composite.c_hat[i], composite.J_hat[i] = k + l[i], U + V[i]
         else:
-            known.c_hat[i] = robot.rotates[i] * (k + l[i])
-            known.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (cross(u[i], k) + cross(u[i], l[i]))
-    return known
+            composite.c_hat[i] = robot.rotates[i] * (k + l[i])
+            composite.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (
+                cross(u[i], k) + cross(u[i], l[i])
+            )
+    return composite
 
 
 def over_joint(
-    joint: Screw,
-    axis: Twist,
-    constant: Body,
-    l: Vector,
-    V: Matrix,
-    u: Vector | None,
+    joint: Screw, axis: Twist, constant: Body, l: Vector, V: Matrix, u: Vector | None
 ) -> tuple[Vector, Matrix]:
     """l and V that the motion of joint i makes, in the axes of body i.
 

@@ -9,9 +9,7 @@ from armlet.scalar import Matrix, Vector
 
 
 @describe(
-    "inertia_matrix",
-    source="Renaud 1984; Lin 1991, (A5)-(A9), Fig. A1, on trees",
-    growth="n^2",
+    "inertia_matrix", source="Renaud 1984; Lin 1991, (A5)-(A9), Fig. A1, on trees", growth="n^2"
 )
 def renaud(robot: RobotModel, q: Vector) -> Matrix:
     """Joint-space inertia matrix H(q), by generalised links.

@@ -10,10 +10,7 @@ from armlet.scalar import Matrix, Vector
 
 
 @describe(
-    "inertia_matrix",
-    source="Saha 1999, (23) and (24), on trees",
-    growth="n^2",
-    minimal=False,
+    "inertia_matrix", source="Saha 1999, (23) and (24), on trees", growth="n^2", minimal=False
 )
 def saha(robot: RobotModel, q: Vector) -> Matrix:
     """Generalised inertia matrix H(q), by the decoupled natural orthogonal complement.

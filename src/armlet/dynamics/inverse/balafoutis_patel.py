@@ -1,12 +1,6 @@
 """Inverse dynamics by Newton and Euler, with the angular acceleration tensor."""
 
-from armlet.algebra import (
-    ZERO,
-    angular_acceleration_tensor,
-    cross,
-    euler_moment,
-    point_inertia,
-)
+from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment, point_inertia
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.recursions import (
     angular_rates,

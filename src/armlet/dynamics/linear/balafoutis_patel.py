@@ -265,7 +265,7 @@ def by_entries(robot: RobotModel, state: State) -> Triple:
     "linearization",
     source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
-    given={"inverse dynamics": with_torques(by_recursion)},
+    starting_from={"inverse dynamics": with_torques(by_recursion)},
     contends=True,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
@@ -286,7 +286,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     "linearization",
     source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",
-    given={"inverse dynamics": with_torques(by_entries)},
+    starting_from={"inverse dynamics": with_torques(by_entries)},
     contends=True,
 )
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
