@@ -52,7 +52,7 @@ def tx40_log(data: Path) -> Log:
         {"q": folder / "pos_read_data.csv", "tau": folder / "curr_data.csv"},
         tx40(data),
         rate=5000,
-        coupling=motors,
+        ratios=motors,
         offsets={"joint_2": -np.pi / 2, "joint_3": np.pi / 2},
         name="tx40",
     )

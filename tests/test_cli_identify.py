@@ -37,18 +37,29 @@ def run(*args):
 
 def test_gains_and_payloads_are_options(files):
     code, text = run(
-        files / "plain.npz", "--loaded", files / "loaded.npz", "--payload", "2,0.3,0.1,0",
-        "--gains", "--no-friction", "--json",
-    )  # fmt: skip
+        files / "plain.npz",
+        "--loaded",
+        files / "loaded.npz",
+        "--payload",
+        "2,0.3,0.1,0",
+        "--gains",
+        "--no-friction",
+        "--json",
+    )
     assert code == 0
     found = json.loads(text)
     off = np.abs(np.array(found["gains"]["values"]) - GAINS)
     assert (off < 4 * np.array(found["gains"]["deviations"])).all()
     assert np.shape(found["covariance"]) == (6, 6)
     code, text = run(
-        files / "plain.npz", "--loaded", files / "loaded.npz", "--payload", "2,0.3,0.1,0",
-        "--gains", "--no-friction",
-    )  # fmt: skip
+        files / "plain.npz",
+        "--loaded",
+        files / "loaded.npz",
+        "--payload",
+        "2,0.3,0.1,0",
+        "--gains",
+        "--no-friction",
+    )
     assert code == 0
     assert "gain" in text
 
@@ -99,11 +110,24 @@ def test_currents_of_coupled_joints_are_reported(tmp_path):
     done = CliRunner().invoke(
         app,
         [
-            "identify", str(path), str(tmp_path / "plain.npz"), "--tool", "l3", "--loaded",
-            str(tmp_path / "loaded.npz"), "--payload", "2,0.3,0.1,0", "--gains", "--boxes", "0.1",
-            "--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.html"),
+            "identify",
+            str(path),
+            str(tmp_path / "plain.npz"),
+            "--tool",
+            "l3",
+            "--loaded",
+            str(tmp_path / "loaded.npz"),
+            "--payload",
+            "2,0.3,0.1,0",
+            "--gains",
+            "--boxes",
+            "0.1",
+            "--report",
+            str(tmp_path / "report.html"),
+            "--plot",
+            str(tmp_path / "plot.html"),
         ],
-    )  # fmt: skip
+    )
     assert done.exit_code == 0, f"{done.output}{done.exception}"
     assert "j1" in done.output
     assert "j3" in done.output

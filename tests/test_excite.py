@@ -294,10 +294,28 @@ def test_the_figure_has_a_panel_for_every_joint_and_draws_the_limits(plan):
 def test_the_command_writes_a_file_and_prints_json(tmp_path):
     out = tmp_path / "path.csv"
     command = [
-        sys.executable, "-m", "armlet", "excite", "planar3r", "--duration", "4", "--harmonics", "3",
-        "--lower=-2", "--upper", "2,2,1", "--speed", "3", "--starts", "1", "--rate", "100",
-        "--out", str(out), "--json",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "armlet",
+        "excite",
+        "planar3r",
+        "--duration",
+        "4",
+        "--harmonics",
+        "3",
+        "--lower=-2",
+        "--upper",
+        "2,2,1",
+        "--speed",
+        "3",
+        "--starts",
+        "1",
+        "--rate",
+        "100",
+        "--out",
+        str(out),
+        "--json",
+    ]
     printed = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
     assert printed["condition"] < 100
     assert printed["limits"]["position"] == [[-2, -2, -2], [2, 2, 1]]

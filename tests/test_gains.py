@@ -81,9 +81,11 @@ def test_gains_need_a_payload(logs):
 def test_a_joint_that_does_not_feel_the_payload_is_named():
     """The first axis is vertical: its slow motion with the payload says nothing of its gain."""
     upright = armlet.Robot.from_dh(
-        [(0, 0, 0.2, 0), (np.pi / 2, 0, 0, 0)], convention="modified", name="upright",
+        [(0, 0, 0.2, 0), (np.pi / 2, 0, 0, 0)],
+        convention="modified",
+        name="upright",
         inertia=[(1.0, (0.1, 0, 0), np.eye(3) * 0.02), (1.0, (0.2, 0, 0), np.eye(3) * 0.02)],
-    )  # fmt: skip
+    )
     t, rng, logs = np.arange(0, 10, 2e-3), np.random.default_rng(0), []
     w = np.array([[0.7, 1.1], [1.3, 2.1]])
     load = 1.0, (0.2, 0, 0)

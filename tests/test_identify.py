@@ -936,13 +936,23 @@ def test_a_browser_shows_the_report_without_errors(found, tmp_path):
     (tmp_path / "report.html").write_text(page(found), encoding="utf-8")
     shown = subprocess.run(
         [
-            browser, "--headless=old", "--no-sandbox", "--disable-gpu", "--no-zygote",
-            "--disable-dev-shm-usage", "--disable-background-networking", "--enable-logging=stderr",
-            f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000", "--dump-dom",
+            browser,
+            "--headless=old",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-zygote",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--enable-logging=stderr",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
             f"file://{tmp_path / 'report.html'}",
         ],
-        capture_output=True, encoding="utf-8", timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
     if shown.returncode:
         pytest.skip(f"Chromium does not run here: {shown.stderr[-200:]}")
     assert "CONSOLE" not in shown.stderr

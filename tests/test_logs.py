@@ -9,7 +9,7 @@ from support.datasets import panda_log, recorded, tx40_log
 
 import armlet
 from armlet import DataError, DataWarning, Log
-from armlet.identification.logs.columns import column, matched, unit_of
+from armlet.identification.logs.columns import column, match_joints, unit_of
 from armlet.identification.logs.readers import read_table
 
 JOINTS = ("joint1", "joint2")
@@ -28,8 +28,8 @@ def run(robot):
     """A motion as arrays: t, q, qd, tau."""
     t = np.arange(K) / 200
     w = np.array([2.0, 3.0])
-    q, qd, qdd = (np.stack([w**d * f(w * x) for x in t]) for d, f in enumerate(
-        (np.sin, np.cos, lambda x: -np.sin(x))))  # fmt: skip
+    waves = (np.sin, np.cos, lambda x: -np.sin(x))
+    q, qd, qdd = (np.stack([w**d * f(w * x) for x in t]) for d, f in enumerate(waves))
     tau = robot.inverse_dynamics(q, qd, qdd) + robot.friction_torque(qd)
     return {"t": t, "q": q, "qd": qd, "tau": tau}
 
@@ -245,18 +245,18 @@ def test_bags_are_read_by_the_names_of_joints(tmp_path, robot, run, plugin):
     Time, Header, State = (
         store.types[name]
         for name in (
-            "builtin_interfaces/msg/Time", "std_msgs/msg/Header", "sensor_msgs/msg/JointState"
+            "builtin_interfaces/msg/Time",
+            "std_msgs/msg/Header",
+            "sensor_msgs/msg/JointState",
         )
-    )  # fmt: skip
+    )
 
     def message(ns, names, *arrays):
         header = Header(Time(*divmod(ns, 10**9)), "")
         return store.serialize_cdr(State(header, names, *arrays), State.__msgtype__)
 
     folder = tmp_path / "bag"
-    with rosbag2.Writer(
-        folder, version=9, storage_plugin=rosbag2.StoragePlugin[plugin]
-    ) as writer:  # fmt: skip
+    with rosbag2.Writer(folder, version=9, storage_plugin=rosbag2.StoragePlugin[plugin]) as writer:
         arm, gripper = (
             writer.add_connection(topic, State.__msgtype__, typestore=store)
             for topic in ("/arm/joint_states", "/gripper/joint_states")
@@ -291,17 +291,33 @@ def test_without_rosbags_a_bag_says_what_is_needed(tmp_path, robot, monkeypatch)
 @pytest.mark.parametrize(
     ("name", "quantity", "joint"),
     [
-        ("t", "t", None), ("timestamp_ns", "t", None), ("Time [ms]", "t", None),
-        ("q.joint1", "q", "joint1"), ("q1", "q", 1), ("pos_1", "q", 1),
-        ("position_joint1", "q", "joint1"), ("joint1/position", "q", "joint1"),
-        ("J2 Pos (deg)", "q", 2), ("jointPos[0]", "q", 0), ("actual_q_0", "q", 0),
-        ("current_position_3", "q", 3), ("theta_dot_2", "qd", 2), ("dq_1", "qd", 1),
-        ("panda_joint2_velocity", "qd", "joint2"), ("qdd.joint2", "qdd", "joint2"),
-        ("tau_J[4]", "tau", 4), ("effort_7", "tau", 7), ("joint2_torque_nm", "tau", "joint2"),
-        ("actual_current_5", "current", 5), ("target_q_0", None, 0), ("tau_J_d[1]", None, 1),
-        ("q_cmd_1", None, 1), ("actual_TCP_speed_1", None, 1), ("kinetic", None, None),
+        ("t", "t", None),
+        ("timestamp_ns", "t", None),
+        ("Time [ms]", "t", None),
+        ("q.joint1", "q", "joint1"),
+        ("q1", "q", 1),
+        ("pos_1", "q", 1),
+        ("position_joint1", "q", "joint1"),
+        ("joint1/position", "q", "joint1"),
+        ("J2 Pos (deg)", "q", 2),
+        ("jointPos[0]", "q", 0),
+        ("actual_q_0", "q", 0),
+        ("current_position_3", "q", 3),
+        ("theta_dot_2", "qd", 2),
+        ("dq_1", "qd", 1),
+        ("panda_joint2_velocity", "qd", "joint2"),
+        ("qdd.joint2", "qdd", "joint2"),
+        ("tau_J[4]", "tau", 4),
+        ("effort_7", "tau", 7),
+        ("joint2_torque_nm", "tau", "joint2"),
+        ("actual_current_5", "current", 5),
+        ("target_q_0", None, 0),
+        ("tau_J_d[1]", None, 1),
+        ("q_cmd_1", None, 1),
+        ("actual_TCP_speed_1", None, 1),
+        ("kinetic", None, None),
     ],
-)  # fmt: skip
+)
 def test_a_name_says_quantity_and_joint(name, quantity, joint):
     assert column(name, JOINTS) == (quantity, joint)
 
@@ -428,7 +444,7 @@ def test_plain_numbers_of_one_joint_begin_with_time(tmp_path):
 
 def test_joints_that_a_file_does_not_tell_apart_are_refused():
     with pytest.raises(DataError, match="which do not tell those of the robot apart"):
-        matched(("arm", "hand"), ("arm_1", "arm_2"), "run.npz")
+        match_joints(("arm", "hand"), ("arm_1", "arm_2"), "run.npz")
 
 
 # ------------------------------------------------------------------ time and units
@@ -455,11 +471,17 @@ SINES = np.sin(np.arange(200)[:, None] * [0.02, 0.03])
 @pytest.mark.parametrize(
     ("step", "unit"),
     [
-        (1e-4, "s"), (1e-3, "s"), (0.14, "s"),  # nothing else is possible
-        (0.2, "s"), (0.4, "s"),  # 150 rad/s in ms
-        (1.0, None), (5.0, None), (1e3, None), (1e6, None),
+        (1e-4, "s"),
+        (1e-3, "s"),
+        (0.14, "s"),  # nothing else is possible
+        (0.2, "s"),
+        (0.4, "s"),  # 150 rad/s in ms
+        (1.0, None),
+        (5.0, None),
+        (1e3, None),
+        (1e6, None),
     ],
-)  # fmt: skip
+)
 def test_time_without_a_unit_is_in_seconds_or_nothing_else_is_possible(robot, step, unit):
     q = SINES if step != 0.4 else 2 * SINES
     run = {"t": step * np.arange(200), "q": q, "tau": robot.gravity_torque(q)}
@@ -540,9 +562,20 @@ def test_every_column_has_its_own_unit(tmp_path, arms):
     robot = arms["stanford"].with_inertia(np.zeros((6, 10)))
     rng = np.random.default_rng(0)
     q, tau = rng.uniform(-0.5, 0.5, (100, 6)), rng.uniform(-5, 5, (100, 6))
-    units = {"q1_rad": 1, "q2 [°]": np.pi / 180, "q3_mm": 1e-3, "q4 (deg)": np.pi / 180,
-             "q5_rev": 2 * np.pi, "q6_mrad": 1e-3, "tau1": 1, "tau2_Nm": 1, "tau3_kN": 1e3,
-             "tau4 (mN·m)": 1e-3, "tau5Ncm": 1e-2, "tau6_mNm": 1e-3}  # fmt: skip
+    units = {
+        "q1_rad": 1,
+        "q2 [°]": np.pi / 180,
+        "q3_mm": 1e-3,
+        "q4 (deg)": np.pi / 180,
+        "q5_rev": 2 * np.pi,
+        "q6_mrad": 1e-3,
+        "tau1": 1,
+        "tau2_Nm": 1,
+        "tau3_kN": 1e3,
+        "tau4 (mN·m)": 1e-3,
+        "tau5Ncm": 1e-2,
+        "tau6_mNm": 1e-3,
+    }
     units |= {"t": 1.0}
     truth = dict(zip(units, [*q.T, *tau.T, np.arange(100) / 50], strict=True))
     del units["tau1"], truth["tau1"]
@@ -599,17 +632,23 @@ def test_degrees_are_of_revolute_joints_only(arms):
 def test_motors_are_taken_to_the_joints(robot, run):
     """Power is the same on both sides, so that torques go by the transpose."""
     N = np.array([[50.0, 0], [20.0, -40.0]])
-    motors = {"t": run["t"], "q": run["q"] @ N.T, "qd": run["qd"] @ N.T,
-              "tau": run["tau"] @ np.linalg.inv(N)}  # fmt: skip
+    motors = {
+        "t": run["t"],
+        "q": run["q"] @ N.T,
+        "qd": run["qd"] @ N.T,
+        "tau": run["tau"] @ np.linalg.inv(N),
+    }
     motors["q"] = motors["q"] - [5.0, 0.0] @ N.T
-    log = Log.read(motors, robot, coupling=N, offsets={"joint1": 5.0})
+    log = Log.read(motors, robot, ratios=N, offsets={"joint1": 5.0})
     same(log, run)
-    other = Log.read(
-        motors, robot, coupling=N, torque_coupling=N.T, offsets=[5.0, 0.0], name="other"
-    )
+    other = Log.read(motors, robot, ratios=N, torque_ratios=N.T, offsets=[5.0, 0.0], name="other")
     same(other, run)
-    geared = {**run, "q": run["q"] * [50, -40], "qd": run["qd"] * [50, -40],
-              "tau": run["tau"] / [50, -40]}  # fmt: skip
+    geared = {
+        **run,
+        "q": run["q"] * [50, -40],
+        "qd": run["qd"] * [50, -40],
+        "tau": run["tau"] / [50, -40],
+    }
     same(Log.read(geared, robot, ratios=[50, -40]), run)
     same(Log.read(geared, robot, ratios={"joint1": 50, "joint2": -40}), run)
 
@@ -629,9 +668,9 @@ def test_transmissions_that_do_not_fit_are_refused(robot, run):
         ({"ratios": [1, 2, 3]}, "ratios= is .* a finite number for each of 2 joints"),
         ({"ratios": {"joint9": 2}}, "ratios= names joint 'joint9': expected joint1, joint2"),
         ({"ratios": [0, 1]}, "ratios= cannot be inverted"),
-        ({"coupling": np.ones((2, 2))}, "coupling= cannot be inverted"),
-        ({"coupling": np.ones((2, 3))}, r"coupling= has shape \(2, 3\): expected \(2, 2\)"),
-        ({"coupling": np.eye(2), "ratios": 2}, "both given"),
+        ({"ratios": np.ones((2, 2))}, "ratios= cannot be inverted"),
+        ({"ratios": np.ones((2, 3))}, r"ratios= has shape \(2, 3\): expected shape \(2, 2\)"),
+        ({"torque_ratios": np.ones(2)}, r"torque_ratios= has shape \(2,\): expected shape"),
     ):
         with pytest.raises(DataError, match=text):
             Log.read(run, robot, **options)

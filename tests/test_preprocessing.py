@@ -168,9 +168,19 @@ def test_every_choice_is_reported():
     samples = preprocess(noisy_log(jitter=0.8))
     choices = json.loads(json.dumps(samples.choices))
     assert set(choices) == {
-        "log_rate", "resampled", "rate", "cutoff", "order", "derivative", "velocity",
-        "acceleration", "bandwidth", "trim", "decimated_rate", "rows",
-    }  # fmt: skip
+        "log_rate",
+        "resampled",
+        "rate",
+        "cutoff",
+        "order",
+        "derivative",
+        "velocity",
+        "acceleration",
+        "bandwidth",
+        "trim",
+        "decimated_rate",
+        "rows",
+    }
     text = "\n".join(samples.notes)
     for word in ("resampled to 500 Hz", "the bandwidth is", "the cut-off is", "rows remain"):
         assert word in text

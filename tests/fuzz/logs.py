@@ -239,17 +239,22 @@ def write_parquet(rng, path, columns):
 
 
 WRITERS = {
-    ".csv": write_text, ".tsv": write_text, ".txt": write_text, ".npz": write_npz,
-    ".npy": write_npy, ".parquet": write_parquet,
-}  # fmt: skip
+    ".csv": write_text,
+    ".tsv": write_text,
+    ".txt": write_text,
+    ".npz": write_npz,
+    ".npy": write_npy,
+    ".parquet": write_parquet,
+}
 ENDINGS = ("csv", "csv", "csv", "tsv", "txt", "npz", "npy", "parquet")
 
 
 def check_trajectory(rng, folder, robot, truth):
     """A file of a trajectory, whole, cut or with bits flipped."""
     zero = np.zeros(len(truth["t"]))
-    run = Trajectory(**truth, qdd=0 * truth["q"], kinetic=zero, potential=zero,
-                     joints=robot.joint_names)  # fmt: skip
+    run = Trajectory(
+        **truth, qdd=0 * truth["q"], kinetic=zero, potential=zero, joints=robot.joint_names
+    )
     path = folder / f"run.{pick(rng, ('csv', 'npz', 'parquet'))}"
     getattr(run, f"to_{path.suffix[1:]}")(path)
     damage = pick(rng, (None, cut, flipped))

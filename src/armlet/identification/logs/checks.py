@@ -1,4 +1,4 @@
-"""What is suspicious about a log: joints at rest, saturated torques, wrong order, sign or unit.
+"""Doubtful logs: joints at rest, saturated torques, wrong order, sign or unit.
 
 None of it is an error: a log of gravity torques has joints at rest, and torques of a fast motion
 need not resemble those of gravity.
@@ -46,44 +46,38 @@ class Wrap(NamedTuple):
     is_safe: bool
     """Whether every other step is small, so that turns can be added up."""
 
+    def message(self, t: Array, joints: Sequence[str], of_motors: bool) -> str:
+        """The warning of it."""
+        subject = f"{'the motor of ' if of_motors else ''}joint {joints[self.column]!r}"
+        cure = "turns are added up from the first row on"
+        if not self.is_safe:
+            cure = "other steps are large, too: use numpy.unwrap on this column before reading it"
+        elif of_motors:
+            cure += "; the turn at the first row is not known: correct it with offsets="
+        return (
+            f"the position of {subject} jumps by a turn at {t[self.row]:.4g} s (row {self.row}), "
+            f"{self.times} times in all, as that of an encoder that counts one turn: {cure}"
+        )
 
-def wraps(q: Array, rotary: Sequence[bool]) -> list[Wrap]:
-    """The columns of angles that jump by a turn."""
-    found = []
+
+def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
+    """The positions with turns added up, where that is safe, and where angles jump by a turn."""
+    wraps = []
     for i in np.flatnonzero(rotary):
         steps = np.abs(np.diff(q[:, i]))
         small, turn = steps < SMALL, np.abs(steps - TURN) < SMALL
         if turn.any() and (small | turn).mean() > MOSTLY:
             first, safe = int(np.argmax(turn)) + 1, bool((small | turn).all())
-            found.append(Wrap(int(i), first, int(turn.sum()), safe))
-    return found
-
-
-def unwrap(q: Array, columns: Sequence[Wrap]) -> Array:
-    """The positions with turns added up, where that is safe."""
-    safe = [x.column for x in columns if x.is_safe]
-    if safe:
+            wraps.append(Wrap(int(i), first, int(turn.sum()), safe))
+    safe_columns = [x.column for x in wraps if x.is_safe]
+    if safe_columns:
         q = q.copy()
-        q[:, safe] = np.unwrap(q[:, safe], axis=0)
-    return q
+        q[:, safe_columns] = np.unwrap(q[:, safe_columns], axis=0)
+    return q, wraps
 
 
-def wrap_message(t: Array, wrap: Wrap, joints: Sequence[str], of_motors: bool) -> str:
-    """What is said of a position that jumps by a turn."""
-    subject = f"{'the motor of ' if of_motors else ''}joint {joints[wrap.column]!r}"
-    cure = "turns are added up from the first row on"
-    if not wrap.is_safe:
-        cure = "other steps are large, too: use numpy.unwrap on this column before reading it"
-    elif of_motors:
-        cure += "; the turn at the first row is not known: correct it with offsets="
-    return (
-        f"the position of {subject} jumps by a turn at {t[wrap.row]:.4g} s (row {wrap.row}), "
-        f"{wrap.times} times in all, as that of an encoder that counts one turn: {cure}"
-    )
-
-
-def suspicions(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot) -> list[str]:
-    """What is suspicious about a log of a robot, in sentences that name the joint."""
+def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot) -> list[str]:
+    """Warnings of what is doubtful about a log of a robot, each naming the joint."""
     return [
         *_at_rest(q, robot),
         *_beyond_limits(q, robot),
@@ -102,17 +96,17 @@ def _at_rest(q: Array, robot: Robot) -> list[str]:
 
 
 def _beyond_limits(q: Array, robot: Robot) -> list[str]:
-    found = []
+    messages = []
     for i, joint in enumerate(robot.coordinates):
         lower, upper, *_ = joint.limits
         beyond = max(lower - q[:, i].min(), q[:, i].max() - upper)
         if lower < upper and beyond > BEYOND * (upper - lower):  # equal ones are none
-            found.append(
+            messages.append(
                 f"joint {joint.name!r} moves from {q[:, i].min():.4g} to {q[:, i].max():.4g}, "
                 f"beyond its limits {lower:.4g} and {upper:.4g}: its unit, sign, offset, gear "
                 "ratio or the order of the joints is doubtful"
             )
-    return found
+    return messages
 
 
 def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> list[str]:
@@ -120,7 +114,7 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> list[str]:
     if qd is None or len(t) < 3:
         return []
     between = (qd[1:] + qd[:-1]) / 2 * np.diff(t)[:, None]  # how far each joint goes
-    found = []
+    messages = []
     for i, joint in enumerate(robot.coordinates):
         if np.ptp(q[:, i]) < AT_REST:
             continue
@@ -128,33 +122,33 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> list[str]:
         way, own = way - way.mean(), q[:, i] - q[:, i].mean()
         ratio = float(own @ way / (own @ own))
         if not 1 / SPEED_RATIO < ratio < SPEED_RATIO:
-            found.append(
+            messages.append(
                 f"the velocity of joint {joint.name!r} is {ratio:.3g} times the derivative of its "
                 "position: its unit, sign or order is doubtful"
             )
-    return found
+    return messages
 
 
 def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> list[str]:
     """Torques at the limit of the joint, or held exactly at their largest while it moves."""
-    found = []
+    messages = []
     for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()
         if 0 < NEAR_LIMIT * joint.limits.effort <= top:
-            found.append(
+            messages.append(
                 f"the torque of joint {joint.name!r} reaches its limit, {joint.limits.effort:g}: "
                 "rows in which it is saturated should be left out"
             )
             continue
         held = _clipped(t, size)
         if held is not None and np.ptp(q[held, i]) > AT_REST / 10:
-            found.append(
+            messages.append(
                 f"the torque of joint {joint.name!r} stays at its largest, {top:g}, for "
                 f"{t[held.stop - 1] - t[held.start]:.2g} s from {t[held.start]:.4g} s: it may be "
                 "saturated"
             )
-    return found
+    return messages
 
 
 def _clipped(t: Array, size: Array) -> slice | None:
@@ -193,20 +187,20 @@ def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> list[str]:
     g_size, tau_size = np.linalg.norm(g, axis=0), np.linalg.norm(measured, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         like = np.nan_to_num(measured.T @ g / np.outer(tau_size, g_size))
-    found = []
+    messages = []
     for i, joint in enumerate(robot.coordinates):
         if g_size[i] <= HEAVY * tau_size[i] or g_size[i] < 0.1 * g_size.max():
             continue
         k = int(np.argmax(like[:, i]))
         if like[i, i] < OPPOSED:
-            found.append(
+            messages.append(
                 f"the torque of joint {joint.name!r} is opposite to gravity (correlation "
                 f"{like[i, i]:.2f}): the sign of its torque or of a position is doubtful"
             )
         elif like[i, i] < UNLIKE and like[k, i] > LIKE:
-            found.append(
+            messages.append(
                 f"gravity on joint {joint.name!r} is like the torque of joint "
                 f"{robot.coordinates[k].name!r} (correlation {like[k, i]:.2f}, with its own "
                 f"{like[i, i]:.2f}): the order of the joints is doubtful"
             )
-    return found
+    return messages

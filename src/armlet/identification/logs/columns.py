@@ -1,22 +1,24 @@
-"""What the columns of a log are: quantity, joint and unit, guessed from their names.
+"""The columns of a log: their quantity, joint and unit, guessed from their names.
 
 A name is split into words and numbers: `J1 Pos (deg)` is j, 1, pos, deg. One of the words says the
 quantity, the name of a joint or a number says the joint, and a word may say the unit. Columns of
-what was commanded or estimated, such as `target_q_1`, or is not of joints, such as `tcp_speed_1`,
-are not taken.
+commanded or estimated quantities, such as `target_q_1`, or of other things than joints, such as
+`tcp_speed_1`, are not taken.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armlet.errors import DataError, listed, quoted
-from armlet.identification.logs.readers import UNNAMED, Table
 from armlet.identification.logs.units import NAMES, Named
 
+UNNAMED = ""
+"""The name of numbers that have none."""
 WORDS = {
     "t": "t time times timestamp timestamps stamp sec secs seconds",
     "q": "q pos position positions angle angles theta",
@@ -28,28 +30,32 @@ WORDS = {
 """The quantities of a log, and the words for each."""
 QUANTITY = {word: quantity for quantity, words in WORDS.items() for word in words.split()}
 DERIVED = {("q", "dot"): "qd", ("q", "ddot"): "qdd", ("qd", "dot"): "qdd"}
-NOT_TAKEN = {
-    "target", "desired", "des", "d", "command", "commanded", "cmd", "ref", "reference", "setpoint",
-    "goal", "error", "err", "ext", "external", "min", "max", "limit", "status",
-    "tcp", "tool", "ee", "cartesian", "flange", "frame",
-}  # fmt: skip
-UNIT_WORDS = {
-    "t": {"s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
-          "ms": "ms", "msec": "ms", "msecs": "ms", "millis": "ms", "milliseconds": "ms",
-          "us": "us", "usec": "us", "usecs": "us", "micros": "us", "microseconds": "us",
-          "ns": "ns", "nsec": "ns", "nsecs": "ns", "nanos": "ns", "nanosec": "ns",
-          "nanoseconds": "ns"},
-    "q": {"deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "mrad": "mrad",
-          "rev": "rev", "turns": "rev", "mm": "mm", "cm": "cm", "m": "m"},
-    "qd": {"deg": "deg/s", "degree": "deg/s", "degrees": "deg/s", "dps": "deg/s", "rad": "rad/s",
-           "mrad": "mrad/s", "rpm": "rpm", "rev": "rev/s", "mm": "mm/s", "cm": "cm/s", "m": "m/s"},
-    "qdd": {"deg": "deg/s²", "degree": "deg/s²", "degrees": "deg/s²", "rad": "rad/s²",
-            "mrad": "mrad/s²", "rev": "rev/s²", "mm": "mm/s²", "cm": "cm/s²", "m": "m/s²"},
-    "tau": {"nm": "Nm", "mnm": "mNm", "ncm": "Ncm", "knm": "kNm", "n": "N", "mn": "mN",
-            "kn": "kN"},
-    "current": {"a": "A", "ma": "mA"},
-}  # fmt: skip
-"""The words for units of each quantity."""
+NOT_TAKEN = (
+    "target desired des d command commanded cmd ref reference setpoint goal error err ext external "
+    "min max limit status tcp tool ee cartesian flange frame"
+)
+"""Words in the names of columns that are not measured, or not of joints."""
+ANGLE_WORDS = {"deg": "deg degree degrees", "rad": "rad", "mrad": "mrad", "rev": "rev"}
+LENGTH_WORDS = {"mm": "mm", "cm": "cm", "m": "m"}
+PER_SECOND = {f"{unit}/s": words for unit, words in (ANGLE_WORDS | LENGTH_WORDS).items()}
+UNIT_WORDS: dict[str, dict[str, str]] = {
+    "t": {
+        "s": "s sec secs second seconds",
+        "ms": "ms msec msecs millis milliseconds",
+        "us": "us usec usecs micros microseconds",
+        "ns": "ns nsec nsecs nanos nanosec nanoseconds",
+    },
+    "q": ANGLE_WORDS | {"rev": "rev turns"} | LENGTH_WORDS,
+    "qd": PER_SECOND | {"deg/s": "deg degree degrees dps", "rpm": "rpm"},
+    "qdd": {f"{unit}²": words for unit, words in PER_SECOND.items()},
+    "tau": {x: x.lower() for x in ("Nm", "mNm", "Ncm", "kNm", "N", "mN", "kN")},
+    "current": {"A": "a", "mA": "ma"},
+}
+"""The units of each quantity, and the words for each."""
+UNIT = {
+    quantity: {word: unit for unit, words in units.items() for word in words.split()}
+    for quantity, units in UNIT_WORDS.items()
+}
 MIXED_CASE = {"mnm", "knm", "mn", "kn", "ma", "nm", "ncm"}
 """Units with a capital letter within, which begins no word."""
 SIGNS = (
@@ -61,6 +67,44 @@ SIGNS = (
 """Signs within units, and the letters for them; the 2 of rad/s2 is no joint."""
 
 
+@dataclass(frozen=True)
+class Table:
+    """The arrays of a file by name, (k,) or (k, m), and what else it says.
+
+    Attributes
+    ----------
+    arrays : dict
+    joints : tuple of str
+        The joints of the m columns, where the file names them.
+    notes, warnings : list of str
+        What was left out or is doubtful.
+    units : dict
+        The units of arrays whose type or file says it.
+    repeats : dict
+        Columns whose name an earlier column has: that name, by the name they have here.
+    labels : tuple of str
+        Names, in an array beside the others, that may be those of the joints.
+    """
+
+    arrays: dict[str, NDArray[Any]]
+    joints: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    units: dict[str, str] = field(default_factory=dict)
+    repeats: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """Arrays by quantity, the units that names say, notes of guesses, and warnings."""
+
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    units: dict[str, Named] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
 class Column(NamedTuple):
     """What a name says: a quantity, and a joint by name or number."""
 
@@ -68,24 +112,15 @@ class Column(NamedTuple):
     joint: str | int | None
 
 
-class Found(NamedTuple):
-    """Arrays by quantity, the units that their names say, what was guessed, and what is odd."""
-
-    arrays: dict[str, NDArray[Any]]
-    units: dict[str, Named]
-    notes: list[str]
-    doubts: list[str]
-
-
 def words_of(name: str) -> list[str]:
     """The words and numbers of a name, in lower case."""
     for sign, letters in SIGNS:
         name = sign.sub(letters, name)
-    found = []
+    words = []
     for word in re.findall(r"[^\W\d_]+|\d+", name):
-        whole = word.lower() in MIXED_CASE
-        found += [word] if whole else re.split(r"(?<=[a-z])(?=[A-Z])", word)
-    return [word.lower() for word in found]
+        is_unit = word.lower() in MIXED_CASE
+        words += [word] if is_unit else re.split(r"(?<=[a-z])(?=[A-Z])", word)
+    return [word.lower() for word in words]
 
 
 def column(name: str, joints: Sequence[str]) -> Column:
@@ -114,31 +149,29 @@ def unit_of(name: str, quantity: str, joints: Sequence[str]) -> str | None:
     """The unit that the name of a column says, after its quantity: `rev1_pos` is of joint rev1."""
     _, words = _joint(name, joints)
     at = next((k for k, word in enumerate(words) if word in QUANTITY), 0)
-    units = UNIT_WORDS[quantity]
-    said = [units[word] for word in words[at:] if word in units]
-    return said[-1] if said else None
+    units = [UNIT[quantity][word] for word in words[at:] if word in UNIT[quantity]]
+    return units[-1] if units else None
 
 
-def _place(part: list[str], words: list[str]) -> int | None:
-    places = range(len(words) - len(part) + 1 if part else 0)
-    return next((k for k in places if words[k : k + len(part)] == part), None)
+def _place(some: list[str], words: list[str]) -> int | None:
+    """Where some consecutive words are among others."""
+    places = range(len(words) - len(some) + 1 if some else 0)
+    return next((k for k in places if words[k : k + len(some)] == some), None)
 
 
 def _quantity(words: list[str]) -> str | None:
-    if NOT_TAKEN & set(words):
+    if not set(words).isdisjoint(NOT_TAKEN.split()):
         return None
-    found = [QUANTITY[word] for word in words if word in QUANTITY]
-    if "dt" in words or not found:
+    named = [QUANTITY[word] for word in words if word in QUANTITY]
+    if "dt" in words or not named:
         return None
-    found = [x for x in found if x != "current"] or found  # current_position is a position
-    for dots in ("dot", "ddot"):
-        if dots in words:
-            return DERIVED.get((found[0], dots), found[0])
-    return found[0]
+    first = next((x for x in named if x != "current"), "current")  # current_position is a position
+    dots = next((x for x in ("dot", "ddot") if x in words), "")
+    return DERIVED.get((first, dots), first)
 
 
-def matched(names: Sequence[str], joints: Sequence[str], where: str) -> list[int]:
-    """For each joint of a robot where it is among the names in a file."""
+def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> list[int]:
+    """The place of each joint of a robot among the names in a file."""
     places = []
     for joint in joints:
         own = words_of(joint)
@@ -162,201 +195,183 @@ def matched(names: Sequence[str], joints: Sequence[str], where: str) -> list[int
     return places
 
 
-def assigned(
+def assign(
     table: Table,
     where: str,
     joints: Sequence[str],
     chosen: Mapping[str, str | Sequence[str]],
     only: str | None = None,
-) -> Found:
+) -> Quantities:
     """The quantities in a table, columns in the order of the robot's joints.
 
     `chosen` names columns by quantity. With `only` the table is known to hold that quantity: its
     columns need not say so.
     """
-    found = Found({}, {}, list(table.notes), list(table.doubts))
-    for quantity in chosen:
+    assignment = Assignment(table, where, joints)
+    arrays = assignment.quantities.arrays
+    for quantity, names in chosen.items():
         if quantity not in WORDS:
             raise DataError(f"columns= has {quoted(quantity)}: expected {', '.join(WORDS)}")
-        _choose(found, table, where, joints, quantity, chosen[quantity])
-    said = {name: column(name, joints) for name in table.arrays if name not in table.repeats}
-    if only is not None and only not in found.arrays:
-        said = _all_of_one(said, only)
-    _stamps(found, table, said)
+        assignment.choose(quantity, names)
+    columns = {name: column(name, joints) for name in table.arrays if name not in table.repeats}
+    if only is not None and only not in (*arrays, *(x.quantity for x in columns.values())):
+        columns = {
+            name: x._replace(quantity=x.quantity or only) for name, x in columns.items()
+        }  # no name says which quantity the file holds
+    if "t" not in arrays:
+        assignment.join_stamps([*columns])
     for quantity in WORDS if only is None else (only,):
-        if quantity in found.arrays:
-            continue
-        names = [name for name, x in said.items() if x.quantity == quantity]
-        _guess(found, table, where, joints, quantity, {name: said[name] for name in names})
-    return found
+        own = {name: x.joint for name, x in columns.items() if x.quantity == quantity}
+        if own and quantity not in arrays:
+            assignment.guess(quantity, own)
+    return assignment.quantities
 
 
-def _all_of_one(said: dict[str, Column], quantity: str) -> dict[str, Column]:
-    """Columns of a file that holds one quantity: of that quantity, if no name says another."""
-    if any(x.quantity == quantity for x in said.values()):
-        return said
-    return {
-        name: x._replace(quantity=quantity) if x.quantity is None else x for name, x in said.items()
-    }
+class Assignment:
+    """The quantities of a table while its columns are assigned to them."""
 
+    def __init__(self, table: Table, where: str, joints: Sequence[str]) -> None:
+        self.table, self.where, self.joints = table, where, joints
+        self.quantities = Quantities(notes=[*table.notes], warnings=[*table.warnings])
 
-def _choose(
-    found: Found, table: Table, where: str, joints: Sequence[str], quantity: str, chosen: Any
-) -> None:
-    """Add a quantity whose columns are named."""
-    if isinstance(chosen, str) and "{}" in chosen:
-        by_name = [chosen.replace("{}", joint) for joint in joints]
-        by_number = [chosen.replace("{}", str(k)) for k in range(1, len(joints) + 1)]
-        chosen = by_name if all(name in table.arrays for name in by_name) else by_number
-    names = [chosen] if isinstance(chosen, str) else list(chosen)
-    missing = [name for name in names if name not in table.arrays]
-    if missing:
-        raise DataError(
-            f"{where} has no column {listed([quoted(name) for name in missing])}, which columns= "
-            f"names for the {NAMES[quantity]}: it has {listed([*table.arrays])}"
-        )
-    first = table.arrays[names[0]]
-    if quantity != "t" and len(names) == 1 and first.ndim == 2:
-        found.arrays[quantity] = _of_joints(first, table, where, joints, names[0], found.notes)
-    elif len(names) != (1 if quantity == "t" else len(joints)):
-        raise DataError(
-            f"columns= names {len(names)} columns for the {NAMES[quantity]}: expected "
-            f"{1 if quantity == 't' else len(joints)}"
-        )
-    else:
-        stacked = np.stack([table.arrays[name] for name in names], axis=1)
-        found.arrays[quantity] = stacked[:, 0] if quantity == "t" else stacked
-    _finish(found, table, where, joints, quantity, names)
-
-
-def _finish(
-    found: Found, table: Table, where: str, joints: Sequence[str], quantity: str,
-    names: Sequence[str],
-) -> None:  # fmt: skip
-    """Add the units that the names of columns say, and which of them are there twice."""
-    units = [table.units.get(name) or unit_of(name, quantity, joints) for name in names]
-    if quantity == "t" or table.arrays[names[0]].ndim == 2:
-        if units[0] is not None:
-            found.units[quantity] = units[0]
-    elif any(units):
-        found.units[quantity] = tuple(units)
-    for other, name in table.repeats.items():
-        if name not in names:
-            continue
-        if np.array_equal(table.arrays[other], table.arrays[name], equal_nan=True):
-            found.notes.append(f"column {quoted(name)} is there twice, with the same numbers")
-        else:
-            found.doubts.append(
-                f"column {quoted(name)} is there twice: the first one is taken; name the other "
-                f"with columns=, as {quoted(other)}, or rename it"
+    def choose(self, quantity: str, chosen: str | Sequence[str]) -> None:
+        """Add a quantity whose columns are named."""
+        table, n = self.table, 1 if quantity == "t" else len(self.joints)
+        if isinstance(chosen, str) and "{}" in chosen:
+            by_name = [chosen.replace("{}", joint) for joint in self.joints]
+            by_number = [chosen.replace("{}", str(k)) for k in range(1, len(self.joints) + 1)]
+            chosen = by_name if all(name in table.arrays for name in by_name) else by_number
+        names = [chosen] if isinstance(chosen, str) else list(chosen)
+        missing = [quoted(name) for name in names if name not in table.arrays]
+        if missing:
+            raise DataError(
+                f"{self.where} has no column {listed(missing)}, which columns= names for the "
+                f"{NAMES[quantity]}: it has {listed([*table.arrays])}"
             )
+        if quantity != "t" and len(names) == 1 and table.arrays[names[0]].ndim == 2:
+            array = self._of_joints(names[0])
+        elif len(names) != n:
+            raise DataError(
+                f"columns= names {len(names)} columns for the {NAMES[quantity]}: expected {n}"
+            )
+        else:
+            array = np.stack([table.arrays[name] for name in names], axis=1)
+        self._add(quantity, array[:, 0] if quantity == "t" else array, names)
 
+    def guess(self, quantity: str, columns: Mapping[str, str | int | None]) -> None:
+        """Add a quantity whose columns are known by their names: the joint that each names."""
+        table = self.table
+        wide = [name for name in columns if table.arrays[name].ndim == 2]
+        wide = [quantity] if quantity in wide else wide
+        narrow = {name: joint for name, joint in columns.items() if table.arrays[name].ndim == 1}
+        if quantity == "t":
+            names = [min(narrow or wide, key=lambda x: (columns[x] is not None, len(x)))]
+            array = table.arrays[names[0]].reshape(-1)
+        elif wide:
+            if len(wide) > 1:
+                raise self._ambiguous(quantity, wide)
+            names, array = wide, self._of_joints(wide[0])
+        else:
+            names = self._in_order(quantity, narrow)
+            if not names:
+                return
+            array = np.stack([table.arrays[name] for name in names], axis=1)
+        self._add(quantity, array, names)
+        if names != [quantity] and names != [f"{quantity}.{joint}" for joint in self.joints]:
+            shown = [name if name != UNNAMED else "numbers without names" for name in names]
+            verb = "is" if quantity == "t" else "are"
+            self.quantities.notes.append(f"{NAMES[quantity]} {verb} {listed(shown)}")
 
-def _stamps(found: Found, table: Table, said: dict[str, Column]) -> None:
-    """Add the time of stamps in two columns, whole seconds and nanoseconds."""
-    if "t" in found.arrays:
-        return
-    ends = {words_of(name)[-1]: name for name in said if words_of(name)}
-    seconds = next((ends[x] for x in ("sec", "secs") if x in ends), None)
-    rest = next((ends[x] for x in ("nanosec", "nsec", "nsecs") if x in ends), None)
-    if seconds and rest:
-        whole, part = (table.arrays[name] for name in (seconds, rest))
-        if not all(np.array_equal(x, np.floor(x)) for x in (whole, part)):  # 0.25 s and a delay
+    def join_stamps(self, names: Sequence[str]) -> None:
+        """Add the time of stamps in two columns, whole seconds and nanoseconds."""
+        ends = {words_of(name)[-1]: name for name in names if words_of(name)}
+        seconds = next((ends[x] for x in ("sec", "secs") if x in ends), None)
+        rest = next((ends[x] for x in ("nanosec", "nsec", "nsecs") if x in ends), None)
+        if seconds is None or rest is None:
             return
-        found.arrays["t"] = whole.astype(np.int64) * 10**9 + part.astype(np.int64)
-        found.units["t"] = "ns"
-        found.notes.append(f"time is {seconds} and {rest}")
+        arrays = [self.table.arrays[name] for name in (seconds, rest)]
+        if all(np.array_equal(x, np.floor(x)) for x in arrays):  # not 0.25 s and a delay
+            whole, fraction = (x.astype(np.int64) for x in arrays)
+            self.quantities.arrays["t"] = whole * 10**9 + fraction
+            self.quantities.units["t"] = "ns"
+            self.quantities.notes.append(f"time is {seconds} and {rest}")
 
+    def _add(self, quantity: str, array: NDArray[Any], names: Sequence[str]) -> None:
+        """Add a quantity, the units that the names of its columns say, and repeated columns."""
+        table, quantities = self.table, self.quantities
+        quantities.arrays[quantity] = array
+        units = [table.units.get(name) or unit_of(name, quantity, self.joints) for name in names]
+        if quantity == "t" or table.arrays[names[0]].ndim == 2:
+            if units[0] is not None:
+                quantities.units[quantity] = units[0]
+        elif any(units):
+            quantities.units[quantity] = tuple(units)
+        for other, name in table.repeats.items():
+            if name not in names:
+                continue
+            if np.array_equal(table.arrays[other], table.arrays[name], equal_nan=True):
+                quantities.notes.append(
+                    f"column {quoted(name)} is there twice, with the same numbers"
+                )
+            else:
+                quantities.warnings.append(
+                    f"column {quoted(name)} is there twice: the first one is taken; name the other "
+                    f"with columns=, as {quoted(other)}, or rename it"
+                )
 
-def _guess(
-    found: Found, table: Table, where: str, joints: Sequence[str], quantity: str,
-    said: dict[str, Column],
-) -> None:  # fmt: skip
-    """Add a quantity by what the names of columns say, if there are any of it."""
-    if not said:
-        return
-    wide = [name for name in said if table.arrays[name].ndim == 2]
-    wide = [quantity] if quantity in wide else wide
-    narrow = [name for name in said if table.arrays[name].ndim == 1]
-    if quantity == "t":
-        taken = [min(narrow or wide, key=lambda name: (said[name].joint is not None, len(name)))]
-        found.arrays["t"] = table.arrays[taken[0]].reshape(-1)
-    elif wide:
-        if len(wide) > 1:
-            raise _ambiguous(where, quantity, wide)
-        taken = wide
-        found.arrays[quantity] = _of_joints(
-            table.arrays[wide[0]], table, where, joints, wide[0], found.notes
+    def _in_order(self, quantity: str, of: Mapping[str, str | int | None]) -> list[str]:
+        """The columns of a quantity in the order of the joints, from the joint that each names."""
+        exact = [f"{quantity}.{joint}" for joint in self.joints]
+        if all(name in of for name in exact):
+            return exact
+        if len(self.joints) == 1 and len(of) == 1:
+            return [*of]
+        named = {name: joint for name, joint in of.items() if isinstance(joint, str)}
+        numbered = {name: joint for name, joint in of.items() if isinstance(joint, int)}
+        is_named = set(named.values()) >= set(self.joints) or not numbered
+        keys: Mapping[str, Any] = named if is_named else numbered
+        if not keys:
+            return []
+        by_key = {joint: name for name, joint in keys.items()}
+        if len(by_key) < len(keys):
+            joints = [*keys.values()]
+            raise self._ambiguous(quantity, [x for x, key in keys.items() if joints.count(key) > 1])
+        first = 0 if 0 in by_key else 1
+        wanted = [*self.joints] if is_named else [*range(first, first + len(self.joints))]
+        if set(by_key) != set(wanted):
+            raise DataError(
+                f"{self.where} has {NAMES[quantity]} in the columns {listed([*keys])}: expected "
+                f"one for each of the {len(self.joints)} joints {listed(self.joints)}; name them "
+                f"with columns={{{quantity!r}: [...]}}"
+            )
+        return [by_key[x] for x in wanted]
+
+    def _ambiguous(self, quantity: str, names: Sequence[str]) -> DataError:
+        return DataError(
+            f"{self.where} has {NAMES[quantity]} more than once, in {listed(names)}: choose with "
+            f"columns={{{quantity!r}: ...}}"
         )
-    else:
-        taken = _by_joint(where, joints, quantity, {name: said[name].joint for name in narrow})
-        if not taken:
-            return
-        found.arrays[quantity] = np.stack([table.arrays[name] for name in taken], axis=1)
-    _finish(found, table, where, joints, quantity, taken)
-    if taken != [quantity] and taken != [f"{quantity}.{joint}" for joint in joints]:
-        names = [name if name != UNNAMED else "numbers without names" for name in taken]
-        found.notes.append(f"{NAMES[quantity]} are {listed(names)}".replace("time are", "time is"))
 
-
-def _by_joint(
-    where: str, joints: Sequence[str], quantity: str, of: dict[str, str | int | None]
-) -> list[str]:
-    """The columns of a quantity in the order of the joints."""
-    exact = [f"{quantity}.{joint}" for joint in joints]
-    if all(name in of for name in exact):
-        return exact
-    if len(joints) == 1 and len(of) == 1:
-        return [*of]
-    named = {name: joint for name, joint in of.items() if isinstance(joint, str)}
-    numbered = {name: joint for name, joint in of.items() if isinstance(joint, int)}
-    keys: dict[str, Any] = named if set(named.values()) >= set(joints) else numbered or named
-    if not keys:
-        return []
-    if len(set(keys.values())) < len(keys):
-        double = [name for name, x in keys.items() if [*keys.values()].count(x) > 1]
-        raise _ambiguous(where, quantity, double)
-    by_key = {joint: name for name, joint in keys.items()}
-    first = 0 if 0 in by_key else 1
-    wanted = [*joints] if keys is named else [*range(first, first + len(joints))]
-    missing = [str(x) for x in wanted if x not in by_key]
-    if missing or len(by_key) != len(wanted):
-        raise DataError(
-            f"{where} has {NAMES[quantity]} in the columns {listed([*keys])}: expected one for "
-            f"each of the {len(joints)} joints {listed(joints)}; name them with "
-            f"columns={{{quantity!r}: [...]}}"
-        )
-    return [by_key[x] for x in wanted]
-
-
-def _ambiguous(where: str, quantity: str, names: Sequence[str]) -> DataError:
-    return DataError(
-        f"{where} has {NAMES[quantity]} more than once, in {listed(names)}: choose with "
-        f"columns={{{quantity!r}: ...}}"
-    )
-
-
-def _of_joints(
-    array: NDArray[Any], table: Table, where: str, joints: Sequence[str], name: str,
-    notes: list[str],
-) -> NDArray[Any]:  # fmt: skip
-    """An array with one column for each joint of the robot."""
-    n = len(joints)
-    label = f"{where}, {name}" if name else where
-    if array.ndim == 2 and array.shape[1] == len(table.joints):
-        return array[:, matched(table.joints, joints, where)]
-    if array.ndim == 2 and array.shape[1] == n == len(table.labels):
-        if any(
-            set(words_of(name)) & set(words_of(joint)) for name in table.labels for joint in joints
-        ):
-            return array[:, matched(table.labels, joints, where)]
-        notes.append(f"{listed(table.labels)} are no joints of the robot: taken in its order")
-    if array.ndim == 2 and array.shape[1] != n and array.shape[0] == n:
-        notes.append(f"{label} has one row per joint, and is transposed")
-        return array.T
-    if array.ndim == 2 and array.shape[1] == n:
-        return array
-    if array.size % n == 0 and 1 in (array.ndim, array.shape[-1]):
-        notes.append(f"{label} has one number per line, taken as {n} joints sample by sample")
-        return array.reshape(-1, n)
-    raise DataError(f"{label} has shape {array.shape}: expected {n} columns, one per joint")
+    def _of_joints(self, name: str) -> NDArray[Any]:
+        """An array of the table with one column for each joint of the robot."""
+        table, joints, n = self.table, self.joints, len(self.joints)
+        array, notes = table.arrays[name], self.quantities.notes
+        label = f"{self.where}, {name}" if name else self.where
+        if array.ndim == 2 and array.shape[1] == len(table.joints):
+            return array[:, match_joints(table.joints, joints, self.where)]
+        if array.ndim == 2 and array.shape[1] == n:
+            words = {word for joint in joints for word in words_of(joint)}
+            if len(table.labels) == n:
+                if any(words & set(words_of(x)) for x in table.labels):
+                    return array[:, match_joints(table.labels, joints, self.where)]
+                notes.append(
+                    f"{listed(table.labels)} are no joints of the robot: taken in its order"
+                )
+            return array
+        if array.ndim == 2 and array.shape[0] == n:
+            notes.append(f"{label} has one row per joint, and is transposed")
+            return array.T
+        if array.size % n == 0 and 1 in (array.ndim, array.shape[-1]):
+            notes.append(f"{label} has one number per line, taken as {n} joints sample by sample")
+            return array.reshape(-1, n)
+        raise DataError(f"{label} has shape {array.shape}: expected {n} columns, one per joint")

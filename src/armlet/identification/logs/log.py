@@ -1,20 +1,21 @@
-"""`Log`: what was measured while an arm moved."""
+"""`Log`: the measured motion and torques of an arm."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import validation
 from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quoted
-from armlet.identification.logs.checks import suspicions, unwrap, wrap_message, wraps
-from armlet.identification.logs.columns import Found
-from armlet.identification.logs.sources import Columns, Source, gathered, label
+from armlet.identification.logs.checks import log_warnings, unwrap
+from armlet.identification.logs.columns import Quantities
+from armlet.identification.logs.readers import Columns, Source, label, read_quantities
 from armlet.identification.logs.units import (
     NAMES,
     PerJoint,
@@ -31,7 +32,7 @@ MEASURED = ("q", "tau", "qd", "qdd")
 
 
 class Load(NamedTuple):
-    """A payload that is known, as `robot.with_payload` takes it."""
+    """A known payload, as `robot.with_payload` takes it."""
 
     mass: float
     com: ArrayLike
@@ -41,7 +42,7 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """One run of an arm: what was measured, one row per time.
+    """One run of an arm: measured positions and torques, one row per time.
 
     Attributes
     ----------
@@ -55,11 +56,11 @@ class Log:
         The names of the joints, by which columns are put in the order of a robot; empty where the
         order is the robot's.
     name : str
-        What the log is called in messages and reports.
+        The name of the log in messages and reports.
     notes : tuple of str
-        What was guessed or converted, in sentences.
+        Guesses and conversions, in sentences.
     payload : Load, optional
-        What the arm carried that is not to be identified.
+        The known payload that the arm carried, which is not to be identified.
     """
 
     t: Array
@@ -74,11 +75,11 @@ class Log:
 
     def __post_init__(self) -> None:
         joints = self.labels
-        object.__setattr__(self, "t", _checked_times(self.t, self.name))
+        object.__setattr__(self, "t", _check_times(self.t, self.name))
         for name in MEASURED:
             array = getattr(self, name)
             if array is not None:
-                rows = _checked(array, name, self.name, len(self.t), joints)
+                rows = _check_rows(array, name, self.name, len(self.t), joints)
                 object.__setattr__(self, name, rows)
 
     @classmethod
@@ -90,15 +91,14 @@ class Log:
         columns: Columns | None = None,
         rate: float | None = None,
         units: Mapping[str, str] | None = None,
-        ratios: PerJoint | None = None,
-        coupling: ArrayLike | None = None,
-        torque_coupling: ArrayLike | None = None,
+        ratios: PerJoint | ArrayLike | None = None,
+        torque_ratios: ArrayLike | None = None,
         gains: PerJoint | None = None,
         offsets: PerJoint = 0.0,
         topic: str | None = None,
         name: str | None = None,
     ) -> Log:
-        """A log of a robot, from a file, several files, arrays or a simulated motion.
+        """Read a log of a robot from a file, several files, arrays or a simulated motion.
 
         Parameters
         ----------
@@ -122,25 +122,24 @@ class Log:
             of the positions.
         ratios : optional
             Gear ratios of a log of the motors, motor over joint: a number, one per joint, or a
-            mapping by the names of joints; negative where a motor turns the other way.
-        coupling : (n, n) array_like, optional
-            N of p = N q, motor positions by joint positions, where motors move several joints.
-        torque_coupling : (n, n) array_like, optional
+            mapping by the names of joints; negative where a motor turns the other way. Where
+            motors move several joints, N of p = N q, (n, n), motor positions by joint positions.
+        torque_ratios : (n, n) array_like, optional
             T of tau = T c, joint torques by motor torques; N transposed by default.
         gains : optional
             Torques per current, Nm/A, on the side where the currents are.
         offsets : optional
-            What to add to the positions of the joints, rad or m.
+            Added to the positions of the joints, rad or m.
         topic : str, optional
             The topic in a bag; by default that of joint states with the most messages.
         name : str, optional
-            What to call the log; by default its file.
+            The name of the log; by default that of its file.
 
         Returns
         -------
         Log
-            `log.notes` says what was guessed. What is suspicious, such as a joint that never
-            moves, is a `DataWarning`.
+            `log.notes` says what was guessed. What is doubtful, such as a joint that never moves,
+            is a `DataWarning`.
 
         Examples
         --------
@@ -158,22 +157,23 @@ class Log:
             )
         check_units(units or {})
         joints = tuple(joint.name for joint in robot.coordinates)
-        found = gathered(source, joints, columns or {}, topic)
-        notes, doubts = found.notes, found.doubts
+        read = read_quantities(source, joints, columns or {}, topic)
+        notes, doubts = read.notes, read.warnings
         where = name or label(source)
-        sides = transmission(joints, ratios, coupling, torque_coupling)
-        letters = [joint.letter for joint in robot.coordinates]
-        rows = len(found.arrays["q"])
-        checked = {
-            quantity: _checked(found.arrays[quantity], quantity, where, rows, joints)
-            for quantity in sorted(found.arrays.keys() - {"t"}, key=[*NAMES].index)
+        sides = transmission(joints, ratios, torque_ratios)
+        of_motors = sides is not None
+        rows = len(read.arrays["q"])
+        arrays = {
+            quantity: _check_rows(read.arrays[quantity], quantity, where, rows, joints)
+            for quantity in NAMES
+            if quantity in read.arrays and quantity != "t"
         }
         with np.errstate(over="ignore", invalid="ignore"):  # numbers may be of any size
             measured = in_si(
-                checked, units or {}, found.units, letters, joints, where, sides is not None, notes
+                arrays, units or {}, read.units, robot.coordinates, where, of_motors, notes
             )
-            jumps = wraps(measured["q"], [x == "R" or sides is not None for x in letters])
-            measured["q"] = unwrap(measured["q"], jumps)
+            rotary = [of_motors or joint.letter == "R" for joint in robot.coordinates]
+            measured["q"], jumps = unwrap(measured["q"], rotary)
             _torques(measured, gains, joints, where, notes)
             if sides is not None:
                 N, T = sides
@@ -181,13 +181,12 @@ class Log:
                     measured[x] = np.linalg.solve(N, measured[x].T).T.astype(float)
                 measured["tau"] = measured["tau"] @ T.T
                 notes.append("the log is of the motors: gears take it to the joints")
-            t = _time(found, measured, rate, (units or {}).get("t"), where)
-            doubts += [wrap_message(t, x, joints, sides is not None) for x in jumps]
+            t = _time(read, measured, rate, (units or {}).get("t"), where)
+            doubts += [x.message(t, joints, of_motors) for x in jumps]
             t, measured = _without_repeats(t, measured, notes)
             measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
-            arrays: dict[str, Any] = {**measured}
-            log = cls(t, **arrays, joints=joints, name=where, notes=tuple(notes))
-            doubts += suspicions(log.t, log.q, log.qd, log.tau, robot)
+            log = cls(t, **cast(Any, measured), joints=joints, name=where, notes=tuple(notes))
+            doubts += log_warnings(log.t, log.q, log.qd, log.tau, robot)
         for doubt in doubts:
             warnings.warn(f"{where}: {doubt}", DataWarning, stacklevel=2)
         return replace(log, notes=(*log.notes, *doubts))
@@ -212,7 +211,7 @@ class Log:
     ) -> Log:
         """The log of a run in which the arm carried a known payload, as in `robot.with_payload`.
 
-        Its torques are taken off in an identification, and tell what currents are worth.
+        Its torques are taken off in an identification, and determine the gains of currents.
         """
         return replace(self, payload=Load(mass, com, inertia, frame))
 
@@ -276,30 +275,33 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int] | 
 
 
 def _time(
-    found: Found, measured: Mapping[str, Array], rate: float | None, asked: str | None, where: str
+    read: Quantities,
+    measured: Mapping[str, Array],
+    rate: float | None,
+    asked: str | None,
+    where: str,
 ) -> Array:
     """The times of rows."""
     rows = len(measured["q"])
+    stamps = read.arrays.get("t")
     if rate is not None:
-        if not np.isfinite(rate) or rate <= 0:
-            raise DataError(f"rate is {quoted(rate)}: expected samples per second, more than 0")
-        if "t" in found.arrays:
-            found.notes.append(f"time in the log is ignored: rate= has {rate:g} samples per second")
+        validation.number(rate, "rate", "samples per second", above=0)
+        if stamps is not None:
+            read.notes.append(f"time in the log is ignored: rate= has {rate:g} samples per second")
         return np.arange(rows) / rate
-    if "t" not in found.arrays:
+    if stamps is None:
         raise DataError(f"{where} has no time: give rate=, in samples per second")
-    stamps = found.arrays["t"]
     if len(stamps) != rows:
         raise DataError(f"{where} has {len(stamps)} times and {rows} rows of positions")
     if stamps.dtype.kind == "u":
         stamps = stamps.astype(np.int64)
     if stamps.dtype.kind not in "if":
         raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
-    named = found.units.get("t")
+    named = read.units.get("t")
     unit = asked or (named if isinstance(named, str) else None)
     if unit is None:
-        unit = unit_of_time(stamps, measured["q"], measured.get("qd"), where, found.notes)
-    return times(stamps, unit, found.notes)
+        unit = unit_of_time(stamps, measured["q"], measured.get("qd"), where, read.notes)
+    return times(stamps, unit, read.notes)
 
 
 def _without_repeats(
@@ -318,10 +320,13 @@ def _without_repeats(
 
 
 def _torques(
-    measured: dict[str, Array], gains: PerJoint | None, joints: Sequence[str], where: str,
+    measured: dict[str, Array],
+    gains: PerJoint | None,
+    joints: Sequence[str],
+    where: str,
     notes: list[str],
-) -> None:  # fmt: skip
-    """Make torques of currents, if there are gains."""
+) -> None:
+    """Convert currents to torques, if there are gains."""
     current = measured.pop("current", None)
     if gains is None and "tau" not in measured:
         raise DataError(f"{where} has currents and no torques: give gains=, in Nm/A")
@@ -339,7 +344,7 @@ def _torques(
 # ------------------------------------------------------------------ checks
 
 
-def _checked_times(t: Any, where: str) -> Array:
+def _check_times(t: Any, where: str) -> Array:
     """Times as an array, if they rise."""
     array = np.asarray(t, dtype=float)
     if array.ndim != 1 or len(array) < 2:
@@ -353,28 +358,28 @@ def _checked_times(t: Any, where: str) -> Array:
         raise DataError(
             f"{where}: time goes back from {array[k]:g} s at row {k} to {array[k + 1]:g} s in the "
             f"next (rows count from 0), {len(falls):,} times in all: sort the rows, or cut the "
-            "log there and read the parts as logs of their own"
+            "log there and read each part as a log"
         )
     return array
 
 
-def _checked(array: Any, name: str, where: str, rows: int, joints: Sequence[str]) -> Array:
-    """A measured array, if it has a finite number for every row and joint."""
-    found = np.asarray(array, dtype=float)
-    if found.shape != (rows, len(joints)):
+def _check_rows(values: Any, name: str, where: str, rows: int, joints: Sequence[str]) -> Array:
+    """Measured values as an array, if there is a finite number for every row and joint."""
+    array = np.asarray(values, dtype=float)
+    if array.shape != (rows, len(joints)):
         raise DataError(
-            f"{where}: {name} has shape {found.shape}: expected ({rows}, {len(joints)}), one row "
+            f"{where}: {name} has shape {array.shape}: expected ({rows}, {len(joints)}), one row "
             "per time and one column per joint"
         )
-    bad = ~np.isfinite(found)
+    bad = ~np.isfinite(array)
     if bad.any():
         joint = int(np.argmax(bad.any(0)))
         at = np.flatnonzero(bad[:, joint])
         breaks = np.flatnonzero(np.diff(at) > 1)
         last = at[breaks[0]] if len(breaks) else at[-1]
         raise DataError(
-            f"{where}: {name} of joint {quoted(joints[joint])} is {found[at[0], joint]} in rows "
+            f"{where}: {name} of joint {quoted(joints[joint])} is {array[at[0], joint]} in rows "
             f"{at[0]} to {last} (rows count from 0), {len(at):,} of {rows:,} rows in all: cut "
             "these rows out of the log, or fill them"
         )
-    return found
+    return array

@@ -1,51 +1,150 @@
-"""Logs as tables: files of numbers, whose units and joints are noted, and bags of ROS 2."""
+"""Where a log comes from: a file, several files, a ROS 2 bag, arrays or a simulated motion."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import tables
+from armlet._support.files import expand_user
 from armlet._support.optional import require
-from armlet._support.tables import UNNAMED, readable
 from armlet.errors import DataError, listed, quoted
+from armlet.identification.logs.columns import UNNAMED, WORDS, Quantities, Table, assign
+from armlet.identification.logs.units import NAMES
+from armlet.simulation.trajectory import Trajectory
 
-__all__ = ["UNNAMED", "Table", "numeric_table", "read_table"]
+Source = str | PathLike[str] | Trajectory | Mapping[str, str | PathLike[str] | ArrayLike]
+Columns = Mapping[str, str | Sequence[str]]
 LABELS = ("joints", "joint_names", "jointNames", "names")
 """Arrays that may have the names of joints."""
 JOINT_STATE = "sensor_msgs/msg/JointState"
 BAGS = (".mcap", ".db3")
 
 
-@dataclass(frozen=True)
-class Table:
-    """What a file has: arrays by name, (k,) or (k, m), and the joints of the m columns if told.
+def read_quantities(
+    source: Source, joints: Sequence[str], columns: Columns, topic: str | None
+) -> Quantities:
+    """Read the quantities of a log, columns in the order of the robot's joints."""
+    if isinstance(source, Trajectory):
+        arrays = {name: getattr(source, name) for name in ("t", "q", "qd", "qdd", "tau")}
+        table = Table(arrays, source.joints, units={"t": "s"})
+        return assign(table, label(source), joints, columns)
+    if isinstance(source, str | PathLike):
+        table = read_table(expand_user(source), topic)
+        if [*table.arrays] == [UNNAMED]:
+            table = _name_columns(table, label(source), len(joints))
+        quantities = assign(table, label(source), joints, columns)
+        _check_complete(quantities, label(source), [*table.arrays])
+        return quantities
+    if not isinstance(source, Mapping):
+        raise DataError(
+            f"the log is {quoted(source)}: expected a file, a Trajectory, or a mapping such as "
+            "{'t': ..., 'q': ..., 'tau': ...}"
+        )
+    quantities = Quantities()
+    for quantity, entry in source.items():
+        if quantity not in WORDS:
+            raise DataError(f"the log has {quoted(quantity)}: expected {', '.join(WORDS)}")
+        own = {key: names for key, names in columns.items() if key == quantity}
+        one = _read_one(quantity, entry, joints, own, topic)
+        quantities.arrays.update(one.arrays)
+        quantities.units.update(one.units)
+        quantities.notes.extend(one.notes)
+        quantities.warnings.extend(one.warnings)
+    _check_complete(quantities, "the log", [*source])
+    return quantities
 
-    `labels` are the names of joints that an array beside the others has.
-    `units` are those of arrays whose type or file says it, `repeats` has the columns whose name
-    another has, too, by a name of their own, and `doubts` is what the user is warned of.
-    """
 
-    arrays: dict[str, NDArray[Any]]
-    joints: tuple[str, ...] = ()
-    notes: list[str] = field(default_factory=list)
-    units: dict[str, str] = field(default_factory=dict)
-    repeats: dict[str, str] = field(default_factory=dict)
-    doubts: list[str] = field(default_factory=list)
-    labels: tuple[str, ...] = ()
+def label(source: Source) -> str:
+    """What a log is called in messages."""
+    if isinstance(source, Trajectory):
+        return "simulated motion"
+    return "log" if isinstance(source, Mapping) else Path(source).name
+
+
+def _read_one(
+    quantity: str, entry: Any, joints: Sequence[str], columns: Columns, topic: str | None
+) -> Quantities:
+    """Read one quantity from a file or an array."""
+    where = f"the log's {quantity}"
+    if isinstance(entry, str | PathLike):
+        where, table = label(entry), read_table(expand_user(entry), topic)
+    elif hasattr(entry, "columns"):  # a DataFrame
+        names = [*map(str, entry.columns)]
+        table = _numeric(tables.Table.of_columns(names, _array(entry, where).T))
+    else:
+        table = _numeric(tables.Table({UNNAMED: _array(entry, where)}))
+    array = table.arrays.get(UNNAMED)
+    if quantity == "t" and array is not None:
+        units = {"t": table.units[UNNAMED]} if table.units else {}
+        return Quantities({"t": array.reshape(-1)}, {**units}, table.notes, table.warnings)
+    if array is not None and array.ndim == 1:  # one number per line
+        table = replace(table, arrays={UNNAMED: array[:, None]})
+    quantities = assign(table, where, joints, columns, only=quantity)
+    if quantity not in quantities.arrays:
+        raise DataError(
+            f"{where} has no {NAMES[quantity]} of {len(joints)} joints: it has "
+            f"{listed([*table.arrays])}"
+        )
+    return quantities
+
+
+def _array(values: Any, where: str) -> NDArray[Any]:
+    """Numbers, dates or durations as an array; numbers that are masked are nan."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(float), np.nan)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{where} is no array: expected rows of equal length") from None
+    if array.dtype.kind not in "iufbmM":
+        raise DataError(f"{where} has entries of type {array.dtype}: expected real numbers")
+    return array
+
+
+def _name_columns(table: Table, where: str, n: int) -> Table:
+    """A table of plain numbers as time, positions, velocities and torques, by its width."""
+    rows = np.atleast_2d(table.arrays[UNNAMED])
+    orders = [("q", "tau"), ("q", "qd", "tau"), ("t", "q", "tau"), ("t", "q", "qd", "tau")]
+    widths = [[1 if name == "t" else n for name in order] for order in orders]
+    totals = [sum(x) for x in widths]
+    if rows.shape[1] not in totals:
+        raise DataError(
+            f"{where} has {rows.shape[1]} columns without names: expected t, q and tau "
+            f"({1 + 2 * n}) or t, q, qd and tau ({1 + 3 * n}); give files with other columns as "
+            "a mapping {'q': ..., 'tau': ...}"
+        )
+    k = len(totals) - 1 - totals[::-1].index(rows.shape[1])  # of one joint, time comes first
+    arrays = np.split(rows, np.cumsum(widths[k])[:-1], axis=1)
+    note = f"columns have no names: taken as {', '.join(orders[k])}"
+    named = dict(zip(orders[k], arrays, strict=True))
+    return replace(table, arrays=named, notes=[*table.notes, note])
+
+
+def _check_complete(quantities: Quantities, where: str, names: Sequence[str]) -> None:
+    """Raise where positions or torques are missing."""
+    torques = "current" if "current" in quantities.arrays else "tau"
+    for quantity in ("q", torques):
+        if quantity not in quantities.arrays:
+            raise DataError(
+                f"{where} has no {NAMES[quantity]}: it has {listed(names)}; expected names such "
+                f"as {quantity}.joint1, {quantity}_1 or {WORDS[quantity].split()[1]}_1, or "
+                f"columns={{{quantity!r}: [...]}}"
+            )
 
 
 def read_table(path: Path, topic: str | None = None) -> Table:
     """Read the table in a file, or in the folder of a bag."""
     ending = path.suffix.lower()
     if path.is_dir() or ending in BAGS:
-        with readable(path):
-            table = from_bag(path, topic)
+        with tables.readable(path):
+            table = read_bag(path, topic)
     elif ending in tables.READERS:
         table = _numeric(tables.read(path))
     else:
@@ -56,11 +155,6 @@ def read_table(path: Path, topic: str | None = None) -> Table:
     if table.arrays.keys() >= {"t", "kinetic", "potential"}:  # what a Trajectory has written
         table.units.setdefault("t", "s")
     return table
-
-
-def numeric_table(names: Sequence[str], arrays: Iterable[NDArray[Any]]) -> Table:
-    """The arrays of numbers with one or two axes, dates and durations as nanoseconds."""
-    return _numeric(tables.Table.of_columns(names, arrays))
 
 
 def _numeric(table: tables.Table) -> Table:
@@ -84,11 +178,11 @@ def _numeric(table: tables.Table) -> Table:
 # ------------------------------------------------------------------ bags
 
 
-def from_bag(path: Path, topic: str | None = None) -> Table:
-    """The joint states of a bag: positions, velocities and efforts of the joints it names."""
+def read_bag(path: Path, topic: str | None = None) -> Table:
+    """Read the joint states of a bag: positions, velocities and efforts of the joints it names."""
     highlevel, typesys = require("rosbags.highlevel"), require("rosbags.typesys")
-    known = typesys.get_typestore(typesys.Stores.LATEST)
-    with highlevel.AnyReader([path], default_typestore=known) as bag:
+    types = typesys.get_typestore(typesys.Stores.LATEST)
+    with highlevel.AnyReader([path], default_typestore=types) as bag:
         topic, others = _topic(path, bag, topic)
         states = [
             (at, bag.deserialize(data, link.msgtype))

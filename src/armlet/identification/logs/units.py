@@ -9,15 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import validation
 from armlet.errors import DataError, listed, quoted
+from armlet.robot import Joint
 
 Array = NDArray[np.float64]
 PerJoint = float | Sequence[float] | Mapping[str, float] | Array
 
 NAMES = {
-    "t": "time", "q": "positions", "qd": "velocities", "qdd": "accelerations", "tau": "torques",
+    "t": "time",
+    "q": "positions",
+    "qd": "velocities",
+    "qdd": "accelerations",
+    "tau": "torques",
     "current": "currents",
-}  # fmt: skip
+}
 """The quantities of a log; velocities follow the unit of the positions."""
 ANGLES = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "mrad": 1e-3}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
@@ -52,86 +58,96 @@ Named = str | tuple[str | None, ...]
 
 
 def in_si(
-    arrays: Mapping[str, Array], asked: Mapping[str, str], named: Mapping[str, Named],
-    letters: Sequence[str], joints: Sequence[str], where: str, of_motors: bool, notes: list[str],
-) -> dict[str, Array]:  # fmt: skip
-    """Quantities in SI units, column by column, positions before velocities."""
-    measured: dict[str, Array] = {}
+    arrays: Mapping[str, Array],
+    asked: Mapping[str, str],
+    named: Mapping[str, Named],
+    joints: Sequence[Joint],
+    where: str,
+    of_motors: bool,
+    notes: list[str],
+) -> dict[str, Array]:
+    """Quantities in SI units, column by column, positions before velocities.
+
+    Units are those asked for, or those that the names of columns say.
+    """
+    letters, measured = [joint.letter for joint in joints], {}
     positions: list[str] = []
     for quantity, array in arrays.items():
+        sizes = _all_units(quantity)
         said = _column_units(
             quantity, asked.get(quantity), named.get(quantity), letters, positions, of_motors
         )
         taken = []
-        for joint, letter, unit in zip(joints, letters, said, strict=True):
-            si = next(iter(_table(quantity, letter)))
-            possible = _all_units(quantity) if of_motors else _table(quantity, letter)
-            if unit is not None and unit not in possible:
+        for joint, unit in zip(joints, said, strict=True):
+            own = _table(quantity, joint.letter)
+            si = next(iter(own))
+            if unit is not None and unit not in (sizes if of_motors else own):
                 raise DataError(
-                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint)} are in {unit} by the "
-                    f"name of their column, or its type: expected a unit such as {si}"
+                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint.name)} are in {unit} "
+                    f"by the name of their column, or its type: expected a unit such as {si}"
                 )
-            alike = {x for x, kind in zip(said, letters, strict=True) if x and kind == letter}
-            odd = [x for x in alike if _size_of(quantity, x) != 1.0]
+            alike = {x for x, letter in zip(said, letters, strict=True) if letter == joint.letter}
+            odd = [x for x in alike if x and sizes[x] != 1.0]
             if unit is None and odd:
                 raise DataError(
-                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint)} have no unit in the "
-                    f"name of their column, while those of others are in {', '.join(odd)}: give "
-                    f"units={{{quantity!r}: ...}}, or say the unit in every name"
+                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint.name)} have no unit in "
+                    f"the name of their column, while those of others are in {', '.join(odd)}: "
+                    f"give units={{{quantity!r}: ...}}, or say the unit in every name"
                 )
-            taken.append(si if unit is None or _size_of(quantity, unit) == 1.0 else unit)
-        measured[quantity] = array * [_size_of(quantity, unit) for unit in taken]
+            taken.append(si if unit is None or sizes[unit] == 1.0 else unit)
+        measured[quantity] = array * [sizes[unit] for unit in taken]
         if any(said):
             notes.append(f"{NAMES[quantity]} are in {_by_unit(taken, joints)}")
-        if quantity == "q" and any(said):
-            positions = taken
+            positions = taken if quantity == "q" else positions
     return measured
 
 
-def _by_unit(units: Sequence[str], joints: Sequence[str]) -> str:
+def _by_unit(units: Sequence[str], joints: Sequence[Joint]) -> str:
     """The units of columns for a note, with the joints of each where there are several."""
     if len(set(units)) == 1:
         return units[0]
     groups: dict[str, list[str]] = {}
     for unit, joint in zip(units, joints, strict=True):
-        groups.setdefault(unit, []).append(joint)
+        groups.setdefault(unit, []).append(joint.name)
     return ", ".join(f"{unit} ({listed(names)})" for unit, names in groups.items())
 
 
 def _column_units(
-    quantity: str, asked: str | None, named: Named | None, letters: Sequence[str],
-    positions: Sequence[str] = (), of_motors: bool = False,
-) -> list[str | None]:  # fmt: skip
+    quantity: str,
+    asked: str | None,
+    named: Named | None,
+    letters: Sequence[str],
+    positions: Sequence[str],
+    of_motors: bool,
+) -> list[str | None]:
     """The unit of each column, None where nothing says it.
 
     What is asked for, or an array's name says, is for the joints that can have that unit, and for
     all motors; names of columns are for their own. Velocities and accelerations follow the
     positions.
     """
-    tables = {letter: _table(quantity, letter) for letter in "RP"}
-    known = _all_units(quantity)
-    if asked is not None and (asked := asked.replace("^2", "²")) not in known:
-        raise DataError(f"units= has {quoted(asked)} for {quantity}: expected {', '.join(known)}")
-    if of_motors:
-        tables = dict.fromkeys("RP", known)
+    every = _all_units(quantity)
+    tables = {letter: every if of_motors else _table(quantity, letter) for letter in "RP"}
+    if asked is not None and (asked := asked.replace("^2", "²")) not in every:
+        raise DataError(f"units= has {quoted(asked)} for {quantity}: expected {', '.join(every)}")
     shared = [x for x in (asked, named if isinstance(named, str) else None) if x]
     for unit in shared:
-        if known.get(unit) != 1.0 and not any(unit in tables[letter] for letter in letters):
+        if every.get(unit) != 1.0 and not any(unit in tables[letter] for letter in letters):
             raise DataError(
                 f"{quantity} is said to be in {unit}, which no joint of the robot can have: "
                 f"expected {', '.join(tables[letters[0]])}"
             )
     own = named if isinstance(named, tuple) else (None,) * len(letters)
     per = {"qd": "/s", "qdd": "/s²"}.get(quantity)
-    found: list[str | None] = []
+    units: list[str | None] = []
     for j, letter in enumerate(letters):
-        said = next((x for x in shared if x in tables[letter]), own[j])
-        if said is not None and said not in tables[letter] and known.get(said) == 1.0:
-            said = None  # q_m_1 is of a motor, and Nm is written of forces, too
-        if said is None and per and positions:
-            said = positions[j] + per
-        found.append(said)
-    return found
+        column: str | None = next((x for x in shared if x in tables[letter]), own[j])
+        if column is not None and column not in tables[letter] and every.get(column) == 1.0:
+            column = None  # q_m_1 is of a motor, and Nm is written of forces, too
+        if column is None and per and positions:
+            column = positions[j] + per
+        units.append(column)
+    return units
 
 
 def _table(quantity: str, letter: str) -> dict[str, float]:
@@ -142,11 +158,6 @@ def _table(quantity: str, letter: str) -> dict[str, float]:
 def _all_units(quantity: str) -> dict[str, float]:
     """The units that a quantity of any joint can have."""
     return {**OF_REVOLUTE[quantity], **OF_PRISMATIC[quantity]}
-
-
-def _size_of(quantity: str, unit: str) -> float:
-    """A unit in SI units."""
-    return _all_units(quantity)[unit]
 
 
 def check_units(units: Mapping[str, str]) -> None:
@@ -223,7 +234,9 @@ def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float
 # ------------------------------------------------------------------ joints and motors
 
 
-def per_joint(values: PerJoint, joints: Sequence[str], subject: str, default: float) -> Array:
+def per_joint(
+    values: PerJoint | ArrayLike, joints: Sequence[str], subject: str, default: float
+) -> Array:
     """One number for each joint: from one for all, a sequence, or a mapping by name."""
     if isinstance(values, Mapping):
         unknown = [name for name in values if name not in joints]
@@ -241,34 +254,24 @@ def per_joint(values: PerJoint, joints: Sequence[str], subject: str, default: fl
     return np.broadcast_to(array, (len(joints),)).copy()
 
 
-def square(values: ArrayLike, n: int, subject: str) -> Array:
-    """A matrix from joints to motors, or from motors to joints."""
-    array = np.asarray(values, dtype=float)
-    if array.shape != (n, n) or not np.isfinite(array).all():
-        raise DataError(f"{subject}= has shape {array.shape}: expected ({n}, {n}), all finite")
-    return array
-
-
 def transmission(
     joints: Sequence[str],
-    ratios: PerJoint | None,
-    coupling: ArrayLike | None,
-    torque_coupling: ArrayLike | None,
+    ratios: PerJoint | ArrayLike | None,
+    torque_ratios: ArrayLike | None,
 ) -> tuple[Array, Array] | None:
     """N of p = N q from joint to motor positions, and T of tau = T c; None on the joints' side.
 
     Power is the same on both sides, c · ṗ = tau · q̇, so that T is N transposed unless given.
     """
-    if ratios is None and coupling is None and torque_coupling is None:
+    if ratios is None and torque_ratios is None:
         return None
     n = len(joints)
-    if ratios is not None and coupling is not None:
-        raise DataError("ratios= and coupling= are both given: the ratios are in the coupling")
-    N = np.diag(per_joint(1.0 if ratios is None else ratios, joints, "ratios", 1.0))
-    if coupling is not None:
-        N = square(coupling, n, "coupling")
+    if not isinstance(ratios, Mapping | None) and np.ndim(ratios) == 2:
+        N = validation.array(ratios, "ratios=", (n, n))
+    else:
+        N = np.diag(per_joint(1.0 if ratios is None else ratios, joints, "ratios", 1.0))
     if np.linalg.matrix_rank(N) < n:
-        subject = "coupling=" if coupling is not None else "ratios="
-        raise DataError(f"{subject} cannot be inverted: motors do not determine the joints")
-    T = N.T if torque_coupling is None else square(torque_coupling, n, "torque_coupling")
-    return N, T
+        raise DataError("ratios= cannot be inverted: motors do not determine the joints")
+    if torque_ratios is None:
+        return N, N.T
+    return N, validation.array(torque_ratios, "torque_ratios=", (n, n))
