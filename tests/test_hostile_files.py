@@ -227,8 +227,6 @@ MANY = "".join(f'<link name="link{k}"/>' for k in range(5000))
 ONE = '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/></joint>'
 # fmt: off
 TALKATIVE = {
-    "link": ("urdf", robot(f'<link name="{SAFE}"/>')),
-    "robot": ("urdf", f'<robot name="{SAFE}"><link name="a"/></robot>'),
     "root": ("urdf", f"<{'r' * 100_000}/>"),
     "tag": ("urdf", robot(f"<{'r' * 100_000}/>")),
     "attribute": ("urdf", robot(f'<link {"r" * 100_000}="1"/>')),

@@ -17,7 +17,6 @@ from armlet.robot.components import BASE, Compensation, Frame, Joint
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
 from armlet.robot.robot import RobotModel
-from armlet.scalar import Matrix, Vector
 
 
 def assemble(
@@ -65,7 +64,10 @@ def assemble(
         if mass or np.any(moment):
             moment = compensated[i].moment + R @ moment + mass * r
             compensated[i] = Compensation(compensated[i].mass + mass, moment)
-    _check_bodies(description, moving, c, J)
+    for i, joint in enumerate(moving):
+        where = f"{joint.where or description.where}: link {quoted(joint.child)}"
+        check_finite(c[i], f"{where}: its first moment about the axis of its joint")
+        check_finite(J[i], f"{where}: its inertia about the axis of its joint")
     g = own[BASE].R.T @ description.gravity
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
     return RobotModel(
@@ -103,7 +105,7 @@ def assemble(
 
 
 def lock_joints(
-    joints: Sequence[Connection], lock: Mapping[str, float], where: str = ""
+    joints: Sequence[Connection], lock: Mapping[str, float], where: str
 ) -> list[Connection]:
     """The joints, with those named in `lock` fixed at the given value."""
     moving = [joint.name for joint in joints if joint.kind != "fixed"]
@@ -193,19 +195,6 @@ def _tool(description: Description, joints: Sequence[Connection]) -> str | None:
     return tips[0] if len(tips) == 1 else None
 
 
-def _check_bodies(
-    description: Description,
-    joints: Sequence[Connection],
-    c: Sequence[Vector],
-    J: Sequence[Matrix],
-) -> None:
-    """Refuse moments of bodies that are too large, though the numbers of each link are not."""
-    for i, joint in enumerate(joints):
-        where = f"{joint.where or description.where}: link {quoted(joint.child)}"
-        check_finite(c[i], f"{where}: its first moment about the axis of its joint")
-        check_finite(J[i], f"{where}: its inertia about the axis of its joint")
-
-
 def describe(robot: RobotModel) -> Description:
     """The robot as a description in the file's frames, with fixed frames as massless links.
 
@@ -215,7 +204,7 @@ def describe(robot: RobotModel) -> Description:
     robot._require_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
-    zero = _zero_poses(robot)
+    zero = [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot.at_zero]
     for i, joint in enumerate(robot.joints):
         p, own = robot.parent[i], base_of[i]
         axis = own.R.T[:, 2]
@@ -262,11 +251,6 @@ def describe(robot: RobotModel) -> Description:
     )
 
 
-def _zero_poses(robot: RobotModel) -> list[Pose]:
-    """The pose of each body's canonical frame in its parent's with all joints at zero."""
-    return [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot.at_zero]
-
-
 def _link(robot: RobotModel, i: int, own: Pose) -> Link:
     """Body i as a link in the file's frame; `own` is the pose of that in the canonical frame."""
     m, c, J = robot.m[i], robot.c[i].astype(float), robot.J[i].astype(float)
@@ -279,10 +263,8 @@ def _link(robot: RobotModel, i: int, own: Pose) -> Link:
     I = own.R.T @ (J - np.asarray(point_inertia(m, com), float)) @ own.R
     (mass, moment), back = robot.compensation[i], own.inverse()
     compensation = Compensation(float(mass), back.R @ moment.astype(float) + float(mass) * back.r)
-    return Link(
-        robot.links[i], float(m), back.point(com), I, compensation=compensation,
-        **_shapes(robot, robot.links[i]),
-    )  # fmt: skip
+    shapes = _shapes(robot, robot.links[i])
+    return Link(robot.links[i], float(m), back.point(com), I, compensation=compensation, **shapes)
 
 
 def _shapes(robot: RobotModel, link: str) -> dict[str, Any]:

@@ -32,8 +32,6 @@ UNSUPPORTED_JOINTS = {
     "gearbox": "a turn tied to another",
 }
 """Other kinds of joint that files have, and why armlet has none; they may be fixed on loading."""
-MAX_NAME = 1000
-"""The most characters a name may have; names are printed in tables, comments and messages."""
 DOUBT = 1e-9
 """The relative error up to which an inertia is accepted without a warning."""
 
@@ -41,10 +39,7 @@ DOUBT = 1e-9
 def check(description: Description, problems: Problems) -> None:
     """Add what is invalid to the errors, and what is physically doubtful to the doubts."""
     where = description.where
-    known = {link.name for link in description.links}
-    names = listed(sorted(known))
-    with problems.collected():
-        _check_length(description.name, f"{where}: the robot")
+    links = {link.name for link in description.links}
     before = len(problems.errors)
     with problems.collected():
         check_names(((link.name, link.where or where) for link in description.links), "link")
@@ -59,11 +54,11 @@ def check(description: Description, problems: Problems) -> None:
         with problems.collected():
             _check_joint(joint, subject, problems)
         if names_are_clear:
-            _check_ends(joint, subject, parent_of, known, names, problems)
-    if description.tool is not None and description.tool not in known:
+            _check_ends(joint, subject, parent_of, links, problems)
+    if description.tool is not None and description.tool not in links:
         problems.error(
             f"{where}: the tool is {quoted(description.tool)}, which does not exist: expected one "
-            f"of {names}"
+            f"of {listed(sorted(links))}"
         )
     with problems.collected():
         check_finite(description.gravity, f"{where}: gravity")
@@ -73,16 +68,15 @@ def _check_ends(
     joint: Connection,
     subject: str,
     parent_of: dict[str, str],
-    known: Collection[str],
-    names: str,
+    links: Collection[str],
     problems: Problems,
 ) -> None:
     """Refuse a joint between links that do not exist, or to one that has a parent already."""
     for end, name in (("parent", joint.parent), ("child", joint.child)):
-        if name not in known:
+        if name not in links:
             problems.error(
                 f"{subject} has the {end} {quoted(name)}, which does not exist: expected one of "
-                f"{names}",
+                f"{listed(sorted(links))}",
                 "joints have a parent or a child that does not exist",
                 f"{joint.name} ({end} {quoted(name)})",
             )
@@ -97,23 +91,14 @@ def _check_ends(
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
-    """Refuse names that are missing, too long or repeated; each is given with its file and line."""
+    """Refuse names that are missing or repeated; each is given with its file and line."""
     seen: set[str] = set()
     for name, where in named:
         if not name:
             raise ModelError(f"{where}: a {kind} has no name: expected one")
         if name in seen:
             raise ModelError(f"{where}: two {kind}s are called {quoted(name)}: names must differ")
-        _check_length(name, f"{where}: a {kind}")
         seen.add(name)
-
-
-def _check_length(name: str, subject: str) -> None:
-    if len(name) > MAX_NAME:
-        raise ModelError(
-            f"{subject} is called {quoted(name)}, a name of {len(name)} characters: expected "
-            f"{MAX_NAME} at most"
-        )
 
 
 def check_finite(numbers: Any, subject: str) -> None:

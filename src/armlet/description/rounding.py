@@ -15,6 +15,7 @@ from armlet.robot import DHRow, RobotModel
 from armlet.scalar import QUARTER, quarter_turns
 
 Model = TypeVar("Model", bound=RobotModel)
+ANGLES = ("gamma", "alpha", "beta", "theta")
 NEAR = 1e-5
 """The largest distance of a rounded angle from a multiple of a quarter turn (rad)."""
 DECIMALS = range(2, 10)
@@ -27,7 +28,7 @@ def warn_of_rounded_angles(
     robot: RobotModel, description: Description, lock: Mapping[str, float], stacklevel: int
 ) -> None:
     """Warn if angles look rounded, with the cost and the tolerance that makes them exact."""
-    angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
+    angles = [getattr(row, key) for row in robot.dh for key in ANGLES]
     off = [away for x in angles if (away := _away_if_rounded(x))]
     if not off:
         return
@@ -53,7 +54,7 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
     """
     if robot.symbols:
         return robot, 0.0
-    angles = [x for row in robot.dh for x in (row.gamma, row.alpha, row.beta, row.theta)]
+    angles = [getattr(row, key) for row in robot.dh for key in ANGLES]
     g = [float(x) for x in robot.g]
     tilts = [atan2(abs(x), hypot(*g[:k], *g[k + 1 :])) for k, x in enumerate(g)]
     tilted = [_rounding(x) if x < QUARTER / 2 else 0.0 for x in tilts]
@@ -67,12 +68,9 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
         return x if abs(x) > off * reach else 0.0
 
     rows = tuple(
-        DHRow(
-            exact(row.gamma), length(row.b), exact(row.alpha), length(row.a), length(row.d),
-            exact(row.theta), exact(row.beta),
-        )
+        DHRow(**{key: exact(x) if key in ANGLES else length(x) for key, x in row._asdict().items()})
         for row in robot.dh
-    )  # fmt: skip
+    )
     level = [0.0 if tilt else x for x, tilt in zip(g, tilted, strict=True)]
     return replace(robot, dh=rows, g=np.array(level, dtype=object)), off
 
