@@ -40,6 +40,7 @@ def check(description: Description, problems: Problems) -> None:
     """Add what is invalid to the errors, and what is physically doubtful to the doubts."""
     where = description.where
     links = {link.name for link in description.links}
+    names = listed(sorted(links))
     before = len(problems.errors)
     with problems.collected():
         check_names(((link.name, link.where or where) for link in description.links), "link")
@@ -54,11 +55,11 @@ def check(description: Description, problems: Problems) -> None:
         with problems.collected():
             _check_joint(joint, subject, problems)
         if names_are_clear:
-            _check_ends(joint, subject, parent_of, links, problems)
+            _check_ends(joint, subject, parent_of, links, names, problems)
     if description.tool is not None and description.tool not in links:
         problems.error(
             f"{where}: the tool is {quoted(description.tool)}, which does not exist: expected one "
-            f"of {listed(sorted(links))}"
+            f"of {names}"
         )
     with problems.collected():
         check_finite(description.gravity, f"{where}: gravity")
@@ -69,6 +70,7 @@ def _check_ends(
     subject: str,
     parent_of: dict[str, str],
     links: Collection[str],
+    names: str,
     problems: Problems,
 ) -> None:
     """Refuse a joint between links that do not exist, or to one that has a parent already."""
@@ -76,7 +78,7 @@ def _check_ends(
         if name not in links:
             problems.error(
                 f"{subject} has the {end} {quoted(name)}, which does not exist: expected one of "
-                f"{listed(sorted(links))}",
+                f"{names}",
                 "joints have a parent or a child that does not exist",
                 f"{joint.name} ({end} {quoted(name)})",
             )

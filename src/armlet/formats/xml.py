@@ -112,11 +112,11 @@ def numbers(text: str, n: int | None, subject: str) -> Vector:
 class _Builder:
     """Builds the tree of elements from the events of a parser."""
 
-    def __init__(self, file: str, count: int) -> None:
+    def __init__(self, file: str) -> None:
         self.file = file
         self.root: Element | None = None
         self.open: list[Element] = []
-        self.count = count
+        self.count = 0
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
@@ -165,15 +165,15 @@ def read_xml(path: Path) -> Element:
     return parse_xml(read_bytes(path), shown(path.name))
 
 
-def parse_xml(data: bytes, file: str, count: int = 0) -> Element:
-    """The root element of the bytes of a file; `count` is the number of elements read before.
+def parse_xml(data: bytes, file: str) -> Element:
+    """The root element of the bytes of a file, which is called `file` in messages.
 
     A declaration that is not at the start and comments with "--" in them are made blank if they
     are why the bytes cannot be parsed: other readers of robots overlook them.
     """
     overlooked = [*OVERLOOKED]
     while True:
-        builder = _Builder(file, count)
+        builder = _Builder(file)
         try:
             builder.parser.Parse(data, True)
         except expat.ExpatError as error:
