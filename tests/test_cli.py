@@ -28,8 +28,8 @@ def test_robots_lists_the_catalogue():
 
 def test_compare_says_which_formulation_cannot_be_relied_on():
     """Conjugate gradients end early on arms of six joints, and are right on those of few."""
-    told = CliRunner().invoke(app, ["compare", "stanford", "--quantity", "forward_dynamics"])
-    text = " ".join(told.output.split())  # whatever the width of the terminal
+    result = CliRunner().invoke(app, ["compare", "stanford", "--quantity", "forward_dynamics"])
+    text = " ".join(result.output.split())  # whatever the width of the terminal
     assert re.findall(r"(\w+) is off by [^:]*: take another formulation", text) == [
         "walker_orin_cg"
     ]
@@ -89,11 +89,11 @@ def test_count_prints_what_trace_counts():
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_one(args, line):
-    told = run(*args)
-    assert told.returncode == 1
-    assert told.stderr.startswith(line)
-    assert len(told.stderr.strip().splitlines()) == 1
-    assert told.stdout == ""
+    result = run(*args)
+    assert result.returncode == 1
+    assert result.stderr.startswith(line)
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stdout == ""
 
 
 # ------------------------------------------------------------------ names from files
@@ -116,10 +116,10 @@ def test_bad_input_is_one_clear_line_and_exit_code_one(args, line):
 def test_a_name_is_neither_markup_nor_a_command_of_the_terminal(tmp_path, command):
     (tmp_path / "arm.toml").write_text(hostile.ARM)
     name, *options = command
-    told = run(name, "arm.toml", *options, cwd=tmp_path)
-    assert "Traceback" not in told.stderr
-    assert told.returncode == 0
-    printed = [told.stdout, told.stderr]
+    result = run(name, "arm.toml", *options, cwd=tmp_path)
+    assert "Traceback" not in result.stderr
+    assert result.returncode == 0
+    printed = [result.stdout, result.stderr]
     printed += [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()][
         1:
     ]
@@ -127,7 +127,7 @@ def test_a_name_is_neither_markup_nor_a_command_of_the_terminal(tmp_path, comman
         assert text.replace("\n", "").isprintable()
         assert "☺" not in text
     if name in ("info", "demo", "minimal"):
-        assert "[/x] \\" in told.stdout
+        assert "[/x] \\" in result.stdout
 
 
 def test_every_command_prints_on_the_same_terminal():
@@ -140,8 +140,8 @@ def test_every_command_prints_on_the_same_terminal():
 
 
 def test_a_file_name_that_is_no_utf8_is_told(tmp_path):
-    told = run("info", os.fsdecode(b"\xff\x1b[31m.urdf"), cwd=tmp_path)
-    assert told.stderr == "error: \\udcff\\x1b[31m.urdf: no such file\n"
+    result = run("info", os.fsdecode(b"\xff\x1b[31m.urdf"), cwd=tmp_path)
+    assert result.stderr == "error: \\udcff\\x1b[31m.urdf: no such file\n"
 
 
 # ------------------------------------------------------------------ output that is not taken
@@ -150,9 +150,9 @@ def test_a_file_name_that_is_no_utf8_is_told(tmp_path):
 @pytest.mark.parametrize("command", ["info panda", "info panda --json", "robots", "--version"])
 def test_a_full_disk_is_one_clear_line(command):
     with open("/dev/full", "w") as full:
-        told = run(*command.split(), stdout=full)
-    assert told.returncode == 1
-    assert told.stderr == "error: the output cannot be written: No space left on device\n"
+        result = run(*command.split(), stdout=full)
+    assert result.returncode == 1
+    assert result.stderr == "error: the output cannot be written: No space left on device\n"
 
 
 @pytest.mark.parametrize("command", ["info panda", "info panda --json", "robots", "--version"])
@@ -160,11 +160,11 @@ def test_a_closed_pipe_ends_a_command_without_a_word(command):
     end, start = os.pipe()
     os.close(end)
     try:
-        told = run(*command.split(), stdout=start)
+        result = run(*command.split(), stdout=start)
     finally:
         os.close(start)
-    assert told.returncode == 1
-    assert told.stderr == ""
+    assert result.returncode == 1
+    assert result.stderr == ""
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437"])
@@ -172,13 +172,13 @@ def test_a_closed_pipe_ends_a_command_without_a_word(command):
     "command", ["info puma560", "compare planar2r --quantity gravity_torque", "info --help"]
 )
 def test_characters_that_the_terminal_does_not_have_are_spelled_out(command, encoding):
-    told = run(*command.split(), env={"PYTHONIOENCODING": encoding}, encoding=encoding)
-    assert told.returncode == 0, told.stderr
-    assert "\\u" not in told.stdout
-    assert "\\x" not in told.stdout
+    result = run(*command.split(), env={"PYTHONIOENCODING": encoding}, encoding=encoding)
+    assert result.returncode == 0, result.stderr
+    assert "\\u" not in result.stdout
+    assert "\\x" not in result.stdout
     if encoding == "ascii" and command == "info puma560":
-        assert "-225 ... 45 deg" in told.stdout
-        ends = {len(x) for x in told.stdout.splitlines() if re.match(r"joint\d  rev", x)}
+        assert "-225 ... 45 deg" in result.stdout
+        ends = {len(x) for x in result.stdout.splitlines() if re.match(r"joint\d  rev", x)}
         assert len(ends) == 1
 
 
@@ -208,9 +208,9 @@ def test_a_path_is_checked_before_the_work(command, line, monkeypatch):
 
     name, *args = command.split()
     monkeypatch.setattr("armlet.cli.robot_options.load", worked)
-    told = CliRunner().invoke(app, [name, *args])
-    assert isinstance(told.exception, armlet.ArmletError)
-    assert str(told.exception).startswith(line)
+    result = CliRunner().invoke(app, [name, *args])
+    assert isinstance(result.exception, armlet.ArmletError)
+    assert str(result.exception).startswith(line)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -29,7 +29,7 @@ COMMAND = {
         "--speed",
         "3",
     ),
-    "identify": ("identify", "planar2r", "log.npz", "--no-consistent"),
+    "identify": ("identify", "planar2r", "log.npz", "--no-physical"),
     "count": ("count", "planar2r", "--quantity", "inertia_matrix"),
     "published": ("count", "--published", "--quantity", "linearization"),
     "compare": ("compare", "planar2r", "--quantity", "gravity_torque"),
@@ -72,9 +72,9 @@ def test_the_table_has_every_command_that_plots():
 def test_a_command_writes_a_page_that_needs_no_network(name, folder, tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
     page = tmp_path / "page.html"
-    told = run(COMMAND[name], page, folder)
-    assert told.exit_code == 0, told.exception
-    assert "written:" in told.stdout
+    result = run(COMMAND[name], page, folder)
+    assert result.exit_code == 0, result.exception
+    assert "written:" in result.stdout
     text = page.read_text(encoding="utf-8")
     assert SHOWN[name] in text.partition("* plotly.js v")[0]
     assert not re.search(r"""<(?:script|link)[^>]*(?:src|href)=["']https?:""", text)
@@ -95,16 +95,16 @@ def test_a_file_is_refused_before_the_work(name, path, message, folder, tmp_path
 
     monkeypatch.setattr("armlet.cli.robot_options.load", worked)
     monkeypatch.setattr("armlet.cli.commands.count.totals", worked)
-    told = run(COMMAND[name], tmp_path / path, folder)
-    assert isinstance(told.exception, armlet.ArmletError)
-    assert re.search(message, str(told.exception))
+    result = run(COMMAND[name], tmp_path / path, folder)
+    assert isinstance(result.exception, armlet.ArmletError)
+    assert re.search(message, str(result.exception))
 
 
 def test_a_full_disk_is_one_clear_line(tmp_path, folder):
     pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
     (tmp_path / "page.html").symlink_to("/dev/full")
-    told = run(COMMAND["compare"], tmp_path / "page.html", folder)
-    message = str(told.exception)
+    result = run(COMMAND["compare"], tmp_path / "page.html", folder)
+    message = str(result.exception)
     assert message.endswith("page.html: cannot be written: No space left on device")
 
 
@@ -114,8 +114,8 @@ def test_a_name_is_no_markup_in_a_figure(name, folder, tmp_path):
     pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
     (tmp_path / "arm.toml").write_text(hostile.ARM)
     command = [str(tmp_path / "arm.toml") if x == "planar2r" else x for x in COMMAND[name]]
-    told = run(command, tmp_path / "page.html", folder)
-    assert told.exit_code == 0, told.exception
+    result = run(command, tmp_path / "page.html", folder)
+    assert result.exit_code == 0, result.exception
     own = (tmp_path / "page.html").read_text(encoding="utf-8").partition("* plotly.js v")[0]
     assert own.count("<script>") == 1  # of Plotly's library
     assert "☺" not in own

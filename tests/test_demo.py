@@ -34,7 +34,12 @@ def page(demo, tmp_path_factory):
 def test_demo_prints_what_it_found_and_writes_one_page(tmp_path):
     shown = run("demo", "planar3r", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
-    for words in ("inverse_dynamics", "10 s of motion", "parameters are found", "page: demo.html"):
+    for words in (
+        "inverse_dynamics",
+        "10 s of motion",
+        "parameters are identified",
+        "page: demo.html",
+    ):
         assert words in shown.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
     data = json.loads(run("demo", "planar3r", "--json", cwd=tmp_path).stdout)

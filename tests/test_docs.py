@@ -72,8 +72,8 @@ def test_the_reference_has_every_command_and_option():
     assert named
     for name, section in zip(named, page.split("\n## ")[1:], strict=True):
         assert re.search(rf"\b{name}\b", helped)
-        told = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
-        options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", told.stdout.partition("Options")[2]))
+        result = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+        options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", result.stdout.partition("Options")[2]))
         assert options - {"--help"} <= set(re.findall(r"--[a-z][\w-]*", section)), name
 
 

@@ -52,20 +52,20 @@ def numbers(text):
 
 
 def test_the_hand_reaches_its_target_in_a_loop(capsys):
-    told = printed("control_loop", capsys)
-    assert numbers(told.splitlines()[-1])[0] < 5
+    text = printed("control_loop", capsys)
+    assert numbers(text.splitlines()[-1])[0] < 5
 
 
 @pytest.mark.long
 def test_the_hand_follows_its_circle(capsys):
-    told = printed("operational_space", capsys)
-    assert numbers(told.splitlines()[1])[1] < 3
+    text = printed("operational_space", capsys)
+    assert numbers(text.splitlines()[1])[1] < 3
 
 
 def test_the_arm_swings_up_as_planned(capsys):
     pytest.importorskip("casadi", reason="CasADi is not installed: it is in the dev extra")
-    told = printed("mpc_casadi", capsys)
-    assert numbers(told.splitlines()[-1])[0] < 1e-6
+    text = printed("mpc_casadi", capsys)
+    assert numbers(text.splitlines()[-1])[0] < 1e-6
 
 
 def test_an_arm_is_identified_from_its_log(tmp_path, monkeypatch, capsys):
@@ -109,8 +109,8 @@ def test_friction_is_learned_beside_the_model():
 def test_code_for_a_microcontroller_passes_its_own_test(tmp_path):
     example = import_module("microcontroller")
     assert "malloc" not in example.project(tmp_path / "scara")
-    told, size = example.tested(tmp_path / "scara")
-    assert "passed: scara_inverse_dynamics" in told
+    text, size = example.tested(tmp_path / "scara")
+    assert "passed: scara_inverse_dynamics" in text
     assert size < 4096
 
 

@@ -230,21 +230,21 @@ def test_a_name_is_not_markup(arms):
 
 def test_without_viser_the_line_says_what_to_install(tmp_path):
     script = "import sys; sys.modules['viser'] = None\nimport armlet\narmlet.view({})"
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script.format("armlet.load('panda')")],
         capture_output=True,
         text=True,
     )
-    assert 'pip install "armlet[view]"' in told.stderr.splitlines()[-1]
+    assert 'pip install "armlet[view]"' in result.stderr.splitlines()[-1]
 
 
 def test_armlet_does_not_import_viser():
     script = "import sys, armlet; print([x for x in ('viser', 'trimesh') if x in sys.modules])"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert told.stdout == "[]\n"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout == "[]\n"
 
 
-def test_what_does_not_fit_is_told_before_anything_is_shown(arms):
+def test_what_does_not_fit_is_refused_before_anything_is_shown(arms):
     panda, puma = arms["panda"], arms["puma560"]
     run = armlet.simulate(puma, np.zeros(6), np.zeros(6), duration=0.1, dt=0.05)
     with pytest.raises(

@@ -146,7 +146,7 @@ def test_bodies_whose_meshes_are_missing_are_drawn_as_capsules(tmp_path):
     assert {shape.body for shape in drawn.shapes} == {-1, 0}
 
 
-def test_a_damaged_mesh_is_told_by_name(tmp_path):
+def test_a_damaged_mesh_is_named(tmp_path):
     (tmp_path / "upper.stl").write_bytes(b"not a mesh at all")
     robot = urdf(tmp_path / "arm.urdf", "upper.stl")
     with pytest.warns(armlet.DataWarning, match=r"upper.stl cannot be read \("):

@@ -173,9 +173,9 @@ def test_a_run_of_one_row_is_a_posture(tmp_path, panda, run):
 def test_the_command_writes_a_page(tmp_path, run):
     run.to_csv(tmp_path / "run.csv")
     files = [str(tmp_path / name) for name in ("run.csv", "page.html")]
-    told = CliRunner().invoke(app, ["view", "panda", files[0], "--html", files[1]])
-    assert told.exit_code == 0, told.output
-    assert told.output.split() == ["wrote", files[1]]
+    result = CliRunner().invoke(app, ["view", "panda", files[0], "--html", files[1]])
+    assert result.exit_code == 0, result.output
+    assert result.output.split() == ["wrote", files[1]]
     assert "<title>panda</title>" in (tmp_path / "page.html").read_text()
 
 

@@ -50,8 +50,8 @@ for command in COMMANDS:
     app.command()(command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_set: bool) -> None:
+    if is_set:
         print(f"armlet {version('armlet')}")
         raise typer.Exit
 

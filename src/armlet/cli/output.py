@@ -1,10 +1,14 @@
 """The output of commands: text printed literally, tables that are never cut off, progress bars."""
 
+from __future__ import annotations
+
 import codecs
+import json
 import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import rich.table
@@ -31,7 +35,7 @@ SPELLED = {
 class Terminal(Console):
     """A console for text from files: strings are plain, their control characters escaped.
 
-    Styles are given by `style=` and by `styled`, never inside a string. Lines are broken at the
+    Styles are set by `style=` and by `styled`, never inside a string. Lines are broken at the
     width of the terminal or at `COLUMNS`, and not at all in a pipe; none is cut off.
     """
 
@@ -46,17 +50,40 @@ class Terminal(Console):
         """Print as rich does, but with lines that are too long left whole."""
         super().print(*objects, **{"crop": False, **options})
 
+    def show(self, *blocks: Table | Text | str | None) -> None:
+        """Print blocks, each after an empty line; those that are None are left out."""
+        for block in blocks:
+            if block is not None:
+                self.print()
+                self.print(block)
+
+    def notes(self, lines: Iterable[str], style: str = "dim") -> None:
+        """Print lines that are less important than the others."""
+        for line in lines:
+            self.print(line, style=style)
+
+    def files(self, *paths: str | Path | None) -> None:
+        """Name the files that were written; None is one that was not asked for."""
+        for path in paths:
+            if path is not None:
+                self.print(f"written: {path}")
+
     def render_str(self, text: str, **options: Any) -> Text:
         """The text of a string; rich calls this for every string that it prints."""
         return super().render_str(encodable(visible(text)), **options)
 
 
-def styled(*parts: str | tuple[str, str]) -> Text:
+def print_json(data: Any) -> None:
+    """Print plain data as JSON."""
+    print(json.dumps(data, indent=2))
+
+
+def styled(*words: str | tuple[str, str]) -> Text:
     """A text joined from strings, each plain or with its style."""
     text = Text()
-    for part in parts:
-        words, style = (part, "") if isinstance(part, str) else part
-        text.append(encodable(visible(words)), style)
+    for word in words:
+        plain, style = (word, "") if isinstance(word, str) else word
+        text.append(encodable(visible(plain)), style)
     return text
 
 

@@ -1,12 +1,11 @@
 """armlet bench"""
 
-import json
 from typing import Annotated, Any
 
 import typer
 
 from armlet.cli.options import Json
-from armlet.cli.output import Table, Terminal, progress
+from armlet.cli.output import Table, Terminal, print_json, progress
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.cli.timing import FUNCTIONS, LIBRARIES, ROWS, Times, measure, pinocchio
 
@@ -29,12 +28,11 @@ def bench(
     times = {name: measure(arm, name, rounds, peer) for name in progress(FUNCTIONS, "timing")}
     if as_json:
         data = {"robot": arm.name, "rows": ROWS, "quantities": _data(times), "left_out": left_out}
-        print(json.dumps(data, indent=2))
+        print_json(data)
         return
     console = Terminal()
     console.print(_table(arm.name, times))
-    for line in left_out:
-        console.print(f"left out: {line}", style="dim")
+    console.notes(f"left out: {line}" for line in left_out)
 
 
 def _table(name: str, times: dict[str, Times]) -> Table:

@@ -1,6 +1,5 @@
 """armlet compare"""
 
-import json
 import time
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -9,9 +8,9 @@ import typer
 
 from armlet._support.validation import one_of
 from armlet.api import compile, trace
-from armlet.cli.charts import CUT, Bar, operations
+from armlet.cli import charts
 from armlet.cli.options import Json, Plot, quantities
-from armlet.cli.output import Table, Terminal, progress, styled
+from armlet.cli.output import Table, Terminal, print_json, progress, styled
 from armlet.cli.reference import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.dynamics import FORMULATIONS, QUANTITIES
@@ -73,28 +72,26 @@ def compare(
     if plot is not None:
         save(_chart(arm, quantity, runs), plot)
     if as_json:
-        print(json.dumps([_data(run) for run in runs], indent=2))
+        print_json([_data(run) for run in runs])
         return
     console = Terminal()
     console.print(_table(arm, quantity, runs))
-    for line in refused:
-        console.print(line, style="dim")
+    console.notes(refused)
     for run in filter(_is_wrong, runs):
         console.print(
             f"{run.name} is off by {_short(run.deviation)} of the largest entry in one of "
             f"{CHECKED} states: take another formulation",
             style="red",
         )
-    if plot is not None:
-        console.print(f"written: {plot}")
+    console.files(plot)
 
 
 def _run(
     arm: RobotModel, quantity: str, name: str | None, states: list[Any], exact: list[Any] | None
 ) -> Run:
-    """A formulation as it is written, or the cheapest program found."""
+    """A formulation as it is written, or the cheapest program."""
     rigid = arm if quantity in PASSIVE else arm.without_drives()
-    counted = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
+    operations = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
     kernel(*states)
     times = []
@@ -106,13 +103,13 @@ def _run(
     source = "the search over formulations, frames, units and rules"
     if name is not None:
         source = FORMULATIONS[quantity][name].source
-    return Run(name or "cheapest", source, counted, min(times) / ROWS * 1e9, off)
+    return Run(name or "cheapest", source, operations, min(times) / ROWS * 1e9, off)
 
 
 def _scale(runs: list[Run]) -> int:
     """The count of a full bar; counts far above the others are cut off."""
     totals = [run.count.total for run in runs] or [1]
-    return max(1, min(max(totals), CUT * min(totals)))
+    return max(1, min(max(totals), charts.CUT * min(totals)))
 
 
 def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
@@ -139,9 +136,9 @@ def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
 
 def _chart(arm: RobotModel, quantity: str, runs: list[Run]) -> Figure:
     """Operations and times as bars."""
-    bars = [Bar(x.name, x.count, f"{x.time:.1f} ns", x.source) for x in runs]
+    bars = [charts.Bar(x.name, x.count, f"{x.time:.1f} ns", x.source) for x in runs]
     title = f"Operations on {arm.name}, and the compiled time per state of a batch"
-    return operations(title, {quantity: bars})
+    return charts.operations(title, {quantity: bars})
 
 
 def _is_wrong(run: Run) -> bool:

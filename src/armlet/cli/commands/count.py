@@ -1,6 +1,5 @@
 """armlet count"""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from armlet._support.validation import one_of
 from armlet.api import cheapest, trace
 from armlet.cli import charts, options
 from armlet.cli.options import Json, Plot
-from armlet.cli.output import Table, Terminal, progress, styled
+from armlet.cli.output import Table, Terminal, print_json, progress, styled
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.dynamics.quantities import PASSIVE
@@ -64,7 +63,7 @@ def count(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Count the operations of each formulation, and of the cheapest program found.
+    """Count the operations of each formulation, and of the cheapest program.
 
     M is multiplications, A additions.
 
@@ -89,15 +88,15 @@ def count(
     names = quantity or _moving(drives)
     pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
     rows: list[dict[str, Any]] = []
-    found: dict[str, SearchResult] = {}
+    best: dict[str, SearchResult] = {}
     for name, entry in progress(pairs, "counting"):
-        asked = arm if name in PASSIVE else rigid
+        robot = arm if name in PASSIVE else rigid
         try:
             if entry is None:
-                found[name] = cheapest(asked, name, constants=constants, minimize=minimize)
+                best[name] = cheapest(robot, name, constants=constants, minimize=minimize)
                 continue
             every, fewest = (
-                trace(asked, name, entry, constants=constants, minimal=minimal).count()
+                trace(robot, name, entry, constants=constants, minimal=minimal).count()
                 for minimal in (False, True)
             )
         except ModelError:  # it does not hold for this robot
@@ -105,29 +104,25 @@ def count(
         rows.append({"quantity": name, "formulation": entry, "all": every, "minimal": fewest})
     title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
     for name in quantity or ():
-        if name not in found:
+        if name not in best:
             raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
     if plot is not None:
-        save(_chart(title, rows, found), plot)
+        save(_chart(title, rows, best), plot)
     if as_json:
-        listed = [{**row, **_counts(row)} for row in rows]
-        print(json.dumps(listed + [_plain(name, best) for name, best in found.items()], indent=2))
+        counts = [{**row, **_counts(row)} for row in rows]
+        print_json(counts + [_search_data(name, result) for name, result in best.items()])
         return
+    steps = [_steps(name, arm, best[name]) for name in quantity or ()]
     console = Terminal()
-    console.print(_table(title, rows, found))
-    for name in quantity or ():
-        console.print()
-        console.print(_steps(name, arm, found[name]))
-    if plot is not None:
-        console.print()
-        console.print(f"written: {plot}")
+    console.print(_table(title, rows, best))
+    console.show(*steps, None if plot is None else f"written: {plot}")
 
 
-def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Table:
+def _table(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]) -> Table:
     table = Table(title)
     table.words("quantity", "formulation")
     table.numbers("all", "M+A", "minimal", "M+A")
-    for name, best in found.items():
+    for name, result in best.items():
         for row in (row for row in rows if row["quantity"] == name):
             every, fewest = row["all"], row["minimal"]
             same = every == fewest and not QUANTITIES[name].minimal
@@ -139,24 +134,24 @@ def _table(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult
                 "" if same else _short(fewest),
                 "" if same else str(fewest.total),
             )
-        count = best.program.count()
+        count = result.program.count()
         bold = styled(("cheapest", "bold"))
         table.add_row(name, bold, "", "", _short(count), str(count.total))
     return table
 
 
-def _chart(title: str, rows: list[dict[str, Any]], found: dict[str, SearchResult]) -> Figure:
+def _chart(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]) -> Figure:
     """The same as bars, of minimal parameters."""
     groups = {
         name: [
-            charts.Bar("cheapest", best.program.count(), about="the cheapest program found"),
+            charts.Bar("cheapest", result.program.count(), about="the cheapest program"),
             *(
                 charts.Bar(row["formulation"], row["minimal"], about=_source(row))
                 for row in rows
                 if row["quantity"] == name
             ),
         ]
-        for name, best in found.items()
+        for name, result in best.items()
     }
     return charts.operations(f"Operations on {title}, minimal parameters", groups)
 
@@ -182,15 +177,15 @@ def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
 
 def _what(step: str, arm: RobotModel, best: SearchResult) -> str:
     if step == "frames":
-        moved = ", ".join(arm.joint_names[i] for i in best.arrangement.back)
-        return f"origins moved back along the axes of {moved}"
+        joints = ", ".join(arm.joint_names[i] for i in best.arrangement.back)
+        return f"origins moved back along the axes of {joints}"
     if step == "units":
         return f"lengths in units of {best.arrangement.unit:.6g} m"
     first = step == best.steps[0].name
     return PASSES.get(step, "as it is written, in canonical frames" if first else "its formulation")
 
 
-def _plain(quantity: str, best: SearchResult) -> dict[str, Any]:
+def _search_data(quantity: str, best: SearchResult) -> dict[str, Any]:
     steps = [{"step": s.name, "M": s.count.M, "A": s.count.A} for s in best.steps]
     count = best.program.count()
     return {
@@ -228,12 +223,11 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
     chosen = [total for total in totals() if not quantities or total.quantity in quantities]
     if plot is not None and not chosen:
         raise ArmletError(f"no published total is of {' or '.join(quantities or ())}")
-    shown = progress(chosen, "counting")
-    rows = [(total, n, total.count(n)) for total in shown for n in total.n]
+    rows = [(total, n, total.count(n)) for total in progress(chosen, "counting") for n in total.n]
     if plot is not None:
         save(charts.published((total, _scope(total), n, count) for total, n, count in rows), plot)
     if as_json:
-        print(json.dumps([_published_data(*row) for row in rows], indent=2))
+        print_json([_published_data(*row) for row in rows])
         return
     table = Table()
     table.text("method")
@@ -260,10 +254,8 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in VERDICTS)
     console.print()
     console.print(f"{len(rows)} totals: {counts} (by M + A; the smaller of printed and corrected)")
-    for note in _notes(rows):
-        console.print(note, style="dim")
-    if plot is not None:
-        console.print(f"written: {plot}")
+    console.notes(_notes(rows))
+    console.files(plot)
 
 
 def _notes(rows: Sequence[tuple[Total, int, Any]]) -> list[str]:

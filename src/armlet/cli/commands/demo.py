@@ -1,6 +1,5 @@
 """armlet demo"""
 
-import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -14,7 +13,7 @@ import typer
 from armlet._support.files import check_writable, expand_user, write
 from armlet.cli.demo_data import NOISE, PUBLISHED_JOINTS, STATES, Demo, Published, collect
 from armlet.cli.options import Json
-from armlet.cli.output import Table, Terminal
+from armlet.cli.output import Table, Terminal, print_json
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.cli.timing import ARMLET, LIBRARIES, NUMPY, PINOCCHIO, ROWS
 from armlet.errors import ArmletError, visible
@@ -63,7 +62,7 @@ def demo(
     except ArmletError as error:
         where = f"none ({error})"
     if as_json:
-        print(json.dumps(_data(results, where), indent=2))
+        print_json(_data(results, where))
     else:
         _print(results, where)
 
@@ -76,15 +75,12 @@ def _print(demo: Demo, where: str) -> None:
     console.print(f"{demo.arm!r}")
     if demo.arm.source:
         console.print(f"numbers from {demo.arm.source}", style="dim")
-    for table in (_operations(demo), _speed(demo)):
-        console.print()
-        console.print(table)
     below = sum(x.counted.total < x.printed.total for x in demo.published)
-    console.print()
-    console.print(
+    published = (
         f"armlet takes fewer operations than {below} of the {len(demo.published)} counts that are "
         f"published for arms with {PUBLISHED_JOINTS} joints.{demo.symoro}"
     )
+    console.show(_operations(demo), _speed(demo), published)
     console.print()
     run, identified = demo.run, demo.identified
     console.print(
@@ -94,13 +90,11 @@ def _print(demo: Demo, where: str) -> None:
     if identified is not None:
         console.print(
             f"From its log with {NOISE:.0%} noise in the torques {len(identified.names)} "
-            f"parameters are found, {demo.near} within three deviations of the true ones. "
+            f"parameters are identified, {demo.near} within three deviations of the true ones. "
             f"{verdict(identified)}"
         )
-    for line in demo.left_out:
-        console.print(f"left out: {line}", style="dim")
-    console.print()
-    console.print(f"page: {where}")
+    console.notes(f"left out: {line}" for line in demo.left_out)
+    console.show(f"page: {where}")
 
 
 def _operations(demo: Demo) -> Table:
@@ -253,8 +247,8 @@ def _identification_html(demo: Demo) -> str:
         return "<p>This was left out: the last lines of the page say why.</p>"
     return (
         f"<p>From this motion with {NOISE:.0%} noise in the torques, {len(result.names)} "
-        f"parameters of the arm are found; {demo.near} are within three deviations of the true "
-        f"ones.</p>\n{figure_html(parameter_figure(demo))}"
+        f"parameters of the arm are identified; {demo.near} are within three deviations of the "
+        f"true ones.</p>\n{figure_html(parameter_figure(demo))}"
         f"{figure_html(torques(result, height=125))}"
         '<p class="small">Data that were held out are shaded.</p>\n'
         f'<p class="small">{_text(verdict(result))}</p>'
@@ -340,7 +334,7 @@ def _bars(
 
 
 def parameter_figure(demo: Demo) -> Figure:
-    """A figure of how far the parameters found are from the true ones, in deviations."""
+    """A figure of the errors of the identified parameters, in standard deviations."""
     identified, errors = demo.identified, demo.errors
     assert identified is not None
     assert errors is not None

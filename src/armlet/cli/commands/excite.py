@@ -1,6 +1,5 @@
 """armlet excite"""
 
-import json
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import typer
 from armlet import identification
 from armlet._support.validation import one_of
 from armlet.cli.options import Json, Out, Plot, Rotors, WithFriction, name_option, numbers, write
-from armlet.cli.output import Table, Terminal
+from armlet.cli.output import Table, Terminal, print_json
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.identification import Excitation, MotionLimits
 from armlet.identification.excitation.limits import units
@@ -28,7 +27,7 @@ def excite(
     splines: Annotated[
         int | None, typer.Option(help="Instead, points of a spline that can be chosen.")
     ] = None,
-    criterion: Annotated[str, name_option("What is made best", CRITERIA)] = "condition",
+    criterion: Annotated[str, name_option("What is optimised", CRITERIA)] = "condition",
     rate: Annotated[float, typer.Option(help="Rows per second.")] = 1000.0,
     lower: Annotated[str | None, typer.Option(help=f"Lower limits of position: {EACH}.")] = None,
     upper: Annotated[str | None, typer.Option(help="Upper limits of position, likewise.")] = None,
@@ -46,7 +45,7 @@ def excite(
     ] = 0.05,
     rotors: Rotors = False,
     friction: WithFriction = True,
-    starts: Annotated[int, typer.Option(help="Random motions to start from.")] = 4,
+    starts: Annotated[int, typer.Option(help="Random trajectories to start from.")] = 4,
     seed: Annotated[int, typer.Option(help="The seed of the random numbers.")] = 0,
     out: Out = None,
     plot: Plot = None,
@@ -54,7 +53,7 @@ def excite(
 ) -> None:
     """Find a motion from which the parameters of a robot can be identified well.
 
-    It keeps within the limits of the robot and those given, and is at rest at both ends. Ctrl-C
+    It keeps within the limits of the robot and of the options, and is at rest at both ends. Ctrl-C
     ends the search with the best motion so far.
 
     Example: armlet excite panda --duration 20 --harmonics 5 --out path.csv --plot path.html
@@ -91,7 +90,7 @@ def excite(
     )
     written = write(plan, out, plot)
     if as_json:
-        print(json.dumps(_summary(plan), indent=2))
+        print_json(_summary(plan))
         return
     _print(plan, written)
 
@@ -136,14 +135,11 @@ def _print(plan: Excitation, written: list[str]) -> None:
     )
     if plan.ended:
         console.print(f"the search was {plan.ended}", style="yellow")
-    console.print()
-    console.print(table)
+    tool = None
     if "tool" in plan.margins:
-        console.print()
         margins = zip("xyz", plan.margins["tool"], strict=True)
-        console.print("margin of the tool: " + ", ".join(f"{x} {y:.3g} m" for x, y in margins))
+        tool = "margin of the tool: " + ", ".join(f"{x} {y:.3g} m" for x, y in margins)
+    console.show(table, tool)
     console.print()
-    for note in plan.notes:
-        console.print(note, style="dim")
-    for path in written:
-        console.print(f"written: {path}")
+    console.notes(plan.notes)
+    console.files(*written)

@@ -1,6 +1,5 @@
 """armlet generate"""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from armlet._support.files import check_folder, shown_path, write
 from armlet._support.validation import one_of
 from armlet.api import Robot, cheapest, formulations, trace
 from armlet.cli import options
-from armlet.cli.output import Terminal, progress
+from armlet.cli.output import Terminal, print_json, progress
 from armlet.cli.reference import reference
 from armlet.cli.robot_options import Choice, FrameNames, takes_robot
 from armlet.codegen.project.project import MARK, Function, project
@@ -52,7 +51,7 @@ def generate(
     argument: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Constants that are given at run time: {', '.join(GROUPS)}. Repeatable.",
+            help=f"Constants that are arguments at run time: {', '.join(GROUPS)}. Repeatable.",
             autocompletion=options.one_of(*GROUPS),
         ),
     ] = None,
@@ -115,8 +114,8 @@ def generate(
     for group in argument or ():
         one_of(group, "group of constants", GROUPS)
     arm = choice.load()
-    wanted = _jobs(arm, function or (), frame or (), argument or (), minimal)
-    functions = [job() for job in progress(wanted, "tracing")]
+    jobs = _jobs(arm, function or (), frame or (), argument or (), minimal)
+    functions = [job() for job in progress(jobs, "tracing")]
     for group in argument or ():
         if not any(group in f.program.inputs for f in functions):
             raise ArmletError(f"--argument {group}: none of the functions depends on {group}")
@@ -128,7 +127,7 @@ def generate(
         written = _write(out, project(arm, functions, target, dtype, fused))
     if as_json:
         data = {"functions": [_data(f) for f in functions], "files": [*map(str, written)]}
-        print(json.dumps(data | further, indent=2))
+        print_json(data | further)
         return
     console = Terminal()
     for f in functions:
@@ -179,15 +178,15 @@ class MockupUnit:
 
 def _jobs(
     arm: Robot,
-    wanted: Sequence[str],
+    requests: Sequence[str],
     frames: Sequence[str],
     arguments: Sequence[str],
     minimal: bool,
 ) -> list[Callable[[], Function]]:
-    """What makes each function, under a name of its own: one for each frame of a quantity."""
+    """Factories of the functions, each with a name of its own: one for each frame of a quantity."""
     jobs: dict[str, Callable[[], Function]] = {}
     of_frames = False
-    for text in wanted:
+    for text in requests:
         name, is_named, quantities = text.rpartition("=")
         several = quantities.split(",")
         for quantity in several:
@@ -208,16 +207,16 @@ def _jobs(
                 new[name] = partial(_function, arm, quantities, frame, name, arguments, minimal)
         for name in new:
             if name in jobs:
-                raise ArmletError(f"{name} is given {_times(name, wanted)} times: expected once")
+                raise ArmletError(f"{name} is given {_times(name, requests)} times: expected once")
         jobs |= new
     if frames and not of_frames:
         raise ArmletError("--frame is for kinematics: none of the functions is of a frame")
     return [*jobs.values()]
 
 
-def _times(name: str, wanted: Sequence[str]) -> int:
-    """How often a function of that name is wanted."""
-    names = [re.split("[:=]", text)[0] for text in wanted]
+def _times(name: str, requests: Sequence[str]) -> int:
+    """How often a function of that name is requested."""
+    names = [re.split("[:=]", text)[0] for text in requests]
     return max(2, names.count(name))
 
 
@@ -243,8 +242,8 @@ def _function(
         )
         entry, form = entries[formulation], ""
     else:
-        found = cheapest(arm, quantity, constants=constants, minimal=minimal, frame=frame)
-        entry, program, form = entries[found.formulation], found.program, ", simplified"
+        best = cheapest(arm, quantity, constants=constants, minimal=minimal, frame=frame)
+        entry, program, form = entries[best.formulation], best.program, ", simplified"
     about = QUANTITIES[quantity].about + (f" Frame {frame}." if frame else "")
     source = f"{entry.name}: {entry.source}{form}"
     expected = reference(arm, [quantity], () if frame is None else (frame,))
@@ -254,9 +253,9 @@ def _function(
 def _data(function: Function) -> dict[str, object]:
     """A function that was written, as plain data."""
     count = function.code.count()
-    counted = {"M": count.M, "A": count.A, **dict(count.functions)}
+    operations = {"M": count.M, "A": count.A, **dict(count.functions)}
     inputs = {name: list(x.shape) for name, x in function.program.inputs.items()}
-    return {"name": function.program.name, "arguments": inputs, "operations": counted}
+    return {"name": function.program.name, "arguments": inputs, "operations": operations}
 
 
 def _together(
@@ -270,10 +269,10 @@ def _together(
     """One function of several quantities."""
     constants = _constants(arm, quantities, arguments)
     frame = (frames if len(frames) > 1 else frames[0]) if frames else None
-    found = cheapest(arm, quantities, constants=constants, minimal=minimal, frame=frame)
-    program = replace(found.program, name=name)
+    best = cheapest(arm, quantities, constants=constants, minimal=minimal, frame=frame)
+    program = replace(best.program, name=name)
     about = f"{', '.join(quantities)}: what they share is computed once."
-    source = f"{found.formulation}: together, simplified"
+    source = f"{best.formulation}: together, simplified"
     return Function(program, about, source, reference(arm, quantities, frames))
 
 

@@ -1,6 +1,5 @@
 """armlet identify"""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,7 +15,7 @@ from armlet._support.optional import require
 from armlet._support.validation import one_of, suffix
 from armlet.api import Robot
 from armlet.cli.options import Json, Plot, Rotors, WithFriction, name_option, numbers
-from armlet.cli.output import Table, Terminal
+from armlet.cli.output import Table, Terminal, print_json
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quoted
 from armlet.identification import Identified, Log, Physical, TorqueModel
@@ -57,7 +56,7 @@ def identify(
     ] = None,
     rotors: Rotors = False,
     friction: WithFriction = True,
-    estimator: Annotated[str, name_option("How parameters are found", ESTIMATORS)] = "weighted",
+    estimator: Annotated[str, name_option("The estimator", ESTIMATORS)] = "weighted",
     loaded: Annotated[
         list[Path] | None,
         typer.Option(help="A log of a run with the payload. Repeatable.", rich_help_panel=LOADED),
@@ -151,7 +150,7 @@ def identify(
     if plot is not None:
         save(result.plot(), plot)
     if as_json:
-        print(json.dumps(result.figures(), indent=2))
+        print_json(result.figures())
         return
     _print(arm, result, [str(path) for path in (*(out or ()), report, plot) if path is not None])
 
@@ -194,7 +193,6 @@ def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -
 
 
 def _print(arm: Robot, result: Identified, written: list[str]) -> None:
-    console = Terminal()
     table = Table()
     table.words("parameter")
     table.numbers("value", "deviation", "%")
@@ -203,26 +201,22 @@ def _print(arm: Robot, result: Identified, written: list[str]) -> None:
         percent = f"{share:.1f}" if share < 1000 else "> 1000"
         style = None if name in result.essential else "dim"
         table.add_row(name, f"{x:.5g}", f"{s:.2g}", percent, style=style)
-    console.print(table)
-    console.print()
     fits = Table()
     fits.words("error in % of the torque")
     fits.numbers("all", *(joint.name for joint in arm.coordinates))
     for name, fit in result.fits.items():
         fits.add_row(name, f"{fit.whole:.2f}", *(f"{x:.2f}" for x in fit.joints))
-    console.print(fits)
-    console.print()
+    gains = None
     if result.gains is not None:
         gains = Table()
         gains.words("joint")
         gains.numbers("gain", "deviation")
         for joint, x, s in zip(arm.coordinates, *result.gains, strict=True):
             gains.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
-        console.print(gains)
-        console.print()
-    for note in result.notes:
-        console.print(note, style="dim")
+    console = Terminal()
+    console.print(table)
+    console.show(fits, gains)
     console.print()
-    console.print(verdict(result))
-    for path in written:
-        console.print(f"written: {path}")
+    console.notes(result.notes)
+    console.show(verdict(result))
+    console.files(*written)

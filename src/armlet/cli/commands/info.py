@@ -1,6 +1,5 @@
 """armlet info"""
 
-import json
 from collections.abc import Sequence
 from math import degrees, isinf
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ import typer
 from rich.text import Text
 
 from armlet.cli.options import Json, frames
-from armlet.cli.output import Table, Terminal, styled
+from armlet.cli.output import Table, Terminal, print_json, styled
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import quoted
 from armlet.robot import PHI, RobotModel
@@ -37,7 +36,7 @@ def info(
     arm = choice.load()
     poses = {name: _pose(arm, name) for name in frame or ()}
     if as_json:
-        print(json.dumps(_data(arm) | ({"poses": poses} if poses else {}), indent=2))
+        print_json(_data(arm) | ({"poses": poses} if poses else {}))
         return
     console = Terminal()
     console.print(styled((arm.name, "bold"), f"  {arm!r}"))
@@ -47,10 +46,7 @@ def info(
     console.print(f"gravity {gravity} in base axes")
     if arm.couplings:
         console.print(f"q holds {', '.join(arm.joint_names)}; other joints are moved by these")
-    for table in (_frames(arm), _bodies(arm), _drives(arm), _springs(arm)):
-        if table is not None:
-            console.print()
-            console.print(table)
+    console.show(_frames(arm), _bodies(arm), _drives(arm), _springs(arm))
     console.print()
     if not arm.symbols:
         console.print(_masses(arm))
@@ -66,8 +62,7 @@ def info(
         for name, at in poses.items():
             angles = (degrees(x) for x in at["rpy"])
             table.add_row(name, at["link"], *map(_number, at["xyz"]), *map(_number, angles))
-        console.print()
-        console.print(table)
+        console.show(table)
 
 
 def _masses(arm: RobotModel) -> str:

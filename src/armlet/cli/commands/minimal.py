@@ -1,13 +1,12 @@
 """armlet minimal"""
 
-import json
 from typing import Annotated
 
 import typer
 
 from armlet.api import minimal_parameters
 from armlet.cli.options import Json, name_option
-from armlet.cli.output import Table, Terminal
+from armlet.cli.output import Table, Terminal, print_json
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.minimal.closed_form import CLOSED_FORMS, SETS
 
@@ -57,7 +56,7 @@ def minimal(
             "standard": len(parameters.standard),
             "parameters": [dict(zip(keys, row, strict=True)) for row in rows],
         }
-        print(json.dumps(data, indent=2))
+        print_json(data)
         return
     table = Table()
     table.words("parameter")
@@ -65,8 +64,8 @@ def minimal(
     table.text("is")
     for name, expression, value in rows:
         table.add_row(name, "" if value is None else f"{value:.6g}", expression)
+    rank = "" if ranked is None else f"; the rank of the regressor is {ranked}"
+    summary = f"{arm.name}: {len(parameters)} of {len(parameters.standard)} parameters{rank}"
     console = Terminal()
     console.print(table)
-    rank = "" if ranked is None else f"; the rank of the regressor is {ranked}"
-    console.print()
-    console.print(f"{arm.name}: {len(parameters)} of {len(parameters.standard)} parameters{rank}")
+    console.show(summary)

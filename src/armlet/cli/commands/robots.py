@@ -1,17 +1,14 @@
 """armlet robots"""
 
-import json
 from typing import Any
 
 from armlet.api import load
 from armlet.cli.options import Json
-from armlet.cli.output import Table, Terminal
+from armlet.cli.output import Table, Terminal, print_json, styled
 from armlet.formats import about, catalogue
 
 
-def robots(
-    as_json: Json = False,
-) -> None:
+def robots(as_json: Json = False) -> None:
     """List the arms of the catalogue.
 
     Example: armlet robots
@@ -23,7 +20,7 @@ def robots(
             {"name": name, "joints": arm.joint_letters, "mass": float(arm.mass), **about(name)}
         )
     if as_json:
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     table = Table()
     table.words("name", "joints")
@@ -33,5 +30,4 @@ def robots(
         table.add_row(row["name"], row["joints"], f"{row['mass']:.2f} kg", row["title"])
     console = Terminal()
     console.print(table)
-    console.print()
-    console.print("The source of the numbers: armlet info NAME", style="dim")
+    console.show(styled(("The source of the numbers: armlet info NAME", "dim")))

@@ -1,6 +1,5 @@
 """armlet simulate"""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from armlet._support.validation import one_of
 from armlet.api import Robot, function
 from armlet.api.functions import Function
 from armlet.cli.options import Json, Out, Plot, name_option, numbers, write
-from armlet.cli.output import Table, Terminal
+from armlet.cli.output import Table, Terminal, print_json, styled
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quoted
 from armlet.simulation import INTEGRATORS, Trajectory
@@ -62,7 +61,7 @@ def simulate(
     )
     written = write(run, out, plot)
     if as_json:
-        print(json.dumps(_summary(arm, run), indent=2))
+        print_json(_summary(arm, run))
         return
     _print(arm, run, written)
 
@@ -72,7 +71,7 @@ def _start(name: str, text: str | None, count: int) -> list[float]:
 
 
 def _torque(arm: Robot, text: str) -> Any:
-    """The torques that are asked for by a word or a file."""
+    """The torques that --torque names, by a word or a file."""
     if text == "zero":
         return None
     if text == "hold":
@@ -121,10 +120,7 @@ def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:
     console.print(f"{arm.name}: {len(run)} rows, {run.t[0]:g} to {run.t[-1]:g} s")
     if run.ended:
         console.print(f"ended before its time: {run.ended}", style="yellow")
-    console.print()
-    console.print(table)
-    console.print()
     first, last = run.energy[0], run.energy[-1]
-    console.print(f"energy {first:.6g} J at the start, {last:.6g} J at the end", style="dim")
-    for path in written:
-        console.print(f"written: {path}")
+    energy = f"energy {first:.6g} J at the start, {last:.6g} J at the end"
+    console.show(table, styled((energy, "dim")))
+    console.files(*written)
