@@ -37,17 +37,17 @@ DRAWN = (
     "identify", "identify_many", "instrumental", "logs",
 )
 BLAS = (
-    *DRAWN, "coupled_files", "large", "minimal", "motion", "passive", "peers", "rank",
-    "singular",
+    *DRAWN, "coupled_files", "large", "minimal", "passive", "peers", "rank",
+    "simulation", "singular",
 )
 VECTORS = (
     "c", "calls", "controllers", "coupled", "cross", "fmu", "functions", "kernel",
-    "kernel_arrays", "kernel_bits", "libraries", "long_programs", "loop", "motion",
-    "motion_derivatives", "rates", "sincos", "threads",
+    "kernel_arrays", "kernel_bits", "libraries", "long_programs", "loop",
+    "rates", "rollout_derivatives", "simulation", "sincos", "threads",
 )
 CORES = (
     "bench", "benchmarks", "cache", "interrupts", "kernel_lifetime", "large", "libraries",
-    "motion", "threads",
+    "simulation", "threads",
 )
 SYSTEM = (
     "bad_models", "cache", "cli", "cli_identify", "cli_robots", "demo", "docs", "fmu",
@@ -57,8 +57,8 @@ SYSTEM = (
 PYTHON = (
     "algebra", "cache", "calls", "cli", "conditioning", "controllers", "docs", "dynamics",
     "excite", "formats", "functions", "graph", "identify", "kernel", "kernel_arrays",
-    "kernel_lifetime", "logs", "loop", "motion", "plotting", "readable", "robot", "search",
-    "surface", "threads", "urdf",
+    "kernel_lifetime", "logs", "loop", "plotting", "readable", "robot", "search",
+    "simulation", "surface", "threads", "urdf",
 )
 # fmt: on
 SLICE = (

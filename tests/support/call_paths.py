@@ -37,3 +37,19 @@ def _functions(frame):
             file = Path(code.co_filename).relative_to(SOURCE).with_suffix("")
             yield f"{'.'.join(file.parts)}.{code.co_qualname}"
         frame = frame.f_back
+
+
+def functions_until(call, last):
+    """The named functions of armlet that a call enters up to the one called `last`, each once."""
+    entered = {}
+
+    def note(frame, event, _):
+        if event == "call" and last not in entered and (names := [*_functions(frame)]):
+            entered.setdefault(names[0])
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return [*entered]

@@ -1,6 +1,6 @@
 """Simulated steps of a Panda, one core, beside MuJoCo's `rollout` module; all timed in one run.
 
-python benchmarks/motion.py     contacts, friction and limits are off in both
+python benchmarks/simulation.py     contacts, friction and limits are off in both
 """
 
 import tempfile
