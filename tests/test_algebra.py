@@ -135,11 +135,14 @@ def moment_by_entries(Om, J):
     """The 15M form: J is the Euler tensor."""
     return vector(
         *(
-            Om[k, i] * J[i, j] + Om[k, j] * J[j, j] + (Om[k, k] - Om[j, j]) * J[j, k]
-            - Om[j, i] * J[i, k] - Om[j, k] * J[k, k]
+            Om[k, i] * J[i, j]
+            + Om[k, j] * J[j, j]
+            + (Om[k, k] - Om[j, j]) * J[j, k]
+            - Om[j, i] * J[i, k]
+            - Om[j, k] * J[k, k]
             for i, j, k in algebra.CYCLES
         )
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------ the identities

@@ -29,9 +29,12 @@ def test_the_golden_file_is_complete():
 
 
 PLAIN_COMPOSITES = {
-    "puma560": 135 + 120, "ur5e": 130 + 116, "panda": 172 + 151, "iiwa14": 146 + 125,
+    "puma560": 135 + 120,
+    "ur5e": 130 + 116,
+    "panda": 172 + 151,
+    "iiwa14": 146 + 125,
     "rx90": 119 + 102,
-}  # fmt: skip
+}
 """Composite bodies carried by screws, with lumped inertias and nothing else done."""
 
 

@@ -176,9 +176,10 @@ DEFINED = [
     (quantity, name)
     for quantity, entries in FORMULATIONS.items()
     for name, entry in entries.items()
-    if entry.coupled and quantity not in SERIAL
+    if entry.coupled
+    and quantity not in SERIAL
     and (quantity not in PROJECTIONS or hasattr(definition, quantity))
-]  # fmt: skip
+]
 
 
 def suited(folder, entry, seed):

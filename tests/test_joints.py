@@ -18,9 +18,15 @@ CYLINDRICAL = JointType(
 )
 """Turns about and slides along one axis."""
 QUANTITIES = (
-    "inverse_dynamics", "inertia_matrix", "bias", "gravity_torque", "forward_dynamics", "energy",
-    "forward_kinematics", "jacobian",
-)  # fmt: skip
+    "inverse_dynamics",
+    "inertia_matrix",
+    "bias",
+    "gravity_torque",
+    "forward_dynamics",
+    "energy",
+    "forward_kinematics",
+    "jacobian",
+)
 WALKING = [
     (quantity, name)
     for quantity in QUANTITIES
@@ -62,9 +68,16 @@ def in_two(robot):
     m, c, J = zip(*bodies, strict=True)
     frames = {name: Frame(new[body], pose) for name, (body, pose) in robot.frames.items()}
     return replace(
-        robot, joints=tuple(joints), parent=tuple(parent), dh=tuple(rows), m=m, c=c, J=J,
-        frames=frames, links=tuple(f"link{i}" for i in range(len(joints))),
-    )  # fmt: skip
+        robot,
+        joints=tuple(joints),
+        parent=tuple(parent),
+        dh=tuple(rows),
+        m=m,
+        c=c,
+        J=J,
+        frames=frames,
+        links=tuple(f"link{i}" for i in range(len(joints))),
+    )
 
 
 def arguments(robot, quantity, seed):

@@ -33,14 +33,27 @@ def links(robot, q, qd, qdd):
             L[i] += skew(w[k]) @ euler(I) + m * skew(arm) @ skew(rate)
     z = [R[:, 2] for R in W]
     found = {
-        "W": W, "w": w[:n], "wd": wd[:n], "Om": Om, "v": v[:n], "a": a[:n], "o": o, "z": z,
+        "W": W,
+        "w": w[:n],
+        "wd": wd[:n],
+        "Om": Om,
+        "v": v[:n],
+        "a": a[:n],
+        "o": o,
+        "z": z,
         "zd": [cross(*x) for x in zip(w, z, strict=False)],
         "zdd": [x @ y for x, y in zip(Om, z, strict=True)],
         "Wd": [skew(x) @ R for x, R in zip(w, W, strict=False)],
         "Wdd": [x @ R for x, R in zip(Om, W, strict=True)],
         "mu": [k @ y + cross(x, k @ x) for k, x, y in zip(K, w, wd, strict=False)],
-        "K": K, "U": U, "Ud": Ud, "Udd": Udd, "E": E, "L": L, "eta": eta,
-    }  # fmt: skip
+        "K": K,
+        "U": U,
+        "Ud": Ud,
+        "Udd": Udd,
+        "E": E,
+        "L": L,
+        "eta": eta,
+    }
     return {name: np.array(x, dtype=object) for name, x in found.items()}
 
 
@@ -153,8 +166,10 @@ def test_lemmas_of_first_moments_and_offsets(link):
         s, sd = (link.of(name, i + 1) - link.of(name, i) for name in ("o", "v"))
         R = link.at["W"][i].T @ link.at["W"][i + 1]
         expected = (
-            cross(zdd, s) + 2 * cross(zd, sd), 2 * (cross(zd, s) + cross(z, sd)), cross(z, s)
-        )  # fmt: skip
+            cross(zdd, s) + 2 * cross(zd, sd),
+            2 * (cross(zd, s) + cross(z, sd)),
+            cross(z, s),
+        )
         for wrt, derivative in zip(("q", "qd", "qdd"), expected, strict=True):
             same(R @ link.by(wrt, "a", i + 1) - link.by(wrt, "a"), derivative)
 

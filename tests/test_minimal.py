@@ -32,10 +32,14 @@ def special_arm(seed, n):
     """An arm of parallel, crossing and coaxial axes, slides along and aslant to them."""
     rng = np.random.default_rng(seed)
     rows = [
-        (rng.choice([0, 0, 0, np.pi / 2, np.pi, np.pi / 3]), rng.choice([0, 0, 0.3]),
-         rng.choice([0, 0.4]), rng.choice([0, np.pi / 2, 0.7]))
+        (
+            rng.choice([0, 0, 0, np.pi / 2, np.pi, np.pi / 3]),
+            rng.choice([0, 0, 0.3]),
+            rng.choice([0, 0.4]),
+            rng.choice([0, np.pi / 2, 0.7]),
+        )
         for _ in range(n)
-    ]  # fmt: skip
+    ]
     joints = "".join(rng.choice(list("RRP"), n)) if seed % 5 else "R" * n
     inertia = [(1.0, (0.1, 0.2, 0.3), np.eye(3))] * n
     return armlet.Robot.from_dh(rows, convention="modified", joints=joints, inertia=inertia)
@@ -237,8 +241,10 @@ def test_torques_are_the_regressor_times_the_parameters(tmp_path, seed):
     bare = value(robot.without_drives(), "inverse_dynamics", q, qd, qdd)
     holding = value(robot, "gravity_torque", q)
     for given, expected in [
-        ({}, bare), ({"rotors": True}, tau), ({"rotors": True, "friction": True}, tau + friction)
-    ]:  # fmt: skip
+        ({}, bare),
+        ({"rotors": True}, tau),
+        ({"rotors": True, "friction": True}, tau + friction),
+    ]:
         found = armlet.minimal_parameters(robot, **given)
         for parameters, phi in (("standard", found.phi), ("minimal", found.values)):
             name = "unit_bodies" if given else None

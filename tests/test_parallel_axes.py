@@ -11,18 +11,28 @@ from armlet.dynamics import FORMULATIONS, definition
 from armlet.dynamics.parallel_axes import parallel_axes
 
 QUANTITIES = (
-    "inverse_dynamics", "inertia_matrix", "bias", "gravity_torque", "linearization",
-    "forward_dynamics", "coriolis_matrix", "regressor",
-)  # fmt: skip
+    "inverse_dynamics",
+    "inertia_matrix",
+    "bias",
+    "gravity_torque",
+    "linearization",
+    "forward_dynamics",
+    "coriolis_matrix",
+    "regressor",
+)
 
 
 def elbow(alpha, letters="RRRRRR"):
     """An arm of six joints whose third axis is at an angle to the second."""
     rng = np.random.default_rng(0)
     rows = [
-        (0, 0, 0, 0), (pi / 2, 0, 0, 0), (alpha, 0.4, 0.1, 0.3), (pi / 2, 0.05, 0.4, 0),
-        (-pi / 2, 0, 0, 0), (pi / 2, 0, 0, 0),
-    ]  # fmt: skip
+        (0, 0, 0, 0),
+        (pi / 2, 0, 0, 0),
+        (alpha, 0.4, 0.1, 0.3),
+        (pi / 2, 0.05, 0.4, 0),
+        (-pi / 2, 0, 0, 0),
+        (pi / 2, 0, 0, 0),
+    ]
     bodies = [random_body(rng) for _ in rows]
     return armlet.Robot.from_dh(rows, convention="modified", joints=letters, inertia=bodies)
 

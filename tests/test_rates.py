@@ -109,8 +109,9 @@ def test_states_are_still_not_broadcast_against_each_other(arms):
 def with_rates(program):
     """The expressions of x and y, with y given once."""
     data = program.to_dict()
-    data["inputs"] = [[name, shape, "once" if name == "y" else "state"] for name, shape, _ in
-                      data["inputs"]]  # fmt: skip
+    data["inputs"] = [
+        [name, shape, "once" if name == "y" else "state"] for name, shape, _ in data["inputs"]
+    ]
     return Program.from_dict(data)
 
 

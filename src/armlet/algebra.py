@@ -71,9 +71,13 @@ def point_inertia(m: Scalar, r: Vector) -> Matrix:
     """-m r̃ r̃, the inertia about the origin of a mass m at r: the parallel-axis term (4.3.9)."""
     x, y, z = r
     return symmetric(
-        m * (y * y + z * z), -m * x * y, -m * x * z, m * (x * x + z * z), -m * y * z,
+        m * (y * y + z * z),
+        -m * x * y,
+        -m * x * z,
+        m * (x * x + z * z),
+        -m * y * z,
         m * (x * x + y * y),
-    )  # fmt: skip
+    )
 
 
 def angular_acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
@@ -89,12 +93,14 @@ def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
     Omega = angular_acceleration_tensor(w, wd)
     return vector(
         *(
-            J[i, i] * wd[i] + (J[k, k] - J[j, j]) * (w[j] * w[k])
-            + J[i, k] * Omega[j, i] - J[i, j] * Omega[k, i]
+            J[i, i] * wd[i]
+            + (J[k, k] - J[j, j]) * (w[j] * w[k])
+            + J[i, k] * Omega[j, i]
+            - J[i, j] * Omega[k, i]
             + J[j, k] * (Omega[j, j] - Omega[k, k])
             for i, j, k in CYCLES
         )
-    )  # fmt: skip
+    )
 
 
 def udu(H: Matrix) -> tuple[Matrix, Vector]:

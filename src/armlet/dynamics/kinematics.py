@@ -222,10 +222,12 @@ def jacobian_rates(
             (wd_axis, cross(wd_axis, s) + cross(w_axis, sd) + cross(w[i], v_axis)),
             (
                 wdd_axis,
-                cross(wdd_axis, s) + cross(2 * wd_axis, sd) + cross(w_axis, sdd)
+                cross(wdd_axis, s)
+                + cross(2 * wd_axis, sd)
+                + cross(w_axis, sdd)
                 + Omega[i] @ v_axis,
             ),
-        )  # fmt: skip
+        )
         p, r = robot.parent[i], X[i].origin()
         s = X[i].point(s)
         sd = X[i].vector(sd + v_axis * qd[i]) + cross(w[p], r)

@@ -77,11 +77,14 @@ class AngularMotion(NamedTuple):
         w, wd, Omega, D = self
         return vector(
             *(
-                J[i, i] * wd[i] + (J[k, k] - J[j, j]) * (w[j] * w[k])
-                + J[i, k] * Omega[j, i] - J[i, j] * Omega[k, i] + J[j, k] * D[i]
+                J[i, i] * wd[i]
+                + (J[k, k] - J[j, j]) * (w[j] * w[k])
+                + J[i, k] * Omega[j, i]
+                - J[i, j] * Omega[k, i]
+                + J[j, k] * D[i]
                 for i, j, k in CYCLES
             )
-        )  # fmt: skip
+        )
 
 
 def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> AngularMotion:

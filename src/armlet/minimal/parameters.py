@@ -20,8 +20,14 @@ Writer = Callable[[Any], str]
 EQUIVALENT = 1e-8
 """Rows of Λ this close, beside their largest entry, are one."""
 ROTORS, FRICTION = Drive._fields[:1], Drive._fields[1:]
-LATEX = {"rotor_inertia": "I_{a%s}", "viscous": "f_{v%s}", "coulomb": "f_{c%s}",
-         "offset": "f_{0%s}", "m": "m_{%s}", "kappa": r"\kappa_{%s}"}  # fmt: skip
+LATEX = {
+    "rotor_inertia": "I_{a%s}",
+    "viscous": "f_{v%s}",
+    "coulomb": "f_{c%s}",
+    "offset": "f_{0%s}",
+    "m": "m_{%s}",
+    "kappa": r"\kappa_{%s}",
+}
 
 
 def standard_names(nb: int, rotors: bool = False, friction: bool = False) -> tuple[str, ...]:

@@ -55,9 +55,14 @@ def with_origins_back(robot: AnyRobot, bodies: Iterable[int]) -> AnyRobot:
                 r = np.array([*pose.r[:2], pose.r[2] + d], dtype=object)
                 frames[name] = Frame(i, pose._replace(r=r))
     return replace(
-        robot, dh=tuple(rows), m=tuple(m), c=tuple(c), J=tuple(J), frames=frames,
+        robot,
+        dh=tuple(rows),
+        m=tuple(m),
+        c=tuple(c),
+        J=tuple(J),
+        frames=frames,
         compensation=tuple(compensation),
-    )  # fmt: skip
+    )
 
 
 def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
