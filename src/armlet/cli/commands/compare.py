@@ -1,6 +1,5 @@
 """armlet compare"""
 
-import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -19,9 +18,10 @@ from armlet.errors import ArmletError, ModelError
 from armlet.graph import Count
 from armlet.plotting import Figure, save
 from armlet.robot import RobotModel
+from armlet.runtime.timing import Timed, time_in_turns
 
 ROWS = 4096
-REPEATS = 5
+ROUNDS = 5
 CHECKED = 100
 WRONG = 1e-6
 """Deviations above this are no rounding errors."""
@@ -93,17 +93,12 @@ def _run(
     rigid = arm if quantity in PASSIVE else arm.without_drives()
     operations = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
-    kernel(*states)
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        kernel(*states)
-        times.append(time.perf_counter() - start)
     off = deviation(exact, kernel(*states))
+    seconds = time_in_turns({"": Timed(kernel, tuple(states), ROWS)}, ROUNDS)[""].median
     source = "the search over formulations, frames, units and rules"
     if name is not None:
         source = FORMULATIONS[quantity][name].source
-    return Run(name or "cheapest", source, operations, min(times) / ROWS * 1e9, off)
+    return Run(name or "cheapest", source, operations, 1e9 * seconds, off)
 
 
 def _scale(runs: list[Run]) -> int:

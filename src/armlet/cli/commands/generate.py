@@ -1,9 +1,9 @@
 """armlet generate"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,8 +114,8 @@ def generate(
     for group in argument or ():
         one_of(group, "group of constants", GROUPS)
     arm = choice.load()
-    jobs = _jobs(arm, function or (), frame or (), argument or (), minimal)
-    functions = [job() for job in progress(jobs, "tracing")]
+    requests = progress(_requests(function or (), frame or ()), "tracing")
+    functions = [request.trace(arm, argument or (), minimal) for request in requests]
     for group in argument or ():
         if not any(group in f.program.inputs for f in functions):
             raise ArmletError(f"--argument {group}: none of the functions depends on {group}")
@@ -176,78 +176,72 @@ class MockupUnit:
         return block.functions, write_unit(path, block, self.fmi or 3, self.fused)
 
 
-def _jobs(
-    arm: Robot,
-    requests: Sequence[str],
-    frames: Sequence[str],
-    arguments: Sequence[str],
-    minimal: bool,
-) -> list[Callable[[], Function]]:
-    """Factories of the functions, each with a name of its own: one for each frame of a quantity."""
-    jobs: dict[str, Callable[[], Function]] = {}
-    of_frames = False
-    for text in requests:
-        name, is_named, quantities = text.rpartition("=")
-        several = quantities.split(",")
-        for quantity in several:
-            formulations(quantity.partition(":")[0])
-        takes_frame = any(_takes_frame(quantity) for quantity in several)
-        of_frames = of_frames or takes_frame
-        here = frames if takes_frame else ()
-        new: dict[str, Callable[[], Function]] = {}
-        if is_named or len(several) > 1:
-            name = name or "_and_".join(several)
-            new[name] = partial(_together, arm, name, several, here, arguments, minimal)
+@dataclass(frozen=True)
+class Request:
+    """A function to write: its name, its quantities, and the frames that they are of."""
+
+    name: str
+    quantities: Sequence[str]
+    formulation: str = ""
+    """Of a single quantity; without one the cheapest program is searched for."""
+    frames: Sequence[str] = ()
+
+    def trace(self, arm: Robot, arguments: Sequence[str], minimal: bool) -> Function:
+        """Trace the function, with groups of constants as arguments if its quantities read them."""
+        read = {group for quantity in self.quantities for group in QUANTITIES[quantity].reads}
+        groups = [group for group in arguments if group in read and arm.constants(group)]
+        options: dict[str, Any] = {
+            "constants": dict.fromkeys(groups, "argument"),
+            "minimal": minimal,
+            "frame": self.frames[0] if len(self.frames) == 1 else self.frames or None,
+        }
+        quantity, *others = self.quantities
+        if others or len(self.frames) > 1:
+            best = cheapest(arm, self.quantities, **options)
+            program, source = best.program, f"{best.formulation}: together, simplified"
+            about = f"{', '.join(self.quantities)}: what they share is computed once."
         else:
-            for frame in here or (None,):
-                suffix = f"_{re.sub('[^0-9A-Za-z]', '_', frame)}" if frame and len(here) > 1 else ""
-                name = quantities.partition(":")[0] + suffix
-                if name in new:
-                    raise ArmletError(f"two functions would be called {name}: name other frames")
-                new[name] = partial(_function, arm, quantities, frame, name, arguments, minimal)
-        for name in new:
-            if name in jobs:
-                raise ArmletError(f"{name} is given {_times(name, requests)} times: expected once")
-        jobs |= new
-    if frames and not of_frames:
+            about = QUANTITIES[quantity].about + "".join(f" Frame {x}." for x in self.frames)
+            if self.formulation:
+                program, name = trace(arm, quantity, self.formulation, **options), self.formulation
+            else:
+                best = cheapest(arm, quantity, **options)
+                program, name = best.program, best.formulation
+            source = f"{name}: {formulations(quantity)[name].source}"
+            source += "" if self.formulation else ", simplified"
+        expected = reference(arm, self.quantities, self.frames)
+        return Function(replace(program, name=self.name), about, source, expected)
+
+
+def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
+    """The functions that -f names: one for each frame of a quantity, or one of several."""
+    requests: dict[str, Request] = {}
+    for text in texts:
+        name, is_named, listed = text.rpartition("=")
+        quantities = listed.split(",")
+        entries = [x.partition(":") for x in quantities]
+        for quantity, *_ in entries:
+            formulations(quantity)
+        own = frames if any("frame" in QUANTITIES[x].options for x, *_ in entries) else ()
+        if is_named or len(quantities) > 1:
+            new = [Request(name or "_and_".join(quantities), quantities, frames=own)]
+        else:
+            ((quantity, _, formulation),) = entries
+            suffixes = [f"_{re.sub('[^0-9A-Za-z]', '_', x)}" for x in own] if own[1:] else [""]
+            new = [
+                Request(quantity + suffix, [quantity], formulation, own[k : k + 1])
+                for k, suffix in enumerate(suffixes)
+            ]
+        for name, group in groupby(sorted(request.name for request in new)):
+            if len([*group]) > 1:
+                raise ArmletError(f"two functions would be called {name}: name other frames")
+            if name in requests:
+                times = [re.split("[:=]", x)[0] for x in texts].count(name)
+                raise ArmletError(f"{name} is given {max(2, times)} times: expected once")
+        requests |= {request.name: request for request in new}
+    if frames and not any(request.frames for request in requests.values()):
         raise ArmletError("--frame is for kinematics: none of the functions is of a frame")
-    return [*jobs.values()]
-
-
-def _times(name: str, requests: Sequence[str]) -> int:
-    """How often a function of that name is requested."""
-    names = [re.split("[:=]", text)[0] for text in requests]
-    return max(2, names.count(name))
-
-
-def _takes_frame(quantity: str) -> bool:
-    return "frame" in QUANTITIES[quantity.partition(":")[0]].options
-
-
-def _constants(arm: Robot, quantities: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
-    """The groups of constants that are arguments, of those that the quantities read."""
-    read = {group for quantity in quantities for group in QUANTITIES[quantity].reads}
-    return {group: "argument" for group in arguments if group in read and arm.constants(group)}
-
-
-def _function(
-    arm: Robot, text: str, frame: str | None, name: str, arguments: Sequence[str], minimal: bool
-) -> Function:
-    quantity, _, formulation = text.partition(":")
-    entries = formulations(quantity)
-    constants = _constants(arm, [quantity], arguments)
-    if formulation:
-        program = trace(
-            arm, quantity, formulation, constants=constants, minimal=minimal, frame=frame
-        )
-        entry, form = entries[formulation], ""
-    else:
-        best = cheapest(arm, quantity, constants=constants, minimal=minimal, frame=frame)
-        entry, program, form = entries[best.formulation], best.program, ", simplified"
-    about = QUANTITIES[quantity].about + (f" Frame {frame}." if frame else "")
-    source = f"{entry.name}: {entry.source}{form}"
-    expected = reference(arm, [quantity], () if frame is None else (frame,))
-    return Function(replace(program, name=name), about, source, expected)
+    return [*requests.values()]
 
 
 def _data(function: Function) -> dict[str, object]:
@@ -256,24 +250,6 @@ def _data(function: Function) -> dict[str, object]:
     operations = {"M": count.M, "A": count.A, **dict(count.functions)}
     inputs = {name: list(x.shape) for name, x in function.program.inputs.items()}
     return {"name": function.program.name, "arguments": inputs, "operations": operations}
-
-
-def _together(
-    arm: Robot,
-    name: str,
-    quantities: Sequence[str],
-    frames: Sequence[str],
-    arguments: Sequence[str],
-    minimal: bool,
-) -> Function:
-    """One function of several quantities."""
-    constants = _constants(arm, quantities, arguments)
-    frame = (frames if len(frames) > 1 else frames[0]) if frames else None
-    best = cheapest(arm, quantities, constants=constants, minimal=minimal, frame=frame)
-    program = replace(best.program, name=name)
-    about = f"{', '.join(quantities)}: what they share is computed once."
-    source = f"{best.formulation}: together, simplified"
-    return Function(program, about, source, reference(arm, quantities, frames))
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
