@@ -22,7 +22,7 @@ from armlet.graph.count import M_PLUS_A
 from armlet.runtime import Kernel
 from armlet.runtime.timing import STATES, native_loop, time_in_turns
 from armlet.search import cheapest as search
-from armlet.search.request import request
+from armlet.search.request import make_request
 
 QUANTITIES = ("inverse_dynamics", "inertia_matrix", "forward_dynamics")
 ORDERS = search.EFFORT.orders
@@ -41,7 +41,7 @@ OTHERS = {
 def main():
     arms = [armlet.load(name).without_drives() for name in armlet.catalogue()]
     symbolic = {"inertia": "symbolic"}
-    requests = [request(arm, name, symbolic, True, {}) for arm in arms for name in QUANTITIES]
+    requests = [make_request(arm, name, symbolic, True, {}) for arm in arms for name in QUANTITIES]
     print(f"{len(arms)} arms of the catalogue, {len(QUANTITIES)} quantities of each\n")
     print(f"{'':31} {'operations':>10} {'seconds':>8}")
     show("as it is", requests, search.EFFORT)
@@ -61,7 +61,7 @@ def main():
 def show(label, requests, effort):
     """Print the operations of all programs together, and the processor time that they took."""
     start = process_time()
-    total = sum(search.searched(r, M_PLUS_A, effort).program.count().total for r in requests)
+    total = sum(search.search(r, M_PLUS_A, effort).program.count().total for r in requests)
     print(f"{label:31} {total:10} {process_time() - start:8.1f}", flush=True)
 
 
@@ -70,7 +70,7 @@ def winners(quantity, arms):
     won = Counter()
     for arm in arms:
         with suppress(armlet.ModelError):
-            asked = request(arm, quantity, {"inertia": "symbolic"}, True, {})
+            asked = make_request(arm, quantity, {"inertia": "symbolic"}, True, {})
             totals = {
                 name: asked.program(name).count().total
                 for name, entry in armlet.formulations(quantity).items()

@@ -167,7 +167,7 @@ def test_it_is_searched_for_once(arms, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("searched again")
 
-    monkeypatch.setattr("armlet.search.compose._searched", refuse)
+    monkeypatch.setattr("armlet.search.compose._search", refuse)
     armlet.trace(arms["planar2r"], TERMS)
     with pytest.raises(AssertionError, match="searched again"):
         armlet.trace(arms["planar2r"].with_gravity((1, 2, 3)), TERMS)

@@ -16,7 +16,7 @@ from armlet.robot import Arrangement
 from armlet.runtime import cache
 from armlet.scalar import quarter_turns
 from armlet.search import cheapest as search
-from armlet.search.request import request
+from armlet.search.request import make_request
 
 MOVING = ["inverse_dynamics", "inertia_matrix", "bias", "gravity_torque", "forward_dynamics"]
 
@@ -95,7 +95,7 @@ def test_formulations_are_ranked_by_their_counts_on_the_robot_itself(arms, monke
     robot = arms["puma560"].without_drives()
     symbolic = {"inertia": "symbolic"}
     for quantity in ("inverse_dynamics", "inertia_matrix"):
-        asked = request(robot, quantity, symbolic, True, {})
+        asked = make_request(robot, quantity, symbolic, True, {})
         names = [
             name
             for name, entry in armlet.formulations(quantity).items()
@@ -106,31 +106,31 @@ def test_formulations_are_ranked_by_their_counts_on_the_robot_itself(arms, monke
         backwards = dict(reversed(armlet.formulations(quantity).items()))
         for table in (armlet.formulations(quantity), backwards):
             monkeypatch.setitem(search.FORMULATIONS, quantity, table)
-            contenders = search.ranked(asked, search.M_PLUS_A, search.EFFORT, np.inf)
-            found = [contender.length for contender in contenders]
+            candidates = search.rank(search.Task(asked, search.M_PLUS_A, search.EFFORT, np.inf))
+            found = [candidate.length for candidate in candidates]
             assert len(found) > 1
             assert found == least[: len(found)]
 
 
 def test_a_formulation_with_fewer_operations_that_is_much_slower_is_left_out(arms):
     """Featherstone's recursion has fewer operations on this arm, one after the other."""
-    asked = request(arms["stanford"], "forward_dynamics", {}, True, {})
-    contenders = search.ranked(asked, search.M_PLUS_A, search.EFFORT, np.inf)
+    asked = make_request(arms["stanford"], "forward_dynamics", {}, True, {})
+    candidates = search.rank(search.Task(asked, search.M_PLUS_A, search.EFFORT, np.inf))
     fewer, fast = asked.program("featherstone"), asked.program("composite")
-    assert [contender.name for contender in contenders] == ["composite"]
+    assert [candidate.name for candidate in candidates] == ["composite"]
     assert fewer.count().total < fast.count().total
     assert search.cycles(fewer) > 1.25 * search.cycles(fast)
 
 
 @pytest.mark.parametrize("quantity", ["inverse_dynamics", "inertia_matrix", "forward_dynamics"])
-def test_no_contender_fails_where_a_body_is_a_point(quantity):
+def test_no_candidate_fails_where_a_body_is_a_point(quantity):
     """Neither masses nor principal moments are divided by, or their roots taken."""
     point = (1.0, (0.5, 0, 0), (0, 0, 0, 0, 0, 0))
     nothing = (0.0, (0, 0, 0), (0, 0, 0, 0, 0, 0))
     rows = [(0, 0, 0, 0), (0.3, 1, 0.2, 0), (0.4, 1, 0.1, 0)]
     arm = armlet.Robot.from_dh(rows, convention="modified", inertia=[nothing, point, point])
     for minimal in (True, False):
-        asked = request(arm, quantity, {}, minimal, {})
+        asked = make_request(arm, quantity, {}, minimal, {})
         for entry in armlet.formulations(quantity).values():
             if entry.contends and asked.takes(entry):
                 program = asked.program(entry.name)
@@ -172,7 +172,7 @@ def test_what_was_found_is_kept(arms, monkeypatch, tmp_path):
     monkeypatch.setenv("ARMLET_CACHE", str(tmp_path / "own"))
     robot = arms["ur5e"]
     found = armlet.cheapest(robot, "bias")
-    monkeypatch.setattr(search, "searched", lambda *_: pytest.fail("searched again"))
+    monkeypatch.setattr(search, "search", lambda *_: pytest.fail("searched again"))
     again = armlet.cheapest(robot, "bias")
     assert again.steps == found.steps
     assert again.arrangement == found.arrangement
@@ -186,7 +186,7 @@ def test_another_robot_is_searched_for_anew(arms):
     state = [x[0] for x in states(robot)]
     expected = definition.inverse_dynamics(heavier, *state)
     assert deviation(heavier.inverse_dynamics(*state), np.array(expected)) < 1e-12
-    ids = {repr(request(arm, "bias", {}, True, {}).identity) for arm in (robot, heavier)}
+    ids = {repr(make_request(arm, "bias", {}, True, {}).identity) for arm in (robot, heavier)}
     assert len(ids) == 2
 
 

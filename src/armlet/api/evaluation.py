@@ -26,7 +26,7 @@ from armlet.runtime.arrays import library_of
 from armlet.runtime.python_call import dispatcher_call
 from armlet.search.cheapest import cheapest_program
 from armlet.search.compose import record
-from armlet.search.request import request
+from armlet.search.request import make_request
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -74,7 +74,7 @@ class RobotQuantity:
     @cached_property
     def program(self) -> Program:
         """The cheapest program found."""
-        return cheapest_program(request(self.robot, self.name, {}, True, self.options)).program
+        return cheapest_program(make_request(self.robot, self.name, {}, True, self.options)).program
 
     def kernel_for(self, dtype: str) -> Kernel:
         """The kernel for numbers of a type."""
@@ -109,7 +109,7 @@ class RobotQuantity:
         names = [name for values in groups.values() for name in values]
         robot = self.robot.with_constants(dict.fromkeys(names, 1.0))
         late = dict.fromkeys(groups, "argument")
-        requested = request(robot, self.name, late, True, self.options)
+        requested = make_request(robot, self.name, late, True, self.options)
         shapes = [x.shape for x in requested.inputs[len(arrays) :]]
         args = [np.asarray(x, dtype=object) for x in arrays]
         for values, shape in zip(groups.values(), shapes, strict=True):

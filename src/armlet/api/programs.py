@@ -17,8 +17,8 @@ from armlet.minimal.parameters import Model
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.search.cheapest import SearchResult, cheapest_program
-from armlet.search.compose import cheapest_composition, several
-from armlet.search.request import AS_IT_IS, request
+from armlet.search.compose import cheapest_composition, compose_quantities
+from armlet.search.request import CANONICAL, make_request
 
 Option = (
     str | bool | MinimalParameters[Any] | None | Sequence[str] | Mapping[str, str | Sequence[str]]
@@ -94,13 +94,13 @@ def trace(
     if formulation is not None and minimize != "operations":
         raise ArmletError("minimize= is for the search: leave it out if a formulation is named")
     if isinstance(quantity, str):
-        requested = request(robot, quantity, constants or {}, minimal, options)
+        requested = make_request(robot, quantity, constants or {}, minimal, options)
         if formulation is None:
             return cheapest_program(requested, minimize).program
         if not isinstance(formulation, str):
             raise ArmletError(f"formulation is a mapping: expected the name of one for {quantity}")
         return requested.program(formulation)
-    together = several(robot, quantity, constants or {}, minimal, options)
+    together = compose_quantities(robot, quantity, constants or {}, minimal, options)
     if formulation is None:
         return cheapest_composition(together, minimize).program
     if isinstance(formulation, str) or set(formulation) != set(quantity):
@@ -108,7 +108,7 @@ def trace(
             f"formulation is {quoted(formulation)}: expected a mapping with one for each of "
             f"{listed(quantity)}"
         )
-    return together.traced([(formulation[x.name], AS_IT_IS) for x in together.requests])
+    return together.trace([(formulation[x.name], CANONICAL) for x in together.requests])
 
 
 def cheapest(
@@ -149,10 +149,10 @@ def cheapest(
     constants         210
     """
     if isinstance(quantity, str):
-        requested = request(robot, quantity, constants or {}, minimal, options)
+        requested = make_request(robot, quantity, constants or {}, minimal, options)
         return cheapest_program(requested, minimize)
     return cheapest_composition(
-        several(robot, quantity, constants or {}, minimal, options), minimize
+        compose_quantities(robot, quantity, constants or {}, minimal, options), minimize
     )
 
 

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from itertools import takewhile
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -23,7 +22,7 @@ from armlet.runtime import Kernel, cache
 from armlet.runtime.engine import machine_name
 from armlet.runtime.timing import STATES, native_loop, time_in_turns
 from armlet.scalar import is_zero
-from armlet.search.request import AS_IT_IS, Request
+from armlet.search.request import CANONICAL, Request
 
 WEIGHTS: dict[str, Mapping[str, float]] = {
     "operations": M_PLUS_A,
@@ -107,55 +106,57 @@ class SearchResult:
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
     """The cheapest program for a request, searched for once and then cached on disk."""
     one_of(minimize, "minimize", (*WEIGHTS, "time"))
-    find = partial(fastest, request) if minimize == "time" else partial(lightest, request, minimize)
-    return cached(search_key(request, minimize), find)
+    find = partial(_fastest, request) if minimize == "time" else partial(_best, request, minimize)
+    return cached_search(search_key(request, minimize), find)
 
 
-def cached(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
-    """What a search finds, cached on disk under a key if it has one."""
+def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
+    """The result of a search, cached on disk under a key if it has one."""
     data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
-            return _read(json.loads(data))
-    found = find()
+            return _from_json(json.loads(data))
+    result = find()
     if key:
-        cache.save(key, json.dumps(_written(found)).encode())
-    return found
+        cache.save(key, json.dumps(_to_json(result)).encode())
+    return result
 
 
-def lightest(request: Request, minimize: str) -> SearchResult:
+def _best(request: Request, minimize: str) -> SearchResult:
     """The cheapest program by a weight, of those found by it and by the number of operations."""
     weight = WEIGHTS[minimize]
-    found = searched(request, weight)
+    result = search(request, weight)
     if weight is M_PLUS_A:
-        return found
-    return _best((found, cheapest_program(request)), lambda f: f.program.count().cost(weight))
+        return result
+    return _least((result, cheapest_program(request)), lambda x: x.program.count().cost(weight))
 
 
-def fastest(request: Request) -> SearchResult:
-    """Of the cheapest programs by each weight, and of what they start from, the fastest one.
+def _fastest(request: Request) -> SearchResult:
+    """The fastest of the cheapest programs by each weight and of the first formulation.
 
     The kernels for one state are timed in turns on random states.
     """
     request.check_values()
-    every = [cheapest_program(request, minimize) for minimize in WEIGHTS]
-    first = every[0].steps[0]
+    results = [cheapest_program(request, minimize) for minimize in WEIGHTS]
+    first = results[0].steps[0]
     plain = request.program(first.name)
-    every.append(SearchResult(plain, first.name, AS_IT_IS, (first,)))
+    results.append(SearchResult(plain, first.name, CANONICAL, (first,)))
     rng = np.random.default_rng(0)
     states = [rng.uniform(-1, 1, (STATES, *x.shape)) for x in plain.inputs.values()]
-    loops = {str(k): native_loop(Kernel(f.program), states) for k, f in enumerate(every)}
+    loops = {str(k): native_loop(Kernel(x.program), states) for k, x in enumerate(results)}
     times = time_in_turns(loops, EFFORT.rounds)
-    medians = {id(found): times[str(k)].median for k, found in enumerate(every)}
-    return _best(every, lambda found: medians[id(found)])
+    medians = {id(x): times[str(k)].median for k, x in enumerate(results)}
+    return _least(results, lambda x: medians[id(x)])
 
 
-def _best(every: Sequence[SearchResult], measure: Callable[[SearchResult], float]) -> SearchResult:
-    """The one that measures least; it is complete if all are."""
-    return replace(min(every, key=measure), complete=all(found.complete for found in every))
+def _least(
+    results: Sequence[SearchResult], measure: Callable[[SearchResult], float]
+) -> SearchResult:
+    """The result that measures least; it is complete if all are."""
+    return replace(min(results, key=measure), complete=all(x.complete for x in results))
 
 
-def searched(
+def search(
     request: Request, weight: Mapping[str, float], effort: Effort | None = None
 ) -> SearchResult:
     """The cheapest program for a request.
@@ -166,49 +167,66 @@ def searched(
     programs are all rearranged and simplified.
     """
     effort = effort or EFFORT
-    deadline = thread_time() + effort.seconds
+    task = Task(request, weight, effort, thread_time() + effort.seconds)
     what = f"searching for the cheapest {request.name}"
     with status(what, quick=request.robot.n <= effort.joints):
-        contenders = ranked(request, weight, effort, deadline)
-    with status(what, quick=contenders[0].length <= QUICK):
-        first, *others = contenders
+        candidates = rank(task)
+    with status(what, quick=candidates[0].length <= QUICK):
+        first, *others = candidates
         first.rearrange()
         if first.length <= effort.short:
             for other in others:
                 other.rearrange()
-            found = [contender.simplify() for contender in contenders]
-            return min(found, key=lambda result: first.cost(result.program))
+            return min((x.simplify() for x in candidates), key=lambda x: task.cost(x.program))
         for other in others:
             other.adopt(first.arrangement)
-        return min(contenders, key=lambda x: x.cost(x.program)).simplify()
+        return min(candidates, key=lambda x: task.cost(x.program)).simplify()
 
 
-def ranked(
-    request: Request, weight: Mapping[str, float], effort: Effort, deadline: float
-) -> "list[Contender]":
+@dataclass(frozen=True)
+class Task:
+    """What is searched for, how programs are compared, and how far the search goes."""
+
+    request: Request
+    weight: Mapping[str, float]
+    effort: Effort
+    deadline: float
+    """When the search ends, in processor time of this thread."""
+
+    def is_over(self) -> bool:
+        """Whether the search has run out of time."""
+        return thread_time() >= self.deadline
+
+    def cost(self, program: Program) -> float:
+        """What a program costs, by the weight of this search."""
+        return program.count().cost(self.weight)
+
+
+def rank(task: Task) -> "list[Candidate]":
     """The formulations with the fewest operations in canonical frames.
 
     Those that are much slower than the fastest are left out. Of equal ones the first in the table
     is first.
     """
+    request, effort = task.request, task.effort
     table = FORMULATIONS[request.name]
     own = [name for name, entry in table.items() if entry.is_built_in]
-    taking = [name for name in own if request.takes(table[name])] or own[:1]
-    names = [name for name in taking if table[name].contends] or taking[:1]
+    valid = [name for name in own if request.takes(table[name])] or own[:1]
+    names = [name for name in valid if table[name].contends] or valid[:1]
     if request.robot.n > effort.joints and _longest_path(request.robot) > effort.path:
         least = min(_power(table[name]) for name in names)
         names = [name for name in names if _power(table[name]) == least]
-    found: list[Contender] = []
+    candidates: list[Candidate] = []
     for name in names:
-        if found and thread_time() >= deadline:
+        if candidates and task.is_over():
             break
-        found.append(Contender(request, weight, effort, deadline, name))
-    if len(found) == 1:
-        return found
-    taken = [cycles(contender.program) for contender in found]
-    enough = effort.slack * min(taken)
-    fast = [contender for contender, least in zip(found, taken, strict=True) if least <= enough]
-    return sorted(fast, key=lambda x: x.cost(x.program))
+        candidates.append(Candidate(task, name))
+    if len(candidates) == 1:
+        return candidates
+    estimates = [cycles(x.program) for x in candidates]
+    enough = effort.slack * min(estimates)
+    fast = [x for x, least in zip(candidates, estimates, strict=True) if least <= enough]
+    return sorted(fast, key=lambda x: task.cost(x.program))
 
 
 def _power(entry: Formulation) -> int:
@@ -217,87 +235,78 @@ def _power(entry: Formulation) -> int:
 
 
 def _longest_path(robot: RobotModel) -> int:
-    """How many joints there are one after the other."""
+    """The number of joints from the base to the farthest body."""
     return max(sum(1 for _ in robot.path_to_base(i)) for i in range(robot.n))
 
 
-class Contender:
+class Candidate:
     """A formulation, and the cheapest program found by it so far."""
 
-    def __init__(
-        self,
-        request: Request,
-        weight: Mapping[str, float],
-        effort: Effort,
-        deadline: float,
-        name: str,
-    ) -> None:
-        self.request, self.weight, self.effort = request, weight, effort
-        self.deadline = deadline
-        self.name, self.arrangement = name, AS_IT_IS
-        self.program = request.program(name)  # raises if it does not take the request
+    def __init__(self, task: Task, name: str) -> None:
+        self.task, self.name, self.arrangement = task, name, CANONICAL
+        self.program = task.request.program(name)  # raises if it does not take the request
         self.steps = [Step(name, self.program.count())]
+        self.lumps = task.request.lumps(FORMULATIONS[task.request.name][name])
 
     @property
     def length(self) -> int:
-        """How many operations the program has."""
+        """The number of operations of the program."""
         return self.program.count().total
 
-    def cost(self, program: Program) -> float:
-        """What a program costs, by the weight of this search."""
-        return program.count().cost(self.weight)
-
-    def ends(self) -> bool:
-        """Whether the search has run out of time."""
-        return thread_time() >= self.deadline
-
-    def goes_on(self, _: object) -> bool:
-        return not self.ends()
+    @property
+    def is_long(self) -> bool:
+        """Whether the program is too long to be rearranged and simplified."""
+        return self.length > self.task.effort.longest(self.task.request)
 
     def rearrange(self) -> None:
-        """Take other frames, then other units, one after the other if it gains."""
-        lumps = self.request.lumps(FORMULATIONS[self.request.name][self.name])
-        if not lumps or self.length > self.effort.longest(self.request):
+        """Try other frames, then other units, one after the other, and keep what gains."""
+        if not self.lumps or self.is_long:
             return
-        for i in takewhile(self.goes_on, _movable(self.request, self.effort)):
+        task = self.task
+        for i in _movable(task.request, task.effort):
+            if task.is_over():
+                break
             self._try("frames", self.arrangement._replace(back=(*self.arrangement.back, i)))
-        for unit in takewhile(self.goes_on, possible_units(self.request, self.effort)):
+        for unit in possible_units(task.request, task.effort):
+            if task.is_over():
+                break
             self._try("units", self.arrangement._replace(unit=unit))
 
     def adopt(self, arrangement: Arrangement) -> None:
-        """Take the frames and units that another formulation gained by."""
-        lumps = self.request.lumps(FORMULATIONS[self.request.name][self.name])
-        if lumps and arrangement != self.arrangement and not self.ends():
+        """Try the frames and units that another formulation gained by."""
+        if self.lumps and arrangement != self.arrangement and not self.task.is_over():
             self._try("frames and units", arrangement)
 
     def _try(self, step: str, arrangement: Arrangement) -> None:
-        program = self.request.program(self.name, arrangement)
-        if self.cost(program) < self.cost(self.program):
+        program = self.task.request.program(self.name, arrangement)
+        if self.task.cost(program) < self.task.cost(self.program):
             self.program, self.arrangement = program, arrangement
-            self._note(step, program.count())
+            self._add_step(step, program.count())
 
     def simplify(self) -> SearchResult:
         """The program simplified; a short one by the passes in every order."""
-        program, effort = self.program, self.effort
-        if self.length <= effort.longest(self.request):
-            orders = effort.orders if self.length <= effort.short else effort.orders[:1]
-            simpler = [simplify(program, self.weight, order, self.ends) for order in orders]
-            program, gains = min(simpler, key=lambda pair: self.cost(pair[0]))
+        program, task = self.program, self.task
+        if not self.is_long:
+            orders = task.effort.orders
+            if self.length > task.effort.short:
+                orders = orders[:1]
+            simpler = [simplify(program, task.weight, order, task.is_over) for order in orders]
+            program, gains = min(simpler, key=lambda pair: task.cost(pair[0]))
             for name, count in gains:
-                self._note(name, count)
+                self._add_step(name, count)
         return SearchResult(
-            compact(program), self.name, self.arrangement, tuple(self.steps), not self.ends()
+            compact(program), self.name, self.arrangement, tuple(self.steps), not task.is_over()
         )
 
-    def _note(self, name: str, count: Count) -> None:
-        """Add a step, or go on with the last one."""
+    def _add_step(self, name: str, count: Count) -> None:
+        """Add a step, or update the last one if it has the same name."""
         if self.steps[-1].name == name:
             self.steps.pop()
         self.steps.append(Step(name, count))
 
 
 def cycles(program: Program) -> float:
-    """How many cycles one state takes at least: by its longest chain, or by all its operations."""
+    """The least number of cycles for one state: by its longest chain, or by all its operations."""
     done: dict[int, int] = {}
     for i, op, args in program.nodes:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)
@@ -315,10 +324,10 @@ def possible_units(request: Request, effort: Effort) -> list[Any]:
     """The lengths that may be made the unit: what goes in and comes out must have none."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot.joint_letters or request.wrench or "frame" in quantity.options
-    if has_lengths or request.kinds["geometry"] != "fixed" or robot.symbols:
+    if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:
         return []
     lengths = [x for row in robot.dh for x in (row.b, row.a, row.d)]
-    if "gravity" in quantity.reads and request.kinds["gravity"] == "fixed":
+    if "gravity" in quantity.reads and request.constants["gravity"] == "fixed":
         lengths += list(robot.g)
     sizes = dict.fromkeys(abs(x) for x in lengths if not is_zero(x))
     return [x for x in sizes if x > effort.shortest_unit * max(sizes)][: effort.trials]
@@ -340,19 +349,19 @@ def search_key(request: Request, minimize: str) -> str | None:
     return cache.key("search", minimize, *here, repr(request.identity))
 
 
-def _written(found: SearchResult) -> dict[str, Any]:
+def _to_json(result: SearchResult) -> dict[str, Any]:
     return {
-        "program": found.program.to_dict(),
-        "formulation": found.formulation,
-        "arrangement": found.arrangement,
-        "complete": found.complete,
+        "program": result.program.to_dict(),
+        "formulation": result.formulation,
+        "arrangement": result.arrangement,
+        "complete": result.complete,
         "steps": [
-            [step.name, step.count.M, step.count.A, step.count.functions] for step in found.steps
+            [step.name, step.count.M, step.count.A, step.count.functions] for step in result.steps
         ],
     }
 
 
-def _read(data: dict[str, Any]) -> SearchResult:
+def _from_json(data: dict[str, Any]) -> SearchResult:
     back, unit = data["arrangement"]
     steps = (
         Step(name, Count(M, A, tuple((f, times) for f, times in functions)))
@@ -368,14 +377,14 @@ def _read(data: dict[str, Any]) -> SearchResult:
 
 
 def digest(*names: str) -> str:
-    """What tells one state of sources of this library from another: of files and of folders."""
+    """A digest of source files of this library, given as files and folders."""
     here = Path(__file__).parents[1]
-    found = sha256()
+    result = sha256()
     for name in names:
         path = here / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            found.update(str(file.relative_to(here)).encode() + file.read_bytes())
-    return found.hexdigest()
+            result.update(str(file.relative_to(here)).encode() + file.read_bytes())
+    return result.hexdigest()
 
 
 SEARCH_SOURCES, SOURCES = digest(*READ_BY_SEARCH), digest("")

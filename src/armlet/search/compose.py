@@ -1,7 +1,7 @@
 """Several quantities in one program: what they share is computed once.
 
-Quantities are recorded as calls, alone or within a function of the user's own. The search then
-chooses a formulation and an arrangement for each of them, so that the whole takes least.
+Quantities are recorded as calls, alone or within a user function. The search then chooses a
+formulation and an arrangement for each of them, so that the whole takes the fewest operations.
 """
 
 import json
@@ -29,26 +29,24 @@ from armlet.robot.robot import GROUPS
 from armlet.runtime import cache
 from armlet.search.cheapest import (
     EFFORT,
-    READ_BY_SEARCH,
+    SEARCH_SOURCES,
     WEIGHTS,
     SearchResult,
     Step,
-    cached,
+    Task,
+    cached_search,
     cheapest_program,
-    digest,
     possible_units,
-    ranked,
+    rank,
     search_key,
 )
-from armlet.search.request import AS_IT_IS, Request, request
+from armlet.search.request import CANONICAL, Request, make_request
 
 Array = np.ndarray[Any, Any]
 STATE = ("q", "qd", "qdd", "tau", "wrench")
 """The arguments of quantities in their order; groups of constants come after them."""
-Way = tuple[str, Arrangement]
+Choice = tuple[str, Arrangement]
 """A formulation, and the arrangement of the robot for it."""
-SOURCES = digest(*READ_BY_SEARCH)
-"""What tells one state of the sources that decide on a program from another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +60,7 @@ class Composition:
     single: bool = False
     names: Names | None = None
     programs: dict[Any, Program] = field(default_factory=dict)
-    """Programs of calls, traced once: by the number of the call and the way."""
+    """Programs of calls, traced once: by the number of the call and the choice."""
 
     @property
     def requests(self) -> list[Request]:
@@ -78,144 +76,143 @@ class Composition:
         return repr((json.dumps(outer.to_dict()), shapes, [r.identity for r in self.requests]))
 
     def program(self, programs: Sequence[Program]) -> Program:
-        """The program in which each call is computed by one of those given."""
+        """The program in which each call is computed by its own one of the programs."""
         outputs = self.recording.inline_calls(self.outputs, programs)
         return program(self.name, self.inputs, outputs, self.single, self.names)
 
-    def traced(self, ways: Sequence[Way]) -> Program:
-        """The program in which each call is computed in a way of its own, nothing simplified."""
-        for k, way in enumerate(ways):
-            if (k, way) not in self.programs:
-                self.programs[k, way] = self.requests[k].program(*way)
-        return self.program([self.programs[k, way] for k, way in enumerate(ways)])
+    def trace(self, choices: Sequence[Choice]) -> Program:
+        """The program in which each call is traced by its choice, nothing simplified."""
+        for k, choice in enumerate(choices):
+            if (k, choice) not in self.programs:
+                self.programs[k, choice] = self.requests[k].program(*choice)
+        return self.program([self.programs[k, choice] for k, choice in enumerate(choices)])
 
 
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
     """The cheapest program for quantities together, searched for once and then cached on disk."""
     one_of(minimize, "minimize of several quantities", WEIGHTS)
     key = None
-    if all(search_key(one, minimize) for one in composition.requests):
-        key = cache.key("compose", SOURCES, minimize, composition.identity)
-    return cached(key, partial(_searched, composition, minimize))
+    if all(search_key(request, minimize) for request in composition.requests):
+        key = cache.key("compose", SEARCH_SOURCES, minimize, composition.identity)
+    return cached_search(key, partial(_search, composition, minimize))
 
 
-def _searched(composition: Composition, minimize: str) -> SearchResult:
+def _search(composition: Composition, minimize: str) -> SearchResult:
     """The cheaper of two programs, both simplified as a whole.
 
-    One joins the cheapest programs of the quantities. For the other they are traced again, in ways
-    that leave most to share.
+    One joins the cheapest programs of the quantities. For the other they are traced again, by
+    formulations and in arrangements that leave most to share.
     """
     weight, deadline = WEIGHTS[minimize], thread_time() + EFFORT.seconds
+    tasks = [Task(request, weight, EFFORT, deadline) for request in composition.requests]
 
-    def ends() -> bool:
+    def is_over() -> bool:
         return thread_time() >= deadline
 
     def cost(p: Program) -> float:
         return p.count().cost(weight)
 
-    separate = [cheapest_program(one, minimize) for one in composition.requests]
-    first = [(found.formulation, found.arrangement) for found in separate]
-    joined = composition.program([found.program for found in separate])
+    separate = [cheapest_program(request, minimize) for request in composition.requests]
+    first = [(x.formulation, x.arrangement) for x in separate]
+    joined = composition.program([x.program for x in separate])
     longest = min(map(EFFORT.longest, composition.requests), default=EFFORT.long)
     if joined.count().total > longest:
         return _result(compact(joined), first, [Step("joined", joined.count())])
     with status(f"searching for the cheapest {composition.name}"):
-        retraced, ways = composition.traced(first), first
-        for trial in _trials(composition.requests, first, weight, deadline):
-            merged = [new or old for new, old in zip(trial, ways, strict=True)]
-            found = retraced if ends() else composition.traced(merged)
-            if cost(found) < cost(retraced):
-                retraced, ways = found, merged
+        retraced, choices = composition.trace(first), first
+        for trial in _trials(tasks, first):
+            changed = [new or old for new, old in zip(trial, choices, strict=True)]
+            candidate = retraced if is_over() else composition.trace(changed)
+            if cost(candidate) < cost(retraced):
+                retraced, choices = candidate, changed
         results = []
-        for start, taken in ((joined, first), (retraced, ways)):
-            simpler, gains = simplify(start, weight, enough=ends)
+        for start, chosen in ((joined, first), (retraced, choices)):
+            simpler, gains = simplify(start, weight, enough=is_over)
             steps = [Step("joined", start.count()), *(Step(*gain) for gain in gains)]
-            results.append(_result(compact(simpler), taken, steps, not ends()))
-    return min(results, key=lambda found: cost(found.program))
+            results.append(_result(compact(simpler), chosen, steps, not is_over()))
+    return min(results, key=lambda x: cost(x.program))
 
 
-def _trials(
-    requests: Sequence[Request],
-    ways: Sequence[Way],
-    weight: Mapping[str, float],
-    deadline: float,
-) -> Iterator[list[Way | None]]:
-    """Other ways for some of the quantities: in the arrangement of another, by another formulation.
+def _trials(tasks: Sequence[Task], choices: Sequence[Choice]) -> Iterator[list[Choice | None]]:
+    """Other choices for some of the quantities: another's arrangement, another formulation.
 
-    Those of two quantities are traced with the same arrangement only if both are of one robot.
+    Two quantities are traced in the same arrangement only if both are of one robot.
     """
-    for one, (_, arrangement) in zip(requests, ways, strict=True):
+    requests = [task.request for task in tasks]
+    for request, (_, arrangement) in zip(requests, choices, strict=True):
         yield [
-            (name, arrangement) if _can_take(other, name, one, arrangement) else None
-            for other, (name, _) in zip(requests, ways, strict=True)
+            (name, arrangement)
+            if other.robot is request.robot and _can_take(other, name, arrangement)
+            else None
+            for other, (name, _) in zip(requests, choices, strict=True)
         ]
-    for k, (one, (chosen, arrangement)) in enumerate(zip(requests, ways, strict=True)):
-        for name in (contender.name for contender in ranked(one, weight, EFFORT, deadline)):
-            if name != chosen:
-                lumps = one.lumps(FORMULATIONS[one.name][name])
-                way = name, arrangement if lumps else AS_IT_IS
-                yield [way if i == k else None for i in range(len(requests))]
+    for k, (task, (chosen, arrangement)) in enumerate(zip(tasks, choices, strict=True)):
+        for candidate in rank(task):
+            if candidate.name != chosen:
+                choice = candidate.name, arrangement if candidate.lumps else CANONICAL
+                yield [choice if i == k else None for i in range(len(tasks))]
 
 
-def _can_take(other: Request, name: str, one: Request, arrangement: Arrangement) -> bool:
-    """Whether a quantity may be computed in the arrangement found for another one."""
-    lumps = other.lumps(FORMULATIONS[other.name][name])
-    measured = arrangement.unit is None or bool(possible_units(other, EFFORT))
-    return other.robot is one.robot and lumps and measured
+def _can_take(request: Request, formulation: str, arrangement: Arrangement) -> bool:
+    """Whether a quantity may be computed by a formulation in the arrangement of another one."""
+    lumps = request.lumps(FORMULATIONS[request.name][formulation])
+    return lumps and (arrangement.unit is None or bool(possible_units(request, EFFORT)))
 
 
 def _result(
-    found: Program, ways: Sequence[Way], steps: Sequence[Step], complete: bool = True
+    program: Program, choices: Sequence[Choice], steps: Sequence[Step], complete: bool = True
 ) -> SearchResult:
-    formulations = ", ".join(name for name, _ in ways)
-    arranged = (arrangement for _, arrangement in ways if arrangement != AS_IT_IS)
-    return SearchResult(found, formulations, next(arranged, AS_IT_IS), tuple(steps), complete)
+    formulations = ", ".join(name for name, _ in choices)
+    arranged = (arrangement for _, arrangement in choices if arrangement != CANONICAL)
+    return SearchResult(program, formulations, next(arranged, CANONICAL), tuple(steps), complete)
 
 
 # ------------------------------------------------------------------ calls
 
 
-def record(graph: Graph, one: Request, arrays: Sequence[Array]) -> Any:
-    """The results of a quantity of traced arrays, an array or a tuple of arrays.
+def record(graph: Graph, request: Request, arrays: Sequence[Array]) -> Any:
+    """The results of a quantity for traced arrays, an array or a tuple of arrays.
 
     In a recording they are left to be computed later, in whatever way is cheapest by then; in any
     other graph they are those of the cheapest program. Leading axes are gone through one by one.
     """
-    found = cheapest_program(one).program
-    leading, _ = leading_axes(one.inputs, [array.shape for array in arrays])
-    every = []
+    program = cheapest_program(request).program
+    leading, _ = leading_axes(request.inputs, [array.shape for array in arrays])
+    states = []
     for k in np.ndindex(*leading):
-        given = [array[k] if array.ndim > len(x.shape) else array
-                 for x, array in zip(one.inputs, arrays, strict=True)]  # fmt: skip
+        args = [
+            array[k] if array.ndim > len(x.shape) else array
+            for x, array in zip(request.inputs, arrays, strict=True)
+        ]
         if isinstance(graph, Recording):
-            every.append(graph.call(one, found, given))
+            states.append(graph.call(request, program, args))
         else:
-            flat = iter(inline(found, graph, [x.ravel().tolist() for x in given]))
-            every.append(
-                [object_array([next(flat) for _ in y.flat], y.shape) for y in found.outputs]
+            flat = iter(inline(program, graph, [x.ravel().tolist() for x in args]))
+            states.append(
+                [object_array([next(flat) for _ in y.flat], y.shape) for y in program.outputs]
             )
     results = [
-        object_array([x for results in every for x in results[i].flat], (*leading, *y.shape))
-        for i, y in enumerate(found.outputs)
+        object_array([x for outputs in states for x in outputs[i].flat], (*leading, *y.shape))
+        for i, y in enumerate(program.outputs)
     ]
-    return return_value(results, found.single, found.names)
+    return return_value(results, program.single, program.names)
 
 
 # ------------------------------------------------------------------ quantities of one robot
 
 
-def several(
+def compose_quantities(
     robot: RobotModel,
     names: Sequence[str],
     constants: Mapping[str, str],
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Composition:
-    """Quantities of a robot in the order given, their arguments in the order of the state's."""
-    asked = dict(_requests(robot, names, constants, minimal, options))
-    if not asked:
+    """Quantities of a robot in one program, their arguments in the order of the state's."""
+    requests = dict(_requests(robot, names, constants, minimal, options))
+    if not requests:
         raise ArmletError("no quantity is named: give one or more, such as inverse_dynamics")
-    inputs = {x.name: x for one in asked.values() for x in one.inputs}
+    inputs = {x.name: x for request in requests.values() for x in request.inputs}
     inputs = {name: inputs[name] for name in (*STATE, *GROUPS) if name in inputs}
     recording = Recording()
     args = {
@@ -223,14 +220,13 @@ def several(
         for name, x in inputs.items()
     }
     outputs: dict[str, Array] = {}
-    for label, one in asked.items():
-        given = [args[x.name] for x in one.inputs]
-        results = record(recording, one, given)
+    for label, request in requests.items():
+        results = record(recording, request, [args[x.name] for x in request.inputs])
         results = results if isinstance(results, tuple) else (results,)
-        suffixes = [f"_{result}" for result in one.quantity.results] or [""]
+        suffixes = [f"_{result}" for result in request.quantity.results] or [""]
         outputs |= {f"{label}{x}": y for x, y in zip(suffixes, results, strict=True)}
     check_names(tuple(outputs))
-    name = "_and_".join(dict.fromkeys(one.name for one in asked.values()))
+    name = "_and_".join(dict.fromkeys(request.name for request in requests.values()))
     return Composition(name, inputs, recording, [*outputs.values()], False, tuple(outputs))
 
 
@@ -241,7 +237,7 @@ def _requests(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Iterator[tuple[str, Request]]:
-    """What is asked for by the name of its field, each with the options that it takes."""
+    """The request of each field of the results, with the options that its quantity takes."""
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
@@ -255,8 +251,8 @@ def _requests(
         if isinstance(frames, Mapping):
             frames = frames.get(name)
         if frames is None or isinstance(frames, str):
-            yield name, request(robot, name, constants, minimal, taken | {"frame": frames})
+            yield name, make_request(robot, name, constants, minimal, taken | {"frame": frames})
             continue
         for frame in frames:
             label = f"{name}_{re.sub(r'[^0-9A-Za-z]', '_', frame)}"
-            yield label, request(robot, name, constants, minimal, taken | {"frame": frame})
+            yield label, make_request(robot, name, constants, minimal, taken | {"frame": frame})

@@ -18,25 +18,27 @@ from armlet.robot import Arrangement, RobotModel
 from armlet.robot.robot import GROUPS
 from armlet.scalar import Symbol, is_zero
 
-KINDS = ("fixed", "symbolic", "argument")
-AS_IT_IS = Arrangement()
+ENTER_AS = ("fixed", "symbolic", "argument")
+"""How constants may enter a program: as numbers, by name, or as arguments."""
+CANONICAL = Arrangement()
+"""The canonical frames, in the units of the robot."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A quantity of a robot to be computed, by whatever formulation."""
+    """A quantity of a robot to be computed, by any formulation."""
 
     robot: RobotModel
     name: str
-    kinds: Mapping[str, str]
-    """How each group of constants enters."""
+    constants: Mapping[str, str]
+    """How each group of constants enters, as one of `ENTER_AS`."""
     minimal: bool
     wrench: bool
     options: Mapping[str, Any]
 
     @property
     def quantity(self) -> Quantity:
-        """What is to be computed."""
+        """The entry of the quantity in the table."""
         return QUANTITIES[self.name]
 
     @property
@@ -44,12 +46,11 @@ class Request:
         """All that the program depends on, as data whose text tells one from another."""
         robot = self.robot
         frames = [(k, f.body, f.pose.R.tolist(), list(f.pose.r)) for k, f in robot.frames.items()]
-        return (
-            robot.joint_letters, robot.parent, robot.couplings, robot.dh, robot.phi.tolist(),
-            robot.drives, robot.springs, [(m, list(c)) for m, c in robot.compensation],
-            list(robot.g), frames, robot.tool, robot.base_link, self.name, dict(self.kinds),
-            self.minimal, self.wrench, dict(self.options),
-        )  # fmt: skip
+        tree = robot.joint_letters, robot.parent, robot.couplings, robot.dh
+        forces = robot.drives, robot.springs, [(m, list(c)) for m, c in robot.compensation]
+        named = frames, robot.tool, robot.base_link
+        asked = self.name, dict(self.constants), self.minimal, self.wrench, dict(self.options)
+        return (*tree, robot.phi.tolist(), *forces, list(robot.g), *named, *asked)
 
     @property
     def inputs(self) -> list[Input]:
@@ -62,7 +63,7 @@ class Request:
         if self.wrench:
             inputs.append(Input("wrench", (6,)))
         for group in GROUPS:
-            if self.kinds[group] == "argument":
+            if self.constants[group] == "argument":
                 count = len(self.robot.constants(group))
                 shape = (robot.nb, 10) if group == "inertia" else (count,)
                 inputs.append(Input(group, shape, "once"))
@@ -70,15 +71,14 @@ class Request:
 
     def check_values(self) -> None:
         """Raise if a constant has no value, so that nothing can be timed."""
-        named = [group for group, kind in self.kinds.items() if kind == "symbolic"]
-        if named or self.robot.symbols:
+        if "symbolic" in self.constants.values() or self.robot.symbols:
             raise CompileError(
                 f"{self.name} of {self.robot.name!r} has symbolic constants, so it takes no "
                 "time: give them values, or minimize operations"
             )
 
     def takes(self, entry: Formulation) -> bool:
-        """Whether a formulation takes the options given, and holds for the robot."""
+        """Whether a formulation takes the options, and holds for the robot."""
         try:
             self.check(entry)
         except ArmletError:
@@ -86,9 +86,8 @@ class Request:
         return True
 
     def check(self, entry: Formulation) -> None:
-        """Raise if a formulation does not take the options given, or does not hold."""
-        given = (*self.options, *(["wrench"] if self.wrench else ()))
-        for name in given:
+        """Raise if a formulation does not take the options, or does not hold for the robot."""
+        for name in (*self.options, *(["wrench"] if self.wrench else ())):
             if name not in signature(entry.function).parameters:
                 raise ArmletError(
                     f"formulation {entry.name!r} of {self.name} does not take {name}="
@@ -106,7 +105,7 @@ class Request:
 
     def _check_centres(self, entry: Formulation) -> None:
         """Raise if a formulation reads centres of mass, and a body with a moment has no mass."""
-        if entry.minimal or not self.quantity.minimal or self.kinds["inertia"] != "fixed":
+        if entry.minimal or not self.quantity.minimal or self.constants["inertia"] != "fixed":
             return
         for link, (m, c, _) in zip(self.robot.links, self.robot.bodies, strict=True):
             if is_zero(m) and not all(map(is_zero, c)):
@@ -119,7 +118,9 @@ class Request:
     def _check_inertia(self) -> None:
         """Raise if the inertia matrix is inverted, known in numbers, and singular."""
         robot = self.robot
-        late = any(self.kinds[group] == "argument" for group in ("geometry", "inertia", "drive"))
+        late = any(
+            self.constants[group] == "argument" for group in ("geometry", "inertia", "drive")
+        )
         if self.quantity.inverts != "inertia_matrix" or late or robot.symbols:
             return
         i = robot._once("joint_without_inertia", lambda: joint_without_inertia(robot))
@@ -141,52 +142,51 @@ class Request:
         takes = all(used.minimal for used in (entry, *self.built_on))
         return self.minimal and self.quantity.minimal and takes
 
-    def program(self, name: str, arrangement: Arrangement = AS_IT_IS) -> Program:
-        """The program of a formulation, for the robot so arranged."""
-        entry = FORMULATIONS[self.name][
-            one_of(name, f"formulation of {self.name}", FORMULATIONS[self.name])
-        ]
+    def program(self, name: str, arrangement: Arrangement = CANONICAL) -> Program:
+        """The program of a formulation, for the robot in an arrangement."""
+        table = FORMULATIONS[self.name]
+        entry = table[one_of(name, f"formulation of {self.name}", table)]
         self.check(entry)
         inputs = self.inputs
         functions = {used.quantity: used.function for used in self.built_on}
         options = {**self.options, **functions}
 
-        def run(graph: Graph, *args: Any) -> Any:
-            given = {x.name: arg for x, arg in zip(inputs, args, strict=True)}
-            arm = self.robot.with_constants(self._entered(graph, given))
+        def run(graph: Graph, *values: Any) -> Any:
+            args = {x.name: value for x, value in zip(inputs, values, strict=True)}
+            robot = self.robot.with_constants(self._traced_constants(graph, args))
             if self.lumps(entry):
-                arm = lump(arrangement.of(arm))
-            state = [given[argument] for argument in self.quantity.arguments]
-            held = {"wrench": given["wrench"]} if self.wrench else {}
-            result = entry.function(arm, *state, **held, **options)
+                robot = lump(arrangement.of(robot))
+            state = [args[argument] for argument in self.quantity.arguments]
+            wrench = {"wrench": args["wrench"]} if self.wrench else {}
+            result = entry.function(robot, *state, **wrench, **options)
             return result if isinstance(result, tuple) else np.array(result, dtype=object)
 
         return trace_function(self.name, run, inputs)
 
-    def _entered(self, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The constants that enter a trace as something other than their number."""
-        named: dict[str, Any] = {}
-        for group, kind in self.kinds.items():
+    def _traced_constants(self, graph: Graph, args: Mapping[str, Any]) -> dict[str, Any]:
+        """The constants that enter a trace as symbols or arguments, by name."""
+        traced: dict[str, Any] = {}
+        for group, kind in self.constants.items():
             values = self.robot.constants(group)
             if kind == "argument":
-                named |= zip(values, given[group].flat, strict=True)
+                traced |= zip(values, args[group].flat, strict=True)
             else:
-                named |= {
+                traced |= {
                     name: graph.symbol(value if type(value) is Symbol else name)
                     for name, value in values.items()
                     if kind == "symbolic" or type(value) is Symbol
                 }
-        return named
+        return traced
 
 
-def request(
+def make_request(
     robot: RobotModel,
     name: str,
     constants: Mapping[str, str],
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Request:
-    """A request for a quantity of a robot, if it makes sense."""
+    """The request for a quantity of a robot; raises if it makes no sense."""
     quantity = QUANTITIES[one_of(name, "quantity", QUANTITIES)]
     options = {key: value for key, value in options.items() if value not in (None, False)}
     for option, value in options.items():
@@ -197,21 +197,15 @@ def request(
     options = with_columns(robot, name, quantity.options, options)
     for group, kind in constants.items():
         one_of(group, "group of constants", GROUPS)
-        one_of(kind, "kind of constant", KINDS)
-    kinds = {group: constants.get(group, "fixed") for group in GROUPS}
+        one_of(kind, "kind of constant", ENTER_AS)
+    constants = {group: constants.get(group, "fixed") for group in GROUPS}
     if not robot.n:
         raise ModelError(f"robot {robot.name!r} has no moving joint: nothing to compute")
-    _check_mass(robot, name, kinds)
+    needs_masses = "inertia" in quantity.reads and constants["inertia"] == "fixed"
+    if needs_masses and not any(robot.m) and not any(np.any(J != 0) for J in robot.J):
+        raise ModelError(
+            f"robot {robot.name!r} has no masses, so its {name} is not known: give its links an "
+            "inertia"
+        )
     wrench = options.pop("wrench", False)
-    return Request(robot, name, kinds, minimal, wrench, options)
-
-
-def _check_mass(robot: RobotModel, name: str, kinds: Mapping[str, str]) -> None:
-    """Refuse dynamics of a robot without inertia, whose torques would all be zero."""
-    if "inertia" in QUANTITIES[name].reads and kinds["inertia"] == "fixed":
-        weighs = any(robot.m) or any(np.any(J != 0) for J in robot.J)
-        if not weighs:
-            raise ModelError(
-                f"robot {robot.name!r} has no masses, so its {name} is not known: give its "
-                "links an inertia"
-            )
+    return Request(robot, name, constants, minimal, wrench, options)

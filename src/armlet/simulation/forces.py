@@ -20,7 +20,7 @@ from armlet.graph.trace.arrays import as_traced
 from armlet.robot import Drive, RobotModel
 from armlet.scalar import Scalar
 from armlet.search.compose import record
-from armlet.search.request import request
+from armlet.search.request import make_request
 
 Array = Any
 """An array of numbers, or of traced scalars."""
@@ -224,7 +224,7 @@ class Arm:
         arguments = [np.asarray(x, dtype=object) for x in (*arrays, *inertia)]
         graph = graph_of(arguments)
         assert graph is not None
-        found = request(self.robot, name, constants, True, {})
+        found = make_request(self.robot, name, constants, True, {})
         return as_traced(record(graph, found, arguments))
 
     def forces(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
