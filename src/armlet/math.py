@@ -1,7 +1,7 @@
-"""Functions for controllers, on arrays of any kind, in functions of your own above all.
+"""Functions for controllers, on arrays of any kind, in user functions above all.
 
 They take what NumPy's functions of these names take: numbers, NumPy arrays, traced arrays (see
-`armlet.function`), and arrays of JAX and PyTorch. On traced arrays NumPy's own functions work too;
+`armlet.function`), and JAX and PyTorch arrays. On traced arrays NumPy's own functions work too;
 `where`, `minimum`, `maximum` and `atan2` here also take traced scalars.
 """
 

@@ -62,7 +62,7 @@ def computed_torque(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     -------
     Function
         Of q, qd, target, target_velocity and target_acceleration. For a target that moves with the
-        time, call it in a function of your own of t, or give rows for every step.
+        time, call it in a user function of t, or give rows for every step.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class Sampler:
     Parameters
     ----------
     robot : Robot
-    cost : function of your own
+    cost : user function
         The cost at an instant, a number, of q, qd, t (from now on), plan and further arguments; it
         is added up over the steps.
     dt : float
@@ -43,7 +43,7 @@ class Sampler:
         How many plans are tried out at a call; the first is the present one.
     correlation : float
         That of the changes in a step and in the next, from 0 to less than 1.
-    torque : function of your own, optional
+    torque : user function, optional
         The torques, of q, qd, plan (of any size m) and further arguments; by default the plan is of
         torques in addition to gravity's.
     method, friction, stops, threads

@@ -68,7 +68,7 @@ def to_fmu(
     robot : Robot
     path : str or Path
         The file to write; other programs expect it to end in .fmu.
-    of : str, sequence of str, function of your own or Program, optional
+    of : str, sequence of str, user function or Program, optional
         One or several quantities, an `armlet.function`, or what `armlet.trace` returns. An argument
         t is the time; constants that are arguments become parameters.
     fmi : {3, 2}
