@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.commands import ARMLET, run
 from support.compilers import needs
-from test_formats import MIMIC
+from support.coupled import MIMIC
 from typer.testing import CliRunner
 
 import armlet
@@ -59,9 +59,12 @@ def test_info_says_what_q_holds_and_which_joints_it_moves(hand):
 
 def test_all_problems_of_a_file_are_lines_of_one_error(tmp_path):
     path = tmp_path / "arm.urdf"
-    path.write_text(HAND.replace('<link name="', '<link name="\x85\U0001f916', 1).replace(
-        'type="revolute"', 'type="planar"'
-    ).replace('type="prismatic"', 'type="ball"'), encoding="utf-8")  # fmt: skip
+    path.write_text(
+        HAND.replace('<link name="', '<link name="\x85\U0001f916', 1)
+        .replace('type="revolute"', 'type="planar"')
+        .replace('type="prismatic"', 'type="ball"'),
+        encoding="utf-8",
+    )
     told = run("info", path)
     assert told.returncode == 1
     first, *rest = told.stderr.splitlines()
@@ -113,8 +116,9 @@ def test_every_command_with_kinematics_takes_a_frame(command):
 
 
 def test_joints_are_locked_and_gravity_and_tool_are_set(hand):
-    data = shown("info", hand, "--json", "--mimic", "lock", "--tool", "left",
-                 "--gravity", "0", "0", "-1.62")  # fmt: skip
+    data = shown(
+        "info", hand, "--json", "--mimic", "lock", "--tool", "left", "--gravity", "0", "0", "-1.62"
+    )
     assert data["joints"] == "P"
     assert data["tool"] == "left"
     assert data["gravity"] == [0, 0, -1.62]
@@ -233,8 +237,21 @@ def passes_its_test(folder):
 
 @needs("gcc")
 def test_several_frames_are_several_functions(tmp_path):
-    made = shown("generate", "panda", "-f", "jacobian", "-f", "bias", "--frame", "link4",
-                 "--frame", "flange", "-o", tmp_path, "--json")  # fmt: skip
+    made = shown(
+        "generate",
+        "panda",
+        "-f",
+        "jacobian",
+        "-f",
+        "bias",
+        "--frame",
+        "link4",
+        "--frame",
+        "flange",
+        "-o",
+        tmp_path,
+        "--json",
+    )
     names = [f["name"] for f in made["functions"]]
     assert names == ["jacobian_link4", "jacobian_flange", "bias"]
     assert "panda_jacobian_link4(" in (tmp_path / "panda_dynamics.h").read_text()
@@ -244,9 +261,25 @@ def test_several_frames_are_several_functions(tmp_path):
 @needs("gcc")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_inertias_may_be_arguments_of_generated_code(tmp_path, dtype):
-    made = shown("generate", "planar3r", "-f", "inverse_dynamics", "-f", "gravity_torque",
-                 "-f", "jacobian", "--argument", "inertia", "--argument", "gravity",
-                 "--dtype", dtype, "-o", tmp_path, "--json")  # fmt: skip
+    made = shown(
+        "generate",
+        "planar3r",
+        "-f",
+        "inverse_dynamics",
+        "-f",
+        "gravity_torque",
+        "-f",
+        "jacobian",
+        "--argument",
+        "inertia",
+        "--argument",
+        "gravity",
+        "--dtype",
+        dtype,
+        "-o",
+        tmp_path,
+        "--json",
+    )
     inverse, _, kinematics = (list(f["arguments"]) for f in made["functions"])
     assert inverse == ["q", "qd", "qdd", "inertia", "gravity"]
     assert kinematics == ["q"]

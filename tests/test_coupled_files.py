@@ -5,17 +5,16 @@ import pickle
 import re
 import subprocess
 from itertools import pairwise
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 from support.commands import run as armlet_run
 from support.compilers import needs
+from support.coupled import GRIPPER, by_hand, compare_with_pinocchio, loaded
 from support.peers import Mujoco
-from support.robots import coupled_urdf, deviation, states, value
-from test_coupled import GRIPPER, by_hand, compare_with_pinocchio, loaded
-from test_formats import WRITERS
+from support.robots import WRITERS, coupled_urdf, deviation, states, value
+from support.stored import ROBOTS, stored
 
 import armlet
 from armlet.description import Connection, Tie
@@ -23,9 +22,6 @@ from armlet.description.coupling import resolve_ties
 from armlet.robot import Coupling, Limits
 from armlet.simulation.forces import Friction
 
-SHARED = [parent / "shared" / "robots" for parent in Path(__file__).parents[2:4]]
-FOLDER = next((folder for folder in SHARED if folder.is_dir()), None)
-shared = pytest.mark.skipif(FOLDER is None, reason="robot files are not beside the checkout")
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*no range to move in:armlet.ModelWarning"),
     pytest.mark.filterwarnings("ignore:.*triangle inequality:armlet.ModelWarning"),
@@ -253,8 +249,12 @@ def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
         return model.torque(robot, qd), model.damping(robot, qd, qd, 0.5)
 
     found, slope = armlet.function(robot, qd=robot.n)(both)(qd)
-    each = np.array([x.viscous * v + x.coulomb * np.tanh(v / 1e-2) + x.offset
-                     for x, v in zip(robot.drives, K @ qd, strict=True)])  # fmt: skip
+    each = np.array(
+        [
+            x.viscous * v + x.coulomb * np.tanh(v / 1e-2) + x.offset
+            for x, v in zip(robot.drives, K @ qd, strict=True)
+        ]
+    )
     assert deviation(found, K.T @ each) < 1e-9
     steps = 1e-7 * np.eye(robot.n)
     ends = [armlet.function(robot, qd=robot.n)(both)(qd + sign * steps)[0] for sign in (1, -1)]
@@ -275,8 +275,15 @@ def test_a_simulated_gripper_moves_all_its_fingers_and_keeps_its_energy(tmp_path
 
 def test_a_controller_of_a_coupled_robot_holds_its_posture(gripper):
     hold = armlet.controllers.pd_with_gravity(gripper, stiffness=100.0, damping=10.0)
-    run = armlet.simulate(gripper, [0.0], duration=2.0, dt=1e-3, method="rk4",
-                          torque=hold, arguments={"target": [0.02]})  # fmt: skip
+    run = armlet.simulate(
+        gripper,
+        [0.0],
+        duration=2.0,
+        dt=1e-3,
+        method="rk4",
+        torque=hold,
+        arguments={"target": [0.02]},
+    )
     assert run.q[-1] == pytest.approx([0.02], abs=1e-4)
 
 
@@ -317,18 +324,18 @@ def test_generated_c_of_coupled_joints_meets_its_reference_values(tmp_path):
 # ------------------------------------------------------------------ the Panda with its hand
 
 
-@shared
+@stored
 @pytest.mark.parametrize("name", ["fer", "fr3"])
 def test_the_panda_with_its_hand_agrees_with_pinocchio(name):
-    path = FOLDER / "franka_description" / f"{name}.urdf"
+    path = ROBOTS / "franka_description" / f"{name}.urdf"
     robot = armlet.load(path)
     assert (robot.n, robot.nb) == (8, 9)
     compare_with_pinocchio(robot, path.read_text(), f"{name}_hand_tcp")
 
 
-@shared
+@stored
 def test_the_panda_with_its_hand_agrees_with_mujoco_by_projection():
-    path = FOLDER / "mujoco_menagerie" / "franka_emika_panda" / "panda.xml"
+    path = ROBOTS / "mujoco_menagerie" / "franka_emika_panda" / "panda.xml"
     with pytest.warns(armlet.ModelWarning, match="1 on a tendon"):
         robot = armlet.load(path)
     text = re.sub(r"<asset>.*?</asset>|<geom[^>]*/>", "", path.read_text(), flags=re.DOTALL)
@@ -343,21 +350,21 @@ def test_the_panda_with_its_hand_agrees_with_mujoco_by_projection():
         assert deviation(H[k], K.T @ free.inertia_matrix(full[0]) @ K) < 1e-10
 
 
-@shared
+@stored
 @pytest.mark.parametrize(
     "file", ["franka_description/fer.urdf", "mujoco_menagerie/franka_emika_panda/panda.xml"]
 )
 @pytest.mark.filterwarnings("ignore:.*actuators, 1 on a tendon:armlet.ModelWarning")
 def test_the_panda_with_its_hand_works_from_its_file_to_c(tmp_path, file):
-    robot = armlet.load(FOLDER / file)
+    robot = armlet.load(ROBOTS / file)
     q = np.array([0.0, -0.3, 0.0, -2.0, 0.0, 1.5, 0.7, 0.02])
     qd, qdd = np.zeros(8), np.ones(8)
     tau = robot.inverse_dynamics(q, qd, qdd)
     assert deviation(robot.forward_dynamics(q, qd, tau), qdd) < 1e-9
     run = armlet.simulate(robot, q, duration=0.05, dt=1e-3)
     assert run.q.shape[1] == 8
-    told = armlet_run("info", FOLDER / file)
+    told = armlet_run("info", ROBOTS / file)
     assert "moved by" in told.stdout
-    made = armlet_run("generate", FOLDER / file, "-f", "inverse_dynamics", "--out", tmp_path / "c")
+    made = armlet_run("generate", ROBOTS / file, "-f", "inverse_dynamics", "--out", tmp_path / "c")
     assert made.returncode == 0, made.stderr
     assert "moved by" in (tmp_path / "c" / "README.md").read_text()

@@ -16,9 +16,14 @@ HERE = "arm.urdf, line 3"
 def disk(tmp_path):
     """A package with a model in it, a folder beside it, and a secret above both."""
     for name in (
-        "pkg/package.xml", "pkg/urdf/arm.urdf", "pkg/urdf/sub/part.urdf", "pkg/meshes/a.stl",
-        "other/b.stl", "secret.txt", "plain/arm.urdf",
-    ):  # fmt: skip
+        "pkg/package.xml",
+        "pkg/urdf/arm.urdf",
+        "pkg/urdf/sub/part.urdf",
+        "pkg/meshes/a.stl",
+        "other/b.stl",
+        "secret.txt",
+        "plain/arm.urdf",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("<package><name>called</name></package>", encoding="utf-8")

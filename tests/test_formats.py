@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.robots import deviation, random_robot, states, value
+from support.coupled import MIMIC
+from support.robots import WRITERS, deviation, random_robot, states, value
 
 import armlet
 from armlet.description import Mesh
 from armlet.robot.pose import rotation_of_quaternion, rpy_of, turn
-
-WRITERS = {"urdf": armlet.Robot.to_urdf, "toml": armlet.Robot.to_toml}
 
 
 def assert_same(found, robot, tolerance=1e-12):
@@ -147,22 +146,6 @@ def test_meshes_are_kept_as_names(tmp_path):
         again = armlet.load(tmp_path / f"again.{ending}").meshes["link1"][0]
         assert again.file == "package://arm/a.stl"
         np.testing.assert_allclose(again.pose.r, (0, 0, 1), atol=1e-15)
-
-
-TENSOR = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
-MIMIC = f"""
-<robot name="gripper">
-  <link name="base"/>
-  <link name="left"><inertial><mass value="1"/>{TENSOR}</inertial></link>
-  <link name="right"><inertial><mass value="1"/>{TENSOR}</inertial></link>
-  <joint name="open" type="prismatic">
-    <parent link="base"/><child link="left"/><axis xyz="0 1 0"/><limit lower="0" upper="0.04"/>
-  </joint>
-  <joint name="follow" type="prismatic">
-    <parent link="base"/><child link="right"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.04"/>
-    <mimic joint="open"/>
-  </joint>
-</robot>"""
 
 
 def test_keyframes_are_in_the_unit_of_the_file_and_zero_where_not_given(tmp_path):

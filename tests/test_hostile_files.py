@@ -203,9 +203,30 @@ def test_joints_keep_the_order_of_the_file_as_far_as_parents_come_first(seed):
 
 @pytest.mark.parametrize(
     "text",
-    ["1_0", "٣", "1\u00a0", "1\u2003", "１", "0x10", "1e", "e5", ".", "+", "1e+", "--1", "nan",
-     "inf", "1e999", "1f", "1,0", "1.0.0", "(1)", "0b1", "1d5"],
-)  # fmt: skip
+    [
+        "1_0",
+        "٣",
+        "1\u00a0",
+        "1\u2003",
+        "１",
+        "0x10",
+        "1e",
+        "e5",
+        ".",
+        "+",
+        "1e+",
+        "--1",
+        "nan",
+        "inf",
+        "1e999",
+        "1f",
+        "1,0",
+        "1.0.0",
+        "(1)",
+        "0b1",
+        "1d5",
+    ],
+)
 def test_only_numbers_of_c_are_numbers(refusal, text):
     tensor = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     inertial = f'<inertial><mass value="{text}"/>{tensor}</inertial>'

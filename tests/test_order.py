@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.commands import run
 from support.robots import random_urdf
-from test_urdf import FILES, stored
+from support.stored import URDF, stored
 
 import armlet
 from armlet import ModelError
@@ -28,9 +28,13 @@ def joint(name, parent, child, kind="continuous"):
 TREE = (
     '<robot name="tree">'
     + "".join(map(link, ("base", "l", "l2", "r", "r2", "plate")))
-    + joint("z_left", "plate", "l") + joint("z_right", "plate", "r") + joint("a_tip", "r", "r2")
-    + joint("B_tip", "l", "l2") + joint("mount", "base", "plate", "fixed") + "</robot>"
-)  # fmt: skip
+    + joint("z_left", "plate", "l")
+    + joint("z_right", "plate", "r")
+    + joint("a_tip", "r", "r2")
+    + joint("B_tip", "l", "l2")
+    + joint("mount", "base", "plate", "fixed")
+    + "</robot>"
+)
 
 
 @pytest.fixture
@@ -61,7 +65,7 @@ def test_random_trees_are_in_pinocchios_order(tmp_path, seed):
 
 
 @stored
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", URDF, ids=lambda path: path.stem)
 def test_real_files_are_in_pinocchios_order(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -83,8 +87,9 @@ def test_joints_are_in_the_order_in_which_they_are_named(tree):
     for frame in ("l2", "r2"):
         np.testing.assert_allclose(
             robot.forward_kinematics(q, frame=frame),
-            by_file.forward_kinematics(same, frame=frame), atol=1e-15,
-        )  # fmt: skip
+            by_file.forward_kinematics(same, frame=frame),
+            atol=1e-15,
+        )
 
 
 def test_locked_joints_are_not_in_the_order(tree):

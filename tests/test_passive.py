@@ -312,8 +312,12 @@ def test_other_quantities_do_not_include_it(load):
     text = model(SPRUNG)
     robot, bare = load(text), load(re.sub('(stiffness|gravcomp)="[^"]*"', "", text))
     q, qd, qdd = states(robot)
-    for name, state in (("inverse_dynamics", (q, qd, qdd)), ("gravity_torque", (q,)),
-                        ("energy", (q, qd)), ("friction_torque", (qd,))):  # fmt: skip
+    for name, state in (
+        ("inverse_dynamics", (q, qd, qdd)),
+        ("gravity_torque", (q,)),
+        ("energy", (q, qd)),
+        ("friction_torque", (qd,)),
+    ):
         np.testing.assert_array_equal(value(robot, name, *state), value(bare, name, *state))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.compilers import pointer, shared_library
+from support.compilers import pointer, python_of, shared_library
 from support.robots import random_robot
 
 import armlet
@@ -37,13 +37,6 @@ def recounted(text):
     operators = Counter(BINARY[type(x.op)] for x in nodes if isinstance(x, ast.BinOp))
     called = Counter(x.func.id for x in nodes if isinstance(x, ast.Call))
     return Count(operators["M"], operators["A"], tuple(sorted(called.items())))
-
-
-def python_of(program, **options):
-    """The function that a program is in Python."""
-    namespace = {}
-    exec(program.source("python", name="f", **options), namespace)
-    return namespace["f"]
 
 
 def as_python(target, text):

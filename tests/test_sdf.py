@@ -94,22 +94,32 @@ def test_a_model_put_elsewhere_is_the_same_robot_with_gravity_turned(load, seed)
 
 
 def test_a_link_is_placed_in_the_model_and_a_joint_in_its_child(load):
-    robot = load(model(link("base"), link("rod", at("1 0 0 0 0 0")),
-                       joint("hinge", "base", "rod", at("0 2 0 0 0 0") + AXIS)))  # fmt: skip
+    robot = load(
+        model(
+            link("base"),
+            link("rod", at("1 0 0 0 0 0")),
+            joint("hinge", "base", "rod", at("0 2 0 0 0 0") + AXIS),
+        )
+    )
     assert places(robot, "rod")[:3, 3].tolist() == [1, 0, 0]
     assert places(robot, "rod", [pi])[:3, 3].tolist() == [1, 4, 0]
 
 
 def test_a_link_may_be_relative_to_another_one_to_a_frame_or_a_joint(load):
-    robot = load(model(
-        link("base"), link("a", at("1 0 0 0 0 1.5707963267948966")),
-        link("b", at("1 0 0 0 0 0", relative_to="a")),
-        link("c", at("1 0 0 0 0 0", relative_to="mark")),
-        link("d", at("0 0 1 0 0 0", relative_to="to_d")),
-        '<frame name="mark" attached_to="b">' + at("0 1 0 0 0 0") + "</frame>",
-        joint("to_a", "base", "a"), joint("to_b", "a", "b"), joint("to_c", "b", "c"),
-        joint("to_d", "c", "d", at("0 0 2 0 0 0", relative_to="c") + AXIS),
-    ))  # fmt: skip
+    robot = load(
+        model(
+            link("base"),
+            link("a", at("1 0 0 0 0 1.5707963267948966")),
+            link("b", at("1 0 0 0 0 0", relative_to="a")),
+            link("c", at("1 0 0 0 0 0", relative_to="mark")),
+            link("d", at("0 0 1 0 0 0", relative_to="to_d")),
+            '<frame name="mark" attached_to="b">' + at("0 1 0 0 0 0") + "</frame>",
+            joint("to_a", "base", "a"),
+            joint("to_b", "a", "b"),
+            joint("to_c", "b", "c"),
+            joint("to_d", "c", "d", at("0 0 2 0 0 0", relative_to="c") + AXIS),
+        )
+    )
     assert places(robot, "b")[:3, 3].tolist() == [1, 1, 0]
     assert places(robot, "mark")[:3, 3].tolist() == [0, 1, 0]
     assert places(robot, "c")[:3, 3].tolist() == [0, 2, 0]
@@ -118,34 +128,45 @@ def test_a_link_may_be_relative_to_another_one_to_a_frame_or_a_joint(load):
 
 
 def test_a_frame_without_attachment_is_on_the_first_or_canonical_link(load):
-    parts = (link("base"), link("rod"), '<frame name="mark">' + at("1 0 0 0 0 0") + "</frame>",
-             joint("hinge", "base", "rod"))  # fmt: skip
+    parts = (
+        link("base"),
+        link("rod"),
+        '<frame name="mark">' + at("1 0 0 0 0 0") + "</frame>",
+        joint("hinge", "base", "rod"),
+    )
     assert places(load(model(*parts)), "mark", [pi])[:3, 3].tolist() == [1, 0, 0]
     moving = load(model(*parts, rest=' canonical_link="rod"'))
     assert places(moving, "mark", [pi])[:3, 3].tolist() == [-1, 0, 0]
 
 
 def test_joints_may_name_frames_and_are_placed_in_the_one_of_the_child(load):
-    robot = load(model(
-        link("base"), link("rod"), '<frame name="tip" attached_to="base"/>',
-        '<frame name="heel" attached_to="rod">' + at("0 2 0 0 0 0") + "</frame>",
-        joint("hinge", "tip", "heel"),
-    ))  # fmt: skip
+    robot = load(
+        model(
+            link("base"),
+            link("rod"),
+            '<frame name="tip" attached_to="base"/>',
+            '<frame name="heel" attached_to="rod">' + at("0 2 0 0 0 0") + "</frame>",
+            joint("hinge", "tip", "heel"),
+        )
+    )
     assert robot.links == ("rod",)
     assert places(robot, "rod", [pi])[:3, 3].tolist() == [0, 4, 0]
 
 
 def test_angles_may_be_degrees_or_quaternions(load):
-    turned = model(link("base"), link("rod", at("0 0 0 0 0 90", degrees="true")),
-                   joint("hinge", "base", "rod"))  # fmt: skip
+    turned = model(
+        link("base"), link("rod", at("0 0 0 0 0 90", degrees="true")), joint("hinge", "base", "rod")
+    )
     expected = places(load(turned), "rod")[0, :3].tolist()
     assert expected == [0, -1, 0]
     quaternion = model(
         link("base"),
-        link("rod", at("0 0 0 0 0 0.7071067811865476 0.7071067811865476",
-                       rotation_format="quat_xyzw")),
+        link(
+            "rod",
+            at("0 0 0 0 0 0.7071067811865476 0.7071067811865476", rotation_format="quat_xyzw"),
+        ),
         joint("hinge", "base", "rod"),
-    )  # fmt: skip
+    )
     assert places(load(quaternion), "rod")[0, :3].tolist() == expected
 
 
@@ -165,8 +186,9 @@ def test_an_axis_is_expressed_as_the_version_has_it(load, version, axis, moved):
     rod = link("rod", at("0 0 0 0 0 -1.5707963267948966"))
     tip = '<link name="tip">' + at("0 0 1 0 0 0") + INERTIAL + "</link>"
     hinge = joint("hinge", "base", "rod", f"<axis>{axis}</axis>")
-    robot = load(model(link("base"), rod, tip, hinge,
-                       joint("weld", "rod", "tip", "", "fixed")), version)  # fmt: skip
+    robot = load(
+        model(link("base"), rod, tip, hinge, joint("weld", "rod", "tip", "", "fixed")), version
+    )
     if moved == [0, 0, 1]:
         axis_in_base = robot.jacobian(np.zeros(1), frame="rod")[:3, 0].round(9).tolist()
         assert axis_in_base == [0, -1, 0]
@@ -175,10 +197,21 @@ def test_an_axis_is_expressed_as_the_version_has_it(load, version, axis, moved):
 
 
 def test_nested_models_have_scoped_names_and_are_placed_in_the_outer_one(load):
-    hand = model(link("palm", at("0 0 1 0 0 0")), link("finger", at("0 0 2 0 0 0")),
-                 joint("grip", "palm", "finger"), at("1 0 0 0 0 0"), name="hand")  # fmt: skip
-    robot = load(model(link("base"), hand, joint("wrist", "base", "hand::palm"),
-                       '<frame name="mark" attached_to="hand::finger"/>'))  # fmt: skip
+    hand = model(
+        link("palm", at("0 0 1 0 0 0")),
+        link("finger", at("0 0 2 0 0 0")),
+        joint("grip", "palm", "finger"),
+        at("1 0 0 0 0 0"),
+        name="hand",
+    )
+    robot = load(
+        model(
+            link("base"),
+            hand,
+            joint("wrist", "base", "hand::palm"),
+            '<frame name="mark" attached_to="hand::finger"/>',
+        )
+    )
     assert robot.joint_names == ("wrist", "hand::grip")
     assert places(robot, "hand::palm")[:3, 3].tolist() == [1, 0, 1]
     assert places(robot, "hand::finger")[:3, 3].tolist() == [1, 0, 2]
@@ -186,8 +219,13 @@ def test_nested_models_have_scoped_names_and_are_placed_in_the_outer_one(load):
 
 
 def test_a_placement_frame_is_what_the_pose_is_of(load):
-    hand = model(link("palm"), '<frame name="grip">' + at("0 0 1 0 0 0") + "</frame>",
-                 at("0 0 5 0 0 0"), name="hand", rest=' placement_frame="grip"')  # fmt: skip
+    hand = model(
+        link("palm"),
+        '<frame name="grip">' + at("0 0 1 0 0 0") + "</frame>",
+        at("0 0 5 0 0 0"),
+        name="hand",
+        rest=' placement_frame="grip"',
+    )
     robot = load(model(link("base"), hand, joint("wrist", "base", "hand::palm")))
     assert places(robot, "hand::grip")[:3, 3].tolist() == [0, 0, 5]
     assert places(robot, "hand::palm")[:3, 3].tolist() == [0, 0, 4]
@@ -202,8 +240,15 @@ def test_a_joint_to_the_world_makes_the_world_the_base(load):
 
 
 def test_several_roots_are_fixed_to_the_world_with_a_warning(load):
-    robot = load(model(link("base"), link("rod"), joint("hinge", "base", "rod"),
-                       link("box", at("0 0 1 0 0 0")), link("ball")))  # fmt: skip
+    robot = load(
+        model(
+            link("base"),
+            link("rod"),
+            joint("hinge", "base", "rod"),
+            link("box", at("0 0 1 0 0 0")),
+            link("ball"),
+        )
+    )
     assert robot.base_link == "world"
     assert places(robot, "box")[:3, 3].tolist() == [0, 0, 1]
     assert load.warned == [
@@ -217,8 +262,13 @@ def test_a_world_has_gravity_and_static_models(load):
     robot = load(f"<world name='w'><gravity>0 0 -1.6</gravity>{arm}</world>")
     assert robot.joint_names == ("hinge",)
     assert robot.gravity.tolist() == [0, 0, -1.6]
-    table = model("<static>true</static>", link("top"), link("leg"), joint("never", "top", "leg"),
-                  name="table")  # fmt: skip
+    table = model(
+        "<static>true</static>",
+        link("top"),
+        link("leg"),
+        joint("never", "top", "leg"),
+        name="table",
+    )
     robot = load(f"<world name='w'>{arm}{table}</world>")
     assert robot.joint_names == ("arm::hinge",)
     assert load.warned == []
@@ -256,8 +306,13 @@ def test_mimic_joints_are_tied(load):
         '<axis><xyz>0 0 1</xyz><mimic joint="one"><multiplier>2</multiplier><offset>0.5</offset>'
         "<reference>0.1</reference></mimic></axis>"
     )
-    parts = (link("base"), link("a"), link("b"), joint("one", "base", "a"),
-             joint("two", "base", "b", mimic))  # fmt: skip
+    parts = (
+        link("base"),
+        link("a"),
+        link("b"),
+        joint("one", "base", "a"),
+        joint("two", "base", "b", mimic),
+    )
     robot = load(model(*parts), mimic="lock", lock={"one": 0.6})
     twin = load(model(*parts), lock={"one": 0.6, "two": 1.5})
     assert robot == twin
@@ -276,31 +331,42 @@ REFUSED = {
     "a ball joint": (
         joint("hinge", "base", "rod", "", "ball"),
         "joint 'hinge' is ball, with three freedoms: expected revolute, continuous, prismatic, "
-        "fixed; fix it where it is drawn, lock={'hinge': 0} (on the command line --lock hinge=0)"),
+        "fixed; fix it where it is drawn, lock={'hinge': 0} (on the command line --lock hinge=0)",
+    ),
     "no axis": (joint("hinge", "base", "rod", ""), "joint 'hinge' has no <axis>: expected one"),
     "an unknown link": (
         joint("hinge", "base", "rodd"),
         "<joint> refers to 'rodd', which does not exist in model 'arm': expected one of base, rod, "
-        "hinge"),
+        "hinge",
+    ),
     "an unknown frame": (
         '<frame name="a">' + at("0 0 0 0 0 0", relative_to="b") + "</frame>",
-        "<pose> refers to 'b', which does not exist in model 'arm': expected one of base, rod, a"),
+        "<pose> refers to 'b', which does not exist in model 'arm': expected one of base, rod, a",
+    ),
     "frames in a circle": (
-        '<frame name="a">' + at("", relative_to="b") + '</frame><frame name="b">'
-        + at("", relative_to="a") + "</frame>",
-        "frames are relative to each other in a circle: a -> b -> a"),
+        '<frame name="a">'
+        + at("", relative_to="b")
+        + '</frame><frame name="b">'
+        + at("", relative_to="a")
+        + "</frame>",
+        "frames are relative to each other in a circle: a -> b -> a",
+    ),
     "attached in a circle": (
         '<frame name="a" attached_to="b"/><frame name="b" attached_to="a"/>',
         "frame 'a' is attached to no link: the frames it is attached to form a loop or a very long "
-        "chain"),
+        "chain",
+    ),
     "a name twice": (link("rod"), "two elements of a model are called 'rod': names must differ"),
-    "five numbers": (link("bar", at("1 2 3 4 5")),
-                     "<pose>1 2 3 4 5</pose> has 5 values: expected 6 numbers"),
+    "five numbers": (
+        link("bar", at("1 2 3 4 5")),
+        "<pose>1 2 3 4 5</pose> has 5 values: expected 6 numbers",
+    ),
     "automatic inertia": (
         link("bar", rest='<inertial auto="true"/>'),
         "the <inertial> of link 'bar' has auto, which armlet does not read: expected mass and "
-        "inertia as numbers"),
-}  # fmt: skip
+        "inertia as numbers",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -333,10 +399,13 @@ def test_what_is_no_model_is_refused(tmp_path, text):
 
 
 def test_long_chains_of_frames_are_refused(refusal):
-    frames = "".join(
-        f'<frame name="f{k}">' + at("", relative_to=f"f{k + 1}") + "</frame>"
-        for k in range(MAX_CHAIN + 50)
-    ) + f'<frame name="f{MAX_CHAIN + 50}"/>'  # fmt: skip
+    frames = (
+        "".join(
+            f'<frame name="f{k}">' + at("", relative_to=f"f{k + 1}") + "</frame>"
+            for k in range(MAX_CHAIN + 50)
+        )
+        + f'<frame name="f{MAX_CHAIN + 50}"/>'
+    )
     assert "frames are each relative to the next" in refusal(model(link("base"), frames))
 
 
@@ -469,12 +538,22 @@ def test_gravity_does_not_act_on_links_that_say_so(load):
 @pytest.mark.parametrize(
     "uri",
     [
-        "model://../secret", "model://../secret/model.sdf", "model://arm/../../secret",
-        "model://./../secret", "../secret", "../secret/model.sdf", "file://FOLDER/secret",
-        "FOLDER/secret/model.sdf", "model://link", "link/model.sdf", "model:///secret",
-        "model://arm", "model://%2e%2e/secret", "model://..\\secret",
+        "model://../secret",
+        "model://../secret/model.sdf",
+        "model://arm/../../secret",
+        "model://./../secret",
+        "../secret",
+        "../secret/model.sdf",
+        "file://FOLDER/secret",
+        "FOLDER/secret/model.sdf",
+        "model://link",
+        "link/model.sdf",
+        "model:///secret",
+        "model://arm",
+        "model://%2e%2e/secret",
+        "model://..\\secret",
     ],
-)  # fmt: skip
+)
 def test_no_uri_of_a_valid_file_leads_out_of_its_folder(tmp_path, uri):
     """Neither from a model, which is refused, nor from a world, which loads without it."""
     hidden = model(link("x"), link("y"), joint("hidden", "x", "y"), name="secret")

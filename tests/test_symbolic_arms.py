@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from support.compilers import python_of
 from support.robots import deviation, states
-from test_readable import python_of
 from typer.testing import CliRunner
 
 import armlet

@@ -4,10 +4,10 @@ import json
 import time
 import warnings
 from math import inf
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.stored import URDF, stored
 from typer.testing import CliRunner
 
 import armlet
@@ -16,12 +16,6 @@ from armlet.cli import app
 
 pinocchio = pytest.importorskip("pinocchio")
 
-ROBOTS = next(
-    (x for parent in Path(__file__).parents[2:4] if (x := parent / "shared" / "robots").is_dir()),
-    None,
-)
-FILES = sorted(ROBOTS.rglob("*.urdf")) if ROBOTS else []
-stored = pytest.mark.skipif(not FILES, reason="robot files are not beside the checkout")
 REASONS = ("mimic", "which does not exist", "has no <link>", "freedoms")
 """Words of the messages that files may be refused with."""
 
@@ -297,7 +291,7 @@ def test_a_massless_tip_has_kinematics_and_torques_and_a_warning(tmp_path):
 
 
 @stored
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", URDF, ids=lambda path: path.stem)
 def test_a_real_file_loads_or_is_refused_for_one_of_few_reasons(path):
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -367,11 +361,37 @@ def test_the_mass_of_the_base_is_told_beside_that_of_the_moving_bodies(tmp_path)
 @stored
 def test_fixed_arms_get_no_warning_of_their_base_and_walking_robots_do():
     """Of the files beside the checkout, by their names."""
-    legs = {"a1", "anymal", "b1", "bolt", "go1", "go2", "hyq_no_sensors", "icub", "laikago",
-            "quadruped", "romeo", "simple_humanoid", "solo12", "talos_full_v2"}  # fmt: skip
-    arms = {"panda", "kinova", "ur5_gripper", "z1", "fr3", "wx250s", "vx300s", "px100",
-            "multi_arm", "allegro_left_hand", "franka_hand", "finger_edu"}  # fmt: skip
-    for path in FILES:
+    legs = {
+        "a1",
+        "anymal",
+        "b1",
+        "bolt",
+        "go1",
+        "go2",
+        "hyq_no_sensors",
+        "icub",
+        "laikago",
+        "quadruped",
+        "romeo",
+        "simple_humanoid",
+        "solo12",
+        "talos_full_v2",
+    }
+    arms = {
+        "panda",
+        "kinova",
+        "ur5_gripper",
+        "z1",
+        "fr3",
+        "wx250s",
+        "vx300s",
+        "px100",
+        "multi_arm",
+        "allegro_left_hand",
+        "franka_hand",
+        "finger_edu",
+    }
+    for path in URDF:
         if path.stem in legs | arms:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")

@@ -5,12 +5,47 @@ import numpy as np
 from fuzz.loading import check_load, random_file
 
 TOKENS = (
-    b"nan", b"inf", b"-0", b"1e999", b"1e-999", b"9" * 400, b"1_0", "\u0663".encode(), b"0x10",
-    b"<!--", b"-->", b"<![CDATA[", b"]]>", b"<?xml version='1.0' encoding='utf-16'?>", b"&#0;",
-    b"&lt;", b"&x;", b"<!DOCTYPE a>", b"\0", b"\x1b[31m", b"\xff\xfe", b"\xef\xbb\xbf", b"\r\n",
-    b'"', b"'", b'"""', b"[[", b"]]", b"{", b"a.b.c = 1\n", b"\\u0000", b"[/x]", b"\n" * 1000,
-    b"<link name='", b"<joint ", b"<body>", b"</", b"/>", b"[[body]]\n", b" " * 5000,
-)  # fmt: skip
+    b"nan",
+    b"inf",
+    b"-0",
+    b"1e999",
+    b"1e-999",
+    b"9" * 400,
+    b"1_0",
+    "\u0663".encode(),
+    b"0x10",
+    b"<!--",
+    b"-->",
+    b"<![CDATA[",
+    b"]]>",
+    b"<?xml version='1.0' encoding='utf-16'?>",
+    b"&#0;",
+    b"&lt;",
+    b"&x;",
+    b"<!DOCTYPE a>",
+    b"\0",
+    b"\x1b[31m",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\r\n",
+    b'"',
+    b"'",
+    b'"""',
+    b"[[",
+    b"]]",
+    b"{",
+    b"a.b.c = 1\n",
+    b"\\u0000",
+    b"[/x]",
+    b"\n" * 1000,
+    b"<link name='",
+    b"<joint ",
+    b"<body>",
+    b"</",
+    b"/>",
+    b"[[body]]\n",
+    b" " * 5000,
+)
 
 
 def trial(rng, folder):
@@ -88,6 +123,15 @@ def spliced(rng, data):
 
 
 CHANGES = (
-    flipped, with_digits, with_digits, removed, repeated, moved, truncated, with_token, with_token,
-    with_noise, spliced,
-)  # fmt: skip
+    flipped,
+    with_digits,
+    with_digits,
+    removed,
+    repeated,
+    moved,
+    truncated,
+    with_token,
+    with_token,
+    with_noise,
+    spliced,
+)

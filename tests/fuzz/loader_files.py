@@ -13,13 +13,30 @@ from fuzz.loading import check_load
 OUTSIDE = "outside"
 GOOD = ("part.xml", "other.xml", "sub/inner.xml")
 OUT = (
-    "../outside/secret.xml", "{outside}/secret.xml", "link.xml", "linked/secret.xml",
-    "sub/../../outside/secret.xml", "./sub/./../../outside/secret.xml", "sub/up.xml",
-)  # fmt: skip
+    "../outside/secret.xml",
+    "{outside}/secret.xml",
+    "link.xml",
+    "linked/secret.xml",
+    "sub/../../outside/secret.xml",
+    "./sub/./../../outside/secret.xml",
+    "sub/up.xml",
+)
 ODD = (
-    "main.xml", "", ".", "..", "gone.xml", "/etc/passwd", "/dev/zero", "pipe.xml", "x" * 5000,
-    "sub", "part.xml/..", "\\..\\outside\\secret.xml", "file:///etc/passwd", "~/x.xml",
-)  # fmt: skip
+    "main.xml",
+    "",
+    ".",
+    "..",
+    "gone.xml",
+    "/etc/passwd",
+    "/dev/zero",
+    "pipe.xml",
+    "x" * 5000,
+    "sub",
+    "part.xml/..",
+    "\\..\\outside\\secret.xml",
+    "file:///etc/passwd",
+    "~/x.xml",
+)
 SECRET = "secret"
 RUNS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "socket.connect")
 """What no file may do, as Python reports it."""

@@ -10,14 +10,57 @@ from fuzz.costly import COSTLY
 from fuzz.loading import check_load, random_file
 
 NUMBERS = (
-    0, -0.0, 1, -1, 3.7e-6, 1.5708, 90, 1e-30, 1e-300, 1e9, 1e20, 1e49, 1e51, 1e300, -1e300,
-    float("inf"), float("-inf"), float("nan"), 2**63, 10**400, 10**6000,
-)  # fmt: skip
+    0,
+    -0.0,
+    1,
+    -1,
+    3.7e-6,
+    1.5708,
+    90,
+    1e-30,
+    1e-300,
+    1e9,
+    1e20,
+    1e49,
+    1e51,
+    1e300,
+    -1e300,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    2**63,
+    10**400,
+    10**6000,
+)
 NAMES = (
-    "", " ", "base", "world", "link1", "joint1", "a b", "[/x]", "[red]x", "\x1b[31mred", "\x7f",
-    "a/../b", "…", "\u202eabc", "\U0001f916", "'", '"', "\\", "{}", "%s", "</robot>", "\n", "\0",
-    "x" * 3000, "None", "nan", "1",
-)  # fmt: skip
+    "",
+    " ",
+    "base",
+    "world",
+    "link1",
+    "joint1",
+    "a b",
+    "[/x]",
+    "[red]x",
+    "\x1b[31mred",
+    "\x7f",
+    "a/../b",
+    "…",
+    "\u202eabc",
+    "\U0001f916",
+    "'",
+    '"',
+    "\\",
+    "{}",
+    "%s",
+    "</robot>",
+    "\n",
+    "\0",
+    "x" * 3000,
+    "None",
+    "nan",
+    "1",
+)
 TEXTS = (*NAMES, "1 2 3", "0 0 0", "1 0 0 0", "1,2,3", "1 2", "true", "1_0", "\u0663 0 0", "0x1p3")
 OTHERS = (True, False, [], {}, [[]], [1, 2, 3], [{}], datetime.date(2020, 1, 1))
 RARE = 0.005
@@ -170,9 +213,19 @@ def with_name(rng, root):
 
 
 XML_CHANGES = (
-    removed, repeated, renumbered, moved, turned_round, renamed, with_value, with_value,
-    without_attribute, with_attribute, with_name, with_text,
-)  # fmt: skip
+    removed,
+    repeated,
+    renumbered,
+    moved,
+    turned_round,
+    renamed,
+    with_value,
+    with_value,
+    without_attribute,
+    with_attribute,
+    with_name,
+    with_text,
+)
 
 
 # ------------------------------------------------------------------ TOML
@@ -248,9 +301,15 @@ def text_renamed(rng, data):
 
 
 TOML_CHANGES = (
-    key_removed, value_replaced, value_replaced, value_repeated, value_moved, key_renamed,
-    list_turned_round, text_renamed,
-)  # fmt: skip
+    key_removed,
+    value_replaced,
+    value_replaced,
+    value_repeated,
+    value_moved,
+    key_renamed,
+    list_turned_round,
+    text_renamed,
+)
 
 
 def key_text(key):

@@ -1,6 +1,5 @@
 """Files to begin with, and what loading any file may come to."""
 
-import os
 import warnings
 from functools import cache
 from pathlib import Path
@@ -9,14 +8,13 @@ import numpy as np
 from support.mjcf import RULES, Writer
 from support.robots import random_arm, random_urdf
 from support.sdf import STYLES, sdf_of
+from support.stored import ROBOTS
 
 import armlet
 from armlet.formats.toml import toml_text
 from armlet.formats.urdf import urdf_text
 
 TESTS = Path(__file__).parent.parent
-BESIDE = Path(os.environ.get("ARMLET_ROBOTS", TESTS.parent.parent / "shared" / "robots"))
-"""Robot files beside the checkout or where the environment says, where there are any."""
 ENDINGS = (".urdf", ".xml", ".toml", ".sdf")
 """Files of data; xacro files are programs."""
 LARGEST = 100_000
@@ -46,7 +44,7 @@ File = tuple[str, bytes]
 @cache
 def sound() -> tuple[File, ...]:
     """Files that mostly load: of the catalogue, written by armlet and by tests, found beside."""
-    files = files_of([*armlet.catalogue().values(), *sorted(BESIDE.rglob("*"))])
+    files = files_of([*armlet.catalogue().values(), *sorted(ROBOTS.rglob("*"))])
     for seed in range(12):
         files.append((".urdf", random_urdf(seed, 1 + seed % 7, drives=seed % 2 == 0).encode()))
         files.append((".xml", Writer(seed).text().encode()))

@@ -33,3 +33,10 @@ def shared_library(folder, text, suffix=".c", *options):
 
 def pointer(array):
     return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def python_of(program, **options):
+    """The function that a program is in Python."""
+    namespace = {}
+    exec(program.source("python", name="f", **options), namespace)
+    return namespace["f"]

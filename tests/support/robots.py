@@ -7,6 +7,7 @@ import numpy as np
 import armlet
 from armlet.robot import DHRow, Drive, Frame, Pose
 
+WRITERS = {"urdf": armlet.Robot.to_urdf, "toml": armlet.Robot.to_toml}
 QUARTERS = np.pi / 2 * np.arange(-1, 3)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet._support.validation import MAX_SIZE
-from armlet.algebra import vector
+from armlet.algebra import point_inertia, upper_triangle, vector
 from armlet.description import Connection, Description, Link, assemble
 from armlet.description.checks import check, check_names, check_tips
 from armlet.description.problems import Problems
@@ -287,12 +287,9 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
             f"{subject} has names of constants and a centre of mass off the frame's origin, which "
             f"takes products of constants: expected the ten parameters {' '.join(PHI)}"
         )
-    x, y, z = r
-    J = [
-        I[0] + m * (y * y + z * z), I[1] - m * x * y, I[2] - m * x * z,
-        I[3] + m * (x * x + z * z), I[4] - m * y * z, I[5] + m * (x * x + y * y),
-    ]  # fmt: skip
-    return [*J, m * x, m * y, m * z, m]
+    shift = upper_triangle(point_inertia(m, vector(*r)))
+    J = [a + b for a, b in zip(I, shift, strict=True)]
+    return [*J, *(m * x for x in r), m]
 
 
 def _upper(tensor: Any) -> Any:

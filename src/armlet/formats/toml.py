@@ -414,9 +414,10 @@ def _body_lines(joint: Connection, link: Link) -> list[str]:
     lines += [f"mass = {_number(link.mass)}", f"com = {_list(link.com)}"]
     lines += [f"inertia = {_list(upper_triangle(link.inertia))}"]
     for key, values, default in (
-        ("limits", joint.limits, Limits()), ("drive", joint.drive, Drive()),
+        ("limits", joint.limits, Limits()),
+        ("drive", joint.drive, Drive()),
         ("spring", joint.spring, Spring()),
-    ):  # fmt: skip
+    ):
         given = [
             f"{name} = {_number(value)}"
             for (name, value), usual in zip(values._asdict().items(), default, strict=True)
