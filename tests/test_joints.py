@@ -9,14 +9,17 @@ from support.robots import deviation
 import armlet
 from armlet.dynamics import FORMULATIONS
 from armlet.minimal import closed_form
-from armlet.robot import BASE, JOINT_TYPES, Drive, Frame, Joint, JointType, Screw, axial_turn
-from armlet.robot.joints import SLIDE, TURN
+from armlet.robot import BASE, JOINT_TYPES, Drive, Frame, Joint, JointType, Screw, cos_sin_of_sum
+from armlet.robot.joints import ROTATION, TRANSLATION
 from armlet.testing import random_robot
 
 CYLINDRICAL = JointType(
-    "C", 2, lambda row, q: (Screw(2, *axial_turn(q[0], row.theta), q[1] + row.d),), (TURN, SLIDE)
+    "C",
+    2,
+    lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), q[1] + row.d),),
+    (ROTATION, TRANSLATION),
 )
-"""Turns about and slides along one axis."""
+"""Rotates about and translates along one axis."""
 QUANTITIES = (
     "inverse_dynamics",
     "inertia_matrix",

@@ -18,7 +18,7 @@ class ModelError(ArmletError):
 
 
 class DataError(ArmletError):
-    """An array or a log that does not fit the robot."""
+    """An argument, an array or a log that is not valid."""
 
 
 class CompileError(ArmletError):

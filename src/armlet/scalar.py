@@ -56,7 +56,7 @@ def package(x: Scalar) -> str:
 
 
 def package_of(x: Any, known: Collection[str]) -> str | None:
-    """The first known package that x is of, or that an entry of it is of, with base classes."""
+    """The first of some packages that x, one of its entries, or a base class of these is from."""
     level = [x]
     while level:
         found = dict.fromkeys(map(type, level))
@@ -98,7 +98,7 @@ floor = _function("floor")
 
 
 def _leading(*args: Scalar) -> Scalar:
-    """The operand whose kind says how to compute: the first that is no number, or NumPy's."""
+    """The operand that decides how to compute: the first that is no number, or a NumPy scalar."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
     numbers = (x for x in args if isinstance(x, np.number))
     return next(others, next(numbers, args[0]))

@@ -222,7 +222,7 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
 def _comparison(
     quantity: str, values: tuple[RobotModel, Sequence[Any], Any]
 ) -> tuple[Vector, Vector]:
-    """The result and what the law of the quantity requires, flattened."""
+    """The result, and the value that the law of the quantity requires, flattened."""
     robot, state, found = values
     if quantity in LAWS:
         return LAWS[quantity](robot, state, found)
@@ -354,7 +354,7 @@ def _with_passive_forces(robot: RobotModel, rng: np.random.Generator) -> RobotMo
 
 
 def _kind(letter: str) -> str:
-    """The name of a kind of joint, by its letter."""
+    """The name of a joint type, by its letter."""
     return next(name for name, kind in JOINT_TYPES.items() if kind.letter == letter)
 
 

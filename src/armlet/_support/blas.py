@@ -10,7 +10,7 @@ from typing import Any
 
 
 class SingleBlasThread(ContextDecorator):
-    """While it is entered, by any number of threads, BLAS computes with one thread each.
+    """A context, reentrant and for any number of threads, in which BLAS uses one thread.
 
     The number of threads is a setting of the whole process. It is restored when the last call
     that needs one has ended.

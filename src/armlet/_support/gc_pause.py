@@ -1,4 +1,4 @@
-"""Python's garbage collector, which has nothing to find while one program is made."""
+"""Pauses of the garbage collector while one program is built."""
 
 import gc
 import os
@@ -13,10 +13,10 @@ PAUSES: list[None] = []
 
 
 def without_collections(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, during which no garbage is collected.
+    """A decorator: the garbage collector is off while the function runs.
 
-    The collector would look at each new node several times. That is for functions which make one
-    program and leave no cycles behind on the way. The collector is on again afterwards, even if
+    The collector would look at each new node several times. Use it for functions that build one
+    program and leave no cycles behind. The collector is on again afterwards, even if
     another thread turned it off meanwhile.
     """
 
@@ -37,7 +37,7 @@ def without_collections(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _end_pauses() -> None:
-    """Let the collector work in a new process, which has no thread that would end the pause."""
+    """Enable the collector in a forked process, which has no thread that would."""
     if PAUSES:
         gc.enable()
         PAUSES.clear()

@@ -1,4 +1,4 @@
-"""Packages that only some uses need: importing them, and what to install where one is missing."""
+"""Imports of optional packages, with what to install where one is missing."""
 
 from importlib import import_module
 from typing import Any
@@ -19,7 +19,7 @@ EXTRAS = {
 
 
 def require(module: str) -> Any:
-    """A module that only some uses need."""
+    """Import a module of an optional package, or say what to install."""
     try:
         return import_module(module)
     except ImportError as error:

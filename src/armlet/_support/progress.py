@@ -1,4 +1,4 @@
-"""What users see of work that takes long."""
+"""Progress of long work on the terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ PATIENCE = 1.0
 
 
 def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
-    """A line on the terminal while something is done that is not quick."""
+    """A context that shows a line on the terminal, unless the work is quick."""
     if quick or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -21,7 +21,7 @@ def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
 
 @contextmanager
 def advancing(what: str) -> Iterator[Callable[[float], None]]:
-    """A function to tell which share is done; beyond a second the terminal shows it."""
+    """A context whose function takes the share done; the terminal shows it after a second."""
     begun, line = monotonic(), None
 
     def to(share: float) -> None:

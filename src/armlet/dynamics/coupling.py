@@ -24,7 +24,7 @@ def torques(robot: RobotModel, tau: Any) -> Matrix:
 
 
 def columns(robot: RobotModel, J: Matrix) -> Matrix:
-    """J Γ: what velocities of the coordinates make."""
+    """J Γ: the columns of J for the velocities of the coordinates."""
     return torques(robot, J.T).T
 
 
@@ -42,13 +42,13 @@ def inertia(robot: RobotModel, H: Matrix) -> Matrix:
 
 
 def derivatives(robot: RobotModel, triple: tuple[Matrix, Matrix, Matrix]) -> tuple[Matrix, ...]:
-    """H, V and P by the coordinates."""
+    """H, V and P for the coordinates."""
     H, V, P = triple
     return inertia(robot, H), matrix(robot, V), matrix(robot, P)
 
 
 def unchanged(robot: RobotModel, result: Any) -> Any:
-    """The result itself: it depends on where the bodies are and how they move alone."""
+    """The result itself, which depends only on the positions and motion of the bodies."""
     return result
 
 

@@ -177,7 +177,7 @@ def friction_torque(robot: RobotModel, qd: State) -> Vector:
 
 @with_coupling("passive_torque")
 def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
-    """Friction and springs, less what the forces against gravity on the compensated parts give."""
+    """Friction and springs, less the gravity torques of the compensated masses."""
     springs = [s.stiffness * (x - s.reference) for s, x in zip(robot.springs, q, strict=True)]
     lifted = gravity_torque(robot._compensated_bodies(), q)
     return friction_torque(robot, qd) + np.array(springs) - lifted
@@ -224,7 +224,7 @@ def poses(robot: RobotModel, q: State, frames: Sequence[str] | None = None) -> M
 def frame_acceleration(
     robot: RobotModel, q: State, qd: State, qdd: State, frame: str | None = None
 ) -> Vector:
-    """That of the body, and of a point fixed on it."""
+    """The acceleration of the body, and of a point fixed on it."""
     body, pose = robot.frame(frame)
     T, w, wd, _, vd = motion(robot, q, qd, qdd, [0, 0, 0])
     arm, R_file = T[body][:3, :3] @ pose.r, base_in_file(robot)[:3, :3]
@@ -243,7 +243,7 @@ def frame_acceleration_bias(
 
 
 def jacobian_rate(robot: RobotModel, q: State, qd: State, frame: str | None = None) -> Matrix:
-    """By a complex step along q̇."""
+    """The rate of the Jacobian, by a complex step along q̇."""
     step = STEP * namespace(q[0]).sqrt(-1 + 0j)
     moved = [x + step * rate for x, rate in zip(q, qd, strict=True)]
     Jq = jacobian(robot, moved, frame)
@@ -262,7 +262,7 @@ def centre_of_mass(robot: RobotModel, q: State) -> Vector:
 
 
 def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
-    """Column by column: linear momentum by mass, at unit speed of one joint."""
+    """The Jacobian by columns: linear momentum by mass, at unit speed of one joint."""
     units = np.eye(robot.n, dtype=int)
     columns = [momentum(robot, q, unit)[3:] / sum(robot.m) for unit in units]
     return np.array(columns, dtype=object).T
@@ -270,7 +270,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: State) -> Matrix:
 
 @with_coupling("momentum")
 def momentum(robot: RobotModel, q: State, qd: State) -> Vector:
-    """The sum over bodies: of their own, and of their mass at a distance."""
+    """The momentum of all bodies, each about the base: its own, and that of its mass."""
     T, w, _, v, _ = motion(robot, q, qd, [0] * robot.n, [0, 0, 0])
     origin, R_file = robot.frames[robot.base_link].pose.r, base_in_file(robot)[:3, :3]
     angular, linear = np.zeros((2, 3), dtype=object)

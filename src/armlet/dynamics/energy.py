@@ -141,7 +141,7 @@ def energies_of(
 
 
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
-    """g in the axes of each frame, and g · (o - o₀) of its origin o, o₀ that of the file's base."""
+    """g in each frame, and g · (o - o₀), o its origin and o₀ that of the file's base."""
     origin = robot.frames[robot.base_link].pose.r
     g: list[Vector] = [ZERO] * robot.n + [robot.g]
     height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
@@ -152,7 +152,7 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
 
 
 def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
-    """The sum of parameters times the energy of a unit of each."""
+    """The sum of all parameters, each times the energy of one unit of it."""
     return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))
 
 
@@ -174,7 +174,7 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
     walks_twists=True,
 )
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
-    """How the centre of mass moves with each joint, in the axes of the file's base.
+    """The velocity of the centre of mass per unit speed of each joint, in the file's base.
 
     A joint of twist (w, v) moves all that its body carries, of mass m̂ and first moment ĉ as parts
     of the whole. With R the axes of the body in the base, its column is R (w × ĉ + m̂ v).

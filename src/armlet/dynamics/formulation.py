@@ -94,7 +94,7 @@ def describe(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """A decorator that makes a function a formulation, to be listed in a table.
+    """A decorator that describes a function as a formulation, to be listed in a table.
 
     The arguments are those of `armlet.formulation`. The decorated function computes the whole
     quantity, rotors and coupled joints included; `entry_of` returns its description.
@@ -124,7 +124,7 @@ def entry_of(function: Callable[..., Any]) -> Formulation:
 
 
 def with_rotors(quantity: str, function: Function) -> Function:
-    """The function with rotor inertia added to its result, where the quantity has any.
+    """The function with rotor inertia added to its result, if the quantity depends on it.
 
     The function itself is given the rigid bodies alone, so that nothing can be added twice.
     """

@@ -49,7 +49,7 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
     contends=True,
 )
 def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
-    """The same, with the rows of the rotation carried over from the base outwards.
+    """The pose of a frame in the file's base, the rows of its rotation from the base outwards.
 
     It takes more than `two_axes`, but `jacobian` takes these steps too: beside it the pose is
     nearly free.
@@ -93,7 +93,7 @@ def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
 
 
 class Motion(NamedTuple):
-    """How a point and the axes on it move against a body: place and rates, in the body's axes."""
+    """The position, velocities and accelerations of a frame against a body, in its axes."""
 
     s: Vector
     w: Vector
@@ -135,7 +135,7 @@ def frame_motion(
 
 @describe("frame_velocity", source="by definition", growth="n", name="inward", walks_twists=True)
 def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Vector:
-    """(ω, v) of a frame, as `frame_motion` has it."""
+    """(ω, v) of a frame, by `frame_motion`."""
     motion = frame_motion(robot, q, qd, [0] * robot.nv, frame)
     return np.concatenate([motion.w, motion.v])
 
@@ -146,7 +146,7 @@ def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None =
 def frame_acceleration(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> Vector:
-    """(ω̇, a) of a frame, as `frame_motion` has it."""
+    """(ω̇, a) of a frame, by `frame_motion`."""
     motion = frame_motion(robot, q, qd, qdd, frame)
     return np.concatenate([motion.wd, motion.a])
 
@@ -163,7 +163,7 @@ def frame_acceleration_bias(
 
 @describe("jacobian_rate", source="by definition", growth="n", name="inward")
 def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Matrix:
-    """Jq', as `jacobian_rates` has it."""
+    """Jq' of a frame, by `jacobian_rates`."""
     return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]
 
 

@@ -1,4 +1,4 @@
-"""Displacements that know of parallel axes.
+"""Displacements of bodies on parallel axes, whose angles add up.
 
 Axes are parallel also if they point opposite ways: then a half turn about x is between their
 bodies. Relative to the body that a run of parallel axes starts on, the bodies of the run rotate by
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
 from armlet.algebra import ZERO, cross, symmetric, vector
-from armlet.robot import BASE, Displacement, RobotModel, Screw, Twist, axial_turn
+from armlet.robot import BASE, Displacement, RobotModel, Screw, Twist, cos_sin_of_sum
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, quarter_turns
 
 NOTHING = symmetric(0, 0, 0, 0, 0, 0)
@@ -84,7 +84,7 @@ class ParallelAxes:
         return self.start[i] != i
 
     def wrench(self, i: int, carried: CarriedWrench) -> CarriedWrench:
-        """What body i carries, as its parent carries it."""
+        """The wrench that body i carries, in the frame of its parent."""
         f, t, ahead = carried.f, carried.t, carried.ahead
         if self.continues(i):
             ahead = self.robot.mounts[i].vector(ahead + self.turn[i].vector(across(t)))
@@ -93,7 +93,7 @@ class ParallelAxes:
         return CarriedWrench(*self.robot.mounts[i].wrench(f, t + ahead))
 
     def body(self, i: int, carried: CarriedBody) -> CarriedBody:
-        """A body fixed on body i, as one fixed on its parent."""
+        """A body fixed on body i, in the frame of its parent."""
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
         if self.continues(i):
             J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
@@ -149,7 +149,7 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
             start.append(i)
             angle.append(own)
             is_opposite.append(False)
-        turn.append(Screw(2, *axial_turn(*angle[i]), 0))
+        turn.append(Screw(2, *cos_sin_of_sum(*angle[i]), 0))
     return ParallelAxes(robot, robot.displacements(q), start, turn, is_opposite)
 
 
@@ -166,7 +166,7 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
 
 
 def _parallel(mount: Displacement) -> int:
-    """1 if a mount turns nothing, -1 if it is a half turn about x, else 0."""
+    """1 if a mount rotates nothing, -1 if it is a half turn about x, else 0."""
     turns = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
     is_half = len(turns) == 1 and turns[0].k == 0 and is_zero(turns[0].s) and turns[0].c == -1
     return 1 if not turns else -1 if is_half else 0

@@ -28,7 +28,7 @@ def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar 
     "passive_torque", source="by definition", growth="n", name="joint_by_joint", walks_twists=True
 )
 def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
-    """Friction, springs, and the gravity torques that are compensated, which a motor is spared:
+    """Friction and springs, less the gravity torques that are compensated:
 
         (friction torque of q̇)ᵢ + kᵢ (qᵢ - rᵢ) - (gravity torque of the compensated parts)ᵢ
 

@@ -202,7 +202,7 @@ def joint_torques(
 
 
 def tool_wrenches(robot: RobotModel, wrench: Vector | None) -> list[CarriedWrench]:
-    """The wrench that the tool exerts on the world, on the body it is on, and none on the others.
+    """The wrench of the tool on the world, for the body that carries it, and zero for the others.
 
     It is given as (moment, force), in the tool's frame.
     """
@@ -247,7 +247,7 @@ def composite_masses(robot: RobotModel) -> list[Scalar]:
 def composites(
     robot: RobotModel, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
 ) -> tuple[list[Vector], list[Matrix]]:
-    """ĉ and Ĵ of composite bodies, made of bodies c and J; mass m[i] goes over joint i."""
+    """ĉ and Ĵ of composite bodies, from c and J of single ones and the mass m[i] beyond joint i."""
     X = robot.displacements(q)
     c_hat, J_hat = with_base(c), with_base(J)
     for i, p in robot.tips_to_base():

@@ -172,7 +172,7 @@ def torques_of(
 
 
 def by_path(robot: RobotModel, wrench: Mapping[int, Wrench]) -> list[dict[int, Wrench]]:
-    """The wrenches on bodies, apart for each of the paths to the base that they are on."""
+    """The wrenches on bodies, split by the paths to the base that the bodies are on."""
     left, paths = dict(wrench), []
     while left:
         path = robot.path_to_base(max(left))
@@ -183,7 +183,7 @@ def by_path(robot: RobotModel, wrench: Mapping[int, Wrench]) -> list[dict[int, W
 def with_columns(
     robot: RobotModel, name: str, taken: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Options in which a `MinimalParameters` is replaced by its columns and drive options."""
+    """The options of a request, a `MinimalParameters` replaced by its columns and drive options."""
     parameters = options.get("parameters")
     if not isinstance(parameters, MinimalParameters):
         return dict(options)

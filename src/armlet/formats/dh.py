@@ -17,7 +17,7 @@ from armlet.description.problems import Problems
 from armlet.errors import ModelError, quoted, shown
 from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, Pose, RobotModel, Spring
 from armlet.robot.components import bodies_of
-from armlet.robot.pose import HERE, TOLERANCE, round_angle, turn
+from armlet.robot.pose import HERE, TOLERANCE, axis_rotation, round_angle
 from armlet.scalar import Scalar, Symbol, Vector, is_zero
 
 EARTH = (0.0, 0.0, -9.81)
@@ -179,8 +179,8 @@ def dh_connection(
     parent's z.
     """
     alpha, a, d, theta = row
-    about_x = Pose(turn(0, alpha), np.array([a, 0.0, 0.0]))
-    about_z = Pose(turn(2, theta), np.array([0.0, 0.0, d]))
+    about_x = Pose(axis_rotation(0, alpha), np.array([a, 0.0, 0.0]))
+    about_z = Pose(axis_rotation(2, theta), np.array([0.0, 0.0, d]))
     if convention == "modified":
         return Connection(name, kind, parent, child, about_x @ about_z)
     at = about_z @ about_x

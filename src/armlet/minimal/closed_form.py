@@ -25,7 +25,7 @@ Observables = Callable[[str, JointContext], Iterator["Observable"]]
 
 
 class Observable(NamedTuple):
-    """A parameter of one body, by its name, what it reads and which body has one of it alone."""
+    """A parameter of one body: its name, the entries in it, and a body that has one of it alone."""
 
     name: str
     reads: Terms
@@ -33,7 +33,7 @@ class Observable(NamedTuple):
 
 
 class Combination:
-    """A linear combination of standard parameters, by their place in the row of all."""
+    """A linear combination of standard parameters, by their index."""
 
     __slots__ = ("terms",)
 
@@ -146,7 +146,7 @@ def _closed_form(
         """The part of a body on frame i that is lumped on the parent, in the parent's frame."""
         return at_zero[i].body(*goes_over[kind](robot.joints[i].type, context[i], body))
 
-    bodies = constant_parts(robot, context, over, rotors)
+    bodies = constant_composites(robot, context, over, rotors)
     standard = standard_names(robot.n, rotors, friction)
     reach = context[0].reach if context else 1.0
     units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.n]]
@@ -160,7 +160,7 @@ def _closed_form(
             unit = [alone.get(x, 0) for x in PHI]
             goes = [-x for x in entries_of(over(i, body_of(unit)))] if p != BASE else []
             rows.append(row)
-            columns.append(by_place(i, unit) | by_place(p, goes))
+            columns.append(by_index(i, unit) | by_index(p, goes))
             names.append(f"{name}{i + 1}{'*' if len(row.terms) > 1 else ''}")
     for row in drive_rows(robot, context, rotors, friction):
         own = max(row.terms)
@@ -173,7 +173,7 @@ def _closed_form(
 
 
 def check_options(of: str, rotors: bool, friction: bool) -> None:
-    """Raise if there is no such set."""
+    """Raise if no minimal set has these options."""
     one_of(of, "of", SETS)
     if of == "gravity" and (rotors or friction):
         raise ArmletError(
@@ -182,7 +182,7 @@ def check_options(of: str, rotors: bool, friction: bool) -> None:
         )
 
 
-def constant_parts(
+def constant_composites(
     robot: RobotModel, context: list[JointContext], over: Callable[[int, Body], Body], rotors: bool
 ) -> list[Body]:
     """m̂, k and U of every composite body, each entry a combination of standard parameters.
@@ -210,7 +210,7 @@ def constant_parts(
 def drive_rows(
     robot: RobotModel, context: list[JointContext], rotors: bool, friction: bool
 ) -> Iterator[Combination]:
-    """The parameters of the drives that stand for themselves.
+    """The parameters of the drives that no body stands in for.
 
     Where a mass stands in for a rotor, its weight goes off the offset of the drive.
     """
@@ -227,17 +227,17 @@ def drive_rows(
             yield Combination({start + 2 * n + i: 1} | weight)
 
 
-def by_place(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
-    """The ten entries of body i by their place in the row of all."""
+def by_index(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
+    """The ten entries of body i by their index among all parameters."""
     return {10 * i + k: x for k, x in enumerate(entries)}
 
 
 def observable(letter: str, context: JointContext) -> Iterator[Observable]:
     """The parameters of body i that the torques depend on."""
     if letter == "P":
-        yield itself("m")
+        yield single("m")
         if context.spatial:
-            yield from map(itself, ("cx", "cy", "cz"))
+            yield from map(single, ("cx", "cy", "cz"))
         elif context.u is not None and not along_z(context.u):
             x, y, z = context.u
             across = x * x + y * y  # 1 - z² would cancel where z is nearly ±1
@@ -246,30 +246,30 @@ def observable(letter: str, context: JointContext) -> Iterator[Observable]:
                 reads = dict(zip(("cx", "cy", "cz"), k, strict=True))
                 yield Observable(name, reads, {key: value / across for key, value in reads.items()})
     elif not context.spatial:
-        yield itself("Jzz")
+        yield single("Jzz")
         if not (context.upright and context.coaxial):
-            yield from map(itself, ("cx", "cy"))
+            yield from map(single, ("cx", "cy"))
     else:
         yield Observable("Jxx", {"Jxx": 1, "Jyy": -1}, {"Jxx": 1})
-        yield itself("Jxy")
+        yield single("Jxy")
         if vanishes(context.g, 0.0) and context.centre is not None:
             yield Observable("Jxz", {"Jxz": 1, "cx": context.centre[2]}, {"Jxz": 1})
             yield Observable("Jyz", {"Jyz": 1, "cy": context.centre[2]}, {"Jyz": 1})
-            yield itself("Jzz")
+            yield single("Jzz")
         else:
-            yield from map(itself, ("Jxz", "Jyz", "Jzz", "cx", "cy"))
+            yield from map(single, ("Jxz", "Jyz", "Jzz", "cx", "cy"))
 
 
 def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observable]:
     """The parameters of body i that gravity torques depend on."""
     if letter == "P" and not vanishes([v[2] for v in context.pulls], context.weight):
-        yield itself("m")
+        yield single("m")
     elif letter == "R" and not all(along_z(v, context.weight) for v in context.pulls):
-        yield from map(itself, ("cx", "cy"))
+        yield from map(single, ("cx", "cy"))
 
 
-def itself(name: str) -> Observable:
-    """A parameter of a body as it is."""
+def single(name: str) -> Observable:
+    """A standard parameter of a body, observable by itself."""
     return Observable(name, {name: 1}, {name: 1})
 
 
@@ -284,7 +284,7 @@ def entries_of(body: Body) -> list[Any]:
 
 
 def without_noise(x: Combination, units: Sequence[float], unit: float) -> Combination:
-    """A combination without the terms that rounding left; units are those of the parameters."""
+    """A combination without the terms that are rounding error, in the units of the parameters."""
 
     def noise(k: int, factor: Scalar) -> bool:
         small = NOISE * unit / units[k]
@@ -294,7 +294,7 @@ def without_noise(x: Combination, units: Sequence[float], unit: float) -> Combin
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:
-    """The rows, given by their entries."""
+    """The matrix with these rows, each given by its nonzero entries."""
     full = np.zeros((len(rows), width), dtype=object)
     for row, terms in zip(full, rows, strict=True):
         for k, x in terms.items():

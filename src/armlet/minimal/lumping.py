@@ -41,7 +41,7 @@ def mass_at_origin(joint: JointType, body: Body) -> Body:
 
 
 def gather(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
-    """Each body with the lumped parts of its children, in its frame; its own part is still in."""
+    """Each body plus what its children hand over, before it hands over its own part."""
     total = [*bodies, (0, ZERO, NOTHING)]
     for i, p in robot.tips_to_base():
         total[p] = add(total[p], over(i, total[i]))
@@ -49,17 +49,17 @@ def gather(robot: RobotModel, over: Over, bodies: Sequence[Body]) -> list[Body]:
 
 
 def add(a: Body, b: Body) -> Body:
-    """Two bodies about one origin, as one."""
+    """The sum of two bodies, about one origin."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 def subtract(a: Body, b: Body) -> Body:
-    """A body without a part of it."""
+    """The difference of two bodies, about one origin."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 def hand_over(robot: RobotModel, part: Over) -> RobotModel:
-    """The robot with a part of each body, in its own frame, lump into its parent at q = 0.
+    """The robot with a part of each body, in its own frame, lumped into its parent at q = 0.
 
     What arrives at the base is dropped.
     """
@@ -70,7 +70,7 @@ def hand_over(robot: RobotModel, part: Over) -> RobotModel:
 
 
 def lump(robot: RobotModel) -> RobotModel:
-    """The robot with what its joints do not show lumped into the parents: `khalil_gautier`.
+    """The robot with all that its joints do not show lumped into the parents (`khalil_gautier`).
 
     It leaves seven parameters of a body on a revolute joint,
 

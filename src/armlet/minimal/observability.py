@@ -89,7 +89,7 @@ def after_prismatic(seen: JointContext, friction: bool) -> JointContext:
 
 def after_revolute(seen: JointContext) -> JointContext:
     """The context after a revolute joint."""
-    seen = seen._replace(pulls=sweep(seen.pulls, seen.weight))
+    seen = seen._replace(pulls=span_about_z(seen.pulls, seen.weight))
     if seen.u is None:
         return seen._replace(
             u=Z_AXIS, on_r=ZERO, centre=seen.centre if seen.centre is None else ZERO, stands_in=True
@@ -108,8 +108,8 @@ def after_revolute(seen: JointContext) -> JointContext:
     )
 
 
-def sweep(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
-    """What vectors of that size span when they turn about z by all angles: vectors of that size.
+def span_about_z(pulls: Sequence[Vector], weight: float) -> tuple[Vector, ...]:
+    """Vectors that span all rotations about z of some vectors of the same size.
 
     Rotations of a vector that is not along z span the plane across z; a component along z adds z.
     """
@@ -131,10 +131,10 @@ def along_z(v: Vector | None, size: float = 1.0) -> bool:
 
 
 def vanishes(entries: Sequence[Scalar], size: float = 1.0) -> bool:
-    """Whether all entries count as zero beside a size, or are known to be zero."""
+    """Whether all entries are negligible beside a size, or identically zero."""
     return all(abs(x) <= TOLERANCE * size if is_number(x) else identical(x, 0) for x in entries)
 
 
 def size(entries: Iterable[Scalar]) -> float:
-    """The sum of the sizes of those entries that are numbers; one where there is none but zero."""
+    """The sum of the magnitudes of all entries that are numbers, or one if that is zero."""
     return float(sum(abs(x) for x in entries if is_number(x))) or 1.0

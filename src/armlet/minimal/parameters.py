@@ -55,7 +55,7 @@ def is_number(x: Scalar) -> bool:
 
 
 def as_array(entries: Any) -> NDArray[Any]:
-    """An array of floats, if all entries are plain numbers, or of objects."""
+    """An array of floats if all entries are plain numbers, else of objects."""
     array = np.array(entries, dtype=object)
     return array.astype(float) if all(map(is_number, array.flat)) else array
 
@@ -101,12 +101,12 @@ class MinimalParameters(Generic[Model]):
 
     @cached_property
     def phi(self) -> NDArray[Any]:
-        """The robot's own standard parameters, in a row."""
+        """The standard parameters of the robot, in a row."""
         return standard_values(self.model, self.standard)
 
     @cached_property
     def values(self) -> NDArray[Any]:
-        """The robot's own minimal parameters, Λ φ."""
+        """The minimal parameters of the robot, Λ φ."""
         values: NDArray[Any] = self.Lam @ self.phi
         return values
 
@@ -168,7 +168,7 @@ class MinimalParameters(Generic[Model]):
 
     @cached_property
     def columns(self) -> tuple[tuple[float, ...], ...]:
-        """For each parameter the standard parameters that make it one and the others zero."""
+        """For each parameter, standard parameters that make it one and all others zero."""
         if self.back.dtype == object:
             raise DataError(
                 f"the parameters of {self.model.name!r} are symbolic: expected a robot whose "
@@ -242,7 +242,7 @@ def equivalence(a: MinimalParameters[Any], b: MinimalParameters[Any]) -> NDArray
 
 
 def sum_text(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times: str) -> str:
-    """A sum of terms, such as Jzz2 + 0.17 m3 - cx4; factors that are numbers to six digits."""
+    """The text of a sum, such as Jzz2 + 0.17 m3 - cx4, with six digits of factors."""
     text = ""
     for name, x in terms.items():
         size = f"{abs(x):.6g}" if is_number(x) else f"({factor(x)})"

@@ -54,7 +54,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
 def by_rank(
     robot: Model, Y: Array, standard: tuple[str, ...], zero: Sequence[str] = (), of: str = "torques"
 ) -> MinimalParameters[Model]:
-    """The minimal set that a regressor of the standard parameters shows, less those named zero."""
+    """The minimal set from a regressor of the standard parameters, without those that are zero."""
     shown = Y.copy()
     shown[:, [standard.index(name) for name in zero]] = 0
     columns, Lam = independent(shown)
@@ -67,7 +67,7 @@ def by_rank(
 
 
 def scale_columns(Y: Array) -> tuple[Array, Array]:
-    """Y with columns of length one, zero ones left alone, and the lengths."""
+    """Y with its nonzero columns scaled to length one, and the lengths."""
     lengths = np.linalg.norm(Y, axis=0)
     lengths = np.where(lengths > TOLERANCE * lengths.max(initial=0), lengths, np.inf)
     return Y / lengths, np.where(np.isinf(lengths), 1, lengths)

@@ -14,7 +14,7 @@ from armlet.robot.components import (
     Spring,
     with_base,
 )
-from armlet.robot.displacement import Body, Displacement, Screw, axial_turn
+from armlet.robot.displacement import Body, Displacement, Screw, cos_sin_of_sum
 from armlet.robot.joints import JOINT_TYPES, JointType, Twist
 from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel
@@ -41,7 +41,7 @@ __all__ = [
     "Screw",
     "Spring",
     "Twist",
-    "axial_turn",
+    "cos_sin_of_sum",
     "pose",
     "with_base",
 ]

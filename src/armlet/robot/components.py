@@ -14,7 +14,7 @@ BASE = -1
 
 
 def with_base(values: Sequence[Any]) -> list[Any]:
-    """The values of all bodies, with a zero of the same kind for the base appended."""
+    """The values of all bodies, and a zero of the same type for the base as the last."""
     return [*values, 0 * values[-1]]
 
 
@@ -132,7 +132,7 @@ def common_limits(
 
 
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
-    """The fields m, c and J, from rows of ten parameters."""
+    """The fields m, c and J of a robot, from rows of ten parameters."""
     return {
         "m": tuple(row[9] for row in phi),
         "c": tuple(vector(*row[6:9]) for row in phi),

@@ -155,7 +155,7 @@ def displacement(*screws: Screw) -> Displacement:
     return Displacement(s for s in screws if not (is_zero(s.s) and is_zero(s.h) and s.c == 1))
 
 
-def axial_turn(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
+def cos_sin_of_sum(q: Scalar, theta: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine of q + θ, without the sum where θ is a multiple of a quarter turn."""
     if is_zero(q):
         return cos_sin(theta)

@@ -31,13 +31,15 @@ FAR = 1.5
 
 
 class Mount(NamedTuple):
-    """A body as in the file: its frame in its parent's frame with the joint at zero, the joint's
-    axis (a unit vector) and a point on it in the body's frame, and whether it is prismatic."""
+    """A body as the file has it, with its joint at zero."""
 
     parent: int
     pose: Pose
+    """Its frame, in the parent's frame."""
     axis: Vector
+    """The axis of its joint, a unit vector in its frame."""
     point: Vector
+    """A point on that axis."""
     is_prismatic: bool
 
 
@@ -71,8 +73,8 @@ class Line(NamedTuple):
         return self.point + t * self.axis
 
 
-class Chooser:
-    """Chooses the canonical frames of a tree of mounts."""
+class FrameChoice:
+    """The choice of canonical frames for a tree of mounts."""
 
     def __init__(self, mounts: Sequence[Mount], tolerance: float) -> None:
         self.mounts = mounts
@@ -170,7 +172,7 @@ class Chooser:
         if p == BASE and BASE not in self.own:
             self._place_first(i)
             return
-        x_p, _, z_p, o_p = in_frame(mount.pose.inverse() @ self.own[p])
+        x_p, _, z_p, o_p = axes_and_origin(mount.pose.inverse() @ self.own[p])
         line = line if line.point is not None else Line(z, o_p)
         parent_line = Line(z_p, o_p)
         scale = size(mount.pose.r, self.own[p].r, line.point)
@@ -205,7 +207,7 @@ class Chooser:
     def _place_first(self, i: int) -> None:
         """Choose the base's frame as that of its main child at zero, whose row is then empty."""
         mount, line = self.mounts[i], self.lines[i]
-        base_x, base_y, _, _ = in_frame(mount.pose.inverse())
+        base_x, base_y, _, _ = axes_and_origin(mount.pose.inverse())
         along_x = size(cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
         level = self.levels[i]
         origin = mount.point if level is None else level
@@ -227,13 +229,13 @@ class Chooser:
 
 
 def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], list[Pose]]:
-    """The row of each body, and the pose of each canonical frame in the file's, the base last.
+    """The DH row of each body, and the pose of each canonical frame in the file's, the base last.
 
     Parents come before their children.
     """
     if not mounts:
         return [], [HERE]
-    chosen = Chooser(mounts, tolerance)
+    chosen = FrameChoice(mounts, tolerance)
     n = len(mounts)
     return [chosen.dh[i] for i in range(n)], [chosen.own[i] for i in (*range(n), BASE)]
 
@@ -252,13 +254,13 @@ def main_children(parent: Sequence[int]) -> dict[int, int]:
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """a × b, with the bits of NumPy's function, which takes ten times as long for two vectors."""
+    """a × b, with the bits of `np.cross`, which takes ten times as long for two vectors."""
     (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def across(v: Vector, axis: Vector) -> Vector:
-    """The direction of the part of v perpendicular to a unit vector, to the last digit."""
+    """The unit vector along the part of v perpendicular to an axis, to the last digit."""
     for _ in range(2):  # the rounding error along the axis is large relative to a short v
         v = v / np.linalg.norm(v)
         v = v - axis * (axis @ v)
@@ -270,6 +272,6 @@ def size(*vectors: Vector | None) -> float:
     return max(float(np.linalg.norm(v)) for v in vectors if v is not None)
 
 
-def in_frame(pose: Pose) -> tuple[Vector, Vector, Vector, Vector]:
-    """The axes x, y, z and the origin of a frame."""
+def axes_and_origin(pose: Pose) -> tuple[Vector, Vector, Vector, Vector]:
+    """The axes x, y, z and the origin of a pose."""
     return pose.R[:, 0], pose.R[:, 1], pose.R[:, 2], pose.r

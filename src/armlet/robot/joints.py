@@ -1,11 +1,11 @@
-"""The kinds of joint: the displacement and the unit twists of each."""
+"""Joint types: the displacement and the unit twists of each."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from armlet.algebra import Z_AXIS, ZERO
-from armlet.robot.displacement import Screw, axial_turn
+from armlet.robot.displacement import Screw, cos_sin_of_sum
 from armlet.scalar import Scalar, Vector, cos_sin, is_zero
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Twist(NamedTuple):
 
 
 class JointType(NamedTuple):
-    """A kind of joint, about and along the z axis of its body."""
+    """A joint type, about and along the z axis of its body."""
 
     letter: str
     nq: int
@@ -56,15 +56,15 @@ class JointType(NamedTuple):
         return max(twist.translates for twist in self.twists)
 
 
-TURN, SLIDE = Twist(Z_AXIS, ZERO), Twist(ZERO, Z_AXIS)
+ROTATION, TRANSLATION = Twist(Z_AXIS, ZERO), Twist(ZERO, Z_AXIS)
 REVOLUTE = JointType(
-    "R", 1, lambda row, q: (Screw(2, *axial_turn(q[0], row.theta), row.d),), (TURN,)
+    "R", 1, lambda row, q: (Screw(2, *cos_sin_of_sum(q[0], row.theta), row.d),), (ROTATION,)
 )
 PRISMATIC = JointType(
-    "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (SLIDE,)
+    "P", 1, lambda row, q: (Screw(2, *cos_sin(row.theta), q[0] + row.d),), (TRANSLATION,)
 )
 JOINT_TYPES = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC}
-"""The kinds of joint by their name in files; a new kind is a new entry."""
+"""The joint types by their name in files; a new type is a new entry."""
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:

@@ -42,7 +42,7 @@ class Pose(NamedTuple):
 HERE = Pose(np.eye(3), np.zeros(3))
 
 
-def turn(axis: int, angle: float) -> Matrix:
+def axis_rotation(axis: int, angle: float) -> Matrix:
     """The rotation about a coordinate axis."""
     c, s = cos_sin(round_angle(angle))
     i, j = axis - 2, axis - 1
@@ -54,7 +54,8 @@ def turn(axis: int, angle: float) -> Matrix:
 def pose(xyz: Vector, rpy: Vector) -> Pose:
     """A frame by its origin and by roll, pitch and yaw about fixed x, y and z."""
     roll, pitch, yaw = rpy
-    return Pose(turn(2, yaw) @ turn(1, pitch) @ turn(0, roll), np.array(xyz, dtype=float))
+    R = axis_rotation(2, yaw) @ axis_rotation(1, pitch) @ axis_rotation(0, roll)
+    return Pose(R, np.array(xyz, dtype=float))
 
 
 def rpy_of(R: Matrix) -> tuple[float, float, float]:

@@ -140,7 +140,7 @@ class RobotModel:
 
     @property
     def n(self) -> int:
-        """The number of coordinates: of joints, less those that are moved by another one."""
+        """The number of coordinates: joints, less those that another joint moves."""
         return len(self.coordinates)
 
     @property
@@ -249,7 +249,7 @@ class RobotModel:
         return moved
 
     def coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
-        """The torques of the coordinates that do the work of those of all joints: Γᵀ tau.
+        """Torques of the coordinates that do the same work as torques of all joints: Γᵀ tau.
 
         The first axis is that of the joints; others stay as they are.
         """
@@ -263,7 +263,7 @@ class RobotModel:
 
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
-        """For each velocity of the joints, that of the coordinates which moves it, and how far."""
+        """For each joint velocity, the index of the entry of qd that drives it, and the factor."""
         places = dict(zip(self.leaders, slices([x.type.nv for x in self.coordinates]), strict=True))
         moved = [
             (k, coupling.factor)
@@ -555,7 +555,7 @@ class RobotModel:
 
     @cached_property
     def uncoupled(self) -> Self:
-        """The robot with each joint a coordinate of its own; itself if it has no coupled joints."""
+        """The robot with every joint a coordinate; the robot itself if no joints are coupled."""
         return replace(self, couplings=()) if self.couplings else self
 
     def without_friction(self) -> Self:
@@ -610,7 +610,7 @@ class RobotModel:
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, or a copy of it, made read-only."""
+    """The array, or a read-only copy of it if it is writeable."""
     if array.flags.writeable:
         array = array.copy()
         array.flags.writeable = False
