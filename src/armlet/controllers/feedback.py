@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from armlet._support import validation
 from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
-from armlet.controllers.gains import Array, gains
+
+Array = NDArray[np.float64]
 
 
 def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> Function:
@@ -105,7 +107,7 @@ def impedance(
     the frame gives way by force over stiffness, with the inertia that the arm has by nature; no
     matrix is inverted, so singular postures do no harm, and energy only leaves the arm and its
     springs (Hogan 1985). The error of the orientation is the axis times the sine of the angle
-    between the two: a spring for angles below a quarter turn.
+    between the two: a spring for angles below 90°.
 
     Parameters
     ----------
@@ -144,7 +146,9 @@ def impedance(
     def impedance(q: Array, qd: Array, target: Array) -> Array:
         X, Jq = robot.forward_kinematics(q, frame), robot.jacobian(q, frame)
         if has_orientation:
-            error = np.concatenate([_turn(X[:3, :3], target[:3, :3]), target[:3, 3] - X[:3, 3]])
+            error = np.concatenate(
+                [_orientation_error(X[:3, :3], target[:3, :3]), target[:3, 3] - X[:3, 3]]
+            )
         else:
             Jq, error = Jq[3:], target - X[:3, 3]
         tau: Array = robot.gravity_torque(q) + Jq.T @ (K * error - D * (Jq @ qd)) - d * qd
@@ -153,7 +157,15 @@ def impedance(
     return impedance
 
 
-def _turn(R: Array, target: Array) -> Array:
+def _orientation_error(R: Array, target: Array) -> Array:
     """The axis times the sine of the angle of the rotation that takes R to the target."""
     x, y, z = (np.cross(R[:, k], target[:, k]) for k in range(3))
     return (x + y + z) / 2
+
+
+def gains(name: str, values: ArrayLike, *sizes: int) -> Array:
+    """One gain for each of some entries; a single number stands for all of the first size."""
+    expected = f"one number, or {' or '.join(map(str, sizes))}"
+    shapes = [(size,) for size in sizes]
+    array = validation.array(values, name, (), *shapes, expected=expected, low=0)
+    return array if array.shape else np.full(sizes[0], array)

@@ -1,4 +1,4 @@
-"""Regulators: the feedback of least quadratic cost about a posture or along a motion."""
+"""Linear-quadratic regulators: about a posture (`regulator`) or along a motion (`tracker`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armlet._support import validation
 from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
-from armlet.controllers.gains import Array, weights
+from armlet.controllers.feedback import Array
 from armlet.errors import DataError, ModelError, listed, quoted
 from armlet.simulation.step import check_steps
 
@@ -89,24 +90,24 @@ def regulator(
     >>> bool(np.abs(run.q[-1] - [np.pi / 2, 0]).max() < 1e-3)
     True
     """
-    posture = _rows("q", q, (robot.nq,))
+    posture = validation.array(q, "q", (robot.nq,))
     n = robot.nv
-    Q = weights("state_cost", state_cost, 2 * n)
-    R = weights("torque_cost", torque_cost, n, positive=True)
+    Q = _cost_matrix("state_cost", state_cost, 2 * n)
+    R = _cost_matrix("torque_cost", torque_cost, n, positive=True)
     hold = robot.gravity_torque(posture)
-    kept = _drives(robot, driven, hold)
+    joints = _driven_joints(robot, driven, hold)
     A, B = robot.state_space(posture, np.zeros(n), hold)
-    B, R = B[:, kept], R[np.ix_(kept, kept)]
+    B, R = B[:, joints], R[np.ix_(joints, joints)]
     if dt is None:
-        S = _endless("continuous", A, B, Q, R)
+        S = _infinite_horizon_cost("continuous", A, B, Q, R)
         best = np.linalg.solve(R, B.T @ S)
     else:
         check_steps(dt, 1)
-        A, B = _held(A, B, dt)
-        S = _endless("discrete", A, B, Q * dt, R * dt)
-        best = _step(A, B, R * dt, S)
+        A, B = _discretize(A, B, dt)
+        S = _infinite_horizon_cost("discrete", A, B, Q * dt, R * dt)
+        best = _step_gain(A, B, R * dt, S)
     gain = np.zeros((n, 2 * n))
-    gain[kept] = best
+    gain[joints] = best
 
     @function(robot)
     def regulator(q: Array, qd: Array) -> Array:
@@ -167,24 +168,25 @@ def tracker(
     True
     """
     n = robot.nv
-    target = _rows("q", q, (None, robot.nq))
+    target = validation.array(q, "q", ("rows", robot.nq))
     rows = len(target)
     if rows < 2:
         raise DataError(f"q has {rows} rows: expected 2 or more, the start and the end of a step")
     check_steps(dt, rows - 1)
-    velocity, acceleration = _rows("qd", qd, (rows, n)), _rows("qdd", qdd, (rows, n))
-    Q = weights("state_cost", state_cost, 2 * n)
-    R = weights("torque_cost", torque_cost, n, positive=True) * dt
+    velocity = validation.array(qd, "qd", (rows, n))
+    acceleration = validation.array(qdd, "qdd", (rows, n))
+    Q = _cost_matrix("state_cost", state_cost, 2 * n)
+    R = _cost_matrix("torque_cost", torque_cost, n, positive=True) * dt
     feedforward = robot.inverse_dynamics(target, velocity, acceleration)
-    A, B = _held(*robot.state_space(target, velocity, feedforward), dt)
+    A, B = _discretize(*robot.state_space(target, velocity, feedforward), dt)
     cost, gain = np.empty((rows, 2 * n, 2 * n)), np.empty((rows - 1, n, 2 * n))
     if end_cost is None:
-        cost[-1] = _endless("discrete", A[-1], B[-1], Q * dt, R)
+        cost[-1] = _infinite_horizon_cost("discrete", A[-1], B[-1], Q * dt, R)
     else:
-        cost[-1] = weights("end_cost", end_cost, 2 * n)
+        cost[-1] = _cost_matrix("end_cost", end_cost, 2 * n)
     for k in reversed(range(rows - 1)):
         S = cost[k + 1]
-        gain[k] = _step(A[k], B[k], R, S)
+        gain[k] = _step_gain(A[k], B[k], R, S)
         closed = A[k] - B[k] @ gain[k]
         cost[k] = Q * dt + gain[k].T @ R @ gain[k] + closed.T @ S @ closed
 
@@ -204,12 +206,12 @@ def tracker(
     return Tracker(tracker, arguments, cost)
 
 
-def _step(A: Array, B: Array, R: Array, S: Array) -> Array:
+def _step_gain(A: Array, B: Array, R: Array, S: Array) -> Array:
     """The gain of a step after which the cost to come is S."""
     return np.asarray(np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), dtype=float)
 
 
-def _endless(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
+def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
     """S of the cost to come when the regulator acts for ever, in continuous or discrete time."""
     try:
         S: Array = getattr(_linalg(), f"solve_{time}_are")(A, B, Q, R)
@@ -221,16 +223,16 @@ def _endless(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
     return S
 
 
-def _held(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
+def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
     """The linear model of a step in which the torques are held, by the exponential function."""
     states, torques = B.shape[-2:]
-    whole = np.zeros((*B.shape[:-2], states + torques, states + torques))
-    whole[..., :states, :states], whole[..., :states, states:] = A, B
-    found = _linalg().expm(whole * dt)[..., :states, :]
-    return found[..., :states], found[..., states:]
+    model = np.zeros((*B.shape[:-2], states + torques, states + torques))
+    model[..., :states, :states], model[..., :states, states:] = A, B
+    step = _linalg().expm(model * dt)[..., :states, :]
+    return step[..., :states], step[..., states:]
 
 
-def _drives(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int]:
+def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int]:
     """The indices of the joints that have a drive; the others need no torque in a posture."""
     names = [joint.name for joint in robot.coordinates]
     if driven is None:
@@ -248,17 +250,22 @@ def _drives(robot: Robot, driven: Sequence[str] | None, hold: Array) -> list[int
     return [k for k, name in enumerate(names) if name in driven]
 
 
-def _rows(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> Array:
-    array = np.asarray(values, dtype=float)
-    fits = array.ndim == len(shape) and all(
-        k is None or k == size for k, size in zip(shape, array.shape, strict=True)
-    )
-    if not fits or not np.isfinite(array).all():
-        expected = ", ".join("rows" if k is None else str(k) for k in shape)
-        raise DataError(
-            f"{name} has shape {array.shape}: expected finite numbers of shape ({expected})"
-        )
-    return array
+def _cost_matrix(name: str, values: ArrayLike, size: int, *, positive: bool = False) -> Array:
+    """A symmetric matrix without negative eigenvalues, from itself, its diagonal or one number.
+
+    With `positive`, zero eigenvalues are refused too.
+    """
+    expected = f"one number, {size}, or a matrix of shape {(size, size)}"
+    matrix = validation.array(values, name, (), (size,), (size, size), expected=expected)
+    if matrix.ndim < 2:
+        matrix = np.diag(np.broadcast_to(matrix, (size,)))
+    least, largest = np.linalg.eigvalsh(matrix)[[0, -1]]
+    rounding = 1e-12 * abs(largest)
+    is_definite = least > rounding if positive else least >= -rounding
+    if not is_definite or np.abs(matrix - matrix.T).max() > rounding:
+        kind = "positive definite" if positive else "positive semidefinite"
+        raise DataError(f"{name} is not a symmetric, {kind} matrix: expected one")
+    return matrix
 
 
 def _linalg() -> Any:

@@ -1,4 +1,4 @@
-"""Sampling-based control: plans that are tried out in roll-outs."""
+"""Model predictive path integral control: plans of torques, sampled and tried out in roll-outs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armlet._support.validation import integer
+from armlet._support import validation
 from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
-from armlet.controllers.gains import Array, gains
+from armlet.controllers.feedback import Array, gains
 from armlet.errors import DataError, DataWarning, quoted
 from armlet.simulation.forces import Friction, Stops
 from armlet.simulation.rollout import rollout
@@ -19,7 +19,7 @@ from armlet.simulation.step import check_result, check_steps
 
 
 class Sampler:
-    """Control by trying out plans: model predictive path integrals (Williams and others 2017).
+    """Control by sampled plans: model predictive path integrals (Williams and others 2017).
 
     It holds a plan for the next steps. A call with the state of the arm draws random changes of
     the plan, rolls all of them out, replaces the plan by their mean, each weighted by
@@ -28,7 +28,7 @@ class Sampler:
     Parameters
     ----------
     robot : Robot
-    cost : user function
+    cost : Function
         The cost at an instant, a number, of q, qd, t (from now on), plan and further arguments; it
         is added up over the steps.
     dt : float
@@ -43,7 +43,7 @@ class Sampler:
         How many plans are tried out at a call; the first is the present one.
     correlation : float
         That of the changes in a step and in the next, from 0 to less than 1.
-    torque : user function, optional
+    torque : Function, optional
         The torques, of q, qd, plan (of any size m) and further arguments; by default the plan is of
         torques in addition to gravity's.
     method, friction, stops, threads
@@ -97,14 +97,11 @@ class Sampler:
         seed: int | np.random.Generator | None = None,
     ) -> None:
         check_steps(dt, steps)
-        integer(threads, "threads", low=1)
-        if not isinstance(samples, int | np.integer) or samples < 2:
-            raise DataError(f"samples is {quoted(samples)}: expected a whole number, 2 or more")
-        if not np.isfinite(temperature) or temperature <= 0:
-            raise DataError(f"temperature is {quoted(temperature)}: expected more than 0")
-        if not 0 <= correlation < 1:
-            raise DataError(f"correlation is {quoted(correlation)}: expected 0 to less than 1")
-        self.robot, self.cost, self.torque = robot, cost, torque or _beside_gravity(robot)
+        validation.integer(threads, "threads", low=1)
+        validation.integer(samples, "samples", low=2)
+        validation.number(temperature, "temperature", above=0)
+        validation.number(correlation, "correlation", low=0, below=1)
+        self.robot, self.cost, self.torque = robot, cost, torque or _torque_above_gravity(robot)
         _check_functions(self.cost, self.torque, robot.nv)
         (size,) = self.torque.inputs["plan"].shape
         self.dt, self.steps, self.samples = dt, steps, samples
@@ -135,13 +132,13 @@ class Sampler:
         with warnings.catch_warnings():
             # a plan that diverges has no weight
             warnings.filterwarnings("ignore", ".*roll-outs are not finite", DataWarning)
-            found = rollout(
+            runs = rollout(
                 self.robot, *starts, self.torque, dt=self.dt, steps=self.steps, method=self.method,
                 reduce=self.cost, arguments={**arguments, "plan": plans}, friction=self.friction,
                 stops=self.stops, threads=self.threads,
             )  # fmt: skip
-        assert found.cost is not None
-        self.costs = np.where(np.isfinite(found.cost), found.cost, np.inf)
+        assert runs.cost is not None
+        self.costs = np.where(np.isfinite(runs.cost), runs.cost, np.inf)
         least = self.costs.min()
         if not np.isfinite(least):
             raise DataError(
@@ -162,14 +159,14 @@ class Sampler:
         return changes
 
 
-def _beside_gravity(robot: Robot) -> Function:
+def _torque_above_gravity(robot: Robot) -> Function:
     """Torques of a plan in addition to those that hold the weight of the arm."""
 
     @function(robot, plan=robot.nv)
-    def beside_gravity(q: Array, plan: Array) -> Array:
+    def torque_above_gravity(q: Array, plan: Array) -> Array:
         return robot.gravity_torque(q) + plan
 
-    return beside_gravity
+    return torque_above_gravity
 
 
 def _check_functions(cost: Function, torque: Function, size: int) -> None:
