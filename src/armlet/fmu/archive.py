@@ -20,20 +20,19 @@ from uuid import UUID
 
 from numpy.typing import ArrayLike
 
+from armlet._support import validation
 from armlet._support.files import check_writable, unwritable, write_bytes
 from armlet.api.functions import Function
 from armlet.codegen.project.project import MARK, c_files, function_name, mark
 from armlet.codegen.source.c import WIDTH, one_line, printer_for, unique_identifiers
 from armlet.codegen.templates import fill
-from armlet.errors import CompileError, DataError, quoted, shown
-from armlet.fmu.block import Block, function_block, functions_of, plant_block
+from armlet.errors import CompileError, shown
+from armlet.fmu.block import Block, Variable, function_block, functions_of, plant_block
 from armlet.fmu.description import build_description, model_description
-from armlet.fmu.variables import Variable
 from armlet.graph import Program
 from armlet.robot import RobotModel
 from armlet.simulation.forces import Friction, Stops
 
-VERSIONS = (2, 3)
 COMPILERS = ("cc", "gcc", "clang")
 OPTIONS = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fvisibility=hidden")
 LIBRARIES = {"linux": ".so", "darwin": ".dylib", "windows": ".dll"}
@@ -68,7 +67,7 @@ def to_fmu(
     robot : Robot
     path : str or Path
         The file to write; other programs expect it to end in .fmu.
-    of : str, sequence of str, user function or Program, optional
+    of : str, sequence of str, Function or Program, optional
         One or several quantities, an `armlet.function`, or what `armlet.trace` returns. An argument
         t is the time; constants that are arguments become parameters.
     fmi : {3, 2}
@@ -111,12 +110,11 @@ def to_fmu(
 
 def write_unit(path: Path, block: Block, fmi: int = 3, fused: bool | None = None) -> str:
     """Write a block as a unit; returns the platform that it has a library for, if any."""
-    if fmi not in VERSIONS:
-        raise DataError(f"fmi is {quoted(fmi)}: expected 2 or 3")
-    content = unit_files(block, fmi, fused)
-    found, library = _library(block, content, fmi)
-    write_bytes(path, _zipped({name: x.encode() for name, x in content.items()} | library))
-    return found
+    validation.one_of(fmi, "fmi", (2, 3))
+    texts = unit_files(block, fmi, fused)
+    target, library = _library(block, texts, fmi)
+    write_bytes(path, _archive({name: x.encode() for name, x in texts.items()} | library))
+    return target
 
 
 def check_replaceable(path: Path) -> None:
@@ -136,29 +134,29 @@ def unit_files(block: Block, fmi: int = 3, fused: bool | None = None) -> dict[st
 
 
 def _texts(block: Block, fmi: int, fused: bool | None, token: str) -> dict[str, str]:
-    words = _words(block, token)
-    frame = ["instance.h", f"fmi{fmi}.c", *(["fmi3_absent.h"] if fmi == 3 else [])]
+    values = _template_values(block, token)
+    interface = ["instance.h", f"fmi{fmi}.c", *(["fmi3_absent.h"] if fmi == 3 else [])]
     sources = {
         **c_files(block.robot, block.functions, block.name, "dynamics", fused),
-        **{name: fill(_form(name), words) for name in ("model.h", "model.c")},
-        **{name: _form(name) for name in frame},
+        **{name: fill(_template(name), values) for name in ("model.h", "model.c")},
+        **{name: _template(name) for name in interface},
     }
     compiled = [name for name in sources if name.endswith(".c")]
-    found = {"modelDescription.xml": model_description(block, fmi, token, compiled)}
+    texts = {"modelDescription.xml": model_description(block, fmi, token, compiled)}
     if fmi == 3:
         sources["buildDescription.xml"] = build_description(block, compiled)
-    return found | {f"sources/{name}": text for name, text in sources.items()}
+    return texts | {f"sources/{name}": text for name, text in sources.items()}
 
 
 # ------------------------------------------------------------------ C
 
 
-def _form(name: str) -> str:
+def _template(name: str) -> str:
     return files("armlet.fmu").joinpath("sources", name).read_text("utf-8")
 
 
-def _words(block: Block, token: str) -> dict[str, str]:
-    """What model.h and model.c are filled with."""
+def _template_values(block: Block, token: str) -> dict[str, str]:
+    """The values of the names in the templates model.h and model.c."""
     names = [x.name for x in block.variables]
     field = dict(zip(names, unique_identifiers(names), strict=True))
     calls = [
@@ -166,7 +164,7 @@ def _words(block: Block, token: str) -> dict[str, str]:
         f"({', '.join(f'x->{field[name]}' for name in (*call.reads, *call.writes))});"
         for call in block.calls
     ]
-    words = {
+    values = {
         "mark": mark(),
         "about": "\n * ".join(wrap(one_line(f"{block.robot.name}: {block.about}"), WIDTH)),
         "name": block.name,
@@ -182,9 +180,9 @@ def _words(block: Block, token: str) -> dict[str, str]:
         "calls": "\n".join(calls or ["    (void)x;"]),
     }
     if block.integrator:
-        words["integrator"] = fill(_form(f"{block.integrator}.c"), words).rstrip()
-    step = _form("plant.c" if block.integrator else "no_state.c")
-    return words | {"step": fill(step, words).rstrip()}
+        values["integrator"] = fill(_template(f"{block.integrator}.c"), values).rstrip()
+    step = _template("plant.c" if block.integrator else "no_state.c")
+    return values | {"step": fill(step, values).rstrip()}
 
 
 def _start(field: str, x: Variable) -> str:
@@ -245,14 +243,14 @@ def _run(command: Sequence[str], folder: str) -> None:
         )
 
 
-def _zipped(content: Mapping[str, bytes]) -> bytes:
+def _archive(content: Mapping[str, bytes]) -> bytes:
     """Files as an archive: same files, same bytes, whatever the time."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = mark().encode()
-        for name, data in content.items():
+        for name, text in content.items():
             entry = zipfile.ZipInfo(name)
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-    return made.getvalue()
+            archive.writestr(entry, text)
+    return data.getvalue()

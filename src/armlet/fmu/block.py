@@ -1,21 +1,22 @@
-"""What is put into a functional mock-up unit: functions of a robot, or the arm that moves."""
+"""The content of a functional mock-up unit: its variables, and the functions that compute them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armlet.api.functions import Function as OwnFunction
+from armlet._support import validation
+from armlet.api import functions
 from armlet.api.programs import cheapest, formulations
 from armlet.codegen.project.project import Function
-from armlet.codegen.source.c import identifier
+from armlet.codegen.source.c import identifier, one_line
 from armlet.dynamics import QUANTITIES
 from armlet.errors import CompileError, DataError, ModelError, listed, quoted
-from armlet.fmu.variables import TIME, Entry, Variable, dependencies, variable
 from armlet.graph import Input, Program, trace_function
 from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
@@ -31,6 +32,155 @@ IN_WORDS = {
     "rosenbrock2": "the method ROS2, implicit in friction and stops",
 }
 """The integrators of arms in words; each is a C file of its name."""
+TIME = "time"
+"""The name of FMI's own variable, which arguments called t are."""
+UNITS = {
+    "s": {"s": 1},
+    "rad": {"rad": 1},
+    "rad/s": {"rad": 1, "s": -1},
+    "rad/s2": {"rad": 1, "s": -2},
+    "m": {"m": 1},
+    "m/s": {"m": 1, "s": -1},
+    "m/s2": {"m": 1, "s": -2},
+    "N": {"kg": 1, "m": 1, "s": -2},
+    "N.m": {"kg": 1, "m": 2, "s": -2},
+    "J": {"kg": 1, "m": 2, "s": -2},
+    "kg.m/s": {"kg": 1, "m": 1, "s": -1},
+    "kg.m2/s": {"kg": 1, "m": 2, "s": -1},
+}
+"""Units by name, as powers of those of the SI."""
+OF_JOINTS = {
+    "q": ("Joint positions.", "rad", "m"),
+    "qd": ("Joint velocities.", "rad/s", "m/s"),
+    "qdd": ("Joint accelerations.", "rad/s2", "m/s2"),
+    "tau": ("Joint torques, forces at prismatic joints.", "N.m", "N"),
+}
+"""Vectors with an entry for each joint: what they are, and their units at revolute and prismatic
+joints."""
+ALIKE = {
+    "inverse_dynamics": "tau",
+    "bias": "tau",
+    "gravity_torque": "tau",
+    "friction_torque": "tau",
+    "forward_dynamics": "qdd",
+    "q0": "q",
+    "qd0": "qd",
+}
+"""Vectors with the units of another."""
+OTHERS = {
+    TIME: ("s",),
+    "step": ("s",),
+    "wrench": ("N.m",) * 3 + ("N",) * 3,
+    "frame_velocity": ("rad/s",) * 3 + ("m/s",) * 3,
+    "frame_acceleration": ("rad/s2",) * 3 + ("m/s2",) * 3,
+    "frame_acceleration_bias": ("rad/s2",) * 3 + ("m/s2",) * 3,
+    "momentum": ("kg.m2/s",) * 3 + ("kg.m/s",) * 3,
+    "centre_of_mass": ("m",) * 3,
+    "energy_kinetic": ("J",),
+    "energy_potential": ("J",),
+}
+"""The units of the entries of other variables; all else has none."""
+Entry = tuple[str, int]
+"""The name of a variable, and the place of one of its entries."""
+
+
+# ------------------------------------------------------------------ variables
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable: a number or an array of numbers, with the properties of every entry.
+
+    A start value belongs to what can be set. An output depends on other entries, while steps are
+    made and, if that differs, before the first.
+    """
+
+    name: str
+    kind: str
+    """"independent", "input", "fixed" or "tunable" (parameters), or "output"."""
+    shape: Shape
+    about: str
+    units: tuple[str, ...] = ()
+    """Of each entry; none if empty."""
+    labels: tuple[str, ...] = ()
+    """What each entry belongs to, such as a joint; nothing if empty."""
+    start: tuple[float, ...] = ()
+    limits: tuple[tuple[float, float], ...] = ()
+    """The least and the largest value of each entry; none if empty."""
+    depends: tuple[frozenset[Entry], ...] = ()
+    depends_at_start: tuple[frozenset[Entry], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many entries it has."""
+        return prod(self.shape)
+
+
+def variable(
+    robot: RobotModel,
+    name: str,
+    kind: str,
+    shape: Shape,
+    about: str = "",
+    start: Sequence[float] = (),
+    depends: tuple[frozenset[Entry], ...] = (),
+    depends_at_start: tuple[frozenset[Entry], ...] | None = None,
+) -> Variable:
+    """A variable with the units, limits and start values that its name and the robot say."""
+    label = ALIKE.get(name, name)
+    units = OTHERS.get(name, ())
+    labels: tuple[str, ...] = ()
+    limits: tuple[tuple[float, float], ...] = ()
+    if label in OF_JOINTS and shape == (robot.nv,):
+        meaning, *by_type = OF_JOINTS[label]
+        about = about or meaning
+        units = tuple(by_type[0 if joint.type.rotates else 1] for joint in robot.coordinates)
+        labels = tuple(one_line(joint.name) for joint in robot.coordinates)
+        limits = _limits(robot).get(label, ()) if kind != "output" else ()
+    size = prod(shape)
+    if kind not in ("output", "independent") and not start:
+        start = [min(max(0.0, low), high) for low, high in limits] or [0.0] * size
+    own_units = units if len(units) == size else ()
+    at_start = depends if depends_at_start is None else depends_at_start
+    values = tuple(map(float, start))
+    return Variable(name, kind, shape, about, own_units, labels, values, limits, depends, at_start)
+
+
+def _limits(robot: RobotModel) -> Mapping[str, tuple[tuple[float, float], ...]]:
+    """The limits of joints by what they limit, where any joint has one."""
+    joints = [joint.limits for joint in robot.coordinates]
+    limits_of = {
+        "q": tuple((x.lower, x.upper) for x in joints),
+        "qd": tuple((-x.velocity, x.velocity) for x in joints),
+        "tau": tuple((-x.effort, x.effort) for x in joints),
+    }
+    return {
+        name: limits
+        for name, limits in limits_of.items()
+        if any(low > -inf or high < inf for low, high in limits)
+    }
+
+
+def dependencies(program: Program) -> list[list[frozenset[Entry]]]:
+    """For each result, the entries of arguments that each of its entries depends on."""
+    nothing: frozenset[Entry] = frozenset()
+
+    def meaning(op: str, *operands: object) -> frozenset[Entry]:
+        if op == "input":
+            name, place = operands
+            assert isinstance(name, str)
+            assert isinstance(place, int)
+            return frozenset([(name, place)])
+        return nothing.union(*(x for x in operands if isinstance(x, frozenset)))
+
+    flat = iter(program.replay(meaning))
+    return [
+        [x if isinstance(x := next(flat), frozenset) else nothing for _ in output.flat]
+        for output in program.outputs
+    ]
+
+
+# ------------------------------------------------------------------ blocks
 
 
 class Call(NamedTuple):
@@ -53,14 +203,14 @@ class Block:
     calls: tuple[Call, ...]
     """What computes the outputs."""
     integrator: str = ""
-    """Of an arm that moves: the method by which it is simulated."""
-    motion: Function | None = None
-    """What its step calls: accelerations, or the whole step, as functions of q, qd and tau."""
+    """Of a simulated arm: its integrator."""
+    step: Function | None = None
+    """Of a simulated arm: its accelerations, or the whole step, as functions of q, qd and tau."""
 
     @property
     def functions(self) -> list[Function]:
         """Everything to be printed as C."""
-        own = [] if self.motion is None else [self.motion]
+        own = [] if self.step is None else [self.step]
         return [*own, *(call.function for call in self.calls)]
 
 
@@ -95,30 +245,30 @@ def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
             f"{both[0]!r} is the name of a result and of an argument, or of the time: expected "
             "results with other names"
         )
-    every = (_time(robot), *inputs.values(), *outputs.values())
+    variables = (_time(robot), *inputs.values(), *outputs.values())
     word = functions[0].program.name if len(functions) == 1 else "dynamics"
     about = functions[0].about if len(functions) == 1 else f"Functions: {listed([*outputs])}."
-    return Block(robot, _name(robot, word), about, every, tuple(calls))
+    return Block(robot, _name(robot, word), about, variables, tuple(calls))
 
 
 def functions_of(
-    robot: RobotModel, of: str | Sequence[str] | OwnFunction | Program
+    robot: RobotModel, of: str | Sequence[str] | functions.Function | Program
 ) -> list[Function]:
     """What to put into a block: quantities by name, together, or a program."""
-    if isinstance(of, OwnFunction):
+    if isinstance(of, functions.Function):
         about = (of.__doc__ or f"{of.__name__}.").strip().partition("\n")[0]
         return [Function(of.program, about, "")]
     if isinstance(of, Program):
         quantity = QUANTITIES.get(of.name)
         return [Function(of, quantity.about if quantity else f"{of.name}.", "")]
     if isinstance(of, str):
-        found = cheapest(robot, of)
-        source = f"{found.formulation}: {formulations(of)[found.formulation].source}, simplified"
-        return [Function(found.program, QUANTITIES[of].about, source)]
+        best = cheapest(robot, of)
+        source = f"{best.formulation}: {formulations(of)[best.formulation].source}, simplified"
+        return [Function(best.program, QUANTITIES[of].about, source)]
     if not of:
         raise DataError("no quantity is named: expected one or more, or None for the arm itself")
-    found = cheapest(robot, list(of))
-    return [Function(found.program, f"{', '.join(of)}.", found.formulation)]
+    best = cheapest(robot, list(of))
+    return [Function(best.program, f"{', '.join(of)}.", best.formulation)]
 
 
 def _labels(program: Program) -> tuple[str, ...]:
@@ -133,7 +283,7 @@ def _labels(program: Program) -> tuple[str, ...]:
 
 
 def _input(robot: RobotModel, x: Input) -> Variable:
-    """The variable of an argument: a parameter if it is given once for many states."""
+    """The variable of an argument: a parameter if it has one value for many states."""
     if x.name == "t" and x.shape == ():
         return _time(robot)
     if x.name == TIME:
@@ -165,7 +315,7 @@ def _add(variables: dict[str, Variable], new: Variable, shared: bool = False) ->
         raise CompileError(f"two different variables are called {new.name!r}: name them otherwise")
 
 
-# ------------------------------------------------------------------ the arm that moves
+# ------------------------------------------------------------------ a simulated arm
 
 
 def plant_block(
@@ -184,24 +334,32 @@ def plant_block(
     robot._require_values("a functional mock-up unit")
     if not robot.nv:
         raise ModelError(f"robot {quoted(robot.name)} has no joints: expected one at least")
-    if not (np.isfinite(step) and step >= SHORTEST_STEP):
-        raise DataError(f"step is {quoted(step)}: expected a time in s, {SHORTEST_STEP} or more")
+    step = validation.number(step, "step", "a time in s", low=SHORTEST_STEP)
     n = robot.nv
     arm, _ = make_arm(robot, None, 1, friction=friction, stops=stops)
     integrator = default_integrator(arm, "rk4")
-    start = np.zeros(n) if q0 is None else np.array(_row("q0", q0, n))
-    warn_if_unstable(rates_at(arm, start, np.zeros(n), {}), integrator, step, stacklevel=3)
+    q = [] if q0 is None else validation.array(q0, "q0", (n,)).tolist()
+    qd = [] if qd0 is None else validation.array(qd0, "qd0", (n,)).tolist()
+    rates = rates_at(arm, np.array(q or [0.0] * n), np.zeros(n), {})
+    warn_if_unstable(rates, integrator, step, stacklevel=3)
+    limits = ((SHORTEST_STEP, np.inf),)
     variables = [
         _time(robot),
         variable(robot, "tau", "input", (n,)),
-        variable(robot, "q0", "fixed", (n,), "Joint positions at the start.", _row("q0", q0, n)),
-        variable(robot, "qd0", "fixed", (n,), "Joint velocities at the start.",
-                 _row("qd0", qd0, n)),
-        Variable("step", "fixed", (), "The longest step of the integration.", ("s",),
-                 start=(step,), limits=((SHORTEST_STEP, np.inf),)),
+        variable(robot, "q0", "fixed", (n,), "Joint positions at the start.", q),
+        variable(robot, "qd0", "fixed", (n,), "Joint velocities at the start.", qd),
+        Variable(
+            "step",
+            "fixed",
+            (),
+            "The longest step of the integration.",
+            units=("s",),
+            start=(step,),
+            limits=limits,
+        ),
         _state(robot, "q", (n,), lambda k: [("q0", k)]),
         _state(robot, "qd", (n,), lambda k: [("qd0", k)]),
-    ]  # fmt: skip
+    ]
     calls = []
     if robot.tool is not None:
         (pose,) = functions_of(robot, "forward_kinematics")
@@ -211,25 +369,20 @@ def plant_block(
             _state(robot, "pose", (4, 4), lambda k: [("q0", i) for _, i in read[k]], about_pose)
         )
         calls.append(Call(pose, ("q",), ("pose",)))
-    return Block(
-        robot,
-        _name(robot, "plant"),
-        f"The arm under joint torques, simulated by steps of {IN_WORDS[integrator]}.",
-        tuple(variables),
-        tuple(calls),
-        integrator,
-        _motion(arm, integrator),
-    )
+    about = f"The arm under joint torques, simulated by steps of {IN_WORDS[integrator]}."
+    own = _step_function(arm, integrator)
+    name = _name(robot, "plant")
+    return Block(robot, name, about, tuple(variables), tuple(calls), integrator, own)
 
 
-def _motion(arm: Arm, integrator: str) -> Function:
-    """What a step of an integrator calls."""
+def _step_function(arm: Arm, integrator: str) -> Function:
+    """The function that the C code of an integrator calls."""
 
-    def acceleration(graph: Any, *arrays: Any) -> Any:
+    def acceleration(_graph: Any, *arrays: Any) -> Any:
         q, qd, tau = map(as_traced, arrays)
         return arm.acceleration(0, q, qd, {"tau": tau})
 
-    def step(graph: Any, *arrays: Any) -> Any:
+    def step(_graph: Any, *arrays: Any) -> Any:
         q, qd, tau = map(as_traced, arrays[:3])
         return INTEGRATORS[integrator].step(arm, arrays[3][()], 0, q, qd, {"tau": tau})
 
@@ -241,16 +394,6 @@ def _motion(arm: Arm, integrator: str) -> Function:
     return Function(trace_function(integrator, step, {**inputs, "h": ()}), about, integrator)
 
 
-def _row(name: str, given: ArrayLike | None, n: int) -> list[float]:
-    """A start value for each joint; none if nothing is given."""
-    if given is None:
-        return []
-    array = np.asarray(given, dtype=float)
-    if array.shape != (n,) or not np.isfinite(array).all():
-        raise DataError(f"{name} is {quoted(given)}: expected {n} finite numbers")
-    return [float(x) for x in array]
-
-
 def _state(
     robot: RobotModel,
     name: str,
@@ -259,12 +402,10 @@ def _state(
     about: str = "",
 ) -> Variable:
     """An output that no input acts upon at once; at the start it depends on parameters."""
-    size = int(np.prod(shape))
+    size = prod(shape)
     at_start = tuple(frozenset(read(k)) for k in range(size))
-    return variable(
-        robot, name, "output", shape, about,
-        depends=(frozenset(),) * size, depends_at_start=at_start,
-    )  # fmt: skip
+    nothing = (frozenset[Entry](),) * size
+    return variable(robot, name, "output", shape, about, depends=nothing, depends_at_start=at_start)
 
 
 def _time(robot: RobotModel) -> Variable:

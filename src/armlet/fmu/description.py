@@ -6,8 +6,7 @@ from math import inf
 from xml.etree import ElementTree as ET
 
 from armlet.codegen.source.c import one_line
-from armlet.fmu.block import Block
-from armlet.fmu.variables import UNITS, Entry, Variable
+from armlet.fmu.block import UNITS, Block, Entry, Variable
 from armlet.version import __version__
 
 CAUSALITY = {
@@ -18,8 +17,6 @@ CAUSALITY = {
     "output": ("output", "continuous"),
 }
 """Causality and variability of each kind of variable."""
-KNOWN = ("independent", "input")
-"""The kinds of variables that outputs may depend on while steps are made."""
 STATE = {2: "FMUstate", 3: "FMUState"}
 """How each version spells it."""
 
@@ -39,8 +36,11 @@ def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]
         },
     )
     state = STATE[fmi]
-    features = ("canHandleVariableCommunicationStepSize", f"canGetAndSet{state}",
-                f"canSerialize{state}")  # fmt: skip
+    features = (
+        "canHandleVariableCommunicationStepSize",
+        f"canGetAndSet{state}",
+        f"canSerialize{state}",
+    )
     simulation = ET.SubElement(
         root, "CoSimulation", {"modelIdentifier": block.name} | dict.fromkeys(features, "true")
     )
@@ -161,17 +161,17 @@ def _unknowns(
     block: Block, names: tuple[str, str]
 ) -> Iterator[tuple[str, Variable, list[list[Entry]]]]:
     """For each output what it depends on: while steps are made, and then before the first."""
-    kind = {x.name: x.kind for x in block.variables}
+    inputs = {x.name for x in block.variables if x.kind in ("independent", "input")}
     outputs = [x for x in block.variables if x.kind == "output"]
     for x in outputs:
-        yield names[0], x, [[y for y in entries if kind[y[0]] in KNOWN] for entries in x.depends]
+        yield names[0], x, [[y for y in entries if y[0] in inputs] for entries in x.depends]
     for x in outputs:
         yield names[1], x, [[*entries] for entries in x.depends_at_start]
 
 
 def _bounds(low: float, high: float) -> dict[str, str]:
-    found = {"min": low, "max": high}
-    return {name: repr(float(x)) for name, x in found.items() if abs(x) < inf}
+    bounds = {"min": low, "max": high}
+    return {name: repr(float(x)) for name, x in bounds.items() if abs(x) < inf}
 
 
 def _row(numbers: Sequence[int]) -> str:
