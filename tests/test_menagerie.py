@@ -7,15 +7,15 @@ from xml.etree import ElementTree
 
 import mujoco
 import pytest
-from fuzz.loading import BESIDE
 from support.mjcf import assert_agrees, copied
+from support.stored import ROBOTS
 
 import armlet
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from files import LOADS, PART, outcome, parts
 
-MENAGERIE = BESIDE / "mujoco_menagerie"
+MENAGERIE = ROBOTS / "mujoco_menagerie"
 FILES = sorted(MENAGERIE.rglob("*.xml"))
 KNOWN = {
     LOADS,
