@@ -287,7 +287,8 @@ class _Reader:
         """Whether the control of an actuator is its force."""
         model = self.model
         laws = model.actuator_gaintype[k], model.actuator_biastype[k], model.actuator_dyntype[k]
-        return not any(laws) and bool(model.actuator_gainprm[k, 0] == 1)
+        is_plugin = model.actuator_plugin[k] >= 0
+        return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
     def _add_motors(self) -> None:
         """Add up rotor inertia, damping and largest effort at the joints, through the gears."""
@@ -347,9 +348,9 @@ class _Reader:
                 )
                 continue
             joint, leader = (*tied, "")[:2]
-            coefficients = model.eq_data[k][:5] if leader else model.eq_data[k][:1]
-            trimmed = tuple(np.trim_zeros(coefficients, "b").tolist())
-            yield Tie(joint, leader, trimmed, said, where, mutual=True)
+            count = max(np.flatnonzero(model.eq_data[k][:5]), default=0) + 1 if leader else 1
+            coefficients = tuple(model.eq_data[k][:count].tolist())
+            yield Tie(joint, leader, coefficients, said, where, mutual=True)
 
     def _tied_bodies(self, k: int) -> set[int]:
         """The bodies that an equality holds, none where it holds others."""
@@ -381,6 +382,11 @@ class _Reader:
         model, problems = self.model, self.problems
         if model.nflex:
             problems.error(f"{problems.where}: {model.nflex} flexes: expected rigid bodies")
+        for i in np.flatnonzero(model.body_plugin >= 0).tolist():
+            problems.error(
+                f"{self.where('body', self.bodies[i])}: body {quoted(self.bodies[i])} has a plugin "
+                "with forces of its own: remove it"
+            )
         for i in np.flatnonzero(model.body_gravcomp < 0).tolist():
             problems.error(
                 f"{self.where('body', self.bodies[i])}: body {quoted(self.bodies[i])} has gravcomp "
