@@ -247,7 +247,7 @@ def composite_masses(robot: RobotModel) -> list[Scalar]:
 def composites(
     robot: RobotModel, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
 ) -> tuple[list[Vector], list[Matrix]]:
-    """ĉ and Ĵ of composite bodies, from c and J of single ones and the mass m[i] beyond joint i."""
+    """ĉ and Ĵ of composite bodies, from c and J of single ones; mass m[i] passes joint i."""
     X = robot.displacements(q)
     c_hat, J_hat = with_base(c), with_base(J)
     for i, p in robot.tips_to_base():

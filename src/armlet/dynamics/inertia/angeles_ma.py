@@ -41,8 +41,8 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 def complement(robot: RobotModel, q: Vector) -> list[dict[int, Pair]]:
     """The blocks of T: by body, and by joint that carries it, the twist that unit speed gives.
 
-    AngularMotion with ω and its origin moving with v, the body's centre moves with v + ω × com; the
-    twist of the parent's origin goes over to the body's as a wrench does, ω for the force and v
+    If a body rotates with ω and its origin moves with v, its centre of mass moves with v + ω × com.
+    The twist of the parent's origin goes over to the body's as a wrench does, ω for the force and v
     for the moment.
     """
     X = robot.displacements(q)

@@ -86,7 +86,7 @@ class Composites(NamedTuple):
     u: list[Vector | None]
     """The axis of r in frame i; zero before r, None from s on."""
     c_hat: list[Vector]
-    """First moments; before s zero where the joint slides."""
+    """First moments; before s zero where the joint is prismatic."""
     J_hat: list[Matrix]
     """Inertias, as far as a revolute joint shows them; before s zero."""
     t_r: dict[int, Scalar]

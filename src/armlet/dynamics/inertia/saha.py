@@ -49,5 +49,5 @@ def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list
 
 
 def shift(r: Vector) -> list[Screw]:
-    """A move by r without a turn."""
+    """A translation by r, as screws."""
     return [Screw(k, 1, 0, r[k]) for k in range(3)]

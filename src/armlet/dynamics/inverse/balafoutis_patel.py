@@ -56,12 +56,12 @@ def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     """Joint torques τ(q, q̇, q̈), by tensor Newton-Euler equations of augmented bodies.
 
     Every body gets the mass m̂ of each child and of all that the child carries, lumped at the
-    child's origin r; off-line, unless the child's joint slides:
+    child's origin r; off-line, unless the child's joint is prismatic:
 
         uᵢ  = cᵢ + Σ m̂ r,   Kᵢ = Jᵢ - Σ m̂ r̃ r̃
 
     Outwards, with Ω = ω̇~ + ω̃ ω̃, a the acceleration of the origin (of the base's, -g) and ζ what
-    the joint's slide adds to it:
+    a prismatic joint adds to it:
 
         ζᵢ  = 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         aᵢ  = aₚ + Ωₚ r + ζᵢ
