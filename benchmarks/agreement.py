@@ -37,7 +37,7 @@ ERROR, LEAST = 1e-9, 1e-6
 AGREES, DIFFERS, CRASH = "agrees", "differs", "CRASH"
 
 
-def compared(path, of, folder):
+def compare(path, of, folder):
     """What became of a file."""
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -117,7 +117,7 @@ def main():
     counts, listed = Counter(), []
     for path, of in track(kinds.items(), "comparing", console=Console(stderr=True), transient=True):
         try:
-            found = compared(path, of, given.folder)
+            found = compare(path, of, given.folder)
         except Exception as error:
             found = CRASH
             listed.append(f"{path.relative_to(given.folder)}: {type(error).__name__}: {error}")

@@ -64,7 +64,7 @@ def newest(*names):
     raise Missing(f"no {names[0]} is installed")
 
 
-def built(command, target, *sources):
+def build(command, target, *sources):
     """A file that a command makes, unless it is newer than its sources."""
     times = [Path(source).stat().st_mtime for source in sources]
     if not target.exists() or target.stat().st_mtime < max(times):
@@ -111,7 +111,7 @@ def with_clang(robot, folder, sites):
         "-o",
         "pinocchio.so",
     ]
-    library = built(command, folder / "pinocchio.so", source, NATIVE / "arm.hpp")
+    library = build(command, folder / "pinocchio.so", source, NATIVE / "arm.hpp")
     functions = ctypes.CDLL(str(library))
     functions.open_arm(str(model).encode())
     return _version(compiler), {name: functions[name] for name in QUANTITIES}
@@ -137,8 +137,8 @@ def with_casadi(robot, folder, sites):
         "-o",
         "print_casadi",
     ]
-    printer = built(command, folder / "print_casadi", source, NATIVE / "arm.hpp")
-    code = built([str(printer), str(model), "printed"], folder / "printed.c", printer, model)
+    printer = build(command, folder / "print_casadi", source, NATIVE / "arm.hpp")
+    code = build([str(printer), str(model), "printed"], folder / "printed.c", printer, model)
     loops = NATIVE / "casadi_loops.c"
     command = [
         gcc,
@@ -151,7 +151,7 @@ def with_casadi(robot, folder, sites):
         "-o",
         "casadi.so",
     ]
-    library = ctypes.CDLL(str(built(command, folder / "casadi.so", loops, code)))
+    library = ctypes.CDLL(str(build(command, folder / "casadi.so", loops, code)))
     names = [name for name in QUANTITIES if hasattr(library, f"{name}_loop")]
     return _version(gcc), {name: library[f"{name}_loop"] for name in names}
 

@@ -50,7 +50,7 @@ def counts(names=None):
     arms |= {f"general {letters}": armlet.general_arm(letters) for letters in GENERAL}
     return {
         name: {
-            quantity: _counted(robot, quantity)
+            quantity: _counts_of(robot, quantity)
             for quantity in QUANTITIES
             if robot.n <= 6 or not quantity.startswith("cartesian")
         }
@@ -59,7 +59,7 @@ def counts(names=None):
     }
 
 
-def _counted(robot, quantity):
+def _counts_of(robot, quantity):
     first = next(iter(armlet.formulations(quantity)))
     found = {
         "all": count(robot, quantity, first, minimal=False),

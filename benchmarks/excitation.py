@@ -35,7 +35,7 @@ CENTRE = [-0.5850, -0.1744, -0.3373, -1.8767, -1.0631, 1.7917, -0.7284]
 """The constants of the published Fourier series."""
 
 
-def broken(robot, plan):
+def broken_limits(robot, plan):
     """The limits of the robot that are broken at 1 kHz, by their own definition."""
     run = plan.at(np.linspace(0, 20, 20001))
     limits = [joint.limits for joint in robot.joints]
@@ -50,7 +50,7 @@ def broken(robot, plan):
     return found + (["position"] if (below | above).any() else [])
 
 
-def commanded(folder):
+def published_condition(folder):
     """The condition number of one period of the published motion, by armlet's count."""
     sines, cosines = np.loadtxt(Path(folder) / "gen_params.txt").reshape(2, 7, 5)
     w = 0.15 * np.pi * np.arange(1, 6)
@@ -62,7 +62,7 @@ def commanded(folder):
     return np.linalg.cond(Y.reshape(-1, Y.shape[-1]))
 
 
-def timed(limited):
+def time_search(limited):
     """Seconds of a short search and of an identification, with armlet's limit of threads or not."""
     if not limited:
         blas.SingleBlasThread.__enter__ = blas.SingleBlasThread.__exit__ = lambda *_: None
@@ -87,10 +87,12 @@ def threads():
 
 def main():
     if sys.argv[1:2] == ["--threads"]:
-        timed(sys.argv[2] == "limited") if sys.argv[2:] else threads()
+        time_search(sys.argv[2] == "limited") if sys.argv[2:] else threads()
         return
     if len(sys.argv) == 2 and Path(sys.argv[1]).is_dir():
-        print(f"published motion as commanded: condition number {commanded(sys.argv[1]):.1f}")
+        print(
+            f"published motion as commanded: condition number {published_condition(sys.argv[1]):.1f}"
+        )
         return
     held = True
     for seed in map(int, sys.argv[1:] or ["0"]):
@@ -98,7 +100,7 @@ def main():
         robot = armlet.load("panda")
         plan = armlet.excite(robot, 20.0, harmonics=5, limits=LIMITS, seed=seed)
         seconds, processor = time.perf_counter() - begun, time.process_time() - used
-        wrong = broken(robot, plan)
+        wrong = broken_limits(robot, plan)
         print(f"seed {seed}: {plan}")
         print(f"  {seconds:.1f} s, {processor:.1f} s of the processor")
         print(f"  limits broken at 1 kHz: {', '.join(wrong) or 'none'}")

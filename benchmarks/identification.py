@@ -35,7 +35,7 @@ def panda(folder):
             print(f"physical bodies: {physical}, {turn}: {spent:.2f} s; {fits}", flush=True)
 
 
-def made(robot, seed):
+def make_log(robot, seed):
     """A log of a Panda, 1 kHz."""
     rng = np.random.default_rng(seed)
     t, w = 1e-3 * np.arange(ROWS), 2 * np.pi * np.array([0.1, 0.17, 0.31])
@@ -56,7 +56,7 @@ def stream(samples=50_000_000):
         def logs():
             for k in range(count):
                 advance(k / count)
-                yield made(robot, k)
+                yield make_log(robot, k)
 
         found = armlet.identify(robot, logs(), physical=False)
     spent = time.perf_counter() - begun
@@ -69,7 +69,7 @@ def workers(count=24):
     from distributed import Client, LocalCluster
 
     robot = armlet.load("panda").without_drives()
-    logs = [partial(made, robot, k) for k in range(count)]
+    logs = [partial(make_log, robot, k) for k in range(count)]
     times, values = [], []
     for number in (1, 2):
         options = {"n_workers": number, "threads_per_worker": 1, "dashboard_address": None}

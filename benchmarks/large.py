@@ -49,7 +49,7 @@ def quantities():
     return [q for q in armlet.QUANTITIES if not any(word in q for word in left_out)]
 
 
-def loaded(path):
+def load(path):
     robot = armlet.load(path, mimic="lock")
     return robot if robot.tool else robot.with_tool(robot.links[-1])
 
@@ -76,9 +76,9 @@ def peer(robot, quantity):
     return per_call(lambda: getattr(pin, name)(model, data, *state))
 
 
-def measured(path, quantity, way):
+def measure(path, quantity, way):
     """Seconds of the first call, and of the processor; of a state; of a call of Pinocchio."""
-    robot = loaded(path)
+    robot = load(path)
     count = len(armlet.QUANTITIES[quantity].arguments)
     rows = np.random.default_rng(0).uniform(-1, 1, (count, ROWS, robot.nq))
     state = rows if way == "rows" else rows[:, 0]
@@ -102,7 +102,7 @@ def in_process(path, quantity, way):
 
 
 def table(path, names):
-    robot = loaded(path)
+    robot = load(path)
     print(f"{robot.name}, {robot.n} joints: first calls in s; µs of a state (Pinocchio's / it)")
     print(f"{'quantity':24} {'one':>12} {'rows':>12} {'one':>16} {'rows':>16}")
     for quantity in names:
@@ -127,7 +127,7 @@ def main():
     parser.add_argument("--measure", nargs=3)
     given = parser.parse_args()
     if given.measure:
-        print(json.dumps(measured(*given.measure)))
+        print(json.dumps(measure(*given.measure)))
         return
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(file) for file in given.files]

@@ -82,7 +82,7 @@ def main():
     def free():
         return armlet.rollout(robot, q, dt=DT, steps=STEPS, every=STEPS)
 
-    def controlled():
+    def with_control():
         return armlet.rollout(
             robot,
             q,
@@ -93,8 +93,8 @@ def main():
             every=STEPS,
         )
 
-    free(), controlled()
-    alone, both = best(free, controlled)
+    free(), with_control()
+    alone, both = best(free, with_control)
     print(f"under computed torques {both / alone:.2f} of the free roll-out (bar {CONTROLLED})")
 
     def second():

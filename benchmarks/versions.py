@@ -41,7 +41,7 @@ print(json.dumps(found))
 """
 
 
-def timed(source, cache):
+def time_kernels(source, cache):
     env = {**os.environ, "PYTHONPATH": str(source), "ARMLET_CACHE": str(cache)}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=env, check=True, stdout=subprocess.PIPE, text=True
@@ -61,7 +61,7 @@ def main():
             best = {}
             for _ in range(TURNS):
                 for version, source in (("before", old / "src"), ("after", ROOT / "src")):
-                    for name, times in timed(source, Path(folder) / version).items():
+                    for name, times in time_kernels(source, Path(folder) / version).items():
                         known = best.setdefault(name, {}).setdefault(version, times)
                         best[name][version] = [*map(min, known, times)]
         finally:

@@ -53,7 +53,7 @@ def processor_time() -> float:
     return sum(os.times()[:4])
 
 
-def told(what: str, begun: float, worked: float) -> None:
+def report(what: str, begun: float, worked: float) -> None:
     """Print how long something took by the clock, and how long processors worked on it."""
     spent, work = time.perf_counter() - begun, processor_time() - worked
     print(f"{spent:7.1f} s {work:7.1f} s of processor time  {what}", flush=True)
@@ -70,7 +70,7 @@ def follow(pages: list[str]) -> None:
                     exec(compile(text, f"{page}.md", "exec"), namespace)
                 else:
                     subprocess.run(["bash", "-ec", text], check=True, stdout=subprocess.DEVNULL)
-            told(f"{page}: {title}", begun, worked)
+            report(f"{page}: {title}", begun, worked)
 
 
 def walk(folder: Path, python: str) -> None:
@@ -84,9 +84,9 @@ def walk(folder: Path, python: str) -> None:
     environment["ARMLET_CACHE"] = str(folder / "cache")
     first = begun, worked = time.perf_counter(), processor_time()
     subprocess.run(["bash", "-ec", install], cwd=folder, env=environment, check=True)
-    told("install", begun, worked)
+    report("install", begun, worked)
     subprocess.run(["bash", "-ec", f"{enter}\n{pages}"], cwd=folder, env=environment, check=True)
-    told("in all", *first)
+    report("in all", *first)
 
 
 def main() -> None:

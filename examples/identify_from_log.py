@@ -19,7 +19,7 @@ NOISE = np.array([1, 1, 1, 0.1, 0.1, 0.1])
 """The standard deviation of the measured torques, in Nm."""
 
 
-def planned(n: int, waves: int = 8, seed: int = 8) -> list[Array]:
+def planned_motion(n: int, waves: int = 8, seed: int = 8) -> list[Array]:
     """Positions, velocities and accelerations: random waves that move all joints, from rest."""
     k = np.arange(1, waves + 1)
     size = 0.5 * np.random.default_rng(seed).normal(size=(waves, n)) / k[:, None]
@@ -27,14 +27,14 @@ def planned(n: int, waves: int = 8, seed: int = 8) -> list[Array]:
     return [(1 - np.cos(w * t)) @ size, w * np.sin(w * t) @ size, w**2 * np.cos(w * t) @ size]
 
 
-def recorded(arm: armlet.Robot, model: armlet.Robot) -> armlet.Log:
+def record(arm: armlet.Robot, model: armlet.Robot) -> armlet.Log:
     """The log of an arm under the torques of its model and the feedback of each joint."""
 
     @armlet.function(arm, target=arm.n, speed=arm.n, feedforward=arm.n)
     def follow(q: Array, qd: Array, target: Array, speed: Array, feedforward: Array) -> Array:
         return feedforward + STIFFNESS * (target - q) + 0.1 * STIFFNESS * (speed - qd)
 
-    q, qd, qdd = planned(arm.n)
+    q, qd, qdd = planned_motion(arm.n)
     plan = {"target": q, "speed": qd, "feedforward": model.inverse_dynamics(q, qd, qdd)}
     euler = "semi_implicit_euler"
     run = armlet.simulate(
@@ -48,7 +48,7 @@ def main() -> None:
     model = armlet.load("puma560")
     arm = model.with_payload(2.0, com=(0, 0.02, 0.1), inertia=(8e-3, 0, 0, 8e-3, 0, 4e-3))
     torques = armlet.TorqueModel(rotors=True, friction=armlet.Friction())
-    found = armlet.identify(model, recorded(arm, model), model=torques, validation=0.3)
+    found = armlet.identify(model, record(arm, model), model=torques, validation=0.3)
     error = found.fits["validation, least squares"].whole
     true = armlet.minimal_parameters(arm, rotors=True, friction=True).values
     near = np.abs(found.values - true) < 3 * found.deviations

@@ -29,9 +29,9 @@ class Reach:
         self.q = REST + 0.05 * self.rng.normal(size=(self.count, 7))
         self.qd = np.zeros((self.count, 7))
         self.target = [0.45, 0.0, 0.5] + 0.1 * self.rng.normal(size=(self.count, 3))
-        return self.observed()
+        return self.observation()
 
-    def observed(self) -> Array:
+    def observation(self) -> Array:
         Jq = self.robot.jacobian(self.q)[:, 3:]
         self.error = self.target - self.robot.forward_kinematics(self.q)[:, :3, 3]
         return np.concatenate([np.einsum("kij,ki->kj", Jq, self.error), self.qd], axis=1)
@@ -43,10 +43,10 @@ class Reach:
             self.robot, self.q, self.qd, tau[None].repeat(10, 0), dt=2e-3, steps=10
         )
         self.q, self.qd = run.q[-1], run.qd[-1]
-        return self.observed(), -np.linalg.norm(self.error, axis=1)
+        return self.observation(), -np.linalg.norm(self.error, axis=1)
 
 
-def improved(arms: Reach, rounds: int = 12, steps: int = 40) -> list[float]:
+def improve(arms: Reach, rounds: int = 12, steps: int = 40) -> list[float]:
     """The mean reward at the end of each round; all arms of a round try their own policies."""
     mean, spread = np.array([10.0, -1.0]), np.array([20.0, 4.0])
     rewards: list[float] = []
@@ -63,7 +63,7 @@ def improved(arms: Reach, rounds: int = 12, steps: int = 40) -> list[float]:
 
 def main() -> None:
     begun = time.perf_counter()
-    first, *_, last = (-1e3 * reward for reward in improved(Reach(1000)))
+    first, *_, last = (-1e3 * reward for reward in improve(Reach(1000)))
     spent = time.perf_counter() - begun
     print(f"480 steps of 1,000 arms in {spent:.1f} s, with what is observed")
     print(f"distance to the target: {first:.0f} mm in the first round, {last:.0f} in the last")

@@ -22,7 +22,7 @@ def project(folder: Path) -> str:
     return next(folder.glob("*_dynamics.c")).read_text()
 
 
-def tested(folder: Path) -> tuple[str, int]:
+def compile_and_run(folder: Path) -> tuple[str, int]:
     """What the project's own test prints, and the bytes of machine code."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -30,11 +30,11 @@ def tested(folder: Path) -> tuple[str, int]:
     sources = [str(path) for path in folder.glob("*.c")]
     program = folder / "test"
     subprocess.run([compiler, "-O2", "-std=c99", *sources, "-lm", "-o", str(program)], check=True)
-    told = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     library = str(next(folder.glob("*_dynamics.c")))
     code = folder / "dynamics.o"
     subprocess.run([compiler, "-Os", "-std=c99", "-c", library, "-o", str(code)], check=True)
-    return told.strip(), code.stat().st_size
+    return text.strip(), code.stat().st_size
 
 
 def main() -> None:
@@ -42,9 +42,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "scara"
         text = project(folder)
-        told, size = tested(folder)
+        text, size = compile_and_run(folder)
     print(f"inverse dynamics: {count}; {len(text.splitlines())} lines of C, no allocation")
-    print(f"the object file has {size} bytes; its test says: {told.splitlines()[-1]}")
+    print(f"the object file has {size} bytes; its test says: {text.splitlines()[-1]}")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def motion(t: Array) -> list[Array]:
     return [middle + 0.4 * s, 0.4 * w * c, -0.4 * w**2 * s]
 
 
-def weighed(seconds: float = 8.0, noise: float = 0.1, seed: int = 0) -> Payload:
+def weigh(seconds: float = 8.0, noise: float = 0.1, seed: int = 0) -> Payload:
     """The payload as it is found from a log of so many seconds, at 1 kHz."""
     robot = armlet.load("panda")
     t = np.arange(0, seconds, 1e-3)
@@ -39,7 +39,7 @@ def weighed(seconds: float = 8.0, noise: float = 0.1, seed: int = 0) -> Payload:
 
 
 def main() -> None:
-    found = weighed()
+    found = weigh()
     print(
         f"{1e3 * found.mass:.1f} g, deviation {1e3 * found.deviation:.1f} g; true: {1e3 * MASS:g}"
     )

@@ -92,7 +92,7 @@ def figure(
     return found.update_layout(width=WIDTH, **legends)
 
 
-def listed(values: Array) -> str:
+def numbers_text(values: Array) -> str:
     """Numbers with four decimals, without the sign of a zero."""
     return ", ".join(f"{x:.4f}" for x in values.round(4) + 0.0)
 

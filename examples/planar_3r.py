@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from cycloid import Array, Motion, cycloid
 from numpy.typing import ArrayLike
-from pictures import Curve, Figure, Panel, figure, joints, listed, run
+from pictures import Curve, Figure, Panel, figure, joints, numbers_text, run
 
 import armlet
 from armlet import Robot, Trajectory
@@ -46,11 +46,11 @@ def free_fall(q0: ArrayLike = (0.0, 0.0, 0.0), duration: float = FALL) -> Trajec
 def numbers() -> Iterator[str]:
     """What the documentation states."""
     for t in (0.0, DURATION / 2, DURATION):
-        yield f"torques at {t:g} s (Nm): {listed(inverse(t))}"
+        yield f"torques at {t:g} s (Nm): {numbers_text(inverse(t))}"
     fall = free_fall()
-    yield f"free fall, accelerations at 0 s (rad/s²): {listed(fall.qdd[0])}"
+    yield f"free fall, accelerations at 0 s (rad/s²): {numbers_text(fall.qdd[0])}"
     for t in (0.5, 1.0):
-        yield f"free fall, angles at {t} s (rad): {listed(fall.at(t).q[0])}"
+        yield f"free fall, angles at {t} s (rad): {numbers_text(fall.at(t).q[0])}"
     apart = np.abs(fall.q - free_fall((1e-3, 1e-3, 1e-3)).q).max(1)
     yield f"started 0.001 rad higher in each joint, it is {apart[-1]:.1f} rad apart at {FALL:g} s"
 

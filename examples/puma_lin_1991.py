@@ -47,10 +47,10 @@ def torque(t: Array) -> Array:
 @armlet.function(robot)
 def accelerations(q: Array, qd: Array, tau: Array) -> Array:
     """Forward dynamics in the steps of the paper: inertia matrix, bias, LDLᵀ."""
-    return ldl_solved(robot.inertia_matrix(q), tau - robot.bias(q, qd))
+    return ldl_solve(robot.inertia_matrix(q), tau - robot.bias(q, qd))
 
 
-def ldl_solved(H: Array, y: Array) -> Array:
+def ldl_solve(H: Array, y: Array) -> Array:
     """The x with H x = y, for a symmetric positive definite H.
 
     H = L D Lᵀ, where L has ones on its diagonal: elimination turns what is below the diagonal

@@ -41,7 +41,7 @@ def cost(q: Vector, qd: Vector, goal: Vector, ball: Vector) -> float:
 
 
 @armlet.function(robot, plan=robot.n)
-def planned(q: Vector, qd: Vector, plan: Vector) -> Vector:
+def torques(q: Vector, qd: Vector, plan: Vector) -> Vector:
     """The torques of a plan, which has the accelerations of the joints, and some damping."""
     return robot.inverse_dynamics(q, qd, plan - 2 * qd)
 
@@ -50,7 +50,7 @@ def simulate(samples: int = 512, seed: int = 0, duration: float = DURATION) -> R
     """The motion of the arm, which has the friction that the plans know nothing of."""
     efforts = np.array([joint.limits.effort for joint in robot.joints])
     noise = {"noise": 4.0, "correlation": 0.9, "temperature": 0.3, "samples": samples, "seed": seed}
-    sampler = armlet.controllers.Sampler(robot, cost, torque=planned, dt=DT, steps=STEPS, **noise)
+    sampler = armlet.controllers.Sampler(robot, cost, torque=torques, dt=DT, steps=STEPS, **noise)
     times: list[float] = []
 
     def torque(t: float, q: Vector, qd: Vector) -> Vector:

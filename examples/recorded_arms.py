@@ -86,7 +86,7 @@ def wrist() -> dict[str, Column]:
 
 
 @cache
-def identified(data: Path) -> dict[str, Identified]:
+def identify_all(data: Path) -> dict[str, Identified]:
     """Both arms, from all of the time and from the first part of it."""
     of_panda = partial(armlet.identify, panda(), panda_log(data))
     model = armlet.TorqueModel(rotors=True, extra=wrist())
@@ -101,7 +101,7 @@ def identified(data: Path) -> dict[str, Identified]:
 
 def numbers(data: Path) -> Iterator[str]:
     """What the documentation states."""
-    for name, found in identified(data).items():
+    for name, found in identify_all(data).items():
         yield f"{name}: {len(found.names)} parameters, condition number {found.condition:.1f}"
         for fit, errors in found.fits.items():
             joints = ", ".join(f"{x:.1f}" for x in errors.joints)
@@ -150,7 +150,7 @@ def _rows(log: Log, rows: slice) -> Log:
 
 def figures(data: Path) -> dict[str, Figure]:
     """The figures of the documentation by name."""
-    found = identified(data)
+    found = identify_all(data)
     shown = {"panda": "panda, from 60 % of the time", "tx40": "tx40, from 80 % of the time"}
     return {f"recorded_{name}": found[key].plot() for name, key in shown.items()}
 

@@ -14,7 +14,7 @@ import armlet
 ROWS, ROUNDS = 2000, 300
 
 
-def measured(robot: armlet.Robot, seed: int = 0) -> list[torch.Tensor]:
+def measurements(robot: armlet.Robot, seed: int = 0) -> list[torch.Tensor]:
     """States, and the torques of the arm with friction that no model knows."""
     q, qd, qdd = np.random.default_rng(seed).uniform(-2, 2, (3, ROWS, robot.n))
     friction = (1 + 0.8 * np.exp(-((qd / 0.3) ** 2))) * np.tanh(qd / 0.1) + 0.3 * qd
@@ -22,11 +22,11 @@ def measured(robot: armlet.Robot, seed: int = 0) -> list[torch.Tensor]:
     return [torch.as_tensor(x) for x in (q, qd, qdd, tau)]
 
 
-def learned(rounds: int = ROUNDS) -> tuple[float, float]:
+def learn(rounds: int = ROUNDS) -> tuple[float, float]:
     """The error of the torques before and after, relative to their size."""
     torch.manual_seed(0)
     robot = armlet.load("planar3r").without_drives()
-    q, qd, qdd, tau = measured(robot)
+    q, qd, qdd, tau = measurements(robot)
     torques = armlet.compile(robot, "inverse_dynamics", constants={"inertia": "argument"})
     scale = torch.full((robot.nb, 1), 0.9, dtype=torch.float64, requires_grad=True)
     phi = torch.as_tensor(np.array(robot.phi, dtype=float))
@@ -45,7 +45,7 @@ def learned(rounds: int = ROUNDS) -> tuple[float, float]:
 
 
 def main() -> None:
-    first, last = learned()
+    first, last = learn()
     print(f"error of the torques: {first:.1%} at first, {last:.1%} after {ROUNDS} rounds")
 
 

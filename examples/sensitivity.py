@@ -61,7 +61,7 @@ def sensitivity(robot: armlet.Robot, torque: Array) -> armlet.Rollouts:
     )
 
 
-def moved(robot: armlet.Robot, torque: Array, mass: float) -> Array:
+def simulated_positions(robot: armlet.Robot, torque: Array, mass: float) -> Array:
     """The positions with a payload, (steps, n)."""
     found = armlet.rollout(
         robot,
@@ -75,7 +75,9 @@ def moved(robot: armlet.Robot, torque: Array, mass: float) -> Array:
     return found.q[:, 0]
 
 
-def corrected(robot: armlet.Robot, torque: Array, mass: float, rounds: int) -> tuple[float, float]:
+def correct_torque(
+    robot: armlet.Robot, torque: Array, mass: float, rounds: int
+) -> tuple[float, float]:
     """The sum of squared distances from the path before and after SciPy's minimization."""
 
     @armlet.function(robot, goal=robot.n)
@@ -113,13 +115,13 @@ def main() -> None:
     assert found.tangents is not None
     print(f"without a payload, end off the path by {np.abs(found.q[-1, 0] - END).max():.1e} rad")
     for mass in (0.01, 0.1):
-        off = moved(robot, torque, mass) - found.q[:, 0]
+        off = simulated_positions(robot, torque, mass) - found.q[:, 0]
         predicted = mass * found.tangents.q[:, 0]
         print(
             f"{1000 * mass:.0f} g: {np.abs(off).max():.2e} rad off, predicted to "
             f"{np.abs(off - predicted).max() / np.abs(off).max():.1%}"
         )
-    before, after = corrected(robot, torque, 0.5, 30)
+    before, after = correct_torque(robot, torque, 0.5, 30)
     print(f"500 g: squared distances fall from {before:.3g} to {after:.3g} in 30 rounds")
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from cycloid import Array, Motion, cycloid
 from numpy.typing import ArrayLike
-from pictures import Figure, Panel, figure, joints, listed, run
+from pictures import Figure, Panel, figure, joints, numbers_text, run
 
 import armlet
 from armlet import Robot, Trajectory
@@ -45,7 +45,7 @@ def free_fall(robot: Robot | None = None, duration: float = FALL) -> Trajectory:
     return armlet.simulate(robot or arm(), START, duration=duration, rtol=1e-11, atol=1e-12)
 
 
-def shown(q: Array) -> Array:
+def in_degrees(q: Array) -> Array:
     """Positions in degrees, and in m for joint 3."""
     scale = np.full(q.shape[-1], 180 / np.pi)
     scale[SLIDE] = 1
@@ -55,11 +55,11 @@ def shown(q: Array) -> Array:
 def numbers() -> Iterator[str]:
     """What the documentation states."""
     for t in (0.0, DURATION / 2, DURATION):
-        yield f"torques at {t:g} s (Nm; joint 3: N): {listed(inverse(t))}"
+        yield f"torques at {t:g} s (Nm; joint 3: N): {numbers_text(inverse(t))}"
     fall = free_fall()
-    yield f"free fall, accelerations at 0 s (rad/s², m/s²): {listed(fall.qdd[0])}"
+    yield f"free fall, accelerations at 0 s (rad/s², m/s²): {numbers_text(fall.qdd[0])}"
     for t in (0.5, 1.0):
-        yield f"free fall, positions at {t} s (deg, m): {listed(shown(fall.at(t).q[0]))}"
+        yield f"free fall, positions at {t} s (deg, m): {numbers_text(in_degrees(fall.at(t).q[0]))}"
 
 
 def figures() -> dict[str, Figure]:
@@ -70,7 +70,7 @@ def figures() -> dict[str, Figure]:
     positions = [*["angle (deg)"] * 2, "position (m)", *["angle (deg)"] * 3]
     return {
         "stanford_torques": _by_joint(t, inverse(t) * [1, 1, 1, 1e3, 1e3, 1e3], torques),
-        "stanford_free_fall": _by_joint(fall.t, shown(fall.q), positions),
+        "stanford_free_fall": _by_joint(fall.t, in_degrees(fall.q), positions),
     }
 
 

@@ -69,7 +69,7 @@ def simulate(load: float = LOAD) -> Runs:
     )
     loaded = robot.with_payload(load, com=[0.0, 0.0, 0.1])
 
-    def moved(arguments: dict[str, Vector]) -> armlet.Trajectory:
+    def simulate_with(arguments: dict[str, Vector]) -> armlet.Trajectory:
         return armlet.simulate(
             loaded,
             START,
@@ -81,7 +81,7 @@ def simulate(load: float = LOAD) -> Runs:
         )
 
     alone = {**track.arguments, "gain": 0 * track.arguments["gain"]}
-    return Runs(q, moved(track.arguments), moved(alone))
+    return Runs(q, simulate_with(track.arguments), simulate_with(alone))
 
 
 def distances(runs: Runs, run: armlet.Trajectory) -> Vector:

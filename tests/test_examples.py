@@ -81,7 +81,7 @@ def test_an_arm_is_identified_from_its_log(tmp_path, monkeypatch, capsys):
 
 def test_a_payload_is_weighed():
     example = import_module("payload")
-    found = example.weighed(seconds=4.0)
+    found = example.weigh(seconds=4.0)
     assert abs(found.mass - example.MASS) < 5 * found.deviation
     assert abs(found.com - example.CENTRE).max() < 1e-3
 
@@ -95,13 +95,13 @@ def test_a_derivative_tells_where_a_payload_takes_the_arm(capsys):
 
 def test_a_policy_improves():
     environment = import_module("learning_environment")
-    rewards = environment.improved(environment.Reach(200), rounds=6)
+    rewards = environment.improve(environment.Reach(200), rounds=6)
     assert rewards[-1] > 0.8 * rewards[0]  # both are below zero
 
 
 def test_friction_is_learned_beside_the_model():
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    first, last = import_module("residual_torch").learned(rounds=100)
+    first, last = import_module("residual_torch").learn(rounds=100)
     assert last < first / 3
 
 
@@ -109,7 +109,7 @@ def test_friction_is_learned_beside_the_model():
 def test_code_for_a_microcontroller_passes_its_own_test(tmp_path):
     example = import_module("microcontroller")
     assert "malloc" not in example.project(tmp_path / "scara")
-    text, size = example.tested(tmp_path / "scara")
+    text, size = example.compile_and_run(tmp_path / "scara")
     assert "passed: scara_inverse_dynamics" in text
     assert size < 4096
 

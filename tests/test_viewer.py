@@ -304,7 +304,7 @@ def test_a_page_may_move_sliders_and_nothing_else(viewer, monkeypatch, capfd):
 
 
 def test_a_viser_that_answers_every_page_is_refused(panda, monkeypatch):
-    monkeypatch.setattr(server.Access, "applied", lambda self: nullcontext())
+    monkeypatch.setattr(server.Access, "guard", lambda self: nullcontext())
     with pytest.raises(armlet.ArmletError, match="cannot be kept from answering foreign pages"):
         armlet.view(panda, port=0)
 

@@ -22,7 +22,7 @@ from armlet.cli.commands.minimal import minimal
 from armlet.cli.commands.robots import robots
 from armlet.cli.commands.simulate import simulate
 from armlet.cli.commands.view import view
-from armlet.cli.output import Terminal, styled
+from armlet.cli.output import Terminal, styled_text
 from armlet.errors import ArmletError
 
 app = typer.Typer(
@@ -69,7 +69,7 @@ def main() -> None:
     """Run a command; an error is printed and gives exit code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="spelled")
+            stream.reconfigure(errors="spell")
     warnings.showwarning = lambda message, *_, **__: _report("warning:", "yellow", str(message))
     try:
         try:
@@ -91,7 +91,7 @@ def _report(word: str, style: str, message: str) -> None:
     """Print a message on stderr, if that can be written to; it may be of several lines."""
     first, *rest = message.split("\n")
     with suppress(OSError):
-        Terminal(stderr=True).print(styled((word, style), f" {first}"))
+        Terminal(stderr=True).print(styled_text((word, style), f" {first}"))
         for line in rest:
             Terminal(stderr=True).print(line)
 

@@ -25,7 +25,7 @@ class Bar:
     about: str = ""
 
 
-def _stacked(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 110) -> Any:
+def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 110) -> Any:
     """Panels below each other of heights in pixels, and what is above them: title and legend."""
     whole = sum(heights) + HEAD * (len(heights) - 1)
     figure = panels(
@@ -45,7 +45,7 @@ def _stacked(heights: Sequence[int], title: str, heads: Sequence[str], top: int 
 def operations(title: str, groups: Mapping[str, Sequence[Bar]]) -> Figure:
     """A figure of the operations of formulations by quantity, the fewest first."""
     heights = [BAR * len(bars) + 8 for bars in groups.values()]
-    figure = _stacked(heights, plain(title), [plain(name) for name in groups])
+    figure = _stack(heights, plain(title), [plain(name) for name in groups])
     for row, bars in enumerate(groups.values(), 1):
         _bars(figure, row, sorted(bars, key=lambda bar: bar.count.total))
     figure.update_layout(barmode="stack", bargap=0.3)
@@ -107,7 +107,7 @@ def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
         place.append((100 * count.total / min(printed.total, corrected.total), about))
     shares = [share for group in groups.values() for place in group.values() for share, _ in place]
     below = sum(share < 100 for share in shares)
-    figure = _stacked(
+    figure = _stack(
         [19 * len(group) for group in groups.values()],
         f"{len(shares)} published operation counts: armlet's is below in {below} of them",
         list(groups),

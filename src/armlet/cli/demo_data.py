@@ -110,7 +110,7 @@ class Demo:
 def collect(arm: Robot) -> Demo:
     """Compute all that is shown."""
     names = [name for name in COUNTED if arm.tool or "frame" not in QUANTITIES[name].options]
-    counted = {name: _counted(arm, name) for name in progress(names, "compiling")}
+    counted = {name: _count(arm, name) for name in progress(names, "compiling")}
     rigid = arm.without_drives()  # as Pinocchio's
     peer, left_out = pinocchio(rigid)
     times = {
@@ -126,11 +126,11 @@ def collect(arm: Robot) -> Demo:
             errors = _errors(arm, identified)
         except ArmletError as error:
             left_out.append(f"identification: {error}")
-    published, symbolic = _published(), _symbolic(arm)
+    published, symbolic = _published_totals(), _symbolic(arm)
     return Demo(arm, counted, published, times, run, symbolic, identified, errors, left_out)
 
 
-def _counted(arm: Robot, name: str) -> Counted:
+def _count(arm: Robot, name: str) -> Counted:
     states = random_states(arm, name, STATES)
     exact = by_definition(arm, name, states)
     return Counted(trace(arm, name).count(), deviation(exact, getattr(arm, name)(*states)))
@@ -143,7 +143,7 @@ def _symbolic(arm: Robot) -> Count | None:
     return trace(arm.without_drives(), "inverse_dynamics", **options).count()
 
 
-def _published() -> list[Published]:
+def _published_totals() -> list[Published]:
     n = PUBLISHED_JOINTS
     chosen = [total for total in totals() if n in total.n]
     return [

@@ -35,7 +35,7 @@ SPELLED = {
 class Terminal(Console):
     """A console for text from files: strings are plain, their control characters escaped.
 
-    Styles are set by `style=` and by `styled`, never inside a string. Lines are broken at the
+    Styles are set by `style=` and by `styled_text`, never inside a string. Lines are broken at the
     width of the terminal or at `COLUMNS`, and not at all in a pipe; none is cut off.
     """
 
@@ -78,7 +78,7 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
 
-def styled(*words: str | tuple[str, str]) -> Text:
+def styled_text(*words: str | tuple[str, str]) -> Text:
     """A text joined from strings, each plain or with its style."""
     text = Text()
     for word in words:
@@ -142,7 +142,7 @@ class Table(rich.table.Table):
     def _list(self, console: Console) -> Iterator[Text]:
         """The rows one after the other, a line for each cell that is not empty."""
         if self.title:
-            yield _line(styled((str(self.title), "italic")))
+            yield _line(styled_text((str(self.title), "italic")))
         headers = [_text(console, column.header) for column in self.columns]
         indent = max(len(header) for header in headers) + 2
         for row in zip(*(column.cells for column in self.columns), strict=True):
@@ -159,7 +159,7 @@ class Table(rich.table.Table):
                     space = " " * (indent - len(header))
                     yield _line(Text.assemble("  ", (header.plain, "bold"), space, cell))
         if self.caption:
-            yield styled((str(self.caption), "dim italic"))
+            yield styled_text((str(self.caption), "dim italic"))
 
 
 def _text(console: Console, cell: object) -> Text:
@@ -178,10 +178,10 @@ def _line(text: Text) -> Text:
 def encodable(text: str) -> str:
     """The text in characters that the standard output can encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return text.encode(encoding, "spelled").decode(encoding, "replace")
+    return text.encode(encoding, "spell").decode(encoding, "replace")
 
 
-def _spelled(error: UnicodeError) -> tuple[str, int]:
+def _spell(error: UnicodeError) -> tuple[str, int]:
     """A handler of encoding errors that writes characters as ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -202,4 +202,4 @@ def _ascii(character: str) -> str:
     return base or character.encode("unicode_escape").decode("ascii")
 
 
-codecs.register_error("spelled", _spelled)
+codecs.register_error("spell", _spell)

@@ -42,7 +42,7 @@ def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
             'pip install "armlet[view]"'
         ) from None
     access = Access(host, listening_socket(host, port))
-    with access.applied(), quiet():
+    with access.guard(), quiet():
         server = viser.ViserServer(host=host, port=port, verbose=False)
     if not access.in_use:
         access.socket.close()
@@ -91,7 +91,7 @@ def _not_an_address(text: str, error: Exception) -> DataError:
 
 
 class Access:
-    """What a viser server answers, once it was started within `applied`.
+    """What a viser server answers, once it was started within `guard`.
 
     Parameters
     ----------
@@ -141,13 +141,13 @@ class Access:
         return False
 
     @contextlib.contextmanager
-    def applied(self) -> Iterator[None]:
+    def guard(self) -> Iterator[None]:
         """Have a viser server that is started in this context use this socket and checks."""
         module: Any = import_module("websockets.asyncio.server")
         with PATCH:
             serve = module.serve
 
-            def checked(handler: Any, *address: Any, **options: Any) -> Any:
+            def serve_own_page(handler: Any, *address: Any, **options: Any) -> Any:
                 if not str(getattr(handler, "__module__", "")).startswith("viser."):
                     return serve(handler, *address, **options)
                 self.in_use = True
@@ -156,7 +156,7 @@ class Access:
                     self._checked_messages(handler), sock=self.socket, logger=LOG, **options
                 )
 
-            module.serve = checked
+            module.serve = serve_own_page
             try:
                 yield
             finally:

@@ -154,7 +154,7 @@ class Viewer:
         self.button.on_click(lambda _: self.pause() if self._playing.is_set() else self.play())
         first, last = float(run.t[0]), float(run.t[-1])
         self.clock = gui.add_slider("Time (s)", first, max(last, first + 1e-3), 1e-3, first)
-        self.clock.on_update(self._guarded(lambda: self.seek(self.clock.value)))
+        self.clock.on_update(self._by_user(lambda: self.seek(self.clock.value)))
         self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
 
     def _slider(self, j: int) -> Any:
@@ -167,7 +167,7 @@ class Viewer:
         slider = self.server.gui.add_slider(
             self.robot.coordinates[j].name, lower, upper, step, value
         )
-        slider.on_update(self._guarded(self._on_slider))
+        slider.on_update(self._by_user(self._on_slider))
         return slider
 
     def _build_payload(self) -> None:
@@ -179,9 +179,9 @@ class Viewer:
             controls.append(gui.add_slider(f"{axis} (m)", -limit, limit, 1e-3, 0.0))
         self.payload = controls
         for slider in controls:
-            slider.on_update(self._guarded(self._on_payload))
+            slider.on_update(self._by_user(self._on_payload))
 
-    def _guarded(self, action: Callable[[], None]) -> Callable[[Any], None]:
+    def _by_user(self, action: Callable[[], None]) -> Callable[[Any], None]:
         """A callback that is left out while the viewer itself sets the controls."""
 
         def update(_: Any) -> None:

@@ -9,7 +9,7 @@ from armlet._support.validation import one_of
 from armlet.api import compile, trace
 from armlet.cli import charts
 from armlet.cli.options import Json, Plot, quantities
-from armlet.cli.output import Table, Terminal, print_json, progress, styled
+from armlet.cli.output import Table, Terminal, print_json, progress, styled_text
 from armlet.cli.reference import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.dynamics import FORMULATIONS, QUANTITIES
@@ -122,9 +122,9 @@ def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
             str(run.count.M),
             str(run.count.A),
             str(run.count.total),
-            styled((bar, "cyan")),
+            styled_text((bar, "cyan")),
             f"{run.time:.1f}",
-            styled((_short(run.deviation), "red" if _is_wrong(run) else "")),
+            styled_text((_short(run.deviation), "red" if _is_wrong(run) else "")),
         )
     return table
 

@@ -11,7 +11,7 @@ from armlet._support.validation import one_of
 from armlet.api import cheapest, trace
 from armlet.cli import charts, options
 from armlet.cli.options import Json, Plot
-from armlet.cli.output import Table, Terminal, print_json, progress, styled
+from armlet.cli.output import Table, Terminal, print_json, progress, styled_text
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.dynamics.quantities import PASSIVE
@@ -135,7 +135,7 @@ def _table(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]
                 "" if same else str(fewest.total),
             )
         count = result.program.count()
-        bold = styled(("cheapest", "bold"))
+        bold = styled_text(("cheapest", "bold"))
         table.add_row(name, bold, "", "", _short(count), str(count.total))
     return table
 
@@ -234,9 +234,11 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
     table.numbers("n", "printed", "corrected", "armlet", "")
     section, method = Text(), Text()
     for total, n, count in rows:
-        if section != (section := styled((total.quantity, "bold"), f": {total.work}")):
+        if section != (section := styled_text((total.quantity, "bold"), f": {total.work}")):
             table.add_row(section)
-        here = styled(f"  {total.method}", (_scope(total), "dim"), " ", (total.formulation, "cyan"))
+        here = styled_text(
+            f"  {total.method}", (_scope(total), "dim"), " ", (total.formulation, "cyan")
+        )
         printed, corrected = total.printed_count(n), total.corrected_count(n)
         verdict = total.verdict(n)
         table.add_row(
@@ -245,7 +247,7 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
             f"{printed.M}M {printed.A}A",
             "" if corrected == printed else f"{corrected.M}M {corrected.A}A",
             f"{count.M}M {count.A}A",
-            styled((verdict, VERDICTS[verdict])),
+            styled_text((verdict, VERDICTS[verdict])),
         )
         method = here
     console = Terminal()

@@ -132,7 +132,7 @@ def identify(
         "gains": 1.0 if gains else None,
     }
     readers: list[Reader] = [partial(Log.read, source, arm, **options) for source in sources]
-    readers += _loaded(arm, loaded, payload, options)
+    readers += _payload_readers(arm, loaded, payload, options)
     with _client(scheduler, workers) as client:
         result = identification.identify(
             arm,
@@ -175,7 +175,7 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
         yield client
 
 
-def _loaded(
+def _payload_readers(
     arm: Robot, paths: list[Path] | None, payload: str | None, options: dict[str, Any]
 ) -> list[Reader]:
     """Functions that read the runs with a known payload."""

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from armlet.cli.options import Json, frames
-from armlet.cli.output import Table, Terminal, print_json, styled
+from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import quoted
 from armlet.robot import PHI, RobotModel
@@ -39,7 +39,7 @@ def info(
         print_json(_data(arm) | ({"poses": poses} if poses else {}))
         return
     console = Terminal()
-    console.print(styled((arm.name, "bold"), f"  {arm!r}"))
+    console.print(styled_text((arm.name, "bold"), f"  {arm!r}"))
     if arm.source:
         console.print(f"numbers from {arm.source}", style="dim")
     gravity = [x if isinstance(x, str) else round(float(x), 6) + 0.0 for x in arm.gravity]
@@ -142,8 +142,8 @@ def _table(title: str, words: list[str], numbers: Sequence[str | Text]) -> Table
 def _number(value: float | str) -> Text:
     """A number, or the name of a constant without a value."""
     if isinstance(value, str):
-        return styled(value)
-    return styled(("·", "dim") if value == 0 else f"{value:.6g}")
+        return styled_text(value)
+    return styled_text(("·", "dim") if value == 0 else f"{value:.6g}")
 
 
 def _frames(arm: RobotModel) -> Table:
@@ -154,27 +154,29 @@ def _frames(arm: RobotModel) -> Table:
         for key in ("gamma", "b", "alpha", "a", "beta", "d", "theta")
         if key not in ("gamma", "b", "beta") or any(row[key] for row in rows)
     ]
-    units = [styled(f"{key} ", ("deg" if key in ANGLES else "m", "dim")) for key in keys]
+    units = [styled_text(f"{key} ", ("deg" if key in ANGLES else "m", "dim")) for key in keys]
     title = "canonical frames (modified DH)"
     moved = ["moved by"] if arm.couplings else []
     table = _table(title, ["joint", *moved, "kind", "parent"], [*units, "range"])
     for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
-        values = [_number(_shown(key, row[key])) for key in keys]
+        values = [_number(_in_degrees(key, row[key])) for key in keys]
         how = [arm._coupling_text(i) or f"q[{arm.leaders.index(i)}]"] if arm.couplings else []
         table.add_row(joint.name, *how, joint.kind, row["parent"], *values, _range(joint))
     return table
 
 
-def _shown(key: str, value: float | str) -> float | str:
+def _in_degrees(key: str, value: float | str) -> float | str:
     """An angle in degrees, all else as it is."""
     return degrees(value) if key in ANGLES and not isinstance(value, str) else value
 
 
 def _range(joint: Any) -> Text:
     if isinf(joint.limits.lower) and isinf(joint.limits.upper):
-        return styled(("any", "dim"))
+        return styled_text(("any", "dim"))
     scale, unit = (1.0, "m") if joint.letter == "P" else (degrees(1.0), "°")
-    return styled(f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}")
+    return styled_text(
+        f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}"
+    )
 
 
 def _bodies(arm: RobotModel) -> Table | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from armlet.api import load
 from armlet.cli.options import Json
-from armlet.cli.output import Table, Terminal, print_json, styled
+from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.formats import about, catalogue
 
 
@@ -30,4 +30,4 @@ def robots(as_json: Json = False) -> None:
         table.add_row(row["name"], row["joints"], f"{row['mass']:.2f} kg", row["title"])
     console = Terminal()
     console.print(table)
-    console.show(styled(("The source of the numbers: armlet info NAME", "dim")))
+    console.show(styled_text(("The source of the numbers: armlet info NAME", "dim")))

@@ -11,7 +11,7 @@ from armlet._support.validation import one_of
 from armlet.api import Robot, function
 from armlet.api.functions import Function
 from armlet.cli.options import Json, Out, Plot, name_option, numbers, write
-from armlet.cli.output import Table, Terminal, print_json, styled
+from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quoted
 from armlet.simulation import INTEGRATORS, Trajectory
@@ -122,5 +122,5 @@ def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:
         console.print(f"ended before its time: {run.ended}", style="yellow")
     first, last = run.energy[0], run.energy[-1]
     energy = f"energy {first:.6g} J at the start, {last:.6g} J at the end"
-    console.show(table, styled((energy, "dim")))
+    console.show(table, styled_text((energy, "dim")))
     console.files(*written)
