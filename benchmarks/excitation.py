@@ -90,9 +90,8 @@ def main():
         time_search(sys.argv[2] == "limited") if sys.argv[2:] else threads()
         return
     if len(sys.argv) == 2 and Path(sys.argv[1]).is_dir():
-        print(
-            f"published motion as commanded: condition number {published_condition(sys.argv[1]):.1f}"
-        )
+        condition = published_condition(sys.argv[1])
+        print(f"published motion as commanded: condition number {condition:.1f}")
         return
     held = True
     for seed in map(int, sys.argv[1:] or ["0"]):
