@@ -17,7 +17,6 @@ import numpy as np
 
 import armlet
 from armlet.codegen.llvm.function import many_states, module
-from armlet.codegen.llvm.loop import counted_loop
 from armlet.runtime import Kernel
 from armlet.runtime.engine import compile_ir, host
 from armlet.runtime.timing import TURNS, Timed, time_in_turns
@@ -186,8 +185,25 @@ def _rate(kinds, starts, steps, rounds):
     carried = list(zip(kinds, starts.items(), strict=True))
     phis = (f"{name} = phi {T} [ {x}, %begin ], [ {y}, %turned ]" for T, (name, (y, x)) in carried)
     stores = (f"store {T} {y}, ptr %out, align 8" for T, (_, (y, _)) in carried)
-    text = counted_loop(["out"], [*phis, *steps], after=stores)
-    code = compile_ir(module(host("float64"), text), "loop")
+    lines = [
+        "define void @loop(ptr noalias %out, i64 %count) #0 {",
+        "begin:",
+        "br label %turn",
+        "turn:",
+        "%i = phi i64 [ 0, %begin ], [ %next, %turned ]",
+        *phis,
+        *steps,
+        "br label %turned",
+        "turned:",
+        "%next = add i64 %i, 1",
+        "%last = icmp eq i64 %next, %count",
+        "br i1 %last, label %done, label %turn",
+        "done:",
+        *stores,
+        "ret void",
+        "}",
+    ]
+    code = compile_ir(module(host("float64"), "\n".join(lines)), "loop")
     out = np.zeros(16)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.addresses["loop"])
     call = Timed(function, (out.ctypes.data, TURNS), TURNS)

@@ -26,7 +26,7 @@ import armlet
 from armlet.cli import app
 from armlet.codegen.llvm.function import Target, module, one_state
 from armlet.codegen.lower import lower
-from armlet.codegen.project.project import Function, project
+from armlet.codegen.project import Function, project
 from armlet.codegen.source.c import (
     FUSED,
     LANGUAGES,

@@ -7,7 +7,7 @@ from support.compilers import SANITIZED, STRICT, run
 from support.robots import random_arm, random_robot
 
 import armlet
-from armlet.codegen.project.project import Function, project
+from armlet.codegen.project import Function, project
 
 LARGEST = 4
 SKIPPED = ("cartesian_linearization",)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from armlet._support import validation
 from armlet._support.files import check_writable, unwritable, write_bytes
 from armlet.api.functions import Function
-from armlet.codegen.project.project import MARK, c_files, function_name, mark
+from armlet.codegen.project import MARK, c_files, function_name, mark
 from armlet.codegen.source.c import WIDTH, one_line, printer_for, unique_identifiers
 from armlet.codegen.templates import fill
 from armlet.errors import CompileError, shown

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from armlet._support import validation
 from armlet.api import functions
 from armlet.api.programs import cheapest, formulations
-from armlet.codegen.project.project import Function
+from armlet.codegen.project import Function
 from armlet.codegen.source.c import identifier, one_line
 from armlet.dynamics import QUANTITIES
 from armlet.errors import CompileError, DataError, ModelError, listed, quoted

@@ -16,7 +16,7 @@ from armlet.cli import options
 from armlet.cli.output import Terminal, print_json, progress
 from armlet.cli.reference import reference
 from armlet.cli.robot_options import Choice, FrameNames, takes_robot
-from armlet.codegen.project.project import MARK, Function, project
+from armlet.codegen.project import MARK, Function, project
 from armlet.codegen.source.c import LANGUAGES
 from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError

@@ -1,7 +1,5 @@
 """Loops around programs as LLVM IR: what is carried stays in registers, one run per vector lane."""
 
-from collections.abc import Iterable
-
 from armlet.codegen.llvm.function import (
     Body,
     Loaded,
@@ -177,30 +175,3 @@ class _Text:
             f"%{moved}.at = mul i64 {number}, {size}",
             f"%{moved} = getelementptr {self.F}, ptr %{pointer}, i64 %{moved}.at",
         ]
-
-
-def counted_loop(pointers: Iterable[str], steps: Iterable[str], after: Iterable[str] = ()) -> str:
-    """void @loop(ptr …, i64 count): steps, so many times.
-
-    The first steps may be phi nodes, by what was so at %begin and by the last turn, at %turned.
-    """
-    arguments = ", ".join([*(f"ptr noalias %{name}" for name in pointers), "i64 %count"])
-    return "\n".join(
-        [
-            f"define void @loop({arguments}) #0 {{",
-            "begin:",
-            "br label %turn",
-            "turn:",
-            "%i = phi i64 [ 0, %begin ], [ %next, %turned ]",
-            *steps,
-            "br label %turned",
-            "turned:",
-            "%next = add i64 %i, 1",
-            "%last = icmp eq i64 %next, %count",
-            "br i1 %last, label %done, label %turn",
-            "done:",
-            *after,
-            "ret void",
-            "}",
-        ]
-    )

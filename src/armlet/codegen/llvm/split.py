@@ -57,7 +57,7 @@ def one_state_texts(code: Lowered, target: Target) -> Texts:
 def many_states_texts(code: Lowered, target: Target) -> Texts:
     """The texts of @many and of what it calls, likewise."""
     if is_long(code):
-        return _ManyStates(code, target).texts()
+        return _many_states(code, target)
     return Texts([partial(many_states, code, target)])
 
 
@@ -276,105 +276,75 @@ def _one_state(code: Lowered, target: Target) -> Texts:
     return Texts([partial("\n".join, driver), *functions.texts()])
 
 
-class _ManyStates:
+def _many_states(code: Lowered, target: Target) -> Texts:
     """@many in chunks, between loops that transpose inputs and outputs.
 
     Columns of inputs come first in memory, then those that are the same for all rows.
     """
+    inputs, outputs = arguments_of(code)
+    F, lanes = target.element, target.lanes
+    begin: dict[str, int] = {}
+    columns = 0
+    for name, x in inputs.items():
+        if x.rate == "state":
+            begin[name] = columns
+            columns += x.size
+    values = [value for output in code.outputs for value in output.values]
+    fixed = {_key(x): x for x in values if isinstance(x, float) or x in code.hoisted}
+    column = {key: columns + k for k, key in enumerate(fixed)}
 
-    def __init__(self, code: Lowered, target: Target) -> None:
-        self.code, self.target = code, target
-        self.inputs, self.outputs = arguments_of(code)
-        self.begin: dict[str, int] = {}
-        columns = 0
-        for name, x in self.inputs.items():
-            if x.rate == "state":
-                self.begin[name] = columns
-                columns += x.size
-        sources = {
-            i: Place("read", self.begin[name] + k)
-            for i, (name, k) in _input_places(code, "state").items()
-        }
-        self.body = _ChunkBody(
-            code, target, target.lanes, [], hoisted=code.hoisted, sources=sources
-        )
-        values = [value for output in code.outputs for value in output.values]
-        self.column: dict[Operand | str, int] = {}
-        """Places of the columns of outputs; those of constants are known by their bits."""
-        for value in values:
-            if self._is_fixed(value):
-                self.column.setdefault(self._key(value), columns + len(self.column))
-        self.fixed = {self._key(value): value for value in values if self._is_fixed(value)}
-        span, begin = (code.start, len(code.operations)), columns + len(self.fixed)
-        self.late = _Functions("many.chunk", ["hoisted"], self.body, span, values, begin)
-        self.column |= {i: place.entry for i, place in self.body.sources.items()}
-        self.early = self._early()
+    targets = {i: [Place("hoisted", entry)] for i, entry in code.hoisted.items()}
+    body = _ChunkBody(code, target, 1, [], sources=_input_places(code, "once"), targets=targets)
+    once = [name for name, x in inputs.items() if x.rate == "once"]
+    early = _Functions("once.chunk", [*once, "hoisted"], body, (0, code.start))
 
-    def _is_fixed(self, value: Operand) -> bool:
-        """Whether an entry of an output is the same for all rows."""
-        return isinstance(value, float) or value in self.body.hoisted
+    sources = {
+        i: Place("read", begin[name] + k) for i, (name, k) in _input_places(code, "state").items()
+    }
+    body = _ChunkBody(code, target, lanes, [], hoisted=code.hoisted, sources=sources)
+    span = code.start, len(code.operations)
+    late = _Functions("many.chunk", ["hoisted"], body, span, values, columns + len(fixed))
+    column |= {i: place.entry for i, place in body.sources.items()}
+    for key, value in fixed.items():
+        body.store(body.operand(value), Place("memory", column[key]))
 
-    def _key(self, value: Operand) -> Operand | str:
-        """The key of an entry in the table of columns: 0.0 and -0.0 differ."""
-        return bits(value) if isinstance(value, float) else value
+    readers = [
+        columns_from_rows(f"read.{name}", inputs[name].size, k, F, lanes)
+        for name, k in begin.items()
+    ]
+    writers = [
+        rows_from_columns(f"write.{name}", [column[_key(x)] for x in output.values], F, lanes)
+        for name, output in zip(outputs, code.outputs, strict=True)
+    ]
+    rows = [
+        *(f"call void @read.{name}(ptr %{name}, ptr %memory, i64 %i)" for name in begin),
+        *late.calls(),
+        *(f"call void @write.{name}(ptr %{name}, ptr %memory, i64 %i)" for name in outputs),
+    ]
+    size = max(late.end * body.bytes, early.end * early.body.bytes)
+    driver = [
+        "declare ptr @malloc(i64)",
+        "declare void @free(ptr)",
+        *readers,
+        *writers,
+        *early.declarations(),
+        *late.declarations(),
+        f"define void @many({_pointers(code)}, i64 %from, i64 %to) #0 {{",
+        "entry:",
+        f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}]",
+        f"%allocated = call ptr @malloc(i64 {size + ALIGNED})",
+        "%address = ptrtoint ptr %allocated to i64",
+        f"%over = urem i64 %address, {ALIGNED}",
+        f"%skipped = sub i64 {ALIGNED}, %over",
+        "%memory = getelementptr i8, ptr %allocated, i64 %skipped",
+        *early.calls(),
+        *body.lines,
+        *over_rows(rows, lanes, after=["call void @free(ptr %allocated)"]),
+        "}",
+    ]
+    return Texts([partial("\n".join, driver), *early.texts(), *late.texts()])
 
-    def _early(self) -> _Functions:
-        """The operations that depend on inputs given once, done before the loop."""
-        code = self.code
-        targets = {i: [Place("hoisted", entry)] for i, entry in code.hoisted.items()}
-        sources = _input_places(code, "once")
-        body = _ChunkBody(code, self.target, 1, [], sources=sources, targets=targets)
-        pointers = [name for name, x in self.inputs.items() if x.rate == "once"]
-        return _Functions("once.chunk", [*pointers, "hoisted"], body, (0, code.start))
 
-    def texts(self) -> Texts:
-        """The texts of @many and of the chunks."""
-        lanes = self.target.lanes
-        size = max(self.late.end * self.body.bytes, self.early.end * self.early.body.bytes)
-        chunks = [*self.early.texts(), *self.late.texts()]
-        driver = [
-            "declare ptr @malloc(i64)",
-            "declare void @free(ptr)",
-            *self._transposers(),
-            *self.early.declarations(),
-            *self.late.declarations(),
-            f"define void @many({_pointers(self.code)}, i64 %from, i64 %to) #0 {{",
-            "entry:",
-            f"%hoisted = alloca [{max(1, len(self.code.hoisted))} x {self.target.element}]",
-            f"%allocated = call ptr @malloc(i64 {size + ALIGNED})",
-            "%address = ptrtoint ptr %allocated to i64",
-            f"%over = urem i64 %address, {ALIGNED}",
-            f"%skipped = sub i64 {ALIGNED}, %over",
-            "%memory = getelementptr i8, ptr %allocated, i64 %skipped",
-            *self.early.calls(),
-            *self._fixed_columns(),
-            *over_rows(self._rows(), lanes, after=["call void @free(ptr %allocated)"]),
-            "}",
-        ]
-        return Texts([partial("\n".join, driver), *chunks])
-
-    def _fixed_columns(self) -> list[str]:
-        """The lines that write columns which are the same for all rows."""
-        self.body.lines, self.body.name, self.body.read = [], {}, {}
-        for key, value in self.fixed.items():
-            self.body.store(self.body.operand(value), Place("memory", self.column[key]))
-        return self.body.lines
-
-    def _rows(self) -> list[str]:
-        """The lines that compute as many rows as there are lanes, those from %i on."""
-        return [
-            *(f"call void @read.{name}(ptr %{name}, ptr %memory, i64 %i)" for name in self.begin),
-            *self.late.calls(),
-            *(
-                f"call void @write.{name}(ptr %{name}, ptr %memory, i64 %i)"
-                for name in self.outputs
-            ),
-        ]
-
-    def _transposers(self) -> Iterator[str]:
-        F, lanes = self.target.element, self.target.lanes
-        for name, begin in self.begin.items():
-            yield columns_from_rows(f"read.{name}", self.inputs[name].size, begin, F, lanes)
-        for name, output in zip(self.outputs, self.code.outputs, strict=True):
-            places = [self.column[self._key(value)] for value in output.values]
-            yield rows_from_columns(f"write.{name}", places, F, lanes)
+def _key(value: Operand) -> Operand | str:
+    """The key of an entry of an output in the table of columns: 0.0 and -0.0 differ."""
+    return bits(value) if isinstance(value, float) else value
