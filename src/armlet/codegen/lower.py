@@ -24,14 +24,14 @@ Node = tuple[int, str, tuple[Any, ...]]
 
 
 class Operation(NamedTuple):
-    """What is done with which operands; an input's are its name and the entry."""
+    """An operation and its operands; those of an input are its name and the entry."""
 
     op: str
     args: tuple[Any, ...]
 
 
 class Output(NamedTuple):
-    """A result: its shape and, row by row, where its entries come from."""
+    """A result: its shape and its entries, row by row."""
 
     shape: Shape
     values: tuple[Operand, ...]
@@ -70,11 +70,11 @@ class Lowered:
     """The names of the outputs, if they have any."""
 
     def count(self) -> Count:
-        """How many multiplications and additions are done; a fused one is both."""
+        """The number of multiplications and additions; a fused operation is both."""
         return count_operations(one for op, _ in self.operations for one in FUSED.get(op, (op,)))
 
     def runs(self, first: int, last: int) -> Iterator[range]:
-        """Operations in order, cut where sines and cosines to be taken at once begin or end."""
+        """Runs of operations: sines and cosines that can be computed at once, or others."""
         for k in range(first, last):
             (before, _), (op, args) = self.operations[max(first, k - 1)], self.operations[k]
             was, now = before in TRIGONOMETRY, op in TRIGONOMETRY
@@ -98,7 +98,7 @@ class Lowered:
 
     @property
     def sizes(self) -> list[int]:
-        """How many entries each argument has, and then each result."""
+        """The number of entries of each argument, and then of each result."""
         return [
             *(x.size for x in self.inputs.values()),
             *(len(output.values) for output in self.outputs),

@@ -47,7 +47,7 @@ infinite or not a number, as it is in a division that is guarded.
 
 
 def _by_exponent(y: Any, a: Any) -> Any:
-    """∂ a**b / ∂b, which is 0 where a is."""
+    """The derivative ∂ a**b / ∂b, which is 0 where a is 0."""
     return where(equal(a, 0), 0, y * log(a))
 
 
@@ -131,7 +131,7 @@ def _reverse(
 def _adjoints(
     adjoint: dict[int, Masked], active: list[Node], inner: Collection[int]
 ) -> dict[int, Any]:
-    """The adjoints of all nodes, from those of the outputs, from the last node to the first."""
+    """The adjoints of all nodes from those of the outputs, last node first."""
     for y, args, partials in reversed(active):
         if y.index not in adjoint:
             continue
@@ -170,7 +170,7 @@ def _sum(x: Masked, y: Masked) -> Masked:
 
 
 def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
-    """The tangents of outputs, from those of the inputs by their index."""
+    """The tangents of outputs, for tangents of inputs by index."""
     tangent = dict(tangents)
     for y, args, partials in _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents]):
         inner = [tangent.get(a.index, 0) if isinstance(a, Traced) else 0 for a in args]

@@ -22,7 +22,7 @@ def opposite(x: Any) -> Any:
 
 
 def fold(op: str, args: tuple[Any, ...]) -> Any:
-    """The value of an operation that need not be done as it stands, else None.
+    """The simpler value of an operation, or None if there is none.
 
     At least one operand is a traced scalar.
     """
@@ -80,7 +80,7 @@ def is_condition(x: Any) -> bool:
 
 
 def is_negation(condition: Any) -> bool:
-    """Whether a condition is 1 where another is 0, and 0 where that is 1."""
+    """Whether a condition is the negation of another."""
     return bool(condition.op == "where" and numbers(condition.args)[1:] == (0, 1))
 
 

@@ -89,14 +89,14 @@ class Graph:
         return [self.input(x.name, k) for x in inputs for k in range(x.size)]
 
     def record(self, op: str, *args: Any) -> Any:
-        """The result of an operation: a traced scalar, or a number where nothing is left to do."""
+        """The result of an operation: a traced scalar, or a number if it is constant."""
         for a in args:
             if isinstance(a, Traced):
                 return self.record_folded(op, args)
         return OPERATIONS[op](*args)
 
     def record_folded(self, op: str, args: tuple[Any, ...]) -> Any:
-        """The result of an operation with a traced operand, not recorded if it need not be done."""
+        """The result of an operation with a traced operand, folded or recorded."""
         folded = fold(op, args)
         if folded is not None:
             return folded
@@ -142,7 +142,7 @@ def _rank(a: Any) -> int:
 
 
 def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """The methods of Traced that record an operation with the scalar on the left and right."""
+    """The methods of Traced that record an operation: scalar on the left, and on the right."""
 
     def left(self: "Traced", other: Any) -> Any:
         if isinstance(other, SCALARS):
@@ -160,7 +160,7 @@ def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], 
 def _composed(
     function: Callable[[Any, Any], Any],
 ) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """The same for a function of two scalars that is composed of operations."""
+    """The same two methods for a function composed of operations."""
 
     def left(self: "Traced", other: Any) -> Any:
         return function(self, other) if isinstance(other, SCALARS) else NotImplemented
@@ -181,7 +181,7 @@ def _function(op: str) -> Callable[[Any], Any]:
 
 
 class Traced:
-    """A scalar that records what is done with it."""
+    """A scalar that records the operations on it."""
 
     __slots__ = ("graph", "index")
 

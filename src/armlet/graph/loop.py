@@ -12,7 +12,7 @@ from armlet.graph.signature import prefixed_inputs
 
 @dataclass(frozen=True)
 class Loop:
-    """A program that is run step after step, with some of its outputs as inputs of the next step.
+    """A program that is run step by step, with some outputs as inputs of the next step.
 
     A simulation carries positions and velocities, a fit the sums over its data, a controller the
     cost of what it tries.

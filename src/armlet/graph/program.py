@@ -340,7 +340,7 @@ class Program:
     @classmethod
     @without_collections
     def from_dict(cls, data: dict[str, Any]) -> "Program":
-        """The program that `to_dict` gave as plain data."""
+        """The program of plain data, as `to_dict` returns them."""
         graph = Graph()
 
         def scalar(x: Any) -> Any:

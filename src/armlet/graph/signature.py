@@ -34,7 +34,7 @@ class Input(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many entries it has."""
+        """The number of entries."""
         return prod(self.shape)
 
 
@@ -61,7 +61,7 @@ def prefixed_inputs(
 
 
 def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """The axes of a call before those of one state, and those that each array has of them."""
+    """The leading axes of a call, before those of one state, and those of each array."""
     inputs = list(inputs)
     own = [_leading(x, shape) for x, shape in zip(inputs, shapes, strict=True)]
     of_states = [k for k, x in enumerate(inputs) if x.rate == "state"]

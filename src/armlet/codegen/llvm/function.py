@@ -160,7 +160,7 @@ class Body:
             self.print_run(run)
 
     def print_run(self, run: range) -> None:
-        """Add the lines of operations that are sines and cosines, or none of which is one."""
+        """Add the lines of a run: sines and cosines alone, or other operations alone."""
         operations = {i: self.code.operations[i] for i in run}
         if any(op in TRIGONOMETRY for op, _ in operations.values()):
             self._trigonometry({(op, args[0]): i for i, (op, args) in operations.items()})
@@ -175,7 +175,7 @@ class Body:
             yield [self.operand(y) for y in output.values]
 
     def _trigonometry(self, wanted: Mapping[tuple[str, int], int]) -> None:
-        """Sine and cosine of angles, by @sincos.near or, if one is out of reach, by @sincos.far."""
+        """Add sines and cosines, by @sincos.near, or by @sincos.far if one is out of reach."""
         packed = self.lanes == 1
         size = PACK if packed else 1
         angles = list(dict.fromkeys(angle for _, angle in wanted))
@@ -225,7 +225,7 @@ class Body:
                             self.lines.append(f"{value} = extractelement {V} {whole}, i32 {lane}")
 
     def _vector(self, group: list[int], tag: str, V: str) -> str:
-        """Angles as a vector: those of one state side by side, or one of many states."""
+        """Angles as a vector: several of one state, or one of several states."""
         if self.lanes > 1:
             return self.operand(group[0])
         x = "zeroinitializer"
@@ -237,7 +237,7 @@ class Body:
 
 
 def fill_table(words: Mapping[str, str], fuses: bool) -> dict[str, str]:
-    """The table with words in it, so that operands and {out} alone are left to be filled in."""
+    """The table with the types filled in; operands and {out} are filled in later."""
     table = TABLE if fuses else TABLE | UNFUSED
     for word, text in words.items():
         table = {op: line.replace("{" + word + "}", text) for op, line in table.items()}
@@ -277,7 +277,7 @@ def _finite(x: float, dtype: str) -> float:
 
 
 def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
-    """A function of these lines, the first of which is the label of its first block.
+    """The text of a function; its first line is the label of its first block.
 
     LLVM schedules the instructions of a block in quadratic time, so a long function is cut into
     blocks, which does not affect its speed. They are separated by branches that LLVM cannot prove
@@ -304,13 +304,13 @@ def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
 
 
 def arguments_of(code: Lowered) -> tuple[dict[str, Input], list[str]]:
-    """The names of the pointers to arguments, with the inputs they are, and to results."""
+    """The inputs by the names of their pointers, and the names of pointers to results."""
     inputs = {f"in{k}": x for k, x in enumerate(code.inputs.values())}
     return inputs, [f"out{k}" for k in range(len(code.outputs))]
 
 
 def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
-    """The entries of one state's input, read one by one."""
+    """Load the entries of an input of one state; return their names."""
     for k in range(x.size):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -322,7 +322,7 @@ def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[st
 def store_entries(
     values: Sequence[str], pointer: str, name: str, element: str, lines: list[str]
 ) -> None:
-    """Write the entries of one state's output one by one."""
+    """Store the entries of an output of one state."""
     for k, value in enumerate(values):
         lines += [
             f"%{name}.p{k} = getelementptr {element}, ptr %{pointer}, i64 {k}",
@@ -372,7 +372,7 @@ def many_states(code: Lowered, target: Target) -> str:
 
 
 def over_rows(lines: Sequence[str], lanes: int, after: Sequence[str] = ()) -> list[str]:
-    """Lines that compute as many rows as there are lanes, those from %i on, for %from to %to."""
+    """A loop over the rows %from to %to; its lines compute one row per lane, from %i on."""
     return [
         f"%last = sub i64 %to, {lanes}",
         "br label %begin",
@@ -414,7 +414,7 @@ def _before_the_loop(
 
 
 def module(target: Target, *texts: str) -> str:
-    """Functions with all that they call."""
+    """A module of functions, with the declarations and functions that they call."""
     widths = sorted({PACK, target.lanes})
     lines = ["declare double @sin(double)", "declare double @cos(double)"]
     for element in BYTES:
@@ -443,7 +443,7 @@ def module(target: Target, *texts: str) -> str:
 
 
 class Texts(Sequence[str]):
-    """Texts that are printed when they are asked for, several at once if threads ask for them."""
+    """A sequence of texts, each printed when it is indexed, by any thread."""
 
     def __init__(self, printers: Iterable[Callable[[], str]]) -> None:
         self.printers = list(printers)
@@ -460,7 +460,7 @@ class Texts(Sequence[str]):
 
 
 def modules(target: Target, texts: Sequence[str]) -> Texts:
-    """Each text as a module by itself, with what it calls beside the functions of other texts."""
+    """Each text as a module of its own, with the declarations that it needs."""
 
     def print_module(k: int) -> str:
         return module(target, texts[k])

@@ -69,7 +69,7 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
 
 
 class _Text:
-    """The lines of a loop for as many runs as there are lanes, numbers %i and on."""
+    """The lines of a loop for as many runs as there are lanes, from run %i on."""
 
     def __init__(self, loop: Loop, code: Lowered, target: Target, lanes: int) -> None:
         self.loop, self.lanes, self.F = loop, lanes, target.element
@@ -81,7 +81,7 @@ class _Text:
         self.sources = {name: place for place, name in loop.carried.items()}
 
     def load_before(self, name: str, x: Input) -> None:
-        """Read what is there before the first step: starts, and what does not change with steps."""
+        """Load before the first step: starts, and inputs that do not change with the steps."""
         if x.name in self.sources:
             self.starts |= self._of_runs(name, name, x)
             self.loaded |= {
@@ -93,7 +93,7 @@ class _Text:
             self.loaded |= self._of_all(name, name, x)
 
     def load_within(self, name: str, x: Input) -> None:
-        """Read what changes with every step."""
+        """Load the inputs that change with every step."""
         if x.name in self.sources or x.rate in ("run", "once"):
             return
         number = "%stage" if x.rate == "stage" else "%step"
@@ -109,7 +109,7 @@ class _Text:
         self.loaded |= read(pointer, name, x)
 
     def record(self, name: str, entries: list[str]) -> None:
-        """Write an output as the row of this step, if it is the last one of a row, or of all."""
+        """Store an output as a row, if this step is the last one of a row or of all."""
         at = f"%{name}"
         self.lines += [
             f"{at}.done = add i64 %step, 1",
@@ -134,7 +134,7 @@ class _Text:
         self.lines += [f"br label %{name}.go_on", f"{name}.go_on:"]
 
     def store(self, pointer: str, name: str, entries: list[str]) -> None:
-        """Write the entries of an output of these runs."""
+        """Store the entries of an output of these runs."""
         if self.lanes > 1:
             store_columns(pointer, entries, self.F, self.lanes, self.lines)
             return
@@ -142,7 +142,7 @@ class _Text:
         store_entries(entries, f"{pointer}.run", name, self.F, self.lines)
 
     def phis(self, values: list[list[str]]) -> list[str]:
-        """What is carried: a start, and then what the last step gave."""
+        """The phi nodes of carried inputs: the start, and then the result of the last step."""
         lines = ["%k = phi i64 [ 0, %begun ], [ %k.next, %turned ]"]
         for (name, k), start in self.starts.items():
             last = values[self.sources[name]][k]

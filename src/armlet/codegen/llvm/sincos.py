@@ -19,7 +19,7 @@ from armlet.codegen.llvm.types import bits, pair_type, splat, type_suffix, vecto
 
 @dataclass(frozen=True)
 class Constants:
-    """What depends on the dtype."""
+    """The constants of a dtype."""
 
     element: str
     bits: int
@@ -106,7 +106,7 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
         return value
 
     def reduction(first: float, *middle: float, last: float) -> None:
-        """%r = x - k π/2; unfused, what rounding lost on the way is subtracted at the end."""
+        """%r = x - k π/2; unfused, the rounding errors are subtracted at the end."""
         r, lost = fma("%r0", "%k", number(-first), "%x"), ""
         for j, term in enumerate(middle, 1):
             before, r = r, fma(f"%r{j}", "%k", number(-term), r)
@@ -157,7 +157,7 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
 
 
 def far(dtype: str, lanes: int, fuses: bool) -> str:
-    """The function @sincos.far of any vector, which computes the lanes out of reach otherwise."""
+    """The function @sincos.far of any vector, with another way for the lanes out of reach."""
     of = CONSTANTS[dtype]
     V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
     P = pair_type(V)
@@ -200,7 +200,7 @@ def _as_doubles(lanes: int) -> Iterator[str]:
 
 
 def sines(dtype: str, lanes: int, fuses: bool) -> list[str]:
-    """@sincos.near and @sincos.far of a vector, and what these call."""
+    """The functions @sincos.near and @sincos.far of a vector, and those they call."""
     wider = sines("float64", lanes, fuses) if dtype == "float32" else []
     return [*wider, near(dtype, lanes, fuses), far(dtype, lanes, fuses)]
 

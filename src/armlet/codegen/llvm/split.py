@@ -41,7 +41,7 @@ Chunk = list[range]
 
 
 class Place(NamedTuple):
-    """Where a value lies: an entry of what a pointer points to, a number or a whole vector."""
+    """The place of a value in memory: a pointer, and the index of a number or vector."""
 
     pointer: str
     entry: int
@@ -55,7 +55,7 @@ def one_state_texts(code: Lowered, target: Target) -> Texts:
 
 @without_collections
 def many_states_texts(code: Lowered, target: Target) -> Texts:
-    """The texts of @many and of what it calls, likewise."""
+    """The texts of @many and of what it calls, likewise; @many is in the first."""
     if is_long(code):
         return _many_states(code, target)
     return Texts([partial(many_states, code, target)])
@@ -70,7 +70,7 @@ def is_long(code: Lowered) -> bool:
 
 
 def chunks_of(code: Lowered, first: int, last: int) -> list[Chunk]:
-    """Operations in order, in chunks."""
+    """The operations from first to last in chunks, in their order."""
     chunks: list[Chunk] = []
     size = SIZE
     for run in code.runs(first, last):
@@ -128,7 +128,7 @@ def places_of(
 
 
 def _with_chunk(chunks: Iterable[Chunk]) -> Iterator[tuple[int, int]]:
-    """Operations in order, each after the number of its chunk."""
+    """Pairs of the number of a chunk and an operation, in order."""
     return ((k, i) for k, chunk in enumerate(chunks) for run in chunk for i in run)
 
 

@@ -51,7 +51,7 @@ from the definition of the quantity (or, if it has none, from a formulation as i
 
 @dataclass(frozen=True)
 class Function:
-    """A program to print, what it computes and where its formulation comes from, if it has one.
+    """A program to print, with a description and the source of its formulation.
 
     With a reference, the test of the project compares it with values from there.
     """
@@ -180,7 +180,7 @@ def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
 
 
 def _coupled(robot: RobotModel) -> str:
-    """Rows for the joints that are moved by others: of which entry of q, and how."""
+    """Rows for coupled joints: the entry of q that moves each, and how."""
     entry = {leader: k for k, leader in enumerate(robot.leaders)}
     rows = [
         f"\n| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
@@ -192,7 +192,7 @@ def _coupled(robot: RobotModel) -> str:
 
 
 def _constants(robot: RobotModel, group: str) -> str:
-    """A table of the constants that are an argument, with the robot's own values."""
+    """A table of the constants in an argument, with the values of the robot."""
     about = f"The numbers of joints, from 1, end the names of entries of `{group}`."
     if group == "inertia":
         about += f" Of each body, about and in the canonical frame of its joint: {' '.join(PHI)}."

@@ -1,4 +1,4 @@
-"""A test program for printed functions: random states, and reference values at these."""
+"""A test program for generated functions: reference values at random states."""
 
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
@@ -55,7 +55,7 @@ def test_words(
 def chosen_states(
     robot: RobotModel, programs: Mapping[str, Program], dtype: str
 ) -> dict[str, Array]:
-    """One row per state for every argument; numbers are exact in either dtype.
+    """The states of a test: for every argument one row per state, exact in either dtype.
 
     Of random states those are taken that are far from singular ones, where rounding would be
     larger than what the test allows.
@@ -82,7 +82,7 @@ def chosen_states(
 
 
 def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
-    """By how much results change at each state with the last bits of numbers.
+    """The relative change of results at each state with the last bits of numbers.
 
     That is relative to their size: with the last bits of the arguments, and from doubles to what
     singles give, or, for doubles, longer numbers. What is not finite counts as infinite.
@@ -112,7 +112,7 @@ def _results(program: Program, argument: Callable[[str], Array]) -> list[Array]:
 
 
 def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array:
-    """Constants near those of the robot, also where these are zero, so that inertias make sense."""
+    """Constants near those of the robot, so that inertias make sense."""
     own = np.array([*robot.constants(argument.name).values()], float).reshape(argument.shape)
     size = np.abs(own)
     if argument.name == "inertia":
@@ -133,7 +133,7 @@ def _check(
     states: Mapping[str, Array],
     dtype: str,
 ) -> str:
-    """A function of the test that runs one of the project at every state."""
+    """The function of the test that checks one function at every state."""
     _, results = parameter_names(program)
     expected = dict(zip(results, _expected(program, reference, states), strict=True))
     rounding = LARGEST_ROUNDING * float(np.finfo(dtype).eps) * _largest_value(program, states)
@@ -184,7 +184,7 @@ def _largest_value(program: Program, states: Mapping[str, Array]) -> float:
 
 
 def _array(name: str, values: Array, dtype: str) -> str:
-    """Constants in a row."""
+    """A constant array of C."""
     numbers = ", ".join(map(printer_for("c", dtype).number, values.flat))
     lines = "\n    ".join(wrap(numbers, 92, break_on_hyphens=False))
     return f"static const {DTYPES[dtype]} {name}[] = {{\n    {lines}\n}};\n"

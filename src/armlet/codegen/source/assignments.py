@@ -185,7 +185,7 @@ def _nested(program: Program) -> set[int]:
 
 
 def _sum_first(op: str, operands: list[Operand]) -> tuple[Operand, ...]:
-    """The operands, the one that needs no parentheses on the left there: x + (a + b) = a + b + x.
+    """The operands in the order that needs no parentheses: x + (a + b) = a + b + x.
 
     Addition and multiplication commute exactly in floating-point numbers.
     """
@@ -236,7 +236,7 @@ class _Names:
         self._name_outputs(program)
 
     def free(self, name: str) -> str:
-        """An identifier like the name that is not taken yet."""
+        """An identifier like the name that no other variable has."""
         word = re.sub("[^0-9A-Za-z]+", "_", name).strip("_") or "x"
         word = word if word[0].isalpha() else f"x_{word}"
         while word in self.taken:
@@ -261,7 +261,7 @@ class _Names:
         return own, [self.free(_entry_name(name, place, shape)) for place in np.ndindex(*shape)]
 
     def _name_outputs(self, program: Program) -> None:
-        """Name the operations that are outputs after the first output that they are."""
+        """Name operations that are outputs after the first of these outputs."""
         for (_, names), output in zip(self.results, program.outputs, strict=True):
             for name, y in zip(names, output.flat, strict=True):
                 if isinstance(y, Traced) and y.op not in ("input", "symbol", "sin", "cos"):

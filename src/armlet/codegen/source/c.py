@@ -146,13 +146,13 @@ class Printer:
 
     @property
     def words(self) -> dict[str, str]:
-        """The type of numbers, and what the functions of libm end in."""
+        """The type of numbers, and the ending of functions of libm."""
         if self.language.generic:
             return {"T": "T", "f": ""}
         return {"T": DTYPES[self.dtype], "f": "f" if self.dtype == "float32" else ""}
 
     def number(self, x: float) -> str:
-        """A constant; it reads back as the same number, or as the nearest of a narrower type."""
+        """A constant that reads back as the same number, or as the nearest of a narrower type."""
         generic = self.language.generic
         with np.errstate(over="ignore"):
             value = np.dtype("float64" if generic else self.dtype).type(x)
@@ -165,13 +165,13 @@ class Printer:
         return self.number(a) if isinstance(a, float) else f"v{a}"
 
     def negative(self, a: Operand) -> str:
-        """The same with the other sign."""
+        """The negative of an operand."""
         if isinstance(a, float):
             return self.number(-a)
         return f"T(-v{a})" if self.language.generic else f"-v{a}"
 
     def preamble(self, *codes: Lowered) -> str:
-        """What stands before functions that do these operations."""
+        """The text before functions with these operations: includes and helper functions."""
         ops = {op for code in codes for op, _ in code.operations}
         texts = []
         if self.language.fma_preamble and self.fused and ops & FUSED.keys():
@@ -258,7 +258,7 @@ def identifier(name: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Any text on one line, without what could end a comment or mean something in a document."""
+    """Any text on one line, without characters that mean something in C or Markdown."""
     return re.sub("[^0-9A-Za-z .,:;()^/+=-]+", "_", text)
 
 
@@ -282,7 +282,7 @@ def unique_identifiers(names: Iterable[str], others: Sequence[str] = ()) -> list
 
 
 def body(code: Lowered, printer: Printer) -> list[str]:
-    """The statements that do the operations, in their order."""
+    """The statements of the operations, in their order."""
     arguments, results = parameter_names(code)
     array = dict(zip(code.inputs, arguments, strict=True))
     language, table = printer.language, printer.table
@@ -311,7 +311,7 @@ def body(code: Lowered, printer: Printer) -> list[str]:
 
 
 def prototype(code: Lowered, name: str, printer: Printer) -> str:
-    """The head of the function, with one array per argument."""
+    """The head of the function, with one array per argument and result."""
     head = printer.language.head.format(name=name)
     return _call(head, [*printer.language.first, *_arrays(code, printer)])
 

@@ -125,7 +125,7 @@ def plain_atom(x: str | float) -> str:
 
 
 def statement(line: Assignment, table: Table) -> str:
-    """An assignment; of a table's whole statements the variable is filled in."""
+    """An assignment, or the statement that the table has for it."""
     text = expression(line.value, table, plain_atom)
     whole = isinstance(line.value, Term) and "{out}" in table[line.value.op]
     return text.replace("{out}", line.name) if whole else f"{line.name} = {text}"
@@ -245,7 +245,7 @@ JULIA_ARRAY = ArrayNotation(
 
 
 def _entries(code: Assignments, line: str, first: int) -> list[str]:
-    """The lines that read entries of arguments, whose indices begin with a first number."""
+    """The lines that read entries of arguments; indices begin with 0 or 1."""
     return [
         line.format(name, argument, ", ".join(str(k + first) for k in place))
         for name, argument, place in code.entries

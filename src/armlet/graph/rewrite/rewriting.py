@@ -34,7 +34,7 @@ Match = tuple[Bound, tuple[int, ...]]
 
 
 class Rule(NamedTuple):
-    """An identity as a pattern: the terms of its left side, and how to make its right side."""
+    """An identity as a pattern: the terms of its left side, and the right side as a function."""
 
     terms: tuple[Term, ...]
     identity: Identity
@@ -73,7 +73,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
 
 
 def _sides(sign: int, x: Any) -> Iterator[Term]:
-    """The two terms of a sum, or the whole."""
+    """The two terms of a sum, or the scalar itself."""
     if x.op in SUMS:
         yield sign, x.args[0]
         yield sign if x.op == "add" else -sign, x.args[1]
@@ -87,7 +87,7 @@ def is_open(x: Traced, is_term: bool) -> bool:
 
 
 def _letters(x: Any, is_term: bool = True) -> Iterator[str]:
-    """The letters of a term of a pattern, as far as terms are looked at for what they share."""
+    """The letters of a term of a pattern that it may share with other terms."""
     if isinstance(x, Traced):
         if x.op == "input" and x.args[0] not in CONSTANTS:
             yield x.args[0]
@@ -163,7 +163,7 @@ def all_match(patterns: tuple[Any, ...], args: tuple[Any, ...], bound: Bound) ->
 
 
 def uses_of(old: Program) -> tuple[Counter[int], dict[int, str]]:
-    """How often each node is used, and by what operation last; outputs are uses too."""
+    """The number of uses of each node, and the last operation that uses it; outputs count too."""
     uses: Counter[int] = Counter()
     users: dict[int, str] = {}
     outputs: list[tuple[str, Any]] = [("output", output.flat) for output in old.outputs]
@@ -229,7 +229,7 @@ class Rewriting:
         return with_values(self.old, self.value)
 
     def _new(self, x: Any) -> Any:
-        """What has become of an operand."""
+        """The new value of an operand."""
         if not isinstance(x, Traced):
             return x
         if x.index not in self.value:  # a nested sum that stays as it is
@@ -244,7 +244,7 @@ class Rewriting:
             self.uses[x.index] += times
 
     def _one(self, op: str, args: tuple[Any, ...]) -> Any:
-        """An operation that is no sum, rewritten or as it is."""
+        """The new value of an operation that is no sum."""
         x = self.graph.copy(op, *map(self._new, args))
         if isinstance(x, Traced) and not x.is_constant:
             for rule in self.rules.get(x.op, ()):
@@ -256,7 +256,7 @@ class Rewriting:
         return x
 
     def _sum(self, i: int) -> Any:
-        """A sum, rewritten or as it is."""
+        """The new value of a sum."""
         root = self.old.graph.scalars[i]
         if root.is_constant or "sum" not in self.rules:
             return self.graph.copy(root.op, *map(self._new, root.args))

@@ -147,13 +147,13 @@ def _is_traced(index: Any) -> bool:
 
 
 def as_traced(x: Any) -> Any:
-    """An array of objects as one of traced scalars; all else as it is."""
+    """An array of objects as a TracedArray; anything else unchanged."""
     is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
     return x.view(TracedArray) if is_plain else x
 
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
-    """A function of scalars on arrays of them, of objects entry by entry."""
+    """A function of scalars applied to arrays, entry by entry where they hold objects."""
     has_objects = any(isinstance(x, np.ndarray) and x.dtype == object for x in args)
     has_traced = any(hasattr(x, "record") for x in args)
     if has_objects or (has_traced and any(map(np.ndim, args))):
@@ -192,7 +192,7 @@ def _is_close(
 
 
 def _clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
-    """Limits may be missing, and have two names."""
+    """`numpy.clip`, whose limits are optional and have two names."""
     low, high = options.get("min", low), options.get("max", high)
     result = x if low is None else elementwise(scalar.maximum, x, low)
     result = result if high is None else elementwise(scalar.minimum, result, high)

@@ -11,7 +11,7 @@ CALL = "call "
 
 
 class Call(NamedTuple):
-    """A call with arrays of traced scalars and numbers."""
+    """A call, with its arguments as arrays of traced scalars and numbers."""
 
     callee: Any
     """What is computed: the graph does not look at it."""

@@ -58,7 +58,7 @@ def isnan(x: Scalar) -> Scalar:
 
 
 def isinf(x: Scalar) -> Scalar:
-    """1 where x is infinite: twice x is x then, as it is of 0 alone else."""
+    """1 where x is infinite: then x + x = x, which else holds for 0 alone."""
     return where(equal(x, 0), 0, equal(x + x, x))
 
 
@@ -76,7 +76,7 @@ def trunc(x: Scalar) -> Scalar:
 
 
 def rint(x: Scalar) -> Scalar:
-    """The nearest whole number; of two the even one."""
+    """The nearest whole number; halfway between two the even one."""
     low = floor(x)
     odd = low - 2 * floor(low / 2)
     return low + where(equal(x - low, 0.5), odd, less(0.5, x - low))
