@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from armlet.api import compile
-from armlet.codegen.project.selftest import Reference
+from armlet.codegen.project import Reference
 from armlet.dynamics import FORMULATIONS, QUANTITIES, definition
 from armlet.errors import ModelError
 from armlet.robot import RobotModel

@@ -1,0 +1,366 @@
+"""Generated projects with their own build and test: a table of file templates per target.
+
+The test is a program that compares every function with reference values at random states.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from armlet._support.lazy import cached_property
+from armlet.codegen.lower import Lowered, lower
+from armlet.codegen.source.c import (
+    DTYPES,
+    WIDTH,
+    Printer,
+    comment,
+    definition,
+    identifier,
+    one_line,
+    parameter_names,
+    printer_for,
+    prototype,
+)
+from armlet.codegen.templates import fill, fill_file
+from armlet.errors import CompileError
+from armlet.graph import OPERATIONS, Input, Program
+from armlet.robot import PHI, RobotModel
+from armlet.robot.robot import GROUPS
+from armlet.version import __version__
+
+MARK = "Written by armlet"
+"""The first line of every generated file contains this."""
+FILES = {
+    "c": {
+        "@{library}.h": "library.h",
+        "@{library}.c": "library.c",
+        "@{prefix}_test.c": "test.c",
+        "CMakeLists.txt": "CMakeLists_c.txt",
+        "README.md": "README.md",
+    },
+    "cpp": {
+        "@{library}.hpp": "library.hpp",
+        "@{prefix}_test.cpp": "test.c",
+        "CMakeLists.txt": "CMakeLists_cpp.txt",
+        "README.md": "README.md",
+    },
+    "cuda": {"@{library}.cu": "library.cu", "README.md": "README.md"},
+}
+"""The files of a target, and the template of each."""
+DEFINED = """\
+values that are not computed by the program but
+from the definition of the quantity (or, if it has none, from a formulation as it is written)"""
+"""What the test compares with if every function has a reference."""
+STATES, CANDIDATES = 5, 40
+"""How many states a test has, and how many random ones they are chosen from."""
+TOLERANCE = {"float64": "1e-12", "float32": "1e-4"}
+"""Relative to the largest value of a result."""
+LARGEST_ROUNDING = 64
+"""How many units in the last place of the largest intermediate value rounding may add up to.
+
+Also how many times the change that the last bits of the arguments make.
+"""
+MEANINGLESS = 1e-3
+"""Results that change by more with the last bits of the arguments are not compared."""
+Array = np.ndarray[Any, Any]
+Reference = Callable[[Mapping[str, Array]], Sequence[Array]]
+"""The results for the arguments of one state, by their names, computed in some other way."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A program to print, with a description and the source of its formulation.
+
+    With a reference, the test of the project compares it with values from there.
+    """
+
+    program: Program
+    about: str
+    source: str
+    reference: Reference | None = None
+
+    @cached_property
+    def code(self) -> Lowered:
+        """The operations that are printed."""
+        return lower(self.program)
+
+
+def project(
+    robot: RobotModel,
+    functions: Sequence[Function],
+    target: str = "c",
+    dtype: str = "float64",
+    fused: bool | None = None,
+    sines: str = "library",
+) -> dict[str, str]:
+    """The text of each file of a project by its name; the options are those of `Program.source`."""
+    printer = printer_for(target, dtype, fused, sines)
+    prefix = identifier(robot.name).rstrip("_")
+    by_name = _by_name(functions, prefix)
+    words = _code(robot, by_name, printer, f"{prefix}_dynamics", "hpp" if target == "cpp" else "h")
+    words |= {
+        "prefix": prefix,
+        "T": DTYPES[dtype],
+        **_page(robot, by_name),
+        **_test(robot, by_name, dtype),
+    }
+    words["compared"] = DEFINED if all(f.reference for f in functions) else "armlet's own values"
+    words["about"] = fill_file(f"about_{target}.md", words).rstrip("\n")
+    return {fill(name, words): fill_file(file, words) for name, file in FILES[target].items()}
+
+
+def c_files(
+    robot: RobotModel,
+    functions: Sequence[Function],
+    prefix: str,
+    library: str,
+    fused: bool | None = None,
+) -> dict[str, str]:
+    """A header and a source of functions whose names begin with a prefix, for a larger project."""
+    words = _code(robot, _by_name(functions, prefix), printer_for("c", fused=fused), library, "h")
+    return {f"{library}.{end}": fill_file(f"library.{end}", words) for end in ("h", "c")}
+
+
+def function_name(function: Function, prefix: str) -> str:
+    """The name of a function in C."""
+    return f"{prefix}_{identifier(function.program.name)}"
+
+
+def mark() -> str:
+    """The mark of a file that armlet wrote, with the version."""
+    return f"{MARK} {__version__}."
+
+
+def _by_name(functions: Sequence[Function], prefix: str) -> dict[str, Function]:
+    return {function_name(f, prefix): f for f in functions}
+
+
+def _code(
+    robot: RobotModel,
+    by_name: Mapping[str, Function],
+    printer: Printer,
+    library: str,
+    suffix: str,
+) -> dict[str, str]:
+    """The words of headers and sources."""
+    order = ", ".join(f"{one_line(joint.name)} {joint.letter}" for joint in robot.coordinates)
+    words = {
+        "mark": mark(),
+        "robot": one_line(robot.name),
+        "order": "\n * ".join(wrap(order, WIDTH)),
+        "library": library,
+        "include": f"{library}.{suffix}",
+        "guard": f"{library}_h".upper(),
+        **_functions(by_name, printer),
+    }
+    return words | {"banner": fill_file("banner.h", words)}
+
+
+def _functions(by_name: Mapping[str, Function], printer: Printer) -> dict[str, str]:
+    prototypes, definitions = [], []
+    for name, f in by_name.items():
+        notes = (f.about, f"Formulation {f.source}." if f.source else "")
+        head = prototype(f.code, name, printer)
+        prototypes.append(f"{comment(f.code, notes)}\n{head};")
+        definitions.append(definition(f.code, name, printer, notes).rstrip("\n"))
+    return {
+        "preamble": printer.preamble(*(f.code for f in by_name.values())),
+        "prototypes": "\n\n".join(prototypes),
+        "definitions": "\n\n".join(definitions),
+    }
+
+
+def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
+    """The words of the page about the robot and its functions."""
+    rows = []
+    for name, f in by_name.items():
+        count = f.code.count()
+        others = ", ".join(f"{times} {other}" for other, times in count.functions)
+        cells = (f"`{name}`", count.M, count.A, others, one_line(f.about), one_line(f.source))
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    groups = dict.fromkeys(x for f in by_name.values() for x in f.program.inputs if x in GROUPS)
+    return {
+        "origin": one_line(robot.source) or "the file it was loaded from",
+        "gravity": ", ".join(repr(float(x)) for x in robot.gravity),
+        "functions": "\n".join(rows),
+        "joints": "\n".join(
+            f"| {k} | {one_line(joint.name)} | {joint.kind} |"
+            for k, joint in enumerate(robot.coordinates)
+        )
+        + _coupled(robot),
+        "constants": "".join(_constants(robot, group) for group in groups),
+    }
+
+
+def _coupled(robot: RobotModel) -> str:
+    """Rows for coupled joints: the entry of q that moves each, and how."""
+    entry = {leader: k for k, leader in enumerate(robot.leaders)}
+    rows = [
+        f"\n| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
+        f"{one_line(robot._coupling_text(i))} |"
+        for i, (joint, coupling) in enumerate(zip(robot.joints, robot.couplings, strict=False))
+        if coupling.leader != i
+    ]
+    return "".join(rows)
+
+
+def _constants(robot: RobotModel, group: str) -> str:
+    """A table of the constants in an argument, with the values of the robot."""
+    about = f"The numbers of joints, from 1, end the names of entries of `{group}`."
+    if group == "inertia":
+        about += f" Of each body, about and in the canonical frame of its joint: {' '.join(PHI)}."
+    rows = [
+        f"| {k} | {name} | {float(value)!r} |"
+        for k, (name, value) in enumerate(robot.constants(group).items())
+    ]
+    heading = f"| entry of {group} | constant | value |"
+    return "\n".join(("", "", about, "", heading, "|---:|---|---:|", *rows))
+
+
+# ------------------------------------------------------------------ the test
+
+
+def _test(robot: RobotModel, by_name: Mapping[str, Function], dtype: str) -> dict[str, str]:
+    """The words of the test; a function without reference is compared with its own values."""
+    states = _states(robot, [f.program for f in by_name.values()], dtype)
+    checks = [_check(name, f, states, dtype) for name, f in by_name.items()]
+    return {
+        "states": str(STATES),
+        "tolerance": TOLERANCE[dtype],
+        "arguments": "\n".join(_array(_state(name), x, dtype) for name, x in states.items()),
+        "checks": "\n".join(checks),
+        "calls": "\n".join(f"    failed |= check_{name}();" for name in by_name),
+    }
+
+
+def _states(robot: RobotModel, programs: Sequence[Program], dtype: str) -> dict[str, Array]:
+    """The states of a test: for every argument one row per state, exact in either dtype.
+
+    Of random states those are taken that are far from singular ones, where rounding would be
+    larger than what the test allows.
+    """
+    rng = np.random.default_rng(0)
+    inputs = {name: x for program in programs for name, x in program.inputs.items()}
+    every = {
+        name: _near(robot, x, rng)
+        if name in GROUPS
+        else rng.integers(-128, 129, (CANDIDATES, *x.shape)) / 64
+        for name, x in inputs.items()
+    }
+    worst = np.zeros(CANDIDATES)
+    for program in programs:
+        worst = np.maximum(worst, sensitivity(program, every, dtype))
+        if np.sort(worst)[STATES - 1] > MEANINGLESS:
+            raise CompileError(
+                f"{program.name} has no value that rounding leaves alone at {CANDIDATES} random "
+                "states, so that its code cannot be tested: expected an arm that is not singular "
+                "everywhere"
+            )
+    rows = np.sort(np.argsort(worst, kind="stable")[:STATES])
+    return {name: x[rows] for name, x in every.items()}
+
+
+def sensitivity(program: Program, states: Mapping[str, Array], dtype: str) -> Array:
+    """The relative change of results at each state with the last bits of numbers.
+
+    That is relative to their size: with the last bits of the arguments, and from doubles to what
+    singles give, or, for doubles, longer numbers. What is not finite counts as infinite.
+    """
+    eps = float(np.finfo(dtype).eps)
+    count = len(next(iter(states.values()), ()))
+    largest = np.zeros(count)
+    plain = _results(program, states.__getitem__)
+    moved = _results(program, lambda key: states[key] * (1 + eps))
+    other = np.float32 if dtype == "float32" else np.longdouble
+    rounded = _results(program, lambda key: states[key].astype(other))
+    for others in (moved, rounded):
+        for x, y in zip(plain, others, strict=True):
+            if x.size:
+                with np.errstate(all="ignore"):
+                    size = np.abs(x).reshape(count, -1).max(1)
+                    change = np.abs(x - y).reshape(count, -1).max(1)
+                    change = change / np.where(size == 0, 1, size)
+                largest = np.maximum(largest, np.where(np.isfinite(change), change, np.inf))
+    return largest.astype(float)
+
+
+def _results(program: Program, argument: Callable[[str], Array]) -> list[Array]:
+    with np.errstate(all="ignore"):
+        results = program.function(np)(*map(argument, program.inputs))
+    return [results] if program.single else list(results)
+
+
+def _near(robot: RobotModel, argument: Input, rng: np.random.Generator) -> Array:
+    """Constants near those of the robot, so that inertias make sense."""
+    own = np.array([*robot.constants(argument.name).values()], float).reshape(argument.shape)
+    size = np.abs(own)
+    if argument.name == "inertia":
+        for columns in (slice(0, 6), slice(6, 9)):
+            size[:, columns] = size[:, columns].max(axis=1, keepdims=True)
+    values = own + size * rng.integers(-2, 3, (CANDIDATES, *argument.shape)) / 64
+    return np.asarray(values.astype(np.float32), float)
+
+
+def _state(name: str) -> str:
+    return f"state_{identifier(name)}"
+
+
+def _check(name: str, function: Function, states: Mapping[str, Array], dtype: str) -> str:
+    """The function of the test that checks one function at every state."""
+    program = function.program
+    _, results = parameter_names(program)
+    expected = dict(zip(results, _expected(function, states), strict=True))
+    rounding = LARGEST_ROUNDING * float(np.finfo(dtype).eps) * _largest_value(program, states)
+    loose = LARGEST_ROUNDING * sensitivity(program, states, dtype).max(initial=0.0)
+    largest = max((float(np.abs(x).max(initial=0.0)) for x in expected.values()), default=0.0)
+    least = float(max(rounding, loose * largest)) / float(TOLERANCE[dtype])
+    sizes = {_state(key): x.size for key, x in program.inputs.items()}
+    sizes |= {result: values[0].size for result, values in expected.items()}
+    words = {
+        "name": name,
+        "states": str(STATES),
+        "expected": "\n".join(_array(f"{name}_{y}", x, "float64") for y, x in expected.items()),
+        "results": "\n".join(f"    {DTYPES[dtype]} {y}[{x.size}];" for y, x in expected.items()),
+        "arguments": ", ".join(f"{array} + {size} * k" for array, size in sizes.items()),
+        "comparisons": "\n        | ".join(
+            f'differs("{name}", {x.size}, {y}, {name}_{y}, {least!r})' for y, x in expected.items()
+        ),
+    }
+    return fill_file("check.c", words)
+
+
+def _expected(function: Function, states: Mapping[str, Array]) -> list[Array]:
+    """The values of each result, one row per state."""
+    program, reference = function.program, function.reference
+    if reference is None:
+        return _results(program, states.__getitem__)
+    with np.errstate(all="ignore"):
+        rows = [reference({key: states[key][k] for key in program.inputs}) for k in range(STATES)]
+    return [np.array(values, dtype=float) for values in zip(*rows, strict=True)]
+
+
+def _largest_value(program: Program, states: Mapping[str, Array]) -> float:
+    """The largest finite value that any operation of the program has at these states."""
+    values = []
+
+    def meaning(op: str, *operands: Any) -> Any:
+        if op == "input":
+            value = states[operands[0]].reshape(STATES, -1)[:, operands[1]]
+        else:
+            value = OPERATIONS[op](*operands)
+        values.append(np.abs(value).max())
+        return value
+
+    with np.errstate(all="ignore"):
+        program.replay(meaning)
+    return float(max((x for x in values if np.isfinite(x)), default=0.0))
+
+
+def _array(name: str, values: Array, dtype: str) -> str:
+    """A constant array of C."""
+    numbers = ", ".join(map(printer_for("c", dtype).number, values.flat))
+    lines = "\n    ".join(wrap(numbers, 92, break_on_hyphens=False))
+    return f"static const {DTYPES[dtype]} {name}[] = {{\n    {lines}\n}};\n"
