@@ -1,7 +1,9 @@
 """How many functions a call goes through: docs/design.md has the list."""
 
 import numpy as np
-from support.call_paths import Watched, functions_until, path_to_here
+import pytest
+from support.call_paths import Watched, functions_until, path_to_here, paths_within
+from support.logs import random_arm, recorded
 
 import armlet
 from armlet.runtime import engine, python_call
@@ -60,3 +62,20 @@ def test_every_argument_of_a_roll_out_is_read_on_a_straight_way():
     beside = [name for name in entered if not name.startswith("_support.")]
     assert beside[0] == "simulation.rollout.rollout"
     assert len(beside) <= 20, beside
+
+
+def test_an_identification_and_its_report_are_twenty_functions_deep_at_most(tmp_path):
+    """With kernels that are compiled already; the deepest call is that of the regressor."""
+    pytest.importorskip("plotly", reason="plotly is not installed: it is in the dev extra")
+    robot = random_arm(1, n=2)
+    log = recorded(robot, 1, duration=6.0)
+
+    def identify():
+        armlet.identify(robot, log, validation=0.2).report(tmp_path / "report.html")
+
+    identify()
+    paths = paths_within(identify)
+    for start in ("identification.identify.identify", "identification.result.Identified.report"):
+        longest = max((path for path in paths if path[0] == start), key=len)
+        assert "identification.estimation.torque_model.TorqueRegressor.columns" in longest
+        assert len(longest) <= 20, longest

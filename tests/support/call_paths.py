@@ -20,6 +20,22 @@ class Watched:
         return getattr(self.module, name)
 
 
+def paths_within(function):
+    """The paths of all calls within a function's, each a tuple of names, the outermost first."""
+    paths = set()
+
+    def note(frame, event, _):
+        if event == "call" and (names := [*_functions(frame)]):
+            paths.add((*reversed(names),))
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return paths
+
+
 def path_to_here():
     """The named functions of armlet in progress: those of the main thread, then of this one."""
     frames = sys._current_frames()

@@ -262,11 +262,12 @@ class TorqueRegressor:
         """The torques of a term of friction, each for a parameter that is 1."""
         if isinstance(self.shape, Sigmoid):
             return self.shape.torques(qd)[0]
-        sign = np.sign(qd) if self.shape is None else np.tanh(qd / self.shape.velocity)
-        if term != "stribeck":
-            return FRICTION[term](qd, sign)
-        assert self.shape is not None
-        return np.asarray(np.exp(-((qd / self.shape.stribeck_velocity) ** 2)) * sign)
+        if self.shape is None:
+            return FRICTION[term](qd, np.sign(qd))
+        sign = self.shape.direction(qd)
+        if term == "stribeck":
+            return np.asarray(self.shape.stribeck_share(qd) * sign)
+        return FRICTION[term](qd, sign)
 
     def _column(self, name: str, function: Any, state: Mapping[str, Array]) -> Array:
         if isinstance(function, Function):
