@@ -56,49 +56,49 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
     >>> from armlet.testing import check_formulation
     >>> check_formulation(armlet.formulations("gravity_torque")["newton_euler"], seeds=1)
     """
-    quantity, entry = _entry(formulation)
-    if quantity not in LAWS and not hasattr(definition, quantity):
-        raise ArmletError(f"{quantity} has no law to check: compare its formulations by hand")
-    for case in _cases(quantity, entry):
+    entry = _entry(formulation)
+    if entry.quantity not in LAWS and not hasattr(definition, entry.quantity):
+        raise ArmletError(f"{entry.quantity} has no law to check: compare its formulations by hand")
+    for case in _cases(entry):
         for seed in range(seeds):
             with import_module("mpmath").workdps(DIGITS) if case.way == DIGITAL else nullcontext():
-                _check(quantity, entry, case, seed)
+                _check(entry, case, seed)
 
 
-def _check(quantity: str, entry: Formulation, case: "Case", seed: int) -> None:
+def _check(entry: Formulation, case: "Case", seed: int) -> None:
     """Raise if a formulation fails on one robot."""
-    head = f"formulation {entry.name!r} of {quantity}"
+    head = f"formulation {entry.name!r} of {entry.quantity}"
     robot = case.robot(seed)
     try:
-        found, expected = _comparison(quantity, case.values(quantity, entry, robot, seed))
+        value, expected = _comparison(entry.quantity, *case.values(entry, robot, seed))
     except Exception as error:
         raise AssertionError(
             f"{head} raises {type(error).__name__} on {case.name}: {error}\n{case.hint}"
         ) from error
-    if found.shape != expected.shape:
+    if value.shape != expected.shape:
         raise AssertionError(
-            f"{head} returns {found.size} numbers on {case.name}, expected {expected.size}"
+            f"{head} returns {value.size} numbers on {case.name}, expected {expected.size}"
         )
-    wrong = ~(_errors(found, expected) <= case.limit(quantity, robot))  # NaN is wrong too
+    wrong = ~(_errors(value, expected) <= case.limit(entry.quantity, robot))  # NaN is wrong too
     if wrong.any():
         k = int(np.argmax(wrong))
         raise AssertionError(
-            f"{head} is wrong on {case.name}: entry {k} of {found.size} is {float(found[k]):.6g}, "
+            f"{head} is wrong on {case.name}: entry {k} of {value.size} is {float(value[k]):.6g}, "
             f"expected {float(expected[k]):.6g}\n{_hint(case, robot, wrong)}"
         )
 
 
-def _errors(found: Vector, expected: Vector) -> Vector:
+def _errors(value: Vector, expected: Vector) -> Vector:
     """The error of each entry, relative to the largest."""
     size = max(1e-3, float(max(abs(x) for x in expected)))
-    return np.array([abs(float(x)) for x in found - expected]) / size
+    return np.array([abs(float(x)) for x in value - expected]) / size
 
 
-def _entry(formulation: Formulation | Callable[..., Any]) -> tuple[str, Formulation]:
-    for quantity, entries in FORMULATIONS.items():
+def _entry(formulation: Formulation | Callable[..., Any]) -> Formulation:
+    for entries in FORMULATIONS.values():
         for entry in entries.values():
             if formulation is entry or formulation is entry.function:
-                return quantity, entry
+                return entry
     raise ArmletError(
         f"{getattr(formulation, '__name__', formulation)!r} is not registered: put "
         "@armlet.formulation(...) above the function"
@@ -117,9 +117,10 @@ class Case(NamedTuple):
     way: str = "plain"
 
     def values(
-        self, quantity: str, entry: Formulation, robot: RobotModel, seed: int
+        self, entry: Formulation, robot: RobotModel, seed: int
     ) -> tuple[RobotModel, Sequence[Any], Any]:
         """The robot, its state and the result of the formulation."""
+        quantity = entry.quantity
         state = _state(quantity, robot, seed)
         if self.way == "wrench":
             state = [*state, np.random.default_rng(seed).uniform(-2, 2, 6).tolist()]
@@ -127,11 +128,11 @@ class Case(NamedTuple):
             return robot, state, program.function(np)(*state)
         if self.way == DIGITAL:
             mpf = import_module("mpmath").mpf
-            robot, state = _with_scalars(robot, mpf), [[mpf(x) for x in part] for part in state]
+            robot, state = _with_scalars(robot, mpf), [[mpf(x) for x in values] for values in state]
         if self.way == "traced" or entry.traced:
-            program = trace(robot, quantity, entry.name, minimal=self.way == "lump")
+            program = trace(robot, quantity, entry.name, minimal=self.way == "lumped")
             return robot, state, program.function(np)(*state)
-        arm = lump(robot) if self.way == "lump" else robot
+        arm = lump(robot) if self.way == "lumped" else robot
         return robot, state, entry.function(arm, *state)
 
     def limit(self, quantity: str, robot: RobotModel) -> float:
@@ -143,11 +144,11 @@ class Case(NamedTuple):
         return limit * float(np.linalg.cond(definition.inertia_matrix(robot, q).astype(float)))
 
 
-def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
+def _cases(entry: Formulation) -> Iterator[Case]:
     """The cases, from the simplest to the most special, so that the first failure tells most."""
 
-    def arm(**made: Any) -> Callable[[int], RobotModel]:
-        return lambda seed: random_robot(seed, **made)
+    def arm(**options: Any) -> Callable[[int], RobotModel]:
+        return lambda seed: random_robot(seed, **options)
 
     rigid = "The formula, or how it is written, is wrong: this robot has nothing special."
     yield Case(
@@ -197,14 +198,14 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
         arm(joints=entry.joints),
         "traced",
     )
-    if entry.minimal and QUANTITIES[quantity].minimal:
+    if entry.minimal and QUANTITIES[entry.quantity].minimal:
         yield Case(
             "lumped inertias",
             "Lumped bodies have the same torques, but zero masses and unphysical inertias: a "
             "centre of mass or a root of an inertia does not exist. Use m, c and J as they are, or "
             "declare minimal=False.",
             arm(joints=entry.joints),
-            "lump",
+            "lumped",
         )
     if not entry.traced and find_spec("mpmath"):
         yield Case(
@@ -216,17 +217,16 @@ def _cases(quantity: str, entry: Formulation) -> Iterator[Case]:
         )
 
 
-# ------------------------------------------------------------------ found and expected
+# ------------------------------------------------------------------ results and laws
 
 
 def _comparison(
-    quantity: str, values: tuple[RobotModel, Sequence[Any], Any]
+    quantity: str, robot: RobotModel, state: Sequence[Any], result: Any
 ) -> tuple[Vector, Vector]:
     """The result, and the value that the law of the quantity requires, flattened."""
-    robot, state, found = values
     if quantity in LAWS:
-        return LAWS[quantity](robot, state, found)
-    return _flat(found), _flat(getattr(definition, quantity)(robot, *state))
+        return LAWS[quantity](robot, state, result)
+    return _flat(result), _flat(getattr(definition, quantity)(robot, *state))
 
 
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
@@ -256,7 +256,7 @@ LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]
     "regressor": _regressor,
     "gravity_regressor": _gravity_regressor,
 }
-"""Laws of the quantities without a definition: each returns the value found and that expected."""
+"""Laws of the quantities without a definition: each returns a value and what it must be."""
 
 
 def _flat(result: Any) -> Vector:

@@ -76,16 +76,11 @@ def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> Matrix:
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
-    return round_rotation(R)
+    whole = np.round(R)  # 0 and ±1 are exact if all entries are
+    return whole if np.abs(R - whole).max() <= TOLERANCE else R
 
 
 def rotation(axis: Vector, angle: float) -> Matrix:
     """The rotation about a unit vector."""
     half = angle / 2
     return rotation_of_quaternion(math.cos(half), *(math.sin(half) * axis))
-
-
-def round_rotation(R: Matrix, tolerance: float = TOLERANCE) -> Matrix:
-    """The rotation with entries within the tolerance of 0 and ±1 made exact, if all of them are."""
-    whole = np.round(R)
-    return whole if np.abs(R - whole).max() <= tolerance else R
