@@ -1,7 +1,7 @@
 """Robots from compiled models of MuJoCo, whose package is not imported."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from types import MappingProxyType
@@ -70,8 +70,10 @@ def read_mujoco(
     `meshes` has the meshes of geoms by their number, posed in the geom's frame; a geom with None
     is not drawn.
     """
-    if not all(hasattr(model, name) for name in ("body_parentid", "jnt_type", "opt")):
-        raise ModelError(f"from_mujoco was given {quoted(model)}: expected a mujoco.MjModel")
+    if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
+        raise ModelError(
+            f"from_mujoco was given {quoted(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
+        )
     reader = _Reader(model, problems, places)
     reader.refuse_others()
     links, joints = reader.tree(meshes)
@@ -101,12 +103,13 @@ class _Reader:
             joints[k] = joints[k] or f"{self.bodies[model.jnt_bodyid[k]]}_free"
         self.joints = _named(joints, "joint")
         self.left_out = self._free_bodies_beside()
-        joints_left_out = np.flatnonzero(np.isin(model.jnt_bodyid, [*self.left_out]))
-        count, on = len(model.actuator_trntype), model.actuator_trnid[:, 0]
+        self.targets = [TARGETS[k] for k in model.actuator_trntype]
         self.on_joints = [
-            k for k in range(count) if self._target(k) == "joint" and on[k] not in joints_left_out
+            k
+            for k, joint in enumerate(model.actuator_trnid[:, 0])
+            if self.targets[k] == "joint" and model.jnt_bodyid[joint] not in self.left_out
         ]
-        self.on_others = [k for k in range(count) if self._target(k) != "joint"]
+        self.on_others = [k for k, target in enumerate(self.targets) if target != "joint"]
         self._add_motors()
 
     def where(self, kind: str, name: str) -> str:
@@ -138,15 +141,17 @@ class _Reader:
             )
         return set(np.flatnonzero(np.isin(model.body_rootid, beside)).tolist())
 
+    def _kept_bodies(self) -> list[tuple[int, str]]:
+        """The bodies that are not left out, and their names."""
+        return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
+
     # ------------------------------------------------------------------ the tree
 
     def tree(self, meshes: Mapping[int, Mesh | None]) -> tuple[list[Link], list[Connection]]:
         """The links and joints: of bodies, massless ones between several joints, and of sites."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
-        for i, name in enumerate(self.bodies):
-            if i in self.left_out:
-                continue
+        for i, name in self._kept_bodies():
             where = self.where("body", name)
             parent = self.bodies[model.body_parentid[i]]
             pose = pose_in_mujoco(model.body_pos[i], model.body_quat[i])
@@ -182,17 +187,15 @@ class _Reader:
         if model.jnt_type[k] < PRISMATIC:
             return joint
         low, high = model.jnt_range[k] if model.jnt_limited[k] else (-inf, inf)
-        effort = np.abs(model.jnt_actfrcrange[k]).max() if model.jnt_actfrclimited[k] else inf
-        stiffness = 0.0 if self.is_off(SPRING) else _entry(model, "jnt_stiffness", k)
+        effort = _largest(model.jnt_actfrcrange[k], model.jnt_actfrclimited[k])
+        stiffness = 0.0 if self.is_off(SPRING) else float(model.jnt_stiffness[k])
         rest = float(model.qpos_spring[model.jnt_qposadr[k]])
         joint = replace(
             joint,
             kind="continuous" if kind == "revolute" and low == -inf else kind,
             axis=np.array(model.jnt_axis[k], float),
             point=np.array(model.jnt_pos[k], float),
-            limits=Limits(
-                float(low), float(high), effort=min(float(effort), self.efforts.get(k, inf))
-            ),
+            limits=Limits(float(low), float(high), effort=min(effort, self.efforts.get(k, inf))),
             drive=Drive(
                 float(self.rotors[dof]),
                 0.0 if self.is_off(DAMPER) else float(self.viscous[dof]),
@@ -211,12 +214,10 @@ class _Reader:
         model, name = self.model, self.bodies[i]
         if i == 0:
             return Link(name)
-        at, mass = (
-            pose_in_mujoco(model.body_ipos[i], model.body_iquat[i]),
-            float(model.body_mass[i]),
-        )
-        link = Link(name, mass, at.r, at.R @ np.diag(model.body_inertia[i]) @ at.R.T)
-        lifted = mass * float(model.body_gravcomp[i])
+        at = pose_in_mujoco(model.body_ipos[i], model.body_iquat[i])
+        inertia = at.R @ np.diag(model.body_inertia[i]) @ at.R.T
+        link = Link(name, float(model.body_mass[i]), at.r, inertia)
+        lifted = link.mass * float(model.body_gravcomp[i])
         if not lifted or self.is_off(PASSIVE) or any(self._by_actuators(i)):
             return link
         return replace(link, compensation=Compensation(lifted, lifted * at.r))
@@ -279,10 +280,6 @@ class _Reader:
 
     # ------------------------------------------------------------------ actuators
 
-    def _target(self, k: int) -> str:
-        """What an actuator acts on."""
-        return TARGETS[self.model.actuator_trntype[k]]
-
     def _is_torque(self, k: int) -> bool:
         """Whether the control of an actuator is its force."""
         model = self.model
@@ -297,22 +294,21 @@ class _Reader:
         self.viscous = np.array(model.dof_damping, float)
         self.efforts: dict[int, float] = {}
         for k in self.on_joints:
-            joint, control = int(model.actuator_trnid[k, 0]), _address(model, "ctrladr", k)
-            gear = abs(float(model.actuator_gear[_address(model, "outadr", k), 0]))
-            force = inf
-            if model.actuator_forcelimited[k]:
-                force = np.abs(model.actuator_forcerange[k]).max()
-            if self._is_torque(k) and model.actuator_ctrllimited[control]:
-                force = min(force, np.abs(model.actuator_ctrlrange[control]).max())
+            joint, control = int(model.actuator_trnid[k, 0]), model.actuator_ctrladr[k]
+            gear = abs(float(model.actuator_gear[model.actuator_outadr[k], 0]))
+            force = _largest(model.actuator_forcerange[k], model.actuator_forcelimited[k])
+            if self._is_torque(k):
+                range_, is_limited = model.actuator_ctrlrange, model.actuator_ctrllimited
+                force = min(force, _largest(range_[control], is_limited[control]))
             dof = model.jnt_dofadr[joint]
-            self.rotors[dof] += gear * gear * _entry(model, "actuator_armature", k)
-            self.viscous[dof] += gear * gear * _entry(model, "actuator_damping", k)
-            effort = gear * float(force) if gear else 0.0
+            self.rotors[dof] += gear * gear * model.actuator_armature[k]
+            self.viscous[dof] += gear * gear * model.actuator_damping[k]
+            effort = gear * force if gear else 0.0
             self.efforts[joint] = self.efforts.get(joint, 0.0) + effort
 
     def control_laws(self) -> tuple[str, ...]:
         """A note on actuators that are more than torques; a warning of those on no joint."""
-        others = Counter(map(self._target, self.on_others))
+        others = Counter(self.targets[k] for k in self.on_others)
         if others:
             counts = listed([f"{count} on a {target}" for target, count in others.items()])
             self.problems.note(
@@ -382,24 +378,21 @@ class _Reader:
         model, problems = self.model, self.problems
         if model.nflex:
             problems.error(f"{problems.where}: {model.nflex} flexes: expected rigid bodies")
-        for i in np.flatnonzero(model.body_plugin >= 0).tolist():
+        inertias = [("actuator", k) for k in self.on_others if model.actuator_armature[k]]
+        inertias += [("tendon", k) for k in np.flatnonzero(model.tendon_armature).tolist()]
+        for kind, k in inertias:
+            called, where = self._owner(kind, k)
             problems.error(
-                f"{self.where('body', self.bodies[i])}: body {quoted(self.bodies[i])} has a plugin "
-                "with forces of its own: remove it"
+                f"{where}: {called} has an inertia on no joint, which armlet does not model: "
+                "remove its armature"
             )
-        for i in np.flatnonzero(model.body_gravcomp < 0).tolist():
-            problems.error(
-                f"{self.where('body', self.bodies[i])}: body {quoted(self.bodies[i])} has gravcomp "
-                f"{model.body_gravcomp[i]:g}: expected none below zero"
-            )
-        others = [("actuator", k) for k in self.on_others]
-        for kind, k in [*others, *(("tendon", k) for k in range(model.ntendon))]:
-            if _entry(model, f"{kind}_armature", k):
-                called, where = self._owner(kind, k)
-                problems.error(
-                    f"{where}: {called} has an inertia on no joint, which armlet does not model: "
-                    "remove its armature"
-                )
+        for i, name in self._kept_bodies():
+            subject = f"{self.where('body', name)}: body {quoted(name)}"
+            if model.body_gravcomp[i] < 0:
+                gravcomp = f"gravcomp {model.body_gravcomp[i]:g}"
+                problems.error(f"{subject} has {gravcomp}: expected none below zero")
+            if model.body_plugin[i] >= 0:
+                problems.error(f"{subject} has a plugin with forces of its own: remove it")
 
     def not_modelled(self) -> Iterator[PassiveForce]:
         """The passive forces that armlet does not model."""
@@ -409,18 +402,25 @@ class _Reader:
                 said = f"{key} {value:g}, a fluid around the robot"
                 yield PassiveForce("forces of a fluid:", key, said, self.problems.where)
         for array, force, meaning, flag in NOT_MODELLED:
-            rows = [] if self.is_off(flag) else getattr(model, array, [])
-            modelled = self.on_joints if array == "actuator_damping" else ()
+            rows, modelled = getattr(model, array), self._modelled(array)
             for k in [k for k in range(len(rows)) if np.any(rows[k]) and k not in modelled]:
-                called, where = self._owner(array.partition("_")[0], k)
-                said = f"{called} has {meaning} ({array} {rows[k]})"
-                yield PassiveForce(force, called, said, where)
-        for i, name in enumerate(map(quoted, self.bodies)):
-            is_lifted = model.body_gravcomp[i] and i not in self.left_out
-            if is_lifted and not self.is_off(PASSIVE) and len(set(self._by_actuators(i))) > 1:
-                said = f"body {name} has a gravcomp by the actuators of some joints only"
-                where = self.where("body", self.bodies[i])
-                yield PassiveForce("gravity compensation of links", name, said, where)
+                if not self.is_off(flag):
+                    called, where = self._owner(array.partition("_")[0], k)
+                    said = f"{called} has {meaning} ({array} {rows[k]})"
+                    yield PassiveForce(force, called, said, where)
+        for i, name in self._kept_bodies():
+            is_mixed = model.body_gravcomp[i] and len(set(self._by_actuators(i))) > 1
+            if is_mixed and not self.is_off(PASSIVE):
+                said = f"body {quoted(name)} has a gravcomp by the actuators of some joints only"
+                where = self.where("body", name)
+                yield PassiveForce("gravity compensation of links", quoted(name), said, where)
+
+    def _modelled(self, array: str) -> Container[int]:
+        """The rows of an array that are modelled, or belong to bodies that are left out."""
+        if array == "actuator_damping":
+            return self.on_joints
+        bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])
+        return np.flatnonzero(np.isin(bodies, [*self.left_out])).tolist()
 
     def _owner(self, kind: str, k: int) -> tuple[str, str]:
         """What a message calls the owner of row k of an array, and its file and line."""
@@ -444,6 +444,11 @@ def _fixed(name: str, parent: str, pose: Pose, where: str) -> Connection:
     return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
 
 
+def _largest(ends: Vector, is_limited: bool) -> float:
+    """The largest size in a range, infinite where it does not hold."""
+    return float(np.abs(ends).max()) if is_limited else inf
+
+
 def _named(names: Sequence[str], kind: str) -> list[str]:
     """The names, numbered ones in place of those that are empty."""
     taken = set(names)
@@ -456,14 +461,3 @@ def _unlike(taken: set[str], name: str) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _entry(model: Any, array: str, k: int) -> float:
-    """The first number in row k of an array that older versions may not have."""
-    return float(np.ravel(getattr(model, array)[k])[0]) if hasattr(model, array) else 0.0
-
-
-def _address(model: Any, name: str, k: int) -> int:
-    """Where the numbers of an actuator begin; in older versions each has one of a kind."""
-    addresses = getattr(model, f"actuator_{name}", None)
-    return k if addresses is None else int(addresses[k])

@@ -14,20 +14,20 @@ from armlet._support.optional import require
 from armlet.description import Description
 from armlet.description.description import Mesh
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, quoted, shown
+from armlet.errors import ArmletError, ModelError, quoted, shown
 from armlet.formats.files import MAX_BYTES, MAX_MESH_BYTES, Folders
 from armlet.formats.from_mujoco import pose_in_mujoco, read_mujoco
 from armlet.formats.xml import MAX_DEPTH, Element, parse_xml
 
+OLDEST = 4
+"""The oldest version of MuJoCo whose specs say which settings hold for what is attached."""
 MAX_ELEMENTS = 20_000
 """The most elements of a model, copies included: MuJoCo's time grows with the square of them."""
-MAX_NAME = 200
-"""The most characters that are added to the names of copies."""
+LONG_NAME = 100
+"""How many characters that are added to a name count as one element."""
 MAX_NESTED = 20
 """How deep files may name each other."""
 SOFT = ("composite", "flexcomp", "flex")
-COPIES = {"replicate": "sep", "attach": "prefix"}
-"""The elements that copy others, and the attribute that is added to the names of the copies."""
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
 """Sections whose elements name elements of bodies."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
@@ -44,10 +44,12 @@ CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -> Description:
     """The description in an MJCF file; the world is its base."""
     mujoco = require("mujoco")
+    if int(mujoco.__version__.partition(".")[0]) < OLDEST:
+        raise ArmletError(f"MuJoCo is {mujoco.__version__}: expected {OLDEST} or newer for MJCF")
     path = Path(os.path.realpath(path.parent), path.name)  # a link lies where it is found
     files = _Files(path, folders)
     files.add_model(root, path, ())
-    if not files.has_world:
+    if ("worldbody", "") not in files.places:
         raise ModelError(f"{root.where}: <mujoco> has no <worldbody>: expected one")
     try:
         with _without_warnings(mujoco):
@@ -89,7 +91,6 @@ class _Files:
     def __init__(self, path: Path, folders: Folders) -> None:
         self.path, self.folders = path, folders
         self.read = [path]
-        self.has_world = False
         self.naming = 0
         """The number of elements outside of bodies, which may be copied with what they name."""
         self.places: dict[tuple[str, str], str] = {}
@@ -112,9 +113,6 @@ class _Files:
             raise ModelError(f"{_called(element)} is nested deeper than {MAX_DEPTH} elements")
         if tag in SOFT:
             raise ModelError(f"{_called(element)} is not read: expected rigid bodies")
-        if len(element.get(COPIES.get(tag, ""))) > MAX_NAME:
-            raise ModelError(f"{_called(element)} has a {COPIES[tag]} of over {MAX_NAME} letters")
-        self.has_world |= tag == "worldbody"
         children = element.children
         if tag == "include" or (tag == "model" and depth > 1):
             other, above = self._named(element, above)
@@ -131,11 +129,13 @@ class _Files:
         if tag in NAMING:
             self.naming += size
         elif tag == "replicate":
-            size = max(1, int(element.number("count"))) * (size + self.naming)
+            longer = len(element.get("sep")) // LONG_NAME
+            size = max(1, int(element.number("count"))) * (size + self.naming + longer)
         elif tag == "attach":
             source = self.models.get((model, element.get("model")), model)
             inside = element.get("body") or element.get("frame")
-            size += self.sizes.get((source, inside), self.sizes.get((source, ""), 0))
+            copied = self.sizes.get((source, inside), self.sizes.get((source, ""), 0))
+            size += copied * (1 + len(element.get("prefix")) // LONG_NAME)
         if name and tag in ("body", "frame"):
             self.sizes[model, name] = size
         if size > MAX_ELEMENTS:
