@@ -65,9 +65,14 @@ def test_pd_control_is_its_formula(pd):
 def test_pd_control_brings_each_of_many_arms_to_its_target():
     target, hold = states((16, 2))[0], controllers.pd_with_gravity(planar, 100, 30)
     found = armlet.rollout(
-        planar, np.zeros((16, 2)), torque=hold, arguments={"target": target}, dt=1e-3, steps=8000,
+        planar,
+        np.zeros((16, 2)),
+        torque=hold,
+        arguments={"target": target},
+        dt=1e-3,
+        steps=8000,
         every=8000,
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(found.q[-1], target, atol=1e-3)
 
 
@@ -227,9 +232,7 @@ def test_no_torques_cost_less_than_a_tracker_s():
     t = dt * np.arange(steps + 1)[:, None]
     motion = np.sin(2 * t) * [1, 2], 2 * np.cos(2 * t) * [1, 2], -4 * np.sin(2 * t) * [1, 2]
     Q, R, S = np.diag([10, 20, 1, 2]), np.diag([0.1, 0.3]), np.diag([5.0, 6, 7, 8])
-    found = controllers.tracker(
-        planar, *motion, dt=dt, state_cost=Q, torque_cost=R, end_cost=S
-    )  # fmt: skip
+    found = controllers.tracker(planar, *motion, dt=dt, state_cost=Q, torque_cost=R, end_cost=S)
     A, B = planar.state_space(motion[0], motion[1], planar.inverse_dynamics(*motion))
     x, free, forced = np.array([0.1, -0.2, 0.3, 0.4]), [], []
     M, G = np.eye(4), np.zeros((4, 2 * steps))
@@ -426,40 +429,65 @@ def regulated(**options):
     return controllers.regulator(planar, POSTURE, **{**COSTS, **options})
 
 
-# fmt: off
 WRONG = {
-    "gains": (lambda: controllers.pd_with_gravity(robot, np.ones(5), 1),
-              r"stiffness has shape \(5,\): expected one number, or 6"),
-    "negative": (lambda: controllers.computed_torque(robot, 1, -1.0),
-                 r"damping is -1\.0: expected finite numbers, 0 or more"),
-    "nan": (lambda: controllers.pd_with_gravity(robot, np.nan, 1),
-            "stiffness is nan: expected finite numbers"),
-    "text": (lambda: controllers.pd_with_gravity(robot, "stiff", 1),
-             "stiffness is 'stiff': expected one number, or 6"),
-    "axes": (lambda: controllers.impedance(robot, np.ones(4), 1),
-             r"stiffness has shape \(4,\): expected one number, or 3 or 6"),
-    "dampers": (lambda: controllers.impedance(robot, np.ones(6), np.ones(3)),
-                r"damping has shape \(3,\): expected one number, or 6"),
-    "posture": (lambda: controllers.regulator(planar, [0.0], **COSTS),
-                r"q has shape \(1,\): expected 2 numbers"),
-    "weights": (lambda: regulated(state_cost=np.ones(3)),
-                r"state_cost has shape \(3,\): expected one number, 4, or a matrix of shape \(4,"),
-    "indefinite": (lambda: regulated(state_cost=[1, 1, 1, -1]),
-                   "state_cost is not a symmetric, positive semidefinite matrix"),
-    "free torques": (lambda: regulated(torque_cost=0),
-                     "torque_cost is not a symmetric, positive definite matrix"),
-    "blind": (lambda: controllers.regulator(planar, [-np.pi / 2, 0], state_cost=0, torque_cost=1),
-              "no regulator has a finite cost"),
-    "balance": (lambda: regulated(driven=["joint1"]),
-                "not in balance: joint 'joint2' has no drive, and its gravity torque is"),
-    "time": (lambda: regulated(dt=0.0),
-             "dt is 0.0: expected a length of time"),
-    "motion": (lambda: controllers.tracker(planar, ROWS, ROWS[:5], ROWS, dt=0.1, **COSTS),
-               r"qd has shape \(5, 2\): expected shape \(10, 2\)"),
-    "one row": (lambda: controllers.tracker(planar, ROWS[:1], ROWS[:1], ROWS[:1], dt=0.1, **COSTS),
-                "q has 1 rows: expected 2 or more"),
+    "gains": (
+        lambda: controllers.pd_with_gravity(robot, np.ones(5), 1),
+        r"stiffness has shape \(5,\): expected one number, or 6",
+    ),
+    "negative": (
+        lambda: controllers.computed_torque(robot, 1, -1.0),
+        r"damping is -1\.0: expected finite numbers, 0 or more",
+    ),
+    "nan": (
+        lambda: controllers.pd_with_gravity(robot, np.nan, 1),
+        "stiffness is nan: expected finite numbers",
+    ),
+    "text": (
+        lambda: controllers.pd_with_gravity(robot, "stiff", 1),
+        "stiffness is 'stiff': expected one number, or 6",
+    ),
+    "axes": (
+        lambda: controllers.impedance(robot, np.ones(4), 1),
+        r"stiffness has shape \(4,\): expected one number, or 3 or 6",
+    ),
+    "dampers": (
+        lambda: controllers.impedance(robot, np.ones(6), np.ones(3)),
+        r"damping has shape \(3,\): expected one number, or 6",
+    ),
+    "posture": (
+        lambda: controllers.regulator(planar, [0.0], **COSTS),
+        r"q has shape \(1,\): expected 2 numbers",
+    ),
+    "weights": (
+        lambda: regulated(state_cost=np.ones(3)),
+        r"state_cost has shape \(3,\): expected one number, 4, or a matrix of shape \(4,",
+    ),
+    "indefinite": (
+        lambda: regulated(state_cost=[1, 1, 1, -1]),
+        "state_cost is not a symmetric, positive semidefinite matrix",
+    ),
+    "free torques": (
+        lambda: regulated(torque_cost=0),
+        "torque_cost is not a symmetric, positive definite matrix",
+    ),
+    "blind": (
+        lambda: controllers.regulator(planar, [-np.pi / 2, 0], state_cost=0, torque_cost=1),
+        "no regulator has a finite cost",
+    ),
+    "balance": (
+        lambda: regulated(driven=["joint1"]),
+        "not in balance: joint 'joint2' has no drive, and its gravity torque is",
+    ),
+    "time": (lambda: regulated(dt=0.0), "dt is 0.0: expected a length of time"),
+    "motion": (
+        lambda: controllers.tracker(planar, ROWS, ROWS[:5], ROWS, dt=0.1, **COSTS),
+        r"qd has shape \(5, 2\): expected shape \(10, 2\)",
+    ),
+    "one row": (
+        lambda: controllers.tracker(planar, ROWS[:1], ROWS[:1], ROWS[:1], dt=0.1, **COSTS),
+        "q has 1 rows: expected 2 or more",
+    ),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("call", "message"), WRONG.values(), ids=WRONG)

@@ -151,9 +151,12 @@ def test_its_own_simulation_is_armlets(fmi, arms, unit):
     """From the start values of the unit, under gravity alone."""
     robot = arms["scara"]
     result = fmpy.simulate_fmu(
-        unit("scara", fmi), stop_time=0.1, step_size=DT, output_interval=DT, output=["q"]
-        if fmi == 3 else [f"q[{k}]" for k in range(1, 5)],
-    )  # fmt: skip
+        unit("scara", fmi),
+        stop_time=0.1,
+        step_size=DT,
+        output_interval=DT,
+        output=["q"] if fmi == 3 else [f"q[{k}]" for k in range(1, 5)],
+    )
     run = armlet.simulate(robot, np.zeros(4), duration=0.1, dt=DT, method=integrator(robot))
     found = result["q"] if fmi == 3 else np.array([result[f"q[{k}]"] for k in range(1, 5)]).T
     np.testing.assert_allclose(found, run.q, rtol=0, atol=1e-9)
@@ -180,7 +183,19 @@ def test_functions_are_declared_as_in_the_header_of_the_standard(fmi, unit, tmp_
     """Compiled with the header included first, every definition is compared with it."""
     sources = Path(fmpy.extract(unit("scara", fmi), str(tmp_path))) / "sources"
     headers = Path(fmpy.__file__).parent / "c-code"
-    command = [*compiler(), "-std=c99", "-Wall", "-Werror", "-I", headers, "-include",
-               f"fmi{fmi}Functions.h", "-c", f"fmi{fmi}.c", "-o", tmp_path / "unit.o"]  # fmt: skip
+    command = [
+        *compiler(),
+        "-std=c99",
+        "-Wall",
+        "-Werror",
+        "-I",
+        headers,
+        "-include",
+        f"fmi{fmi}Functions.h",
+        "-c",
+        f"fmi{fmi}.c",
+        "-o",
+        tmp_path / "unit.o",
+    ]
     done = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

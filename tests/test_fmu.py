@@ -314,9 +314,14 @@ def test_an_arm_has_stops_and_no_friction_if_asked(planar, tmp_path):
     instance.start()
     assert instance.step(0.0, 0.6) == OK
     run = armlet.simulate(
-        robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rosenbrock2", friction=False,
+        robot,
+        [0.4, 0.0],
+        duration=0.6,
+        dt=1e-3,
+        method="rosenbrock2",
+        friction=False,
         limits="stop",
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(instance.get("q"), run.q[-1], rtol=0, atol=1e-9)
     free = armlet.simulate(robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rk4")
     assert abs(free.q[-1] - run.q[-1]).max() > 0.1
@@ -487,8 +492,18 @@ def test_a_function_of_your_own_has_the_time_and_parameters(planar, tmp_path):
 @needs_compiler
 def test_inertias_are_parameters_that_start_as_the_robots_own(planar, tmp_path):
     path = tmp_path / "torques.fmu"
-    told = generate("planar2r", "-f", "inverse_dynamics", "--argument", "inertia", "--target",
-                    "fmu", "--json", "-o", path)  # fmt: skip
+    told = generate(
+        "planar2r",
+        "-f",
+        "inverse_dynamics",
+        "--argument",
+        "inertia",
+        "--target",
+        "fmu",
+        "--json",
+        "-o",
+        path,
+    )
     assert json.loads(told.output)["files"] == [str(path)]
     instance = Instance(unpacked(path, tmp_path / "torques"))
     state = dict(zip(("q", "qd", "qdd"), np.random.default_rng(2).normal(size=(3, 2)), strict=True))

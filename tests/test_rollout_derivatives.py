@@ -46,9 +46,19 @@ def given(arm, per_run=True):
 def rolled_out(arm, cost, x, method="rk4", **options):
     goal = {"goal": x["goal"]} if cost is not None else {}
     return armlet.rollout(
-        arm, x["q0"], x["qd0"], x["torque"], inertia=x["inertia"], arguments=goal,
-        dt=0.02, steps=STEPS, method=method, reduce=cost, friction=False, **options,
-    )  # fmt: skip
+        arm,
+        x["q0"],
+        x["qd0"],
+        x["torque"],
+        inertia=x["inertia"],
+        arguments=goal,
+        dt=0.02,
+        steps=STEPS,
+        method=method,
+        reduce=cost,
+        friction=False,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("per_run", [True, False], ids=["for every run", "for all runs"])
@@ -79,15 +89,25 @@ def test_derivatives_with_friction_and_stops_agree_with_differences(arm, cost):
     joints = tuple(x._replace(limits=x.limits._replace(lower=-0.5, upper=0.5)) for x in arm.joints)
     robot = replace(arm, drives=drives, joints=joints)
     rng = np.random.default_rng(5)
-    x = {"q0": rng.uniform(-0.5, 0.5, (RUNS, 2)), "qd0": 3 * rng.normal(size=(RUNS, 2)),
-         "torque": 20 * rng.normal(size=(STEPS, RUNS, 2))}  # fmt: skip
+    x = {
+        "q0": rng.uniform(-0.5, 0.5, (RUNS, 2)),
+        "qd0": 3 * rng.normal(size=(RUNS, 2)),
+        "torque": 20 * rng.normal(size=(STEPS, RUNS, 2)),
+    }
     tangents = {name: rng.normal(size=value.shape) for name, value in x.items()}
 
     def cost_of(x, **options):
         return armlet.rollout(
-            robot, *x.values(), dt=0.01, steps=STEPS, friction=True, stops=True, reduce=cost,
-            arguments={"goal": [0.1, 0.2]}, **options,
-        )  # fmt: skip
+            robot,
+            *x.values(),
+            dt=0.01,
+            steps=STEPS,
+            friction=True,
+            stops=True,
+            reduce=cost,
+            arguments={"goal": [0.1, 0.2]},
+            **options,
+        )
 
     forward = cost_of(x, tangents=tangents)
     gradient = cost_of(x, gradient=[*x]).gradient
@@ -137,9 +157,15 @@ def test_a_controller_s_gains_have_a_gradient(arm, cost):
 
     def total(gains, **options):
         return armlet.rollout(
-            arm, q0, torque=pull, reduce=cost, arguments={"gains": gains, "goal": np.zeros(2)},
-            dt=0.02, steps=STEPS, **options,
-        )  # fmt: skip
+            arm,
+            q0,
+            torque=pull,
+            reduce=cost,
+            arguments={"gains": gains, "goal": np.zeros(2)},
+            dt=0.02,
+            steps=STEPS,
+            **options,
+        )
 
     found = total(gains, gradient=["gains"]).gradient["gains"]
     for k, h in enumerate(1e-5 * np.eye(2)):

@@ -69,9 +69,15 @@ def test_errors_fall_with_the_order_of_the_method(arm, method):
     errors, counts = [], (200, 400, 800)
     for steps in counts:
         found = armlet.rollout(
-            arm, q, torque=own_torque(arm), arguments={"target": target},
-            dt=duration / steps, steps=steps, every=steps, method=method,
-        )  # fmt: skip
+            arm,
+            q,
+            torque=own_torque(arm),
+            arguments={"target": target},
+            dt=duration / steps,
+            steps=steps,
+            every=steps,
+            method=method,
+        )
         errors.append(np.abs(found.q[-1] - expected).max())
     slope = np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert -slope == pytest.approx(INTEGRATORS[method].order, abs=0.1)
@@ -196,9 +202,14 @@ def test_an_arm_that_friction_holds_rests_but_for_the_creep_of_the_smooth_law(pa
 
     law = Friction(stribeck=stribeck)
     found = armlet.rollout(
-        robot, starts(robot, 10), torque=hold, arguments={"load": share * coulomb},
-        dt=dt, steps=round(0.5 / dt), friction=law,
-    )  # fmt: skip
+        robot,
+        starts(robot, 10),
+        torque=hold,
+        arguments={"load": share * coulomb},
+        dt=dt,
+        steps=round(0.5 / dt),
+        friction=law,
+    )
     creep = law.velocity * np.arctanh(np.abs(share))
     last = found.qd[-20:]
     assert np.all(np.abs(last) < 1.001 * creep)
@@ -342,7 +353,6 @@ def test_memory_does_not_grow_with_the_number_of_steps(name, steps):
     assert taken(steps) < taken(100) + 100_000
 
 
-# fmt: off
 WRONG = {
     "starts": ({"q0": np.zeros(6)}, r"q0 has shape \(6,\): expected shape \(N, 6\)"),
     "velocities": ({"qd0": np.zeros((3, 6))}, "q0 has 2 rows and qd0 3: expected the same"),
@@ -357,7 +367,6 @@ WRONG = {
     "less than none": ({"threads": -1}, "threads is -1: expected a whole number, 1 or more"),
     "half a thread": ({"threads": 1.5}, r"threads is 1\.5: expected a whole number, 1 or more"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
@@ -416,10 +425,15 @@ def test_stribeck_friction_acts_where_the_drives_have_none():
 @pytest.mark.parametrize(
     "options",
     [
-        {"velocity": 0.0}, {"velocity": np.nan}, {"velocity": "fast"}, {"stribeck": -1.0},
-        {"stribeck": [[1.0]]}, {"stribeck": np.inf}, {"stribeck_velocity": 0},
+        {"velocity": 0.0},
+        {"velocity": np.nan},
+        {"velocity": "fast"},
+        {"stribeck": -1.0},
+        {"stribeck": [[1.0]]},
+        {"stribeck": np.inf},
+        {"stribeck_velocity": 0},
     ],
-)  # fmt: skip
+)
 def test_friction_that_makes_no_sense_is_refused(options):
     with pytest.raises(
         DataError, match=f"the friction's {next(iter(options))} (is|has) .*: expected"
@@ -447,9 +461,13 @@ def test_arguments_that_are_missing_or_unclear_are_named(arm):
         given = {"target": np.zeros((count, 6))}
         with pytest.raises(DataError, match="there are as many roll-outs as steps"):
             armlet.rollout(
-                arm, np.zeros((count, 6)), torque=own_torque(arm), dt=1e-3, steps=steps,
+                arm,
+                np.zeros((count, 6)),
+                torque=own_torque(arm),
+                dt=1e-3,
+                steps=steps,
                 arguments=given,
-            )  # fmt: skip
+            )
     with pytest.raises(armlet.ArmletError, match="method is 'rk5': expected one of"):
         armlet.rollout(arm, np.zeros((2, 6)), dt=1e-3, steps=3, method="rk5")
     with pytest.raises(armlet.ArmletError, match=r"method is \['rk4'\]: expected one of"):
@@ -526,17 +544,24 @@ def named():
     ]
 
 
-@pytest.mark.parametrize("method", ["dop853", "radau", "semi_implicit_euler", "rk4",
-                                    "adams_bashforth4"])  # fmt: skip
+@pytest.mark.parametrize(
+    "method", ["dop853", "radau", "semi_implicit_euler", "rk4", "adams_bashforth4"]
+)
 def test_arguments_may_have_any_name_in_a_simulation(named, method):
     robot, both = named
     found = [
         armlet.simulate(
-            robot, [0.1, 0.2], torque=law, arguments=values, duration=0.1, dt=0.01, method=method,
+            robot,
+            [0.1, 0.2],
+            torque=law,
+            arguments=values,
+            duration=0.1,
+            dt=0.01,
+            method=method,
             events=[armlet.Event(price, ends=False)],
         )
         for law, price, values in both
-    ]  # fmt: skip
+    ]
     same_bits(found[0].q, found[1].q)
     same_bits(found[0].tau, found[1].tau)
 
@@ -583,8 +608,13 @@ def test_a_name_that_may_mean_two_things_in_a_derivative_is_refused():
     def cost(q):
         return q @ q
 
-    options = {"torque": law, "reduce": cost, "dt": 0.01, "steps": 3,
-               "arguments": {"q0": [0.1, 0.1], "inertia": 1.0}}  # fmt: skip
+    options = {
+        "torque": law,
+        "reduce": cost,
+        "dt": 0.01,
+        "steps": 3,
+        "arguments": {"q0": [0.1, 0.1], "inertia": 1.0},
+    }
     armlet.rollout(robot, [[0, 0]], gradient=["qd0", "inertia"], **options)
     for name, more in (("q0", {}), ("inertia", {"inertia": robot.phi})):
         with pytest.raises(DataError, match=f"has '{name}', which is also an argument"):
@@ -820,9 +850,15 @@ def test_arguments_with_a_value_for_every_step_reach_events_and_records(arm):
     level = np.where(np.arange(20) < 10, 1.0, 0.0)
     for every in (1, 3):
         run = armlet.simulate(
-            arm, np.zeros(6), duration=0.02, dt=1e-3, arguments={"level": level}, record=[twice],
-            events=[armlet.Event(above, ends=False)], every=every,
-        )  # fmt: skip
+            arm,
+            np.zeros(6),
+            duration=0.02,
+            dt=1e-3,
+            arguments={"level": level},
+            record=[twice],
+            events=[armlet.Event(above, ends=False)],
+            every=every,
+        )
         assert len(run.events) == 1
         expected = 2 * level[np.minimum(np.rint(run.t / 1e-3).astype(int), 19)]
         assert run.recorded["twice"].tolist() == expected.tolist()
@@ -898,9 +934,13 @@ def test_other_quantities_are_recorded(arm, tmp_path):
 
     goal = np.array([0.1, 0.2, 0.3])
     run = armlet.simulate(
-        arm, starts(arm, 1)[0], duration=0.1, dt=1e-2, record=["forward_kinematics", distance],
+        arm,
+        starts(arm, 1)[0],
+        duration=0.1,
+        dt=1e-2,
+        record=["forward_kinematics", distance],
         arguments={"goal": goal},
-    )  # fmt: skip
+    )
     same_bits(run.recorded["forward_kinematics"], arm.forward_kinematics(run.q))
     expected = ((arm.forward_kinematics(run.q)[:, :3, 3] - goal) ** 2).sum(1)
     np.testing.assert_allclose(run.recorded["distance"], expected, rtol=1e-12)

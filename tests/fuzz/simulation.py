@@ -108,8 +108,9 @@ class Case:
         friction = Friction(rng.uniform(0.5, 2), pick(rng, (0.0, 0.3, (0.2,) * self.robot.nb)), 1.0)
         self.friction = pick(rng, (False, True, friction))
         self.stops = pick(rng, (None, None, Stops(50.0, 1.0, 0.1)))
-        self.torque = pick(rng, (self.no_torque, self.array, self.program, self.program,
-                                 self.python))()  # fmt: skip
+        self.torque = pick(
+            rng, (self.no_torque, self.array, self.program, self.program, self.python)
+        )()
         self.names = [*self.arguments]
 
     @property
@@ -170,11 +171,19 @@ class Case:
     def simulate_options(self):
         rng = self.rng
         options = {
-            "q0": self.q0[0], "qd0": self.qd0[0], "torque": self.torque, "dt": self.dt,
-            "duration": self.steps * self.dt, "every": self.every, "method": self.method,
-            "friction": self.friction, "arguments": dict(self.arguments),
-            "limits": pick(rng, ("ignore", "stop", "error")), "rtol": 1e-9, "atol": 1e-10,
-        }  # fmt: skip
+            "q0": self.q0[0],
+            "qd0": self.qd0[0],
+            "torque": self.torque,
+            "dt": self.dt,
+            "duration": self.steps * self.dt,
+            "every": self.every,
+            "method": self.method,
+            "friction": self.friction,
+            "arguments": dict(self.arguments),
+            "limits": pick(rng, ("ignore", "stop", "error")),
+            "rtol": 1e-9,
+            "atol": 1e-10,
+        }
         self.stops = None  # the robot's own are far away
         self.event = float(rng.uniform(0.1, 1)) * self.steps * self.dt
         self.ends = bool(rng.random() < 0.5)
@@ -196,11 +205,19 @@ class Case:
     def rollout_options(self):
         rng = self.rng
         options = {
-            "q0": self.q0, "qd0": self.qd0, "torque": self.torque, "dt": self.dt,
-            "steps": self.steps, "every": self.every, "method": self.method,
-            "friction": self.friction, "stops": self.stops or False, "inertia": self.inertia,
-            "arguments": dict(self.arguments), "threads": pick(rng, (1, 2, 3, np.int64(2), 2**70)),
-        }  # fmt: skip
+            "q0": self.q0,
+            "qd0": self.qd0,
+            "torque": self.torque,
+            "dt": self.dt,
+            "steps": self.steps,
+            "every": self.every,
+            "method": self.method,
+            "friction": self.friction,
+            "stops": self.stops or False,
+            "inertia": self.inertia,
+            "arguments": dict(self.arguments),
+            "threads": pick(rng, (1, 2, 3, np.int64(2), 2**70)),
+        }
         if rng.random() < 0.6:
             inputs = ["q", "qd", "t", *self.names]
             text = self.sum_of("q * qd + t * q")
@@ -231,12 +248,11 @@ class Case:
         }
 
 
+COMMON = ["q0", "qd0", "torque", "dt", "every", "method", "friction", "arguments"]
 ALWAYS = {
-    True: ("q0", "qd0", "torque", "dt", "duration", "every", "method", "friction", "arguments",
-           "limits", "rtol", "atol", "events", "record"),
-    False: ("q0", "qd0", "torque", "dt", "steps", "every", "method", "friction", "stops", "inertia",
-            "arguments", "threads", "reduce", "gradient", "tangents"),
-}  # fmt: skip
+    True: (*COMMON, *["duration", "limits", "rtol", "atol", "events", "record"]),
+    False: (*COMMON, *["steps", "stops", "inertia", "threads", "reduce", "gradient", "tangents"]),
+}
 """The options of `simulate`, and those of `rollout`."""
 
 
@@ -245,8 +261,16 @@ def odd_values(case):
     n, axes = case.robot.n, () if case.runs is None else (case.runs,)
     no_number = ("1", None, np.nan, np.inf, -1.0, 0, [1e-3, 1e-3], 1j, object(), {})
     no_count = (0, -1, 2.5, "2", None, np.nan, [2], 1j)
-    wrong = (np.zeros((*axes, n + 1)), np.zeros((3, 2, 5, n)), "a", {}, object(), [[1.0], [2, 3]],
-             np.full((*axes, n), 1j), np.zeros((*axes, n), "M8[s]"))  # fmt: skip
+    wrong = (
+        np.zeros((*axes, n + 1)),
+        np.zeros((3, 2, 5, n)),
+        "a",
+        {},
+        object(),
+        [[1.0], [2, 3]],
+        np.full((*axes, n), 1j),
+        np.zeros((*axes, n), "M8[s]"),
+    )
     other = case.function("other", ["q", "unheard"], "q + unheard", {"unheard": ()})
     wide = case.function("wide", ["q"], "np.concatenate([q, q])", {})
     number = case.function("number", ["q"], "np.sum(q)", {})
@@ -267,17 +291,40 @@ def odd_values(case):
         "limits": ("bounce", None, 3, ["stop"]),
         "stops": (3, "yes", None),
         "inertia": ("a", np.zeros((case.robot.nb, 9)), np.zeros(10), object()),
-        "arguments": ({**case.arguments, "unheard": 1.0}, {**case.arguments, "q": 1.0}, "a", 3,
-                      {**case.arguments, "t": 0.0}, *({x: "a"} for x in case.names),
-                      *({**case.arguments, x: np.zeros((7, 7, 7, 7))} for x in case.names)),
+        "arguments": (
+            {**case.arguments, "unheard": 1.0},
+            {**case.arguments, "q": 1.0},
+            "a",
+            3,
+            {**case.arguments, "t": 0.0},
+            *({x: "a"} for x in case.names),
+            *({**case.arguments, x: np.zeros((7, 7, 7, 7))} for x in case.names),
+        ),
         "reduce": (3, "q", lambda q: q, wide, other),
         "gradient": (["nothing"], "q0", [3], ["q"]),
         "tangents": ({"nothing": 1.0}, {"q0": 1.0}, {"q0": "a"}, {"qd": np.zeros((*axes, n))}),
-        "events": ([3], [None], 3, lambda t, q, qd: t, [lambda t, q, qd: q * np.ones(2)],
-                   [lambda t, q, qd: "a"], [other]),
-        "record": ("bias", ["nothing"], [3], [None], [other], ["bias", "bias"], [["bias"]], 3,
-                   [lambda q: q], ["inverse_dynamics", "regressor"] * 2),
-    }  # fmt: skip
+        "events": (
+            [3],
+            [None],
+            3,
+            lambda t, q, qd: t,
+            [lambda t, q, qd: q * np.ones(2)],
+            [lambda t, q, qd: "a"],
+            [other],
+        ),
+        "record": (
+            "bias",
+            ["nothing"],
+            [3],
+            [None],
+            [other],
+            ["bias", "bias"],
+            [["bias"]],
+            3,
+            [lambda q: q],
+            ["inverse_dynamics", "regressor"] * 2,
+        ),
+    }
 
 
 # ------------------------------------------------------------------ the loop
@@ -395,8 +442,12 @@ def rk4(slope, t, x, h):
     return x + h / 6 * (a + 2 * b + 2 * c + d)
 
 
-BARS = {"semi_implicit_euler": 1e-9, "rk4": 1e-9, "adams_bashforth4": 1e-9,
-        "variational_midpoint": 1e-6}  # fmt: skip
+BARS = {
+    "semi_implicit_euler": 1e-9,
+    "rk4": 1e-9,
+    "adams_bashforth4": 1e-9,
+    "variational_midpoint": 1e-6,
+}
 """How far the motion may be from the loop's, which is of the same method for these."""
 
 

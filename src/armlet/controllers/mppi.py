@@ -133,10 +133,18 @@ class Sampler:
             # a plan that diverges has no weight
             warnings.filterwarnings("ignore", ".*roll-outs are not finite", DataWarning)
             runs = rollout(
-                self.robot, *starts, self.torque, dt=self.dt, steps=self.steps, method=self.method,
-                reduce=self.cost, arguments={**arguments, "plan": plans}, friction=self.friction,
-                stops=self.stops, threads=self.threads,
-            )  # fmt: skip
+                self.robot,
+                *starts,
+                self.torque,
+                dt=self.dt,
+                steps=self.steps,
+                method=self.method,
+                reduce=self.cost,
+                arguments={**arguments, "plan": plans},
+                friction=self.friction,
+                stops=self.stops,
+                threads=self.threads,
+            )
         assert runs.cost is not None
         self.costs = np.where(np.isfinite(runs.cost), runs.cost, np.inf)
         least = self.costs.min()

@@ -27,7 +27,6 @@ class HeldArguments:
 
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
         """The arguments of a function at the rows of a state, one of which is the time."""
-        t = state["t"]
         values = []
         for name, x in function.inputs.items():
             if name in state:
@@ -44,11 +43,15 @@ class HeldArguments:
                 raise DataError(
                     f"{name} has shape {value.shape}: expected one of {x.shape}, {by_step}"
                 )
-            if value.shape == x.shape:
-                values.append(np.broadcast_to(value, (len(t), *x.shape)))
-            else:
-                values.append(value[np.minimum(step_at(t, self.dt), self.steps - 1)])
+            values.append(held_rows(value, x.shape, state["t"], self.dt, self.steps))
         return values
+
+
+def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
+    """A value at rows of times: the same at all, or the one held in the step of each."""
+    if value.shape == shape:
+        return np.broadcast_to(value, (len(t), *shape))
+    return value[np.minimum(step_at(t, dt), steps - 1)]
 
 
 def step_at(t: Array, dt: float) -> NDArray[np.int64]:

@@ -19,7 +19,14 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, DataError, DataWarning, quoted
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
-from armlet.simulation.events import Event, HeldArguments, StateFunction, find_events, step_at
+from armlet.simulation.events import (
+    Event,
+    HeldArguments,
+    StateFunction,
+    find_events,
+    held_rows,
+    step_at,
+)
 from armlet.simulation.forces import Friction, call_arguments, rates_at
 from armlet.simulation.integrators import INTEGRATORS, warn_if_unstable
 from armlet.simulation.step import (
@@ -263,11 +270,10 @@ def _record(
     state = {name: getattr(run, name) for name in RECORDED}
     recorded: dict[str, Array] = {}
     for what in record:
-        name = (
-            what.__name__
-            if isinstance(what, Function)
-            else validation.one_of(what, "quantity", QUANTITIES)
-        )
+        if isinstance(what, Function):
+            name = what.__name__
+        else:
+            name = validation.one_of(what, "quantity", QUANTITIES)
         if name in recorded or name in ARRAYS:
             raise DataError(f"{name!r} is recorded twice: expected functions with other names")
         if isinstance(what, Function):
@@ -296,11 +302,11 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
         good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
         if not good.all():
             k = int(np.argmin(good))
-            is_finite = np.isfinite(q[k]).all() and np.isfinite(qd[k]).all()
-            robot = steps.arm.robot
-            ended = _too_fast(robot, t[k], qd[k])
-            if not is_finite:
-                ended = _not_finite(robot, t[k], np.isfinite(q[k]) & np.isfinite(qd[k]))
+            is_finite = np.isfinite(q[k]) & np.isfinite(qd[k])
+            if is_finite.all():
+                ended = _too_fast(steps.arm.robot, t[k], qd[k])
+            else:
+                ended = _not_finite(steps.arm.robot, t[k], is_finite)
             rows = max(k, 1)  # the start is kept, however fast it is
             hint = "a smaller dt or another method may help"
             return t[:rows], q[:rows], qd[:rows], f"{ended}; {hint}"
@@ -328,6 +334,9 @@ def _row_by_row(
                 states.append(x)
                 advance(len(states) / steps.count)
     except KeyboardInterrupt:
+        if python is not None and not states:  # there are no torques yet
+            raise
+        states = states or [x0]
         ended = _interrupted((len(states) - 1) * steps.dt, begun)
     except FloatingPointError as error:
         ended = str(error)
@@ -463,18 +472,15 @@ def _trajectory(
 ) -> Trajectory:
     """The trajectory of rows of t, q and qd, with its torques, accelerations and energies."""
     (t, q, qd), arm = rows, steps.arm
-    step = step_at(t, steps.dt)
     if python is not None:
-        tau = np.array(python.rows)[np.minimum(step, len(python.rows) - 1)]
-        is_at_row = np.isclose(t[-1], step[-1] * steps.dt, rtol=1e-12)
+        tau = held_rows(np.array(python.rows), qd.shape[1:], t, steps.dt, len(python.rows))
+        is_at_row = np.isclose(t[-1], step_at(t[-1:], steps.dt) * steps.dt, rtol=1e-12)
         if steps.method in ADAPTIVE and not is_at_row:  # but at an event between rows
             tau[-1] = _torque_at(steps, python.function, t[-1], q[-1], qd[-1])
         u = {"tau": tau}
     else:
         u = {
-            x.name: value[np.minimum(step, steps.count - 1)]
-            if x.rate == "step"
-            else np.broadcast_to(value, (len(q), *x.shape))
+            x.name: held_rows(value, x.shape, t, steps.dt, steps.count)
             for x, value in zip(arm.inputs, steps.values, strict=True)
         }
         tau = u.get("tau", np.zeros_like(qd))

@@ -69,15 +69,6 @@ class Rollouts(NamedTuple):
 # ------------------------------------------------------------------ arguments of a call
 
 
-def forces_option(value: Any, kind: type[Any]) -> Any:
-    """The `Friction` or `Stops` of an option: the default ones for True, None for False."""
-    if isinstance(value, kind):
-        return value
-    name = kind.__name__
-    validation.instance(value, name.lower(), bool, f"a bool or {name}")
-    return kind() if value else None
-
-
 def check_steps(dt: float, steps: int, every: int = 1) -> None:
     """Refuse steps without a length, or a number of them below 1."""
     validation.number(dt, "dt", "a length of time in s", above=0)
@@ -112,8 +103,8 @@ def make_arm(
     reduce: Function | None = None,
     inertia: ArrayLike | None = None,
     arguments: Mapping[str, ArrayLike] | None = None,
-    friction: bool | Friction = False,
-    stops: bool | Stops = False,
+    friction: bool | Friction | None = False,
+    stops: bool | Stops | None = False,
 ) -> tuple[Arm, list[Array]]:
     """An arm under the forces of a call, and the values of its inputs.
 
@@ -150,10 +141,13 @@ def make_arm(
         if name not in shapes:
             raise DataError(f"no function has an argument {name!r}: expected one that has")
         add(argument_input(name), name, value, shapes[name])
-    law = forces_option(friction, Friction)
-    if law is not None and not law.acts_on(robot):
-        law = None
-    return Arm(robot, function, law, forces_option(stops, Stops), tuple(inputs)), values
+    if not isinstance(friction, Friction):
+        is_on = validation.instance(friction, "friction", bool, "a bool or Friction")
+        friction = Friction() if is_on else None
+    if not isinstance(stops, Stops):
+        stops = Stops() if validation.instance(stops, "stops", bool, "a bool or Stops") else None
+    law = friction if friction is not None and friction.acts_on(robot) else None
+    return Arm(robot, function, law, stops, tuple(inputs)), values
 
 
 def _argument_shapes(
@@ -219,11 +213,9 @@ def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: boo
     advance = integrator.stage if staged else integrator.step
     assert advance is not None
 
-    def step(
-        q: Any, qd: Any, t: Any, dt: Any, cost: Any = None, memory: Any = None, row: Any = None,
-        **u: Any,
-    ) -> Any:  # fmt: skip
-        past = [x for x in (memory, row) if x is not None]
+    def step(q: Any, qd: Any, t: Any, dt: Any, **more: Any) -> Any:
+        cost, memory, row = (more.pop(name, None) for name in ("cost", "memory", "row"))
+        u, past = more, [x for x in (memory, row) if x is not None]
         q_new, qd_new, *rest = advance(arm, dt, t, q, qd, u, *past)
         outputs = [q_new, qd_new, t + (dt if row is None else row[-1] * dt)]
         if reduce is not None:
@@ -234,9 +226,8 @@ def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: boo
 
     step.__name__ = f"{'stage' if staged else 'step'}_of_{method}"
     rows = 1 if integrator.rows is None or not staged else len(integrator.rows)
-    return Loop(
-        _trace(step, inputs), {k: x.name for k, x in enumerate(carried)}, (0, 1), stages=rows
-    )
+    carried_to = {k: x.name for k, x in enumerate(carried)}
+    return Loop(_trace(step, inputs), carried_to, recorded=(0, 1), stages=rows)
 
 
 def _trace(function: Any, inputs: Sequence[Input]) -> Program:

@@ -1,4 +1,4 @@
-"""A motion of an arm over time: what `armlet.simulate` returns."""
+"""`Trajectory`: what `armlet.simulate` returns, with its files and its plot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from armlet.plotting import (
 
 Array = NDArray[np.float64]
 JOINTWISE = {"q": "rad, m", "qd": "rad/s, m/s", "qdd": "rad/s², m/s²", "tau": "Nm, N"}
-"""What there is of every joint, and in which units."""
+"""The arrays with a column for every joint, and their units."""
 ENERGIES = ("kinetic", "potential")
 ARRAYS = ("t", *JOINTWISE, *ENERGIES)
 
@@ -46,7 +46,7 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Plotted):
-    """A motion, one row per time.
+    """A trajectory of an arm, one row per time.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class Trajectory(Plotted):
     ended : str
         Why it ended before its time; empty if it did not.
     notes : tuple of str
-        What is worth knowing of how it was computed.
+        Remarks on how it was computed.
     events : tuple of Occurrence
-        What happened, in the order of time: name, t, q, qd.
+        The events, in the order of time: name, t, q, qd.
     recorded : mapping of str to array
-        What else was asked for, by name, one row per time.
+        The arrays of `record=`, by name, one row per time.
     """
 
     t: Array
@@ -87,15 +87,15 @@ class Trajectory(Plotted):
         return len(self.t)
 
     def __getitem__(self, rows: slice) -> Trajectory:
-        """Some of the rows, as a slice says."""
+        """The rows of a slice."""
         if not isinstance(rows, slice):
             raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
-        return self._of({name: array[rows] for name, array in self._arrays().items()})
+        return self._with_arrays({name: array[rows] for name, array in self._arrays().items()})
 
     def _arrays(self) -> dict[str, Array]:
         return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
 
-    def _of(self, arrays: Mapping[str, Array]) -> Trajectory:
+    def _with_arrays(self, arrays: Mapping[str, Array]) -> Trajectory:
         """The same with other rows."""
         own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
@@ -106,20 +106,20 @@ class Trajectory(Plotted):
         return self.kinetic + self.potential
 
     def at(self, times: ArrayLike) -> Trajectory:
-        """The motion at other times within its own.
+        """The trajectory at other times within its own.
 
-        Positions and velocities are cubics between rows, through both and with the slopes of both,
-        all else is linear.
+        Positions and velocities are cubics between rows, which have the values and derivatives of
+        both; all else is linear.
         """
         t = np.atleast_1d(np.asarray(times, dtype=float))
         if not len(self) or not np.all((t >= self.t[0]) & (t <= self.t[-1])):
             span = f"{self.t[0]} to {self.t[-1]} s" if len(self) else "nothing"
             raise DataError(f"times reach beyond the trajectory, which has {span}")
-        found = {name: _linear(self.t, array, t) for name, array in self._arrays().items()}
+        arrays = {name: _linear(self.t, array, t) for name, array in self._arrays().items()}
         if len(self) > 1:
-            found["q"] = _cubic(self.t, self.q, self.qd, t)
-            found["qd"] = _cubic(self.t, self.qd, self.qdd, t)
-        return self._of({**found, "t": t})
+            arrays["q"] = _cubic(self.t, self.q, self.qd, t)
+            arrays["qd"] = _cubic(self.t, self.qd, self.qdd, t)
+        return self._with_arrays({**arrays, "t": t})
 
     # ---------------------------------------------------------------- files
 
@@ -201,24 +201,33 @@ class Trajectory(Plotted):
             recorded={name: x for name, x in arrays.items() if name not in ARRAYS},
         )
 
-    # ---------------------------------------------------------------- to look at
+    # ---------------------------------------------------------------- figures
 
     def plot(self, theme: Theme = "light") -> Figure:
-        """A figure of Plotly's: positions, velocities, torques if there are any, and energy."""
+        """A Plotly figure of positions, velocities, torques if there are any, and energy."""
         shown = {"q": "position", "qd": "velocity"} | ({"tau": "torque"} if self.tau.any() else {})
         last = len(shown) + 1
         titles = [f"{title} ({JOINTWISE[name]})" for name, title in shown.items()]
         figure = panels(
-            last, 1, height=210 * last + 90, title=plain(self.ended) or None, shared_xaxes=True,
-            vertical_spacing=0.2 / last, subplot_titles=[*titles, "energy (J)"],
-        )  # fmt: skip
+            last,
+            1,
+            height=210 * last + 90,
+            title=plain(self.ended) or None,
+            shared_xaxes=True,
+            vertical_spacing=0.2 / last,
+            subplot_titles=[*titles, "energy (J)"],
+        )
         graphs = graph_objects()
         for row, name in enumerate(shown, 1):
             for i, joint in enumerate(self.joints):
                 curve = graphs.Scatter(
-                    x=self.t, y=getattr(self, name)[:, i], name=plain(joint), legendgroup=joint,
-                    showlegend=row == 1, line_color=COLOURS[i % len(COLOURS)],
-                )  # fmt: skip
+                    x=self.t,
+                    y=getattr(self, name)[:, i],
+                    name=plain(joint),
+                    legendgroup=joint,
+                    showlegend=row == 1,
+                    line_color=COLOURS[i % len(COLOURS)],
+                )
                 figure.add_trace(curve, row, 1)
         energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
@@ -266,7 +275,7 @@ def decimate(run: Trajectory, count: int) -> Trajectory:
         return run
     rows = np.arange(len(run)) % count == 0
     rows[-1:] = True
-    return run._of({name: array[rows] for name, array in run._arrays().items()})
+    return run._with_arrays({name: array[rows] for name, array in run._arrays().items()})
 
 
 def _linear(t: Array, x: Array, at: Array) -> Array:
@@ -274,12 +283,10 @@ def _linear(t: Array, x: Array, at: Array) -> Array:
     return np.array(columns).T.reshape(len(at), *x.shape[1:])
 
 
-def _cubic(t: Array, x: Array, slope: Array, at: Array) -> Array:
-    """Hermite's cubics through rows with slopes."""
+def _cubic(t: Array, x: Array, xd: Array, at: Array) -> Array:
+    """Hermite's cubics through rows with values x and derivatives xd."""
     k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     h = (t[k + 1] - t[k])[:, None]
     s = (at - t[k])[:, None] / h
-    return (
-        x[k] * (1 + 2 * s) * (1 - s) ** 2 + x[k + 1] * s**2 * (3 - 2 * s)
-        + h * s * (1 - s) * (slope[k] * (1 - s) - slope[k + 1] * s)
-    )  # fmt: skip
+    between = x[k] * (1 + 2 * s) * (1 - s) ** 2 + x[k + 1] * s**2 * (3 - 2 * s)
+    return between + h * s * (1 - s) * (xd[k] * (1 - s) - xd[k + 1] * s)
