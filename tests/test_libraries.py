@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from support.expressions import program_of
 from support.robots import deviation
 
 import armlet
-from armlet import Kernel
+from armlet import Kernel, scalar
 from armlet.errors import CompileError, DataError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
@@ -508,3 +509,42 @@ def test_arrays_on_a_gpu_are_refused(robot):
     for call in (robot.gravity_torque, armlet.compile(robot, "gravity_torque")):
         with pytest.raises(DataError, match=r"q .*: it is on a GPU, where armlet does not"):
             call(OnGpu())
+
+
+# ------------------------------------------------------------------ the table
+
+
+class Tagged:
+    """An array of a library that armlet has not heard of."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values, float)
+
+
+def test_a_library_is_a_line_of_the_table_and_a_module(robot, monkeypatch):
+    """Methods, user functions and kernels find it there."""
+    module = ModuleType("armlet.runtime.arrays.tagged")
+
+    def evaluate(computation, arrays, threads):
+        kernel = computation.kernel_for("float64")
+        return Tagged(kernel.evaluate(*(x.values for x in arrays), threads=threads))
+
+    module.evaluate = evaluate
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    package = Tagged.__module__.partition(".")[0]
+    monkeypatch.setitem(scalar.LIBRARIES, package, scalar.Library("numpy", "tagged"))
+    q = np.linspace(0, 1, 6)
+    expected = robot.gravity_torque(q)
+    own = armlet.function(robot)(lambda q: robot.gravity_torque(q))
+    for function in (robot.gravity_torque, own, armlet.compile(robot, "gravity_torque")):
+        np.testing.assert_allclose(function(Tagged(q)).values, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_kernels_take_expressions_and_traced_arrays(robot):
+    kernel = armlet.compile(robot, "gravity_torque")
+    mpmath = pytest.importorskip("mpmath", reason="mpmath is not installed")
+    q = np.linspace(0, 1, 6)
+    found = kernel(np.array([mpmath.mpf(x) for x in q]))
+    np.testing.assert_allclose(found.astype(float), kernel(q), rtol=1e-12, atol=1e-12)
+    doubled = armlet.function(robot)(lambda q: 2 * kernel(q))
+    np.testing.assert_allclose(doubled(q), 2 * kernel(q), rtol=1e-12, atol=1e-12)
