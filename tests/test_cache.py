@@ -116,9 +116,13 @@ def started(before=None, **environment):
     """A process that compiles, or finds, the same program."""
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, **environment}, preexec_fn=before,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **environment},
+        preexec_fn=before,
+    )
 
 
 def digest(expected):
@@ -147,7 +151,6 @@ def test_every_part_determines_the_name():
 
 
 HERE = engine.cpu()
-# fmt: off
 ELSEWHERE = {
     "another CPU": (engine, "cpu", lambda: HERE._replace(name="x86-64")),
     "other features": (engine, "cpu", lambda: HERE._replace(features="")),
@@ -155,7 +158,6 @@ ELSEWHERE = {
     "another armlet": (armlet.version, "__version__", "0.0"),
     "another format": (cache, "FORMAT", "0"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("place", "name", "value"), ELSEWHERE.values(), ids=ELSEWHERE)
@@ -177,7 +179,6 @@ def flipped(data, at):
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-# fmt: off
 DAMAGE = {
     "emptied": lambda data, other: b"",
     "cut in the checksum": lambda data, other: data[:20],
@@ -194,7 +195,6 @@ DAMAGE = {
     "text": lambda data, other: b"hello, world\n" * 100,
     "zeros": lambda data, other: bytes(len(data)),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
@@ -431,7 +431,6 @@ def refuse(*_, **__):
     raise PermissionError("no")
 
 
-# fmt: off
 FAILURES = {
     "no file can be made": (cache.tempfile, "mkstemp"),
     "no file can be renamed": (os, "replace"),
@@ -440,7 +439,6 @@ FAILURES = {
     "no file can be read": (cache, "_read"),
     "nothing can be listed": (Path, "iterdir"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("place", "name"), FAILURES.values(), ids=FAILURES)

@@ -20,7 +20,6 @@ from armlet.graph import trace_function
 from armlet.runtime import Kernel
 from armlet.runtime.python_call import Callee, fast_call
 
-# fmt: off
 QUANTITIES = {
     "inverse_dynamics": ("inverse_dynamics", {}),
     "inverse_dynamics under a wrench": ("inverse_dynamics", {"wrench": True}),
@@ -31,7 +30,6 @@ QUANTITIES = {
     "linearization": ("linearization", {}),
     "regressor of all parameters": ("regressor", {"parameters": "standard"}),
 }
-# fmt: on
 every_quantity = pytest.mark.parametrize(
     ("quantity", "options"), QUANTITIES.values(), ids=QUANTITIES
 )
@@ -95,7 +93,6 @@ class Subclass(np.ndarray):
     pass
 
 
-# fmt: off
 FORMS = {
     "as they are": lambda x: x,
     "lists": lambda x: x.tolist(),
@@ -115,7 +112,6 @@ FORMS = {
     "column by column": np.asfortranarray,
     "read-only": lambda x: np.frombuffer(x.tobytes()).reshape(x.shape),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
@@ -175,9 +171,14 @@ def bad_outs(expected):
     read_only = np.zeros_like(y)
     read_only.flags.writeable = False
     bad = [
-        np.zeros((*y.shape, 2)), np.zeros(y.shape, np.float32), np.zeros(y.shape, ">f8"), "out", 1,
-        unaligned(np.zeros_like(y)) if y.ndim else read_only, read_only,
-    ]  # fmt: skip
+        np.zeros((*y.shape, 2)),
+        np.zeros(y.shape, np.float32),
+        np.zeros(y.shape, ">f8"),
+        "out",
+        1,
+        unaligned(np.zeros_like(y)) if y.ndim else read_only,
+        read_only,
+    ]
     if y.ndim:
         bad += [np.zeros((*y.shape[:-1], 2 * y.shape[-1]))[..., ::2]]
     rest = [np.zeros_like(other) for other in expected[1:]]
@@ -236,11 +237,16 @@ def test_a_wrench_and_a_frame_are_taken_in_every_way(robot, link):
         for name, expected in frames.items():
             other = "".join(list(name))  # equal, and another object
             for found in (
-                robot.jacobian(q, name), robot.jacobian(q, frame=name), robot.jacobian(q, other),
-                robot.jacobian(q=q, frame=other), robot.jacobian(frame=name, q=q),
-                robot.jacobian(q.tolist(), name), robot.jacobian(q, name, out=np.empty((6, 6))),
-                robot.jacobian(np.array([q, q]), name)[1], robot.jacobian(q, np.str_(name)),
-            ):  # fmt: skip
+                robot.jacobian(q, name),
+                robot.jacobian(q, frame=name),
+                robot.jacobian(q, other),
+                robot.jacobian(q=q, frame=other),
+                robot.jacobian(frame=name, q=q),
+                robot.jacobian(q.tolist(), name),
+                robot.jacobian(q, name, out=np.empty((6, 6))),
+                robot.jacobian(np.array([q, q]), name)[1],
+                robot.jacobian(q, np.str_(name)),
+            ):
                 same(found, (expected,))
         for given in (w, w.tolist(), np.repeat(w, 2)[::2], w.astype(np.float32)):
             for found in (
@@ -274,22 +280,30 @@ def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypat
     pair = armlet.compile(robot, "energy")
     one, named = (q[0], qd[0], qdd[0]), {"q": q[0], "qd": qd[0], "qdd": qdd[0]}
     calls = [
-        lambda f: f(*one), lambda f: f(*one, out=out), lambda f: f(**named),
-        lambda f: f(q[0], qd[0], qdd=qdd[0]), lambda f: f(**named, out=(out,)),
-        lambda f: f(*(x.tolist() for x in one)), lambda f: f(*(x[::-1] for x in one)),
-        lambda f: f(*map(np.float32, one)), lambda f: f([0] * n, (1.5,) * n, qdd[0]),
-        lambda f: f(q[:10], qd[:10], qdd[:10]), lambda f: f(q, qd, qdd),
+        lambda f: f(*one),
+        lambda f: f(*one, out=out),
+        lambda f: f(**named),
+        lambda f: f(q[0], qd[0], qdd=qdd[0]),
+        lambda f: f(**named, out=(out,)),
+        lambda f: f(*(x.tolist() for x in one)),
+        lambda f: f(*(x[::-1] for x in one)),
+        lambda f: f(*map(np.float32, one)),
+        lambda f: f([0] * n, (1.5,) * n, qdd[0]),
+        lambda f: f(q[:10], qd[:10], qdd[:10]),
+        lambda f: f(q, qd, qdd),
         lambda f: f(q[:10], qd[:10], qdd=qdd[:10], out=np.empty((10, n))),
         lambda f: f(q[:10, ::-1], qd[10:0:-1], np.float32(qdd[:10])),
-    ]  # fmt: skip
+    ]
     chosen = [
-        lambda: robot.inverse_dynamics(*one, w), lambda: robot.inverse_dynamics(*one, wrench=w),
+        lambda: robot.inverse_dynamics(*one, w),
+        lambda: robot.inverse_dynamics(*one, wrench=w),
         lambda: robot.inverse_dynamics(**named, wrench=w, out=out),
-        lambda: robot.jacobian(q[0], link), lambda: robot.jacobian(q[:3], frame=link),
+        lambda: robot.jacobian(q[0], link),
+        lambda: robot.jacobian(q[:3], frame=link),
         lambda: robot.jacobian(q[0].tolist(), frame=link, out=np.empty((6, n))),
         lambda: pair(q[0], qd[0], out=(np.empty(()), np.empty(()))),
         lambda: pair(q[:4], qd[:4], out=[np.empty(4), np.empty(4)]),
-    ]  # fmt: skip
+    ]
 
     def run():
         found = [call(f) for f in (robot.inverse_dynamics, kernel) for call in calls]
@@ -308,7 +322,6 @@ def test_after_the_first_call_no_form_goes_through_python(robot, link, monkeypat
         same(ours, (theirs,))
 
 
-# fmt: off
 MISCALLS = {
     "unknown frame": (lambda r, q: r.jacobian(q, "nowhere"), ArmletError, "nowhere"),
     "a frame that is none": (lambda r, q: r.jacobian(q, 7), ArmletError, "7"),
@@ -320,10 +333,14 @@ MISCALLS = {
     "unknown": (lambda r, q: r.jacobian(q, frames="x"), TypeError, "unexpected keyword argument"),
     "None": (lambda r, q: r.jacobian(None), DataError, "q is not an array of numbers"),
     "a long wrench": (
-        lambda r, q: r.inverse_dynamics(q, q, q, np.zeros(7)), DataError, "wrench has shape"
+        lambda r, q: r.inverse_dynamics(q, q, q, np.zeros(7)),
+        DataError,
+        "wrench has shape",
     ),
     "a wrench that is none": (
-        lambda r, q: r.inverse_dynamics(q, q, q, "x"), DataError, "wrench is not an array"
+        lambda r, q: r.inverse_dynamics(q, q, q, "x"),
+        DataError,
+        "wrench is not an array",
     ),
     "threads": (lambda r, q: r.jacobian(q, threads=0), DataError, "threads is 0"),
     "text in a list": (lambda r, q: r.jacobian(["1"] * 6), DataError, "q is not an array"),
@@ -332,7 +349,6 @@ MISCALLS = {
     "long list": (lambda r, q: r.jacobian([0.0] * 7), DataError, r"q has shape \(7,\)"),
     "no list": (lambda r, q: r.jacobian([]), DataError, r"q has shape \(0,\)"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["first call", "compiled"])
@@ -371,9 +387,13 @@ def test_a_result_that_anything_refers_to_is_not_written_again(robot):
     q = np.zeros(robot.n)
     robot.gravity_torque(q)
     keep = {
-        "itself": lambda y: y, "a view": lambda y: y[1:], "a memory view": memoryview,
-        "its data": lambda y: y.ctypes, "a list": lambda y: [y], "a closure": lambda y: lambda: y,
-    }  # fmt: skip
+        "itself": lambda y: y,
+        "a view": lambda y: y[1:],
+        "a memory view": memoryview,
+        "its data": lambda y: y.ctypes,
+        "a list": lambda y: [y],
+        "a closure": lambda y: lambda: y,
+    }
     for hold in keep.values():
         kept = []
         for k in range(6):
@@ -471,11 +491,17 @@ def test_several_results_of_which_anything_is_held_are_not_written_again(robot):
     kernel = armlet.compile(robot, ["energy", "jacobian"])
     rng = np.random.default_rng(0)
     hold = [
-        lambda found: found, lambda found: found[0], lambda found: found.jacobian,
-        lambda found: found.jacobian[1:], lambda found: tuple(found), lambda found: iter(found),
-        lambda found: (found[1], found.jacobian.T), lambda found: found._asdict(),
-        lambda found: weakref.ref(found.jacobian), lambda found: None,
-    ]  # fmt: skip
+        lambda found: found,
+        lambda found: found[0],
+        lambda found: found.jacobian,
+        lambda found: found.jacobian[1:],
+        lambda found: tuple(found),
+        lambda found: iter(found),
+        lambda found: (found[1], found.jacobian.T),
+        lambda found: found._asdict(),
+        lambda found: weakref.ref(found.jacobian),
+        lambda found: None,
+    ]
     held = []
     for _ in range(400):
         q, qd = rng.normal(size=(2, robot.n))

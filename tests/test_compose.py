@@ -77,8 +77,10 @@ def test_a_quantity_of_several_results_has_a_field_for_each(arms):
     assert program.names == fields
     q, qd, _, tau = state(robot)
     found = Kernel(program)(q, qd, tau)
-    for results, names in ((robot.energy(q, qd), fields[:2]),
-                           (robot.state_space(q, qd, tau), fields[2:4])):  # fmt: skip
+    for results, names in (
+        (robot.energy(q, qd), fields[:2]),
+        (robot.state_space(q, qd, tau), fields[2:4]),
+    ):
         for result, name in zip(results, names, strict=True):
             np.testing.assert_allclose(getattr(found, name), result, rtol=1e-12, atol=1e-12)
 

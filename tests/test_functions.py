@@ -285,10 +285,10 @@ FUNCTIONS = {
     "in place": lambda x, y: _in_place(x, y),
     "equality": lambda x, y: np.where(x == y, 1.0, x) + np.where(x != 1, y, 2.0) + (x[0] == 1),
     "numbers as conditions": lambda x, y: np.where(x, y, 2.0) + np.logical_not(y - 1),
-    "any power": lambda x, y: np.abs(x) ** 1.5 + np.abs(x[0]) ** y + 2**y[1] + (x[0] / 3) ** 100,
+    "any power": lambda x, y: np.abs(x) ** 1.5 + np.abs(x[0]) ** y + 2 ** y[1] + (x[0] / 3) ** 100,
     "whole numbers": lambda x, y: np.floor(x) + np.round(y, 1) + np.ceil(x[0]) + np.trunc(y[1]),
     "remainders": lambda x, y: x % 0.7 + y // 0.6 + x[0] % (y[0] + 3) + np.fmod(x, 0.3),
-}  # fmt: skip
+}
 
 
 def _in_place(x, y):
@@ -335,8 +335,9 @@ def test_every_library_computes_the_same(name, library):
     if library == "torch":
         given = [module.as_tensor(a) for a in (x, y)]
     elif library in ("sympy", "mpmath"):
-        given = [[module.Float(a) if library == "sympy" else module.mpf(a) for a in b]
-                 for b in (x, y)]  # fmt: skip
+        given = [
+            [module.Float(a) if library == "sympy" else module.mpf(a) for a in b] for b in (x, y)
+        ]
     else:
         given = [x, y]
     found = compiled.function(module)(*given)

@@ -35,12 +35,14 @@ CASES = {
     "jacobian of a frame": ("jacobian", {"frame": True}),
     "forward_kinematics of a frame": ("forward_kinematics", {"frame": True}),
     "inverse_dynamics with inertia given": (
-        "inverse_dynamics", {"constants": {"inertia": "argument"}}
+        "inverse_dynamics",
+        {"constants": {"inertia": "argument"}},
     ),
     "inertia_matrix with all given": (
-        "inertia_matrix", {"constants": {"geometry": "argument", "inertia": "argument"}}
+        "inertia_matrix",
+        {"constants": {"geometry": "argument", "inertia": "argument"}},
     ),
-}  # fmt: skip
+}
 
 
 def program_and_arrays(robot, quantity, options):
@@ -126,9 +128,16 @@ def test_what_cannot_be_compiled_is_refused(robot):
 @pytest.mark.parametrize("way", [lambda k, x: k(x), lambda k, x: k(np.array([x] * 3))])
 @pytest.mark.parametrize(
     ("constant", "dtype"),
-    [(1e39, "float32"), (-3.5e38, "float32"), (math.inf, "float64"), (math.nan, "float64"),
-     (math.nan, "float32"), (10**400, "float64"), (-(10**400), "float32")],
-)  # fmt: skip
+    [
+        (1e39, "float32"),
+        (-3.5e38, "float32"),
+        (math.inf, "float64"),
+        (math.nan, "float64"),
+        (math.nan, "float32"),
+        (10**400, "float64"),
+        (-(10**400), "float32"),
+    ],
+)
 def test_constants_beyond_the_range_of_the_type_are_refused(constant, dtype, way):
     program = trace_function("f", lambda graph, x: np.array([y + constant for y in x]), {"x": (2,)})
     kernel = Kernel(program, dtype)

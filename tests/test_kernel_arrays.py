@@ -51,7 +51,6 @@ class Subclass(np.ndarray):
     pass
 
 
-# fmt: off
 FORMS = {
     "lists": lambda x: x.tolist(),
     "tuples": lambda x: tuple(map(tuple, x)) if x.ndim == 2 else tuple(x.tolist()),
@@ -74,7 +73,6 @@ FORMS = {
     "another's array": Array,
     "a memory view": memoryview,
 }
-# fmt: on
 
 
 @every_way
@@ -125,7 +123,6 @@ def test_what_is_not_a_number_passes_through(robot, bias, way):
     assert np.isfinite(np.delete(found, 4, axis=0)).all()
 
 
-# fmt: off
 MISFITS = {
     "too long": ((np.zeros(4), ONE), r"q has shape \(4,\): expected \(..., 3\)"),
     "too short": ((ONE, np.zeros(2)), r"qd has shape \(2,\): expected \(..., 3\)"),
@@ -150,7 +147,6 @@ MISFITS = {
     "None first": ((None, ONE), "q is not an array of numbers: its dtype is object"),
     "huge integers": (([10**400] * 3, ONE), "q is not an array of numbers"),
 }
-# fmt: on
 
 
 @every_way
@@ -167,7 +163,6 @@ def test_kernels_count_their_arrays(robot, bias, count, way):
         ways(robot, bias)[way](*[ONE] * count)
 
 
-# fmt: off
 MISCALLS = {
     "too few": (lambda robot: robot.bias(ONE), "missing 1 required positional argument: 'qd'"),
     "too many": (lambda robot: robot.bias(ONE, ONE, ONE), "takes 3 positional arguments but 4"),
@@ -175,7 +170,6 @@ MISCALLS = {
     "unknown": (lambda robot: robot.bias(ONE, ONE, speed=1), "unexpected keyword argument 'speed'"),
     "a frame": (lambda robot: robot.bias(ONE, ONE, frame="x"), "unexpected keyword argument"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("call", "message"), MISCALLS.values(), ids=MISCALLS)
@@ -287,7 +281,6 @@ def test_results_are_written_into_part_of_an_array(robot, bias):
 
 
 SHARED = np.zeros((3, 10, 3))
-# fmt: off
 BAD_OUT = {
     "another shape": (np.zeros((9, 3)), r"out has shape \(9, 3\): expected \(10, 3\)"),
     "one state's shape": (np.zeros(3), r"out has shape \(3,\): expected \(10, 3\)"),
@@ -306,7 +299,6 @@ BAD_OUT = {
     "an input": (SHARED[0], "out shares memory with another array"),
     "part of an input": (SHARED.reshape(-1)[33:63].reshape(10, 3), "out shares memory"),
 }
-# fmt: on
 
 
 @every_way

@@ -159,10 +159,10 @@ def test_steps_done_in_pieces_are_the_same(monkeypatch):
     q = np.random.default_rng(1).normal(size=(9, 1))
     whole = kernel(q, 0 * q, tau, P, runs=9, steps=100, every=3)
     monkeypatch.setattr("armlet.runtime.loop_kernel.BLOCK", 7 * len(kernel.code.operations))
-    q_before, pieces = q.copy(), kernel.results(9, 100, 3)
-    seen = [*kernel.pieces((q, 0 * q, tau, P), pieces, 9, range(100), 3)]
+    q_before, pieces = q.copy(), kernel.empty_results(9, 100, 3)
+    seen = [*kernel.run_blocks((q, 0 * q, tau, P), pieces, 9, range(100), 3)]
     assert seen == [*range(7, 99, 7), 100]
-    for x, y in zip(whole, kernel.ordered(pieces), strict=True):
+    for x, y in zip(whole, kernel.outputs(pieces), strict=True):
         same_bits(x, y)
     assert np.array_equal(q, q_before)
 

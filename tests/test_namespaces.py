@@ -182,7 +182,6 @@ def test_jax_compiles_it(robot):
     assert deviation(found, program.function()(*given_)) <= 1e-12
 
 
-# fmt: off
 SHAPES = {
     "constants alone": (lambda x: np.array([[1, 2.5]]), {"x": (2,)}),
     "constants among others": (lambda x: (np.array([x[0], 3]), np.array(0)), {"x": (2,)}),
@@ -192,7 +191,6 @@ SHAPES = {
     "an empty array": (lambda x: (np.zeros((2, 0)), x), {"x": (2,)}),
     "a scalar of a scalar": (lambda x: np.array(x * x), {"x": ()}),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("function", "inputs"), SHAPES.values(), ids=SHAPES)
@@ -300,14 +298,12 @@ def test_programs_without_inputs_are_functions_of_nothing(casadi):
     assert dense(found).tolist() == [[1.5], [2]]
 
 
-# fmt: off
 MISFITS = {
     "too long": ([np.zeros(6), np.zeros(7)], r"qd has shape \(7, 1\): expected \(6, 1\)"),
     "a number": ([0.0, np.zeros(6)], r"q has shape \(1, 1\): expected \(6, 1\)"),
     "a row": ([np.zeros((1, 6)), np.zeros(6)], r"q has shape \(1, 6\): expected \(6, 1\)"),
     "a batch": ([np.zeros((6, 3)), np.zeros((6, 3))], r"q has shape \(6, 3\): expected \(6, 1\)"),
 }
-# fmt: on
 
 
 @pytest.mark.parametrize(("args", "message"), MISFITS.values(), ids=MISFITS)

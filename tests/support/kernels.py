@@ -7,12 +7,14 @@ from armlet.codegen.llvm.function import Target
 
 ROUNDING = 2.0**-53
 
-# fmt: off
 TARGETS = [
-    Target("float64", 2), Target("float64", 4), Target("float64", 8),
-    Target("float32", 4), Target("float32", 8), Target("float32", 16),
+    Target("float64", 2),
+    Target("float64", 4),
+    Target("float64", 8),
+    Target("float32", 4),
+    Target("float32", 8),
+    Target("float32", 16),
 ]
-# fmt: on
 every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: f"{t.dtype}x{t.lanes}")
 
 

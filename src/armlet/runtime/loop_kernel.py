@@ -1,4 +1,4 @@
-"""Loops around programs as machine code, for one run or many."""
+"""Loops around programs as machine code, for one run or many runs at once."""
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ class LoopKernel:
 
     def __init__(self, loop: Loop, dtype: str = "float64", target: Target | None = None) -> None:
         loop.body.check_values()
-        self.loop, self._order = _separated(loop)
+        self.loop, self._order = _with_separate_records(loop)
         self.target = host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
 
@@ -54,11 +54,10 @@ class LoopKernel:
 
     def shape(self, x: Input, runs: int, steps: int) -> Shape:
         """The shape of an input's array."""
-        axes = {
-            "state": (steps, runs), "step": (steps,), "run": (runs,),
-            "stage": (self.loop.stages,), "once": (),
-        }[x.rate]  # fmt: skip
-        return (*((runs,) if x.name in self.loop.carried.values() else axes), *x.shape)
+        if x.name in self.loop.carried.values():
+            return (runs, *x.shape)
+        axes = {"step": (steps,), "run": (runs,), "stage": (self.loop.stages,), "once": ()}
+        return (*axes.get(x.rate, (steps, runs)), *x.shape)
 
     def __call__(
         self,
@@ -70,29 +69,31 @@ class LoopKernel:
         threads: int = 1,
         advance: Callable[[float], None] = lambda share: None,
     ) -> tuple[Array, ...]:
-        """The outputs of all runs: those recorded with a row for `every` so many steps.
+        """The outputs of all runs, the recorded ones with a row for `every` so many steps.
 
         Steps are numbered from 0; where those before the `first` have been done otherwise, their
-        rows are left empty. `advance` is told every few milliseconds which share is done.
+        rows are left empty. `advance` is called every few milliseconds with the share that is done.
         """
-        found = self.results(runs, steps, every)
-        for done in self.pieces(arrays, found, runs, range(first, steps), every, threads):
+        results = self.empty_results(runs, steps, every)
+        for done in self.run_blocks(arrays, results, runs, range(first, steps), every, threads):
             advance(done / steps)
-        return self.ordered(found)
+        return self.outputs(results)
 
-    def results(self, runs: int, steps: int, every: int = 1) -> list[Array]:
-        """Empty arrays for `pieces` to write to."""
+    def empty_results(self, runs: int, steps: int, every: int = 1) -> list[Array]:
+        """Empty arrays for `run_blocks` to write to."""
         rows = min(-(-steps // every), self.loop.period or steps)
         return [
-            np.empty(self._result_shape(k, y.shape, runs, rows), self.dtype)
+            np.empty(
+                (rows, runs, *y.shape) if k in self.loop.recorded else (runs, *y.shape), self.dtype
+            )
             for k, y in enumerate(self.loop.body.outputs)
         ]
 
-    def ordered(self, results: Sequence[Array]) -> tuple[Array, ...]:
-        """What `pieces` has written, as the outputs of the loop in their order."""
+    def outputs(self, results: Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs of the loop in their order, from what `run_blocks` has written."""
         return tuple(results[k] for k in self._order)
 
-    def pieces(
+    def run_blocks(
         self,
         arrays: Sequence[Any],
         results: list[Array],
@@ -101,34 +102,33 @@ class LoopKernel:
         every: int = 1,
         threads: int = 1,
     ) -> Iterator[int]:
-        """Do some steps after the other, for a few milliseconds each; yields how many are done.
+        """Do the steps in blocks of a few milliseconds; yield how many are done after each block.
 
-        What is carried from one piece to the next goes through memory: what was written is read,
+        What is carried from one block to the next goes through memory: what was written is read,
         and written to what was read.
         """
-        inputs = self.loop.body.inputs
-        given = [
-            self._converted(x, array, runs, steps.stop)
-            for x, array in zip(inputs.values(), arrays, strict=True)
+        names = [*self.loop.body.inputs]
+        inputs = [
+            self._array(x, array, runs, steps.stop)
+            for x, array in zip(self.loop.body.inputs.values(), arrays, strict=True)
         ]
         if not runs:
             return
-        places = {name: k for k, name in enumerate(inputs)}
-        carried = [(place, places[name]) for place, name in self.loop.carried.items()]
+        carried = [(place, names.index(name)) for place, name in self.loop.carried.items()]
         for _, k in carried:  # the caller's arrays are left as they are
-            given[k] = given[k].copy()
-        piece = max(1, BLOCK // max(1, self.loop.stages * len(self.code.operations)))
-        for start in steps[::piece]:
-            count = min(piece, steps.stop - start)
-            self._run(given, results, runs, (start, count, every), threads)
+            inputs[k] = inputs[k].copy()
+        size = max(1, BLOCK // max(1, self.loop.stages * len(self.code.operations)))
+        for start in steps[::size]:
+            count = min(size, steps.stop - start)
+            self._run(inputs, results, runs, (start, count, every), threads)
             yield start + count
             if start + count < steps.stop:
                 for place, k in carried:
-                    given[k], results[place] = results[place], given[k]
+                    inputs[k], results[place] = results[place], inputs[k]
 
     def _run(
         self,
-        given: Sequence[Array],
+        inputs: Sequence[Array],
         results: Sequence[Array],
         runs: int,
         steps: tuple[int, int, int],
@@ -137,45 +137,43 @@ class LoopKernel:
         """Do some steps of all runs: the first, how many, and how many a row stands for."""
         lanes = self.target.lanes if runs >= self.target.lanes else 1
         function, _ = self._many if lanes > 1 else self._one
-        pointers = [address(array) for array in (*given, *results)]
+        pointers = [address(array) for array in (*inputs, *results)]
 
-        def rows(begin: int, end: int, _kept: Any = (given, results)) -> None:
+        def rows(begin: int, end: int, _alive: Any = (inputs, results)) -> None:
             function(*pointers, runs, min(begin, end - lanes), end, *steps)
 
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
     @cached_property
     def _one(self) -> tuple[Any, Code]:
-        return self._compiled(1)
+        return self._compile(1)
 
     @cached_property
     def _many(self) -> tuple[Any, Code]:
-        return self._compiled(self.target.lanes)
+        return self._compile(self.target.lanes)
 
-    def _compiled(self, lanes: int) -> tuple[Any, Code]:
+    def _compile(self, lanes: int) -> tuple[Any, Code]:
         """The function, and its code, which must live as long."""
         text = loop_function(self.loop, self.code, self.target, lanes)
         code = compile_ir(module(self.target, text), "loop")
-        kinds = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
-        return ctypes.CFUNCTYPE(None, *kinds)(code.addresses["loop"]), code
+        types = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
+        return ctypes.CFUNCTYPE(None, *types)(code.addresses["loop"]), code
 
-    def _result_shape(self, place: int, shape: Shape, runs: int, rows: int) -> Shape:
-        return (rows, runs, *shape) if place in self.loop.recorded else (runs, *shape)
-
-    def _converted(self, x: Input, array: Any, runs: int, steps: int) -> Array:
-        found = np.asarray(array, self.dtype, order="C")
-        expected = self.shape(x, runs, steps)
+    def _array(self, x: Input, value: Any, runs: int, steps: int) -> Array:
+        """An input as an array of its dtype and shape; DataError with its name if it is none."""
+        array = np.asarray(value, self.dtype, order="C")
         if self.loop.period is not None and x.rate in ("state", "step"):
-            expected = self.shape(x, runs, self.loop.period)
-        if found.shape != expected:
-            raise DataError(f"{x.name} has shape {found.shape}: expected {expected}")
-        return found
+            steps = self.loop.period
+        expected = self.shape(x, runs, steps)
+        if array.shape != expected:
+            raise DataError(f"{x.name} has shape {array.shape}: expected {expected}")
+        return array
 
 
-def _separated(loop: Loop) -> tuple[Loop, list[int]]:
+def _with_separate_records(loop: Loop) -> tuple[Loop, list[int]]:
     """The loop with one more output for each that is both carried and recorded.
 
-    Also where the outputs of the first are in it.
+    The second value is the place in it of each output of the given loop.
     """
     body = loop.body
     both = [k for k in loop.recorded if k in loop.carried]

@@ -336,8 +336,15 @@ def possible_units(request: Request, effort: Effort) -> list[Any]:
 # ------------------------------------------------------------------ the cache
 
 READ_BY_SEARCH = (
-    "_support", "scalar.py", "algebra.py", "robot", "minimal", "dynamics", "graph", "search",
-)  # fmt: skip
+    "_support",
+    "scalar.py",
+    "algebra.py",
+    "robot",
+    "minimal",
+    "dynamics",
+    "graph",
+    "search",
+)
 """The sources that decide which program is found; a robot's file is in the robot's numbers."""
 
 

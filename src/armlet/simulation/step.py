@@ -318,8 +318,10 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     if staged:
         state.append(np.stack(first_stage_memory(q0, qd0), axis=1))
     arrays = [*state, np.array(steps.dt), *steps.values, *([integrator.rows] if staged else [])]
-    done, results = first, kernel.results(runs, steps.count, every)
-    blocks = kernel.pieces(arrays, results, runs, range(first, steps.count), every, steps.threads)
+    done, results = first, kernel.empty_results(runs, steps.count, every)
+    blocks = kernel.run_blocks(
+        arrays, results, runs, range(first, steps.count), every, steps.threads
+    )
     try:
         with advancing(f"{steps.method} of {steps.arm.robot.name}") as advance:
             for done in blocks:
@@ -327,7 +329,7 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     except KeyboardInterrupt:
         if not keep:
             raise
-    q, qd, *ends = kernel.ordered(results)
+    q, qd, *ends = kernel.outputs(results)
     for step, (q_then, qd_then, *_) in enumerate(started):
         if (step + 1) % every == 0:
             q[step // every], qd[step // every] = q_then, qd_then

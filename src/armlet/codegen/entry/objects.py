@@ -9,9 +9,17 @@ from collections.abc import Mapping, Sequence
 from armlet.codegen.templates import read_file
 
 ARRAY = {
-    "references": "i32", "type": "ptr", "data": "ptr", "rank": "i32", "dimensions": "ptr",
-    "strides": "ptr", "base": "ptr", "descriptor": "ptr", "flags": "i32", "weakrefs": "ptr",
-}  # fmt: skip
+    "references": "i32",
+    "type": "ptr",
+    "data": "ptr",
+    "rank": "i32",
+    "dimensions": "ptr",
+    "strides": "ptr",
+    "base": "ptr",
+    "descriptor": "ptr",
+    "flags": "i32",
+    "weakrefs": "ptr",
+}
 """NumPy's array object, the same since NumPy 1.7; every object begins with the first two fields."""
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
 """Flags: aligned; C-contiguous as well; writeable as well; and the owner of its memory."""
@@ -30,8 +38,19 @@ SLOT = 16
 
 SYMBOLS = {
     **dict.fromkeys(
-        ("armlet_array_type", "armlet_float64", "armlet_float32", "armlet_str", "armlet_list",
-         "armlet_tuple", "armlet_float", "armlet_int", "armlet_none", "armlet_true", "armlet_dead"),
+        (
+            "armlet_array_type",
+            "armlet_float64",
+            "armlet_float32",
+            "armlet_str",
+            "armlet_list",
+            "armlet_tuple",
+            "armlet_float",
+            "armlet_int",
+            "armlet_none",
+            "armlet_true",
+            "armlet_dead",
+        ),
         "global i8",
     ),
     "armlet_new_array": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
@@ -52,7 +71,7 @@ SYMBOLS = {
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
     "PyTuple_Size": "i64 (ptr)",
     "PyType_GenericAlloc": "ptr (ptr, i64)",
-}  # fmt: skip
+}
 """What the functions use of CPython and NumPy, found by name when the code is loaded."""
 
 SHARED_TEXT = read_file("python_entry.ll")

@@ -414,18 +414,18 @@ def _result_tuple(outputs: int) -> list[str]:
         *(f"call void @Py_DecRef(ptr %n{k})" for k in every),
         "ret ptr null",
         "fill:",
-        *(
-            f"%set{k} = call i32 @PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %n{k})" for k in every
-        ),
+        *(f"%set{k} = call i32 @PyTuple_SetItem(ptr %tuple, i64 {k}, ptr %n{k})" for k in every),
         "br i1 %keep, label %keep_tuple, label %run",
         "keep_tuple:",
         "call void @keep(ptr %self, ptr %tuple)",
         "br label %run",
         "run:",
-        *(_phi("ptr", f"r{k}", f"%n{k}", [f"%t{s}.{k}" for s in range(SPARES)], outputs)
-          for k in every),
+        *(
+            _phi("ptr", f"r{k}", f"%n{k}", [f"%t{s}.{k}" for s in range(SPARES)], outputs)
+            for k in every
+        ),
         _phi("ptr", "returned", "%tuple", [f"%t{s}" for s in range(SPARES)], outputs),
-    ]  # fmt: skip
+    ]
 
 
 def _phi(kind: str, name: str, new: str, spares: Sequence[str], outputs: int) -> str:
