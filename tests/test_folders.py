@@ -30,8 +30,8 @@ def disk(tmp_path):
     return tmp_path
 
 
-def found(disk, name, own="pkg/urdf", named=(), base=None):
-    path = Folders(disk / own, [disk / x for x in named]).file(name, HERE, base and disk / base)
+def found(disk, name, own="pkg/urdf", named=()):
+    path = Folders(disk / own, [disk / x for x in named]).file(name, HERE)
     return path.relative_to(disk).as_posix()
 
 
@@ -40,7 +40,6 @@ def found(disk, name, own="pkg/urdf", named=(), base=None):
     [
         ("sub/part.urdf", {}, "pkg/urdf/sub/part.urdf"),
         ("./sub/../arm.urdf", {}, "pkg/urdf/arm.urdf"),
-        ("../arm.urdf", {"base": "pkg/urdf/sub"}, "pkg/urdf/arm.urdf"),
         ("b.stl", {"named": ["other"]}, "other/b.stl"),
         ("../meshes/a.stl", {}, "pkg/meshes/a.stl"),
         ("package://pkg/meshes/a.stl", {}, "pkg/meshes/a.stl"),

@@ -13,7 +13,7 @@ from support.robots import WRITERS, deviation, random_robot, states, value
 
 import armlet
 from armlet.description import Mesh
-from armlet.robot.pose import rotation_of_quaternion, rpy_of, turn
+from armlet.robot.pose import axis_rotation, rotation_of_quaternion, rpy_of
 
 
 def assert_same(found, robot, tolerance=1e-12):
@@ -95,7 +95,7 @@ def random_tables(seed):
         com = masses[i] @ points[i] / m
         r = points[i] - com
         I = sum(w * (x @ x * np.eye(3) - np.outer(x, x)) for w, x in zip(masses[i], r, strict=True))
-        R = turn(0, alpha[i])
+        R = axis_rotation(0, alpha[i])
         bodies_modified.append((m, com, I))
         bodies_standard.append((m, R.T @ (com - [a[i], 0, 0]), R.T @ I @ R))
     return letters, (modified, bodies_modified), (standard, bodies_standard)
@@ -120,7 +120,7 @@ def test_a_table_places_its_frames_by_the_convention(seed):
 
     def about(axis, angle, slide):
         T = np.eye(4)
-        T[:3, :3] = turn(axis, angle)
+        T[:3, :3] = axis_rotation(axis, angle)
         T[axis, 3] = slide
         return T
 
@@ -303,12 +303,22 @@ def test_a_path_that_takes_no_file_is_told(path, reason):
 def test_roll_pitch_yaw_and_quaternions_give_the_rotation_back():
     rng = np.random.default_rng(0)
     for _ in range(200):
-        R = turn(2, rng.uniform(-3, 3)) @ turn(1, rng.uniform(-2, 2)) @ turn(0, rng.uniform(-3, 3))
+        R = (
+            axis_rotation(2, rng.uniform(-3, 3))
+            @ axis_rotation(1, rng.uniform(-2, 2))
+            @ axis_rotation(0, rng.uniform(-3, 3))
+        )
         roll, pitch, yaw = rpy_of(R)
-        np.testing.assert_allclose(turn(2, yaw) @ turn(1, pitch) @ turn(0, roll), R, atol=1e-14)
+        np.testing.assert_allclose(
+            axis_rotation(2, yaw) @ axis_rotation(1, pitch) @ axis_rotation(0, roll), R, atol=1e-14
+        )
     for pitch in (np.pi / 2, -np.pi / 2):
-        R = turn(2, 0.4) @ turn(1, pitch) @ turn(0, 0.7)
+        R = axis_rotation(2, 0.4) @ axis_rotation(1, pitch) @ axis_rotation(0, 0.7)
         roll, p, yaw = rpy_of(R)
-        np.testing.assert_allclose(turn(2, yaw) @ turn(1, p) @ turn(0, roll), R, atol=1e-14)
+        np.testing.assert_allclose(
+            axis_rotation(2, yaw) @ axis_rotation(1, p) @ axis_rotation(0, roll), R, atol=1e-14
+        )
     half = np.sqrt(0.5)
-    np.testing.assert_array_equal(rotation_of_quaternion(half, half, 0, 0), turn(0, np.pi / 2))
+    np.testing.assert_array_equal(
+        rotation_of_quaternion(half, half, 0, 0), axis_rotation(0, np.pi / 2)
+    )

@@ -42,17 +42,17 @@ def check(description: Description, problems: Problems) -> None:
     links = {link.name for link in description.links}
     names = listed(sorted(links))
     before = len(problems.errors)
-    with problems.collected():
+    with problems.collect():
         check_names(((link.name, link.where or where) for link in description.links), "link")
         check_names(((joint.name, joint.where or where) for joint in description.joints), "joint")
     names_are_clear = len(problems.errors) == before
     for link in description.links:
-        with problems.collected():
+        with problems.collect():
             _check_link(link, f"{link.where or where}: link {quoted(link.name)}", problems)
     parent_of: dict[str, str] = {}
     for joint in description.joints:
         subject = f"{joint.where or where}: joint {quoted(joint.name)}"
-        with problems.collected():
+        with problems.collect():
             _check_joint(joint, subject, problems)
         if names_are_clear:
             _check_ends(joint, subject, parent_of, links, names, problems)
@@ -61,7 +61,7 @@ def check(description: Description, problems: Problems) -> None:
             f"{where}: the tool is {quoted(description.tool)}, which does not exist: expected one "
             f"of {names}"
         )
-    with problems.collected():
+    with problems.collect():
         check_finite(description.gravity, f"{where}: gravity")
 
 

@@ -136,13 +136,13 @@ def _check_order(
     order: str | Sequence[str], names: Sequence[str], description: Description
 ) -> list[str]:
     """The user's order, refused unless it has the names of the moving joints, parents first."""
-    given = [] if isinstance(order, str) or not isinstance(order, Sequence) else [*order]
-    if sorted(map(str, given)) != sorted(names) or isinstance(order, str):
+    ordered = [] if isinstance(order, str) or not isinstance(order, Sequence) else [*order]
+    if sorted(map(str, ordered)) != sorted(names) or isinstance(order, str):
         raise ModelError(
             f"order is {quoted(order)}: expected 'file', 'pinocchio', or the names of all moving "
             f"joints: {listed(names)}"
         )
-    place = {name: k for k, name in enumerate(given)}
+    place = {name: k for k, name in enumerate(ordered)}
     outermost: dict[str, str] = {}
     for joint in _depth_first(description):
         below = outermost.get(joint.parent)
@@ -154,4 +154,4 @@ def _check_order(
         moving = joint.name if joint.name in place else below
         if moving is not None:
             outermost[joint.child] = moving
-    return given
+    return ordered

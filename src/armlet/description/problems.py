@@ -9,14 +9,14 @@ from typing import NamedTuple
 from armlet.errors import ModelError, ModelWarning, listed
 
 MAX_PROBLEMS = 20
-"""The most problems that a message lists; alike ones are one."""
+"""The most problems that a message lists; those of one plural count as one."""
 
 
 class Problem(NamedTuple):
-    """Something that is wrong, as a message of its own and as one of several alike."""
+    """Something that is wrong: a message of its own, and how several such problems are listed."""
 
     message: str
-    alike: str = ""
+    plural: str = ""
     """What several such problems have in common, after their number: 'links have no mass'."""
     name: str = ""
     """What it is called in a list of those."""
@@ -35,20 +35,20 @@ class Problems:
         self.errors: list[Problem] = []
         self.doubts: list[Problem] = []
 
-    def error(self, message: str, alike: str = "", name: str = "") -> None:
-        """Add an error; problems that are alike are said together."""
-        self.errors.append(Problem(message, alike, name))
+    def error(self, message: str, plural: str = "", name: str = "") -> None:
+        """Add an error; those with the same plural become one message."""
+        self.errors.append(Problem(message, plural, name))
 
-    def doubt(self, message: str, alike: str = "", name: str = "") -> None:
+    def doubt(self, message: str, plural: str = "", name: str = "") -> None:
         """Add a doubt: a warning unless `strict`."""
-        (self.errors if self.strict else self.doubts).append(Problem(message, alike, name))
+        (self.errors if self.strict else self.doubts).append(Problem(message, plural, name))
 
     def note(self, message: str) -> None:
         """Add what is worth knowing: always a warning."""
         self.doubts.append(Problem(message))
 
     @contextmanager
-    def collected(self) -> Iterator[None]:
+    def collect(self) -> Iterator[None]:
         """Add a ModelError that is raised inside to the errors and go on after it."""
         try:
             yield
@@ -67,14 +67,14 @@ class Problems:
         """A message for each kind of problem, in the order in which they were found."""
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
-            groups[problem.alike or problem.message].append(problem)
+            groups[problem.plural or problem.message].append(problem)
         return [self._line(group) for group in groups.values()]
 
     def _line(self, group: Sequence[Problem]) -> str:
-        if len(group) == 1 or not group[0].alike:
+        if len(group) == 1 or not group[0].plural:
             return group[0].message
         names = listed([problem.name for problem in group])
-        return f"{self.where}: {len(group)} {group[0].alike}: {names}"
+        return f"{self.where}: {len(group)} {group[0].plural}: {names}"
 
     def _text(self, lines: Sequence[str]) -> str:
         """One message of several lines, of which each leaves out the name of the file."""

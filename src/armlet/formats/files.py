@@ -61,30 +61,33 @@ class Folders:
         if not isinstance(named, Sequence):
             raise ModelError(f"folders is {quoted(named)}: expected a list of paths")
         self.own = _real(own)
-        self.roots = [self.own, *(_named(folder) for folder in named)]
+        self.roots = [self.own, *(_existing_folder(folder) for folder in named)]
         self.allowed = [*self.roots, *_package_around(self.own)]
         self.packages: dict[tuple[str, str], Path | None] = {}
         """The packages that were looked for."""
         self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
         """How many more bytes are read of files of each kind."""
 
-    def file(self, name: str, where: str, base: Path | None = None) -> Path:
+    def file(self, name: str, where: str) -> Path:
         """The existing file that a model calls by a name.
 
-        `where` is the file and line that has the name, for messages; `base` the folder that the
-        name is relative to, if that is not the model's own.
+        `where` is the file and line that has the name, for messages.
         """
-        scheme, rest = _parted(name, where)
+        if not name or "\0" in name or len(name) > MAX_PATH:
+            raise ModelError(
+                f"{where}: the file name is {quoted(name)}: expected the path of a file"
+            )
+        match = SCHEME.fullmatch(name)
+        scheme, rest = (match[1].lower(), match[2]) if match else ("", name)
         if scheme in MARKS:
             package, _, inside = rest.partition("/")
-            return self._found(inside, name, where, [self.package(package, where, scheme)])
+            return self._existing(inside, name, where, [self.package(package, where, scheme)])
         if scheme not in ("", "file"):
             raise ModelError(
                 f"{where}: the file {quoted(name)} is at {scheme}://, which armlet does not read: "
                 f"save it in a folder and {CURE}"
             )
-        starts = self.roots if base is None else [base, *self.roots]
-        return self._found(f"/{rest}" if scheme else rest, name, where, starts)
+        return self._existing(f"/{rest}" if scheme else rest, name, where, self.roots)
 
     def find(self, name: str, starts: Sequence[Path], subject: str) -> Path | None:
         """The file of a name, relative to the first of some folders that has it, or None."""
@@ -92,13 +95,13 @@ class Folders:
             return None
         candidates = [_real(start / name) for start in starts]
         inside = [path for path in candidates if self._allows(path)]
-        found = next((path for path in inside if os.path.isfile(path)), None)
-        if found is None and len(inside) < len(candidates):
+        file = next((path for path in inside if os.path.isfile(path)), None)
+        if file is None and len(inside) < len(candidates):
             raise ModelError(
                 f"{subject} names {quoted(name)}, which is outside the folder of the model: "
                 f"expected a file in it; to allow it, {CURE}"
             )
-        return found
+        return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
         """The bytes of a file that was found, within what is left for files of its kind."""
@@ -122,22 +125,23 @@ class Folders:
         """The folder of a ROS package or a Gazebo model, by its name."""
         if (scheme, name) not in self.packages:
             self.packages[scheme, name] = self._package(name, MARKS[scheme])
-        found = self.packages[scheme, name]
-        if found is None:
+        folder = self.packages[scheme, name]
+        if folder is None:
             raise ModelError(
                 f"{where}: {scheme} {quoted(name)} is in none of the folders "
                 f"{_shown(self.allowed)}: {CURE}"
             )
-        return found
+        return folder
 
     def _package(self, name: str, mark: str) -> Path | None:
         if name in ("", ".", ".."):
             return None
         inside = [_real(root / name) for root in self.allowed]
         around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
-        folders = (*filter(self._allows, inside), *around)
-        found = next((folder for folder in folders if os.path.isdir(folder)), None)
-        return found or self._package_below(name, mark)
+        for folder in (*filter(self._allows, inside), *around):
+            if os.path.isdir(folder):
+                return folder
+        return self._package_below(name, mark)
 
     def _package_below(self, name: str, mark: str) -> Path | None:
         """The package below the folders named by the user; without one, a folder of its name."""
@@ -154,7 +158,7 @@ class Folders:
     def _allows(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self.allowed)
 
-    def _found(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
+    def _existing(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
         """The first existing file among those that a path relative to some folders may mean."""
         inside = [x for start in starts if self._allows(x := _real(start / path))]
         for candidate in inside:
@@ -171,20 +175,12 @@ class Folders:
         )
 
 
-def _parted(name: str, where: str) -> tuple[str, str]:
-    """The scheme of a name, empty if it has none, and the rest."""
-    if not name or "\0" in name or len(name) > MAX_PATH:
-        raise ModelError(f"{where}: the file name is {quoted(name)}: expected the path of a file")
-    found = SCHEME.fullmatch(name)
-    return (found[1].lower(), found[2]) if found else ("", name)
-
-
 def _real(path: Path) -> Path:
     """The path without links and dots, whether it exists or not."""
     return Path(os.path.realpath(path))
 
 
-def _named(folder: str | Path) -> Path:
+def _existing_folder(folder: str | Path) -> Path:
     """A folder named by the user, which must exist."""
     if not isinstance(folder, str | os.PathLike):
         raise ModelError(f"folders has {quoted(folder)}: expected paths of folders")
@@ -206,8 +202,8 @@ def _package_name(folder: Path, mark: str) -> str | None:
     """The name in the mark of a package, or None."""
     if not os.path.isfile(folder / mark):
         return None
-    found = NAME.search(read_bytes(folder / mark))
-    return found[1].decode("utf-8", "replace").strip() if found else None
+    match = NAME.search(read_bytes(folder / mark))
+    return match[1].decode("utf-8", "replace").strip() if match else None
 
 
 def _walk(folders: Sequence[Path]) -> Iterator[Path]:
@@ -216,12 +212,15 @@ def _walk(folders: Sequence[Path]) -> Iterator[Path]:
     while waiting:
         try:
             with os.scandir(waiting.popleft()) as entries:
-                inside = sorted(x.path for x in entries if x.is_dir(follow_symlinks=False))
+                inside = sorted(
+                    Path(entry.path)
+                    for entry in entries
+                    if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+                )
         except OSError:
             continue
-        found = [Path(path) for path in inside if not os.path.basename(path).startswith(".")]
-        yield from found
-        waiting += found
+        yield from inside
+        waiting += inside
 
 
 def _shown(folders: Sequence[Path]) -> str:

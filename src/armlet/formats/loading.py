@@ -78,7 +78,7 @@ def _finish(description: Description, problems: Problems, options: RobotOptions)
     if options.gravity is not None:
         description = replace(description, gravity=gravity_vector(options.gravity))
     check(description, problems)
-    with problems.collected():
+    with problems.collect():
         description = drop_lost_leaders(description, problems)
         description, lock = apply_mimic(description, lock, options.mimic)
     problems.settle(FROM_USER)

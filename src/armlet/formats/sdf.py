@@ -95,12 +95,12 @@ def raw_pose(element: Element) -> Pose:
 
 def version_of(root: Element) -> tuple[int, ...]:
     """The version of the format that a file is written in."""
-    found = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", root.get("version"))
-    if not found or int(found[1]) != 1:
+    match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", root.get("version"))
+    if not match or int(match[1]) != 1:
         raise ModelError(
-            f"{root.where}: <sdf {root.said('version')}>: expected a version such as 1.7"
+            f"{root.where}: <sdf {root.attribute('version')}>: expected a version such as 1.7"
         )
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 # ---------------------------------------------------------------------------------- models
@@ -414,7 +414,7 @@ class _Reader:
                     self.poses[link.name] = HERE
                     if scope.static:
                         self.static.add(link.name)
-                    with self.problems.collected():
+                    with self.problems.collect():
                         self.poses[link.name] = at @ scope.pose_of(name, element)
                         link = self._link(scope, name, element)
                     self.links.append(link)
@@ -424,7 +424,7 @@ class _Reader:
             self.base += "_"
         for scope in self.whole.all():
             for name, element in scope.named.items():
-                with self.problems.collected():
+                with self.problems.collect():
                     if element.tag == "joint":
                         joint = self._joint(scope, name, element)
                         self.joints.append(replace(joint, kind="fixed") if scope.static else joint)

@@ -66,13 +66,13 @@ LETTERS = {"revolute": "R", "continuous": "R", "prismatic": "P"}
 class Table:
     """A table of the file, with its name for messages."""
 
-    def __init__(self, data: Mapping[str, Any], where: str, known: set[str]) -> None:
+    def __init__(self, data: Mapping[str, Any], where: str, keys: set[str]) -> None:
         self.data, self.where = data, where
-        unknown = sorted(set(data) - known)
+        unknown = sorted(set(data) - keys)
         if unknown:
             raise ModelError(
                 f"{where}: unknown key {quoted(unknown[0])}: expected one of "
-                f"{', '.join(sorted(known))}"
+                f"{', '.join(sorted(keys))}"
             )
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -101,20 +101,20 @@ class Table:
             raise self.unlike(key, f"{n} finite numbers{MEANING.get(key, '')}")
         return np.array(listed, dtype=float)
 
-    def table(self, key: str, known: set[str]) -> "Table":
+    def table(self, key: str, keys: set[str]) -> "Table":
         value = self.data.get(key, {})
         if not isinstance(value, dict):
             raise self.unlike(key, "a table {…}")
-        return Table(value, f"{self.where}, {key}", known)
+        return Table(value, f"{self.where}, {key}", keys)
 
-    def tables(self, key: str, known: set[str]) -> "list[Table]":
+    def tables(self, key: str, keys: set[str]) -> "list[Table]":
         """The tables of an array, each with its own name or number."""
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
             raise self.unlike(key, f"tables [[{key}]], in double brackets")
         names = [x.get("name", x.get("file", k + 1)) for k, x in enumerate(value)]
         return [
-            Table(x, f"{self.where}, {key} {quoted(name)}", known)
+            Table(x, f"{self.where}, {key} {quoted(name)}", keys)
             for x, name in zip(value, names, strict=True)
         ]
 
@@ -127,8 +127,8 @@ class Table:
     def unlike(self, key: str, wanted: str) -> ModelError:
         """The error for a key whose value is not as wanted."""
         value = self.data.get(key)
-        found = "one table" if isinstance(value, dict) else quoted(value)
-        state = found if key in self.data else "missing"
+        text = "one table" if isinstance(value, dict) else quoted(value)
+        state = text if key in self.data else "missing"
         return ModelError(f"{self.where}: {key} is {state}: expected {wanted}")
 
 
@@ -286,10 +286,10 @@ def _check_place(body: Table, convention: str | None) -> None:
             f"{body.where}: dh is given, but the file has no convention: expected convention = "
             "'standard' or 'modified' at the top of the file, or xyz, rpy and axis here"
         )
-    given = sorted(PLACE & set(body.data))
-    if convention is not None and given:
+    place = sorted(PLACE & set(body.data))
+    if convention is not None and place:
         raise ModelError(
-            f"{body.where}: {given[0]} is given, but the file has the convention "
+            f"{body.where}: {place[0]} is given, but the file has the convention "
             f"{quoted(convention)}: expected dh alone, or no convention"
         )
 
@@ -385,73 +385,70 @@ def toml_text(robot: RobotModel) -> str:
     description = describe(robot)
     links = {link.name: link for link in description.links}
     ties = {tie.joint: tie for tie in description.ties}
-    lines = [f"name = {_quoted(robot.name)}", f"source = {_quoted(robot.source or robot.name)}"]
-    lines += [f"gravity = {_list(description.gravity)}", 'angles = "radians"']
-    lines += [f"base = {_quoted(robot.base_link)}"]
-    lines += [f"tool = {_quoted(robot.tool)}"] if robot.tool else []
+    top = {
+        "name": robot.name,
+        "source": robot.source or robot.name,
+        "gravity": description.gravity,
+        "angles": "radians",
+        "base": robot.base_link,
+    }
+    lines = _entries(top | ({"tool": robot.tool} if robot.tool else {}))
     for joint in description.joints:
-        link = links[joint.child]
-        frame = joint.kind == "fixed"
-        lines += ["", "[[frame]]" if frame else "[[body]]", f"name = {_quoted(link.name)}"]
-        if not frame:
-            lines += [f"joint = {_quoted(joint.name)}", f'kind = "{joint.kind}"']
-        lines += [f"parent = {_quoted(joint.parent)}", f"xyz = {_list(joint.pose.r)}"]
-        lines += [f"rpy = {_list(rpy_of(joint.pose.R))}"]
-        lines += [] if frame else _body_lines(joint, link)
-        lines += [_mimic_line(ties[joint.name])] if joint.name in ties else []
-        lines += [_mesh_line(link)] if link.meshes else []
+        header = "[[frame]]" if joint.kind == "fixed" else "[[body]]"
+        table = _joint_table(joint, links[joint.child], ties.get(joint.name))
+        lines += ["", header, *_entries(table)]
     for name, q in robot.keyframes.items():
-        values = zip(robot.joint_names, q, strict=True)
-        given = ", ".join(f"{_quoted(joint)} = {_number(x)}" for joint, x in values)
-        lines += ["", "[[keyframe]]", f"name = {_quoted(name)}", f"q = {{ {given} }}"]
+        values = {_quoted(joint): x for joint, x in zip(robot.joint_names, q, strict=True)}
+        lines += ["", "[[keyframe]]", *_entries({"name": name, "q": values})]
     return "\n".join([*lines, ""])
 
 
-def _body_lines(joint: Connection, link: Link) -> list[str]:
-    lines = [f"axis = {_list(joint.axis)}"]
-    if np.any(joint.point):
-        lines.append(f"point = {_list(joint.point)}")
-    lines += [f"mass = {_number(link.mass)}", f"com = {_list(link.com)}"]
-    lines += [f"inertia = {_list(upper_triangle(link.inertia))}"]
-    for key, values, default in (
-        ("limits", joint.limits, Limits()),
-        ("drive", joint.drive, Drive()),
-        ("spring", joint.spring, Spring()),
-    ):
-        given = [
-            f"{name} = {_number(value)}"
-            for (name, value), usual in zip(values._asdict().items(), default, strict=True)
-            if value != usual
+def _joint_table(joint: Connection, link: Link, tie: Tie | None) -> dict[str, Any]:
+    """The table of a joint and the link that it moves, or of a fixed frame."""
+    moves = joint.kind != "fixed"
+    table: dict[str, Any] = {"name": link.name}
+    if moves:
+        table |= {"joint": joint.name, "kind": joint.kind}
+    table |= {"parent": joint.parent, "xyz": joint.pose.r, "rpy": rpy_of(joint.pose.R)}
+    if moves:
+        table |= {"axis": joint.axis} | ({"point": joint.point} if np.any(joint.point) else {})
+        table |= {"mass": link.mass, "com": link.com, "inertia": upper_triangle(link.inertia)}
+        for key in ("limits", "drive", "spring"):
+            changed = _changed(getattr(joint, key))
+            table |= {key: changed} if changed else {}
+        if is_compensated(link):
+            table["gravity_compensation"] = link.compensation._asdict()
+    if tie is not None:
+        offset, factor = tie.coefficients
+        table["mimic"] = {"joint": tie.leader, "factor": factor, "offset": offset}
+    if link.meshes:
+        table["meshes"] = [
+            {"file": x.file, "xyz": x.pose.r, "rpy": rpy_of(x.pose.R), "scale": x.scale}
+            for x in link.meshes
         ]
-        lines += [f"{key} = {{ {', '.join(given)} }}"] if given else []
-    if is_compensated(link):
-        mass, moment = link.compensation
-        given = [f"mass = {_number(mass)}", f"moment = {_list(moment)}"]
-        lines.append(f"gravity_compensation = {{ {', '.join(given)} }}")
-    return lines
+    return table
 
 
-def _mimic_line(tie: Tie) -> str:
-    offset, factor = map(_number, tie.coefficients)
-    return f"mimic = {{ joint = {_quoted(tie.leader)}, factor = {factor}, offset = {offset} }}"
+def _changed(values: Limits | Drive | Spring) -> dict[str, float]:
+    """The fields that are not the default."""
+    default = type(values)()._asdict()
+    return {key: value for key, value in values._asdict().items() if value != default[key]}
 
 
-def _mesh_line(link: Link) -> str:
-    entries = (
-        f"{{ file = {_quoted(mesh.file)}, xyz = {_list(mesh.pose.r)}, "
-        f"rpy = {_list(rpy_of(mesh.pose.R))}, scale = {_list(mesh.scale)} }}"
-        for mesh in link.meshes
-    )
-    return f"meshes = [{', '.join(entries)}]"
+def _entries(table: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_value(value)}" for key, value in table.items()]
 
 
-def _number(x: Any) -> str:
-    x = float(x)
+def _value(value: Any) -> str:
+    """A text, a table, an array or a number as TOML."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(_entries(value))} }}"
+    if isinstance(value, list | tuple | np.ndarray):
+        return f"[{', '.join(map(_value, value))}]"
+    x = float(value)
     return ("inf" if x > 0 else "-inf") if isinf(x) else repr(x + 0.0)
-
-
-def _list(values: Any) -> str:
-    return f"[{', '.join(_number(x) for x in values)}]"
 
 
 def _quoted(text: str) -> str:

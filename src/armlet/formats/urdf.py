@@ -73,7 +73,7 @@ class _Reader:
     def link(self, element: Element) -> Link:
         """The link of an element, without inertia if that cannot be read."""
         link = Link(element.get("name"), where=element.where)
-        with self.problems.collected():
+        with self.problems.collect():
             meshes = tuple(self._meshes(element))
             link = replace(link, meshes=meshes, solids=tuple(self._solids(element)))
             inertial = self._only(element, "inertial")
@@ -143,8 +143,8 @@ class _Reader:
                 if len(scale) != 3:
                     self._doubt(
                         mesh,
-                        f"<mesh {mesh.said('scale')}> has {len(scale)} values instead of 3: taken "
-                        "as 1 1 1",
+                        f"<mesh {mesh.attribute('scale')}> has {len(scale)} values instead of 3: "
+                        "taken as 1 1 1",
                         "meshes have a scale that is not of 3 values, taken as 1 1 1",
                         mesh.get("filename"),
                     )
@@ -162,7 +162,7 @@ class _Reader:
 
     def joint(self, element: Element, drives: Mapping[str, Drive]) -> Connection | None:
         """The joint of an element, or None if it cannot be read."""
-        with self.problems.collected():
+        with self.problems.collect():
             name = element.word("name")
             kind = element.word("type", "revolute, continuous, prismatic or fixed")
             subject = f"joint {quoted(name)}"
@@ -227,8 +227,8 @@ class _Reader:
         if np.abs(rpy).max() > MAX_ANGLE:
             self._doubt(
                 element,
-                f"<origin {element.said('rpy')}> turns more than twice round: taken as radians "
-                "(90 degrees are 1.5707963267948966)",
+                f"<origin {element.attribute('rpy')}> turns more than twice round: taken as "
+                "radians (90 degrees are 1.5707963267948966)",
                 "<origin>s turn more than twice round, and are taken as radians",
                 f"{shown(element.get('rpy'))} (line {element.line})",
             )
@@ -246,8 +246,8 @@ class _Reader:
             )
         return children[0] if children else None
 
-    def _doubt(self, element: Element, message: str, alike: str, name: str) -> None:
-        self.problems.doubt(f"{element.where}: {message}", alike, name)
+    def _doubt(self, element: Element, message: str, plural: str, name: str) -> None:
+        self.problems.doubt(f"{element.where}: {message}", plural, name)
 
 
 def _mimic(element: Element) -> list[Tie]:
@@ -275,7 +275,7 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
         joints = transmission.all("joint")
         actuators = transmission.all("actuator")
         if len(joints) == len(actuators) == 1:
-            with problems.collected():
+            with problems.collect():
                 drive = _rotor_drive(joints[0], actuators[0])
                 if drive == Drive():
                     continue

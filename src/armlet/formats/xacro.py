@@ -35,11 +35,11 @@ def expand_xacro(
             "xacro files are expanded by the package xacro, which is not installed: pip install "
             "'armlet[xacro]'"
         )
-    given = _texts(arguments)
-    result = _run_child(path, given, folders)
+    texts = _argument_texts(arguments)
+    result = _run_child(path, texts, folders)
     if "error" in result:
         raise ModelError(_message(result))
-    unknown = sorted(set(given) - set(result["known"]))
+    unknown = sorted(set(texts) - set(result["known"]))
     if unknown:
         raise ModelError(
             f"{shown(path.name)}: no xacro argument is called {quoted(unknown[0])}: "
@@ -56,7 +56,7 @@ def expand_xacro(
     return expanded
 
 
-def _texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
+def _argument_texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
     """The arguments as texts; true and false as in xacro."""
     if arguments is not None and not isinstance(arguments, Mapping):
         raise ModelError(f"xacro is {quoted(arguments)}: expected a value for each argument")
@@ -89,7 +89,7 @@ def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> di
                 child.stdin.flush()
                 line = child.stdout.readline(MAX_BYTES)
                 if not line.endswith("\n"):
-                    raise ModelError(_stopped(where, line, monotonic() - start))
+                    raise ModelError(_end_message(where, line, monotonic() - start))
                 answer: dict[str, Any] = json.loads(line)
                 if "find" not in answer:
                     break
@@ -104,7 +104,7 @@ def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> di
     return answer
 
 
-def _stopped(where: str, line: str, seconds: float) -> str:
+def _end_message(where: str, line: str, seconds: float) -> str:
     """The message that the child process ended without a result."""
     if line:
         return f"{where}: it expands to more than {MAX_BYTES} characters: expected one robot"

@@ -71,13 +71,13 @@ def _replace_package_index(package_folder: Any) -> None:
 
 def _missing(error: str, files: list[str], arguments: Arguments) -> list[str]:
     """The arguments without a value, if one of them is the error: it and those used elsewhere."""
-    found = re.search(r"Undefined substitution argument (\w+)", error)
-    if not found:
+    match = re.search(r"Undefined substitution argument (\w+)", error)
+    if not match:
         return []
     text = "".join(Path(file).read_text(errors="replace") for file in files)
     used = re.findall(r"\$\(arg (\w+)\)", text)
     declared = re.findall(r'<xacro:arg\s+name="(\w+)"', text)
-    return [x for x in dict.fromkeys([found[1], *used]) if x not in {*arguments, *declared}]
+    return [x for x in dict.fromkeys([match[1], *used]) if x not in {*arguments, *declared}]
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ class Element:
     def get(self, key: str, default: str = "") -> str:
         return self.attributes.get(key, default)
 
-    def said(self, key: str) -> str:
+    def attribute(self, key: str) -> str:
         """An attribute for a message, as written in the file."""
         return f'{key}="{shown(self.get(key))}"'
 
@@ -86,24 +86,24 @@ class Element:
                 wanted = "a number" if n == 1 else "numbers"
                 raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
             return np.array(default, dtype=float)
-        return numbers(text, n, f"{self.where}: <{self.tag} {self.said(key)}>")
+        return numbers(text, n, f"{self.where}: <{self.tag} {self.attribute(key)}>")
 
 
 def words(text: str) -> list[str]:
-    """The parts of a text between white space as XML defines it, which Python's split does not."""
+    """The words of a text, between white space as XML defines it, unlike `str.split`."""
     return re.findall("[^ \t\r\n]+", text)
 
 
 def numbers(text: str, n: int | None, subject: str) -> Vector:
     """The finite numbers in a text, n of them if n is given."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
-    found = words(text)
-    if not all(map(NUMBER.fullmatch, found)):
+    texts = words(text)
+    if not all(map(NUMBER.fullmatch, texts)):
         raise ModelError(f"{subject}: expected {wanted}")
-    if n is not None and len(found) != n:
+    if n is not None and len(texts) != n:
         plural = "numbers" if n > 1 else "number"
-        raise ModelError(f"{subject} has {len(found)} values: expected {n} {plural}")
-    values = [float(word) for word in found]
+        raise ModelError(f"{subject} has {len(texts)} values: expected {n} {plural}")
+    values = [float(x) for x in texts]
     if not all(isfinite(value) for value in values):
         raise ModelError(f"{subject}: expected {wanted}")
     return np.array(values)
