@@ -9,7 +9,7 @@ import pytest
 
 import armlet
 from armlet import ModelError, ModelWarning, Robot
-from armlet.errors import quoted
+from armlet.errors import quote
 
 FOLDER = Path(__file__).parent / "bad_models"
 EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
@@ -145,7 +145,7 @@ CALLS = {
     "text that is a number in a row": (lambda: from_dh(("1", 0, 0, 0)),
         "row 1 of the DH table is ('1', 0, 0, 0): expected four numbers alpha, a, d, theta"),
     "integer beyond every float": (lambda: from_dh(inertia=[(10**400, *ROD[1:])]),
-        INERTIA.format(quoted((10**400, *ROD[1:])))),
+        INERTIA.format(quote((10**400, *ROD[1:])))),
     "table that is none": (lambda: Robot.from_dh(None, convention="modified"),
         "rows is None: expected a sequence, one entry per joint"),
     "table of no rows": (lambda: Robot.from_dh([], convention="modified"),
@@ -164,7 +164,7 @@ CALLS = {
     "gravity in digits": (lambda: from_dh(gravity=("0", "0", "-9.81")),
         "gravity is ('0', '0', '-9.81'): expected three numbers, in base axes"),
     "gravity beyond every float": (lambda: armlet.load("planar2r", gravity=(0, 0, 10**400)),
-        f"gravity is {quoted((0, 0, 10**400))}: expected three numbers, in base axes"),
+        f"gravity is {quote((0, 0, 10**400))}: expected three numbers, in base axes"),
     "complex gravity": (lambda: armlet.load("planar2r", gravity=(0, 0, 1j)),
         "gravity is (0, 0, 1j): expected three numbers, in base axes"),
     "general arm of a number": (lambda: armlet.general_arm(6),

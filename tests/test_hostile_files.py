@@ -9,7 +9,7 @@ import armlet
 from armlet import ModelError
 from armlet.description import Connection, Description, Link, assemble
 from armlet.description.assembly import _parents_first
-from armlet.errors import MAX_LISTED, MAX_SHOWN, listed, quoted, shown
+from armlet.errors import MAX_LISTED, MAX_SHOWN, clip, listing, quote
 
 HEAD = 'gravity = [0, 0, -9.81]\nangles = "radians"\n'
 BOX = '<geom type="box" size=".1 .2 .3"/>'
@@ -231,7 +231,7 @@ def test_only_numbers_of_c_are_numbers(refusal, text):
     tensor = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     inertial = f'<inertial><mass value="{text}"/>{tensor}</inertial>'
     message = refusal(robot(f'<link name="base">{inertial}</link>'), "urdf")
-    assert message == f'arm.urdf, line 1: <mass value="{shown(text)}">: expected a finite number'
+    assert message == f'arm.urdf, line 1: <mass value="{clip(text)}">: expected a finite number'
 
 
 @pytest.mark.parametrize("text", ["1", "+1.", "-.5e+3", "1E5", "1.e-3", " 1\t", "0" * 6000 + "1"])
@@ -309,14 +309,14 @@ def test_a_message_is_one_short_line_of_printable_characters(refusal, case):
 
 def test_what_is_shown_of_a_text_is_cut_in_the_middle():
     text = "a" * 500 + "b" * 500
-    assert shown(text) == "a" * (3 * MAX_SHOWN // 4) + "…" + "b" * (MAX_SHOWN // 4)
-    assert quoted(text) == repr(shown(text))
-    assert shown("\x1b[0m\u202e\n") == r"\x1b[0m\u202e\n"
-    assert quoted("\x1b[0m\u202e\n") == repr("\x1b[0m\u202e\n")
-    assert quoted(10**5000) == "a very large int"
+    assert clip(text) == "a" * (3 * MAX_SHOWN // 4) + "…" + "b" * (MAX_SHOWN // 4)
+    assert quote(text) == repr(clip(text))
+    assert clip("\x1b[0m\u202e\n") == r"\x1b[0m\u202e\n"
+    assert quote("\x1b[0m\u202e\n") == repr("\x1b[0m\u202e\n")
+    assert quote(10**5000) == "a very large int"
     names = [f"link{k}" for k in range(5000)]
-    assert listed(names) == ", ".join(names[:MAX_LISTED]) + f" and {5000 - MAX_LISTED:,} more"
-    assert listed(names[:MAX_LISTED]) == ", ".join(names[:MAX_LISTED])
+    assert listing(names) == ", ".join(names[:MAX_LISTED]) + f" and {5000 - MAX_LISTED:,} more"
+    assert listing(names[:MAX_LISTED]) == ", ".join(names[:MAX_LISTED])
 
 
 def test_moments_that_are_too_large_are_refused_though_their_factors_are_not(tmp_path):

@@ -45,17 +45,17 @@ def visible(text: str) -> str:
     )
 
 
-def shown(text: str, most: int = MAX_SHOWN) -> str:
+def clip(text: str, most: int = MAX_SHOWN) -> str:
     """The text for a message: escaped, and shortened in the middle if it is long."""
     return visible(_short(text, most))
 
 
-def quoted(value: Any) -> str:
+def quote(value: Any) -> str:
     """The repr of a value for a message, shortened in the middle if it is long."""
     if isinstance(value, str):
         return repr(_short(value))
     try:
-        return shown(" ".join(repr(value).split()))
+        return clip(" ".join(repr(value).split()))
     except (RecursionError, ValueError):  # deeply nested lists, integers of thousands of digits
         return f"a very large {type(value).__name__}"
 
@@ -66,8 +66,8 @@ def _short(text: str, most: int = MAX_SHOWN) -> str:
     return f"{text[: most * 3 // 4]}…{text[-(most // 4) :]}"
 
 
-def listed(names: Sequence[str], separator: str = ", ") -> str:
+def listing(names: Sequence[str], separator: str = ", ") -> str:
     """The names for a message: the first few, and how many more there are."""
-    first = separator.join(map(shown, names[:MAX_LISTED]))
+    first = separator.join(map(clip, names[:MAX_LISTED]))
     rest = len(names) - MAX_LISTED
     return f"{first} and {rest:,} more" if rest > 0 else first

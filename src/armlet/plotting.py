@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from armlet._support.files import check_writable, expand_user, unwritable, write, write_bytes
 from armlet._support.optional import require
-from armlet.errors import ArmletError, DataError, quoted, visible
+from armlet.errors import ArmletError, DataError, quote, visible
 
 Theme = Literal["light", "dark"]
 PAGE, *PICTURES = ENDINGS = (".html", ".png", ".svg")
@@ -135,7 +135,7 @@ def plain(text: str) -> str:
 def with_theme(figure: Figure, theme: Theme) -> Figure:
     """A figure in the colours of a theme."""
     if theme not in ("light", "dark"):
-        raise DataError(f"theme is {quoted(str(theme))}: expected light or dark")
+        raise DataError(f"theme is {quote(str(theme))}: expected light or dark")
     if theme == "light":
         return figure
     text = COLOUR.sub(lambda match: DARK.get(match[0], match[0]), figure.to_json())
@@ -151,7 +151,7 @@ def check(path: str | Path) -> None:
     path = expand_user(path)
     if path.suffix not in ENDINGS:
         raise DataError(
-            f"{path.name} ends in {quoted(path.suffix)}: a figure is saved as {', '.join(ENDINGS)}"
+            f"{path.name} ends in {quote(path.suffix)}: a figure is saved as {', '.join(ENDINGS)}"
         )
     check_writable(path)
     require("plotly")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from armlet.errors import ArmletError, quoted, shown
+from armlet.errors import ArmletError, clip, quote
 
 MAX_PATH = 4096
 """The longest path that can name a file."""
@@ -24,7 +24,7 @@ def expand_user(path: str | os.PathLike[str]) -> Path:
 
 def shown_path(path: Path) -> str:
     """The whole path for a message."""
-    return shown(str(path), MAX_PATH)
+    return clip(str(path), MAX_PATH)
 
 
 def unwritable(path: Path, reason: object) -> ArmletError:
@@ -111,5 +111,5 @@ def write(path: str | os.PathLike[str], text: str) -> None:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         character = text[error.start]
-        raise unwritable(Path(path), f"UTF-8 has no character {quoted(character)}") from None
+        raise unwritable(Path(path), f"UTF-8 has no character {quote(character)}") from None
     write_bytes(path, data)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from armlet._support.files import replacing, shown_path
 from armlet._support.optional import require
-from armlet.errors import ArmletError, DataError, listed, quoted
+from armlet.errors import ArmletError, DataError, listing, quote
 
 UNNAMED = ""
 """The name of numbers that have none."""
@@ -65,9 +65,7 @@ def read(path: Path, endings: Sequence[str] | None = None) -> Table:
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:
-        raise DataError(
-            f"{path.name} ends in {quoted(path.suffix)}: expected {', '.join(expected)}"
-        )
+        raise DataError(f"{path.name} ends in {quote(path.suffix)}: expected {', '.join(expected)}")
     with readable(path):
         return reader(path)
 
@@ -203,13 +201,13 @@ def _read_cells(
         elif sum(are_numbers) > len(are_numbers) / 2:
             at = are_numbers.index(False)
             raise DataError(
-                f"{path.name}, line {list(rows)[at]}, column {quoted(name)} is "
-                f"{quoted(cells[at])}: expected a number"
+                f"{path.name}, line {list(rows)[at]}, column {quote(name)} is "
+                f"{quote(cells[at])}: expected a number"
             )
         else:
             text.append(name)
     table = Table.of_columns(numeric, arrays) if names else Table({UNNAMED: np.stack(arrays, 1)})
-    notes = [f"columns of text are left out: {listed(text)}"] if text else []
+    notes = [f"columns of text are left out: {listing(text)}"] if text else []
     return replace(table, notes=notes, warnings=warnings, is_ended=is_ended)
 
 
@@ -261,7 +259,7 @@ def read_npz(path: Path) -> Table:
             if name == file:
                 continue
             if name in arrays:
-                raise DataError(f"{path.name} has the array {quoted(name)} more than once")
+                raise DataError(f"{path.name} has the array {quote(name)} more than once")
             content = BytesIO(archive.read(file))
             arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
     metadata = arrays.pop(METADATA, None)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import ArmletError, DataError, listed, quoted
+from armlet.errors import ArmletError, DataError, listing, quote
 
 MAX_SIZE = 1e50
 """Larger constants are refused: they are not physical, and their products overflow."""
@@ -36,14 +36,14 @@ def number(value: Any, name: str, expected: str = "a number", **bounds: float) -
     result = _numbers(value)
     x = np.nan if result is None or result.shape else float(result)
     if not math.isfinite(x) or not _within(x, bounds):
-        raise DataError(f"{name} is {quoted(value)}: expected {expected}{_words(bounds)}")
+        raise DataError(f"{name} is {quote(value)}: expected {expected}{_words(bounds)}")
     return x
 
 
 def integer(value: Any, name: str, expected: str = "a whole number", **bounds: int) -> int:
     """A whole number within bounds."""
     if not isinstance(value, int | np.integer) or not _within(value, bounds):
-        raise DataError(f"{name} is {quoted(value)}: expected {expected}{_words(bounds)}")
+        raise DataError(f"{name} is {quote(value)}: expected {expected}{_words(bounds)}")
     return int(value)
 
 
@@ -63,12 +63,12 @@ def array(
     result = _numbers(value)
     if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):
         shape = () if result is None else result.shape
-        found = f"has shape {shape}" if shape else f"is {quoted(value)}"
+        found = f"has shape {shape}" if shape else f"is {quote(value)}"
         expected = expected or " or ".join(map(_shape, shapes)) or "real numbers"
         raise DataError(f"{name} {found}: expected {expected}")
     if (finite and not np.isfinite(result).all()) or not _within(result, bounds):
         kind = "finite numbers" if finite else "numbers"
-        raise DataError(f"{name} is {quoted(value)}: expected {kind}{_words(bounds)}")
+        raise DataError(f"{name} is {quote(value)}: expected {kind}{_words(bounds)}")
     return result
 
 
@@ -80,14 +80,14 @@ def scalars(values: Any, name: str, expected: str, *shapes: tuple[int, ...]) -> 
     try:
         result = np.array(values, dtype=object)
     except ValueError:  # ragged nested sequences
-        raise DataError(f"{name} is {quoted(values)}: expected {expected}") from None
+        raise DataError(f"{name} is {quote(values)}: expected {expected}") from None
     if result.shape not in shapes:
         raise DataError(f"{name} has shape {result.shape}: expected {expected}")
     for x in result.flat:
         is_number = isinstance(x, int | float | np.number)
         if not (abs(x) < MAX_SIZE if is_number else type(x) is not str and np.ndim(x) == 0):
             raise DataError(
-                f"{name} has the entry {quoted(x)}: expected {expected}, finite and below "
+                f"{name} has the entry {quote(x)}: expected {expected}, finite and below "
                 f"{MAX_SIZE:g} in size"
             )
     return result
@@ -101,13 +101,13 @@ def one_of(
     for option in options:
         if type(option) is type(value) and option == value:
             return option
-    raise error(f"{name} is {quoted(value)}: expected one of {listed([*map(str, options)])}")
+    raise error(f"{name} is {quote(value)}: expected one of {listing([*map(str, options)])}")
 
 
 def instance(value: Any, name: str, kind: type[Checked], expected: str) -> Checked:
     """The value, if it is of a type."""
     if not isinstance(value, kind):
-        raise DataError(f"{name} is {quoted(value)}: expected {expected}")
+        raise DataError(f"{name} is {quote(value)}: expected {expected}")
     return value
 
 
@@ -115,7 +115,7 @@ def suffix(path: Path, name: str, choices: Iterable[str]) -> str:
     """The suffix of a file's name, if it is one of the choices."""
     options = [*choices]
     if path.suffix not in options:
-        raise DataError(f"{name} ends in {quoted(path.suffix)}: expected {', '.join(options)}")
+        raise DataError(f"{name} ends in {quote(path.suffix)}: expected {', '.join(options)}")
     return path.suffix
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
-from armlet.errors import ArmletError, CompileError, DataError, quoted
+from armlet.errors import ArmletError, CompileError, DataError, quote
 from armlet.graph import Count, Input, Program
 from armlet.graph.graph import graph_of, object_array
 from armlet.graph.signature import Names, check_names
@@ -200,7 +200,7 @@ class Function:
             for x in y.flat:
                 if graph_of([x]) is None and not isinstance(x, NUMBERS):
                     raise CompileError(
-                        f"{vars(self)['__name__']} returns {quoted(x)}: expected arrays of numbers "
+                        f"{vars(self)['__name__']} returns {quote(x)}: expected arrays of numbers "
                         "and of what it computes, or a tuple or a dictionary of these"
                     )
         return [object_array([_number(x) for x in y.flat], y.shape) for y in outputs], single, names

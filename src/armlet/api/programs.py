@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation
 from armlet.dynamics.regressor import minimal_set
-from armlet.errors import ArmletError, ModelError, listed, quoted
+from armlet.errors import ArmletError, ModelError, listing, quote
 from armlet.graph import Program
 from armlet.minimal import MinimalParameters, by_rank, check_options, standard_names
 from armlet.minimal.parameters import Model
@@ -105,8 +105,8 @@ def trace(
         return cheapest_composition(together, minimize).program
     if isinstance(formulation, str) or set(formulation) != set(quantity):
         raise ArmletError(
-            f"formulation is {quoted(formulation)}: expected a mapping with one for each of "
-            f"{listed(quantity)}"
+            f"formulation is {quote(formulation)}: expected a mapping with one for each of "
+            f"{listing(quantity)}"
         )
     return together.trace([(formulation[x.name], CANONICAL) for x in together.requests])
 

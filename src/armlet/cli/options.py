@@ -14,7 +14,7 @@ from armlet._support import validation
 from armlet._support.files import check_writable
 from armlet.api import load
 from armlet.dynamics import FORMULATIONS, QUANTITIES
-from armlet.errors import ArmletError, DataError, quoted
+from armlet.errors import ArmletError, DataError, quote
 from armlet.formats import ENDINGS, catalogue
 from armlet.robot import RobotModel
 
@@ -83,9 +83,7 @@ def numbers(name: str, text: str, *counts: int) -> list[float]:
         values = []
     if len(values) not in counts:
         expected = " or ".join(map(str, sorted(set(counts))))
-        raise DataError(
-            f"{name} is {quoted(text)}: expected {expected} numbers with commas between"
-        )
+        raise DataError(f"{name} is {quote(text)}: expected {expected} numbers with commas between")
     return values
 
 

@@ -11,7 +11,7 @@ from armlet.api import Robot, general_arm, load
 from armlet.cli.options import frames, joints, one_of, robots
 from armlet.description.coupling import MIMIC
 from armlet.description.options import PASSIVE
-from armlet.errors import ArmletError, quoted
+from armlet.errors import ArmletError, quote
 
 PANEL = "The robot"
 ROBOT = Annotated[
@@ -140,7 +140,7 @@ def _arguments(texts: Sequence[str]) -> dict[str, str]:
     for name, equals, value in pairs:
         if not equals:
             raise ArmletError(
-                f"--xacro {quoted(name + value)} is not understood: expected NAME=VALUE, such as "
+                f"--xacro {quote(name + value)} is not understood: expected NAME=VALUE, such as "
                 "hand=true"
             )
     return {name: value for name, _, value in pairs}
@@ -157,7 +157,7 @@ def _locks(texts: Sequence[str]) -> dict[str, float]:
             name = ""
         if not name:
             raise ArmletError(
-                f"--lock {quoted(text)} is not understood: expected NAME=VALUE, such as finger=0.02"
+                f"--lock {quote(text)} is not understood: expected NAME=VALUE, such as finger=0.02"
             )
     return values
 

@@ -12,7 +12,7 @@ from armlet._support import validation
 from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
 from armlet.controllers.feedback import Array
-from armlet.errors import DataError, ModelError, listed, quoted
+from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation.step import check_steps
 
 BALANCE = 1e-6
@@ -239,7 +239,7 @@ def _driven_joints(robot: Robot, driven: Sequence[str] | None, hold: Array) -> l
         return list(range(robot.nv))
     for name in driven:
         if name not in names:
-            raise ModelError(f"no joint is called {quoted(name)}: expected some of {listed(names)}")
+            raise ModelError(f"no joint is called {quote(name)}: expected some of {listing(names)}")
     most = BALANCE * float(robot.mass * np.linalg.norm(robot.gravity))
     for name, tau in zip(names, hold, strict=True):
         if name not in driven and abs(tau) > most:

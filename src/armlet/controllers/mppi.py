@@ -12,7 +12,7 @@ from armlet._support import validation
 from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
 from armlet.controllers.feedback import Array, gains
-from armlet.errors import DataError, DataWarning, quoted
+from armlet.errors import DataError, DataWarning, quote
 from armlet.simulation.forces import Friction, Stops
 from armlet.simulation.rollout import rollout
 from armlet.simulation.step import check_result, check_steps
@@ -150,7 +150,7 @@ class Sampler:
         least = self.costs.min()
         if not np.isfinite(least):
             raise DataError(
-                f"no plan of {self.samples} has a finite cost from q = {quoted(q.tolist())}: "
+                f"no plan of {self.samples} has a finite cost from q = {quote(q.tolist())}: "
                 "expected less noise, a shorter dt or a cost that is finite"
             )
         weights = np.exp((least - self.costs) / self.temperature)

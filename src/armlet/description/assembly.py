@@ -12,7 +12,7 @@ from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.description.checks import check_finite
 from armlet.description.coupling import couplings, resolve_ties, ties_between
 from armlet.description.description import Connection, Description, Link
-from armlet.errors import ModelError, listed, quoted
+from armlet.errors import ModelError, listing, quote
 from armlet.robot.components import BASE, Compensation, Frame, Joint
 from armlet.robot.frames import Mount, canonical
 from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
@@ -65,7 +65,7 @@ def assemble(
             moment = compensated[i].moment + R @ moment + mass * r
             compensated[i] = Compensation(compensated[i].mass + mass, moment)
     for i, joint in enumerate(moving):
-        where = f"{joint.where or description.where}: link {quoted(joint.child)}"
+        where = f"{joint.where or description.where}: link {quote(joint.child)}"
         check_finite(c[i], f"{where}: its first moment about the axis of its joint")
         check_finite(J[i], f"{where}: its inertia about the axis of its joint")
     g = own[BASE].R.T @ description.gravity
@@ -112,8 +112,8 @@ def lock_joints(
     unknown = sorted(set(lock) - set(moving))
     if unknown:
         raise ModelError(
-            f"{where or 'lock'}: no moving joint is called {quoted(unknown[0])}: expected one "
-            f"of {listed(moving)}"
+            f"{where or 'lock'}: no moving joint is called {quote(unknown[0])}: expected one "
+            f"of {listing(moving)}"
         )
     return [fix_joint(j, lock[j.name]) if j.name in lock else j for j in joints]
 
@@ -141,7 +141,7 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
     if len(roots) > 1:
         raise ModelError(
             f"{roots[1].where or description.where}: two links have no parent, "
-            f"{quoted(roots[0].name)} and {quoted(roots[1].name)}: expected one base; join them by "
+            f"{quote(roots[0].name)} and {quote(roots[1].name)}: expected one base; join them by "
             "a fixed joint or remove one"
         )
     return roots[0].name
@@ -159,7 +159,7 @@ def _loop(joints: Sequence[Connection]) -> str:
             name = parent[name]
         if name in path:
             links = list(path)
-            return listed([*links[links.index(name) :], name], " -> ")
+            return listing([*links[links.index(name) :], name], " -> ")
     return ""
 
 

@@ -1,8 +1,8 @@
 """Checks of a description, made once before a robot is built from it."""
 
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from math import isnan
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from armlet._support.validation import MAX_SIZE
 from armlet.description.description import Connection, Description, Link
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, listed, quoted
+from armlet.errors import ModelError, listing, quote
 from armlet.robot.components import BASE
 from armlet.robot.robot import RobotModel
 
@@ -40,7 +40,7 @@ def check(description: Description, problems: Problems) -> None:
     """Add what is invalid to the errors, and what is physically doubtful to the doubts."""
     where = description.where
     links = {link.name for link in description.links}
-    names = listed(sorted(links))
+    names = listing(sorted(links))
     before = len(problems.errors)
     with problems.collect():
         check_names(((link.name, link.where or where) for link in description.links), "link")
@@ -48,17 +48,17 @@ def check(description: Description, problems: Problems) -> None:
     names_are_clear = len(problems.errors) == before
     for link in description.links:
         with problems.collect():
-            _check_link(link, f"{link.where or where}: link {quoted(link.name)}", problems)
+            _check_link(link, f"{link.where or where}: link {quote(link.name)}", problems)
     parent_of: dict[str, str] = {}
     for joint in description.joints:
-        subject = f"{joint.where or where}: joint {quoted(joint.name)}"
+        subject = f"{joint.where or where}: joint {quote(joint.name)}"
         with problems.collect():
             _check_joint(joint, subject, problems)
         if names_are_clear:
             _check_ends(joint, subject, parent_of, links, names, problems)
     if description.tool is not None and description.tool not in links:
         problems.error(
-            f"{where}: the tool is {quoted(description.tool)}, which does not exist: expected one "
+            f"{where}: the tool is {quote(description.tool)}, which does not exist: expected one "
             f"of {names}"
         )
     with problems.collect():
@@ -77,17 +77,17 @@ def _check_ends(
     for end, name in (("parent", joint.parent), ("child", joint.child)):
         if name not in links:
             problems.error(
-                f"{subject} has the {end} {quoted(name)}, which does not exist: expected one of "
+                f"{subject} has the {end} {quote(name)}, which does not exist: expected one of "
                 f"{names}",
                 "joints have a parent or a child that does not exist",
-                f"{joint.name} ({end} {quoted(name)})",
+                f"{joint.name} ({end} {quote(name)})",
             )
     if joint.child in parent_of:
         problems.error(
-            f"{subject} has the child {quoted(joint.child)}, which is the child of joint "
-            f"{quoted(parent_of[joint.child])} already: expected a tree, one joint per link",
+            f"{subject} has the child {quote(joint.child)}, which is the child of joint "
+            f"{quote(parent_of[joint.child])} already: expected a tree, one joint per link",
             "joints have a child with another joint to it: expected a tree, one joint per link",
-            f"{joint.name} (child {quoted(joint.child)})",
+            f"{joint.name} (child {quote(joint.child)})",
         )
     parent_of.setdefault(joint.child, joint.name)
 
@@ -99,7 +99,7 @@ def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
         if not name:
             raise ModelError(f"{where}: a {kind} has no name: expected one")
         if name in seen:
-            raise ModelError(f"{where}: two {kind}s are called {quoted(name)}: names must differ")
+            raise ModelError(f"{where}: two {kind}s are called {quote(name)}: names must differ")
         seen.add(name)
 
 
@@ -125,7 +125,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
         )
         return
     if joint.kind not in JOINT_TYPES:
-        raise ModelError(f"{subject} is of kind {quoted(joint.kind)}: expected one of {supported}")
+        raise ModelError(f"{subject} is of kind {quote(joint.kind)}: expected one of {supported}")
     check_finite(joint.pose.r, f"{subject}: its origin")
     check_finite(joint.pose.R, f"{subject}: its orientation")
     if joint.kind == "fixed":
@@ -231,8 +231,8 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
         problems.doubt(
             f"{problems.where}: {len(light)} {move} without mass and nothing else, so that the "
             "inertia matrix is singular: kinematics and torques have values, forward dynamics, "
-            f"simulation and the inverse of that matrix have none: {listed(light)}; give the links "
-            f"a mass or the drives a rotor inertia, or {lock_at_zero(light)}"
+            f"simulation and the inverse of that matrix have none: {listing(light)}; give the "
+            f"links a mass or the drives a rotor inertia, or {lock_at_zero(light)}"
         )
 
 
@@ -255,7 +255,7 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
         return
     if several or len(on_base) >= MIN_BRANCHES:
         problems.note(
-            f"{problems.where}: the base {quoted((several or [robot.base_link])[0])} has "
+            f"{problems.where}: the base {quote((several or [robot.base_link])[0])} has "
             f"{robot.base_mass:.4g} kg and {len(on_base)} branches, like a robot on legs, wheels "
             "or rotors; it is fixed to the world, since armlet has no floating base, and its mass "
             "is in no quantity"
@@ -264,6 +264,6 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
 
 def lock_at_zero(names: Sequence[str]) -> str:
     """How to lock joints on loading, in Python and on the command line."""
-    entries = listed([f"{quoted(name)}: 0" for name in names])
-    flags = listed([f"--lock {quote(f'{name}=0')}" for name in names], " ")
+    entries = listing([f"{quote(name)}: 0" for name in names])
+    flags = listing([f"--lock {shlex.quote(f'{name}=0')}" for name in names], " ")
     return f"lock={{{entries}}} (on the command line {flags})"

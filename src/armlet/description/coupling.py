@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 from armlet.description.checks import check_finite
 from armlet.description.description import Connection, Description, Tie
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, listed, quoted
+from armlet.errors import ModelError, listing, quote
 from armlet.robot import RobotModel
 from armlet.robot.components import Coupling, common_limits
 
@@ -55,7 +55,7 @@ def apply_mimic(
     or else at zero.
     """
     if mimic not in MIMIC:
-        raise ModelError(f"mimic is {quoted(mimic)}: expected one of {', '.join(MIMIC)}")
+        raise ModelError(f"mimic is {quote(mimic)}: expected one of {', '.join(MIMIC)}")
     if mimic == "couple":
         return description, dict(lock)
     values = dict(lock)
@@ -89,7 +89,7 @@ def drop_lost_leaders(description: Description, problems: Problems) -> Descripti
     if problems.strict or not lost:
         return description
     problems.note(
-        f"{lost[0].where}: {listed([tie.statement for tie in lost], '; ')}: no joint is called "
+        f"{lost[0].where}: {listing([tie.statement for tie in lost], '; ')}: no joint is called "
         "like this, so that what mimics it is free"
     )
     return replace(description, ties=tuple(tie for tie in description.ties if tie not in lost))
@@ -136,7 +136,7 @@ def resolve_ties(
             followers |= moved
             done |= moved.keys()
     for name, (_, line) in followers.items():
-        check_finite(line, f"joint {quoted(name)}: how it follows its leader")
+        check_finite(line, f"joint {quote(name)}: how it follows its leader")
     return values, followers
 
 
@@ -146,8 +146,8 @@ def _check_names(tie: Tie, joints: Mapping[str, bool]) -> None:
     for name in filter(None, (tie.joint, tie.leader)):
         if name not in joints:
             raise ModelError(
-                f"{tie.where}: {tie.statement}, and no joint is called {quoted(name)}: expected "
-                f"one of {listed(list(joints))}"
+                f"{tie.where}: {tie.statement}, and no joint is called {quote(name)}: expected "
+                f"one of {listing(list(joints))}"
             )
 
 
@@ -239,7 +239,7 @@ def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
 
 def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str) -> Tie:
     """The tie of a joint that mimics another: factor times its position, plus the offset."""
-    statement = f"joint {quoted(joint)} mimics joint {quoted(leader)}"
+    statement = f"joint {quote(joint)} mimics joint {quote(leader)}"
     return Tie(joint, leader, (offset, factor), statement, where)
 
 
@@ -248,9 +248,9 @@ def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
     for i in robot.leaders if robot.couplings else ():
         _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
         if contrary:
-            names = listed([quoted(joint.name) for joint in contrary])
+            names = listing([quote(joint.name) for joint in contrary])
             problems.note(
                 f"{problems.where}: the limits of {names} leave joint "
-                f"{quoted(robot.joints[i].name)}, which moves them, no range to move in: they are "
+                f"{quote(robot.joints[i].name)}, which moves them, no range to move in: they are "
                 "not used"
             )

@@ -11,7 +11,7 @@ import numpy as np
 from armlet.description.checks import UNSUPPORTED_JOINTS
 from armlet.description.description import Connection, Description, Link, PassiveForce
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, ModelWarning, listed, quoted
+from armlet.errors import ModelError, ModelWarning, listing, quote
 from armlet.robot import Compensation, RobotModel, Spring
 
 Passive = Literal["read", "ignore"]
@@ -45,14 +45,14 @@ def apply_passive(description: Description, passive: str, problems: Problems) ->
     dropped: dict[str, list[str]] = defaultdict(list)
     for joint in description.joints:
         if joint.spring.stiffness and joint.kind != "fixed":
-            dropped["springs of joints"].append(quoted(joint.name))
+            dropped["springs of joints"].append(quote(joint.name))
     for link in description.links:
         if is_compensated(link):
-            dropped["gravity compensation of links"].append(quoted(link.name))
+            dropped["gravity compensation of links"].append(quote(link.name))
     for force in description.not_modelled:
         dropped[force.kind].append(force.subject)
     if dropped:
-        items = [f"{kind} {listed(names)}" for kind, names in dropped.items()]
+        items = [f"{kind} {listing(names)}" for kind, names in dropped.items()]
         problems.note(f"{description.where}: left out as passive='ignore' says: {'; '.join(items)}")
     return replace(
         description,
@@ -66,7 +66,7 @@ def _refusal(forces: Sequence[PassiveForce]) -> str:
     """The message that armlet does not model some forces."""
     them = "it" if len(forces) == 1 else "them"
     return (
-        f"{forces[0].where}: {listed([force.statement for force in forces], '; ')}, which armlet "
+        f"{forces[0].where}: {listing([force.statement for force in forces], '; ')}, which armlet "
         f"does not model: remove {them}, or leave out all passive forces but damping and friction, "
         'passive="ignore" (on the command line --passive ignore)'
     )
@@ -80,15 +80,15 @@ def is_compensated(link: Link) -> bool:
 def warn_of_passive(robot: RobotModel) -> None:
     """Warn that a file without springs and gravity compensation is written of a robot with them."""
     sprung = [
-        quoted(joint.name)
+        quote(joint.name)
         for joint, spring in zip(robot.joints, robot.springs, strict=True)
         if spring.stiffness
     ]
-    dropped = [f"the springs of joints {listed(sprung)}"] if sprung else []
+    dropped = [f"the springs of joints {listing(sprung)}"] if sprung else []
     dropped += ["the gravity compensation"] if robot.has_compensation else []
     if dropped:
         warnings.warn(
-            f"URDF cannot hold {' and '.join(dropped)} of robot {quoted(robot.name)}, which are "
+            f"URDF cannot hold {' and '.join(dropped)} of robot {quote(robot.name)}, which are "
             "left out: write TOML, to_toml, to keep them",
             ModelWarning,
             stacklevel=4,  # where to_urdf was called
@@ -139,8 +139,8 @@ def _check_order(
     ordered = [] if isinstance(order, str) or not isinstance(order, Sequence) else [*order]
     if sorted(map(str, ordered)) != sorted(names) or isinstance(order, str):
         raise ModelError(
-            f"order is {quoted(order)}: expected 'file', 'pinocchio', or the names of all moving "
-            f"joints: {listed(names)}"
+            f"order is {quote(order)}: expected 'file', 'pinocchio', or the names of all moving "
+            f"joints: {listing(names)}"
         )
     place = {name: k for k, name in enumerate(ordered)}
     outermost: dict[str, str] = {}
@@ -148,7 +148,7 @@ def _check_order(
         below = outermost.get(joint.parent)
         if joint.name in place and below is not None and place[below] > place[joint.name]:
             raise ModelError(
-                f"order has joint {quoted(joint.name)} before joint {quoted(below)}, which carries "
+                f"order has joint {quote(joint.name)} before joint {quote(below)}, which carries "
                 "it: expected parents first"
             )
         moving = joint.name if joint.name in place else below

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from armlet.errors import ModelError, ModelWarning, listed
+from armlet.errors import ModelError, ModelWarning, listing
 
 MAX_PROBLEMS = 20
 """The most problems that a message lists; those of one plural count as one."""
@@ -73,7 +73,7 @@ class Problems:
     def _line(self, group: Sequence[Problem]) -> str:
         if len(group) == 1 or not group[0].plural:
             return group[0].message
-        names = listed([problem.name for problem in group])
+        names = listing([problem.name for problem in group])
         return f"{self.where}: {len(group)} {group[0].plural}: {names}"
 
     def _text(self, lines: Sequence[str]) -> str:

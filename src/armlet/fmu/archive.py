@@ -26,7 +26,7 @@ from armlet.api.functions import Function
 from armlet.codegen.project import MARK, c_files, function_name, mark
 from armlet.codegen.source.c import WIDTH, one_line, printer_for, unique_identifiers
 from armlet.codegen.templates import fill
-from armlet.errors import CompileError, shown
+from armlet.errors import CompileError, clip
 from armlet.fmu.block import Block, Variable, function_block, functions_of, plant_block
 from armlet.fmu.description import build_description, model_description
 from armlet.graph import Program
@@ -238,7 +238,7 @@ def _run(command: Sequence[str], folder: str) -> None:
         ) from None
     if done.returncode:
         raise CompileError(
-            f"{command[0]} cannot compile the unit: {shown(' '.join(done.stderr.split()))}; set "
+            f"{command[0]} cannot compile the unit: {clip(' '.join(done.stderr.split()))}; set "
             "CC to another compiler, or to nothing for a unit of sources alone"
         )
 

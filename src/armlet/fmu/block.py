@@ -16,7 +16,7 @@ from armlet.api.programs import cheapest, formulations
 from armlet.codegen.project import Function
 from armlet.codegen.source.c import identifier, one_line
 from armlet.dynamics import QUANTITIES
-from armlet.errors import CompileError, DataError, ModelError, listed, quoted
+from armlet.errors import CompileError, DataError, ModelError, listing, quote
 from armlet.graph import Input, Program, trace_function
 from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
@@ -247,7 +247,7 @@ def function_block(robot: RobotModel, functions: Sequence[Function]) -> Block:
         )
     variables = (_time(robot), *inputs.values(), *outputs.values())
     word = functions[0].program.name if len(functions) == 1 else "dynamics"
-    about = functions[0].about if len(functions) == 1 else f"Functions: {listed([*outputs])}."
+    about = functions[0].about if len(functions) == 1 else f"Functions: {listing([*outputs])}."
     return Block(robot, _name(robot, word), about, variables, tuple(calls))
 
 
@@ -333,7 +333,7 @@ def plant_block(
     """
     robot._require_values("a functional mock-up unit")
     if not robot.nv:
-        raise ModelError(f"robot {quoted(robot.name)} has no joints: expected one at least")
+        raise ModelError(f"robot {quote(robot.name)} has no joints: expected one at least")
     step = validation.number(step, "step", "a time in s", low=SHORTEST_STEP)
     n = robot.nv
     arm, _ = make_arm(robot, None, 1, friction=friction, stops=stops)

@@ -14,7 +14,7 @@ from armlet.algebra import point_inertia, upper_triangle, vector
 from armlet.description import Connection, Description, Link, assemble
 from armlet.description.checks import check, check_names, check_tips
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, quoted, shown
+from armlet.errors import ModelError, clip, quote
 from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, Pose, RobotModel, Spring
 from armlet.robot.components import bodies_of
 from armlet.robot.pose import HERE, TOLERANCE, axis_rotation, round_angle
@@ -46,7 +46,7 @@ def from_dh(
     """A serial arm from DH parameters; `armlet.Robot.from_dh` documents the arguments."""
     check_convention(convention, "from_dh")
     if not isinstance(name, str) or not name:
-        raise ModelError(f"name is {quoted(name)}: expected a string, not an empty one")
+        raise ModelError(f"name is {quote(name)}: expected a string, not an empty one")
     rows = _entries(rows, "rows")
     if not rows:
         raise ModelError("the DH table has no rows: expected one per joint")
@@ -57,7 +57,7 @@ def from_dh(
         or set(letters) - set(JOINT_LETTERS)
     ):
         raise ModelError(
-            f"joints is {quoted(letters)}: expected {len(rows)} letters R and P, one per row"
+            f"joints is {quote(letters)}: expected {len(rows)} letters R and P, one per row"
         )
     bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows)
     if inertia is not None:
@@ -77,7 +77,7 @@ def from_dh(
         )
         links.append(_dh_link(f"link{i}", body, subject))
     description = Description(
-        name, tuple(links), tuple(connections), gravity_vector(gravity), where=shown(name)
+        name, tuple(links), tuple(connections), gravity_vector(gravity), where=clip(name)
     )
     problems = Problems(description.where)
     check(description, problems)
@@ -94,7 +94,7 @@ def _entries(table: Any, subject: str) -> list[Any]:
         return list(table)
     except TypeError:
         raise ModelError(
-            f"{subject} is {quoted(table)}: expected a sequence, one entry per joint"
+            f"{subject} is {quote(table)}: expected a sequence, one entry per joint"
         ) from None
 
 
@@ -108,7 +108,7 @@ def _dh_link(name: str, body: Any, subject: str) -> Link:
         return Link(name, float(array(mass)), array(com).reshape(3), I.reshape(3, 3))
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
-            f"the inertia of {subject} is {quoted(body)}: expected (mass, centre of mass, "
+            f"the inertia of {subject} is {quote(body)}: expected (mass, centre of mass, "
             "inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
         ) from None
 
@@ -119,7 +119,7 @@ def gravity_vector(gravity: Sequence[float | str]) -> Vector:
         return array(gravity).reshape(3)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
-            f"gravity is {quoted(gravity)}: expected three numbers, in base axes"
+            f"gravity is {quote(gravity)}: expected three numbers, in base axes"
         ) from None
 
 
@@ -140,7 +140,7 @@ def dh_row(row: Any, subject: str) -> tuple[float, float, float, float]:
         values = [float(x) for x in array(row)]
     except (TypeError, ValueError, OverflowError):
         raise ModelError(
-            f"{subject} is {quoted(row)}: expected four numbers alpha, a, d, theta"
+            f"{subject} is {quote(row)}: expected four numbers alpha, a, d, theta"
         ) from None
     if len(values) != 4:
         raise ModelError(f"{subject} has {len(values)} numbers: expected four, alpha, a, d, theta")
@@ -163,7 +163,7 @@ def check_angles(angles: Mapping[str, float], subject: str) -> None:
 def check_convention(convention: str, subject: str) -> None:
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise ModelError(
-            f"{subject}: the convention is {quoted(convention)}: expected 'modified' (Craig: alpha "
+            f"{subject}: the convention is {quote(convention)}: expected 'modified' (Craig: alpha "
             "and a come first, the frame is on the joint's own axis) or 'standard' (theta and d "
             "first, the frame is on the next axis)"
         )
@@ -220,7 +220,7 @@ def symbolic_arm(
     """The serial arm of a modified DH table with names of constants in place of numbers."""
     if convention != "modified":
         raise ModelError(
-            f"{name}: a table with names of constants has the convention {quoted(convention)}: "
+            f"{name}: a table with names of constants has the convention {quote(convention)}: "
             "expected 'modified', whose frames are on the joints' own axes"
         )
     n = len(rows)
@@ -274,7 +274,7 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
         f"frame's origin, the ten parameters {' '.join(PHI)}"
     )
     if len(body) != 3:
-        raise ModelError(f"{subject} is {quoted(body)}: expected {wanted}")
+        raise ModelError(f"{subject} is {quote(body)}: expected {wanted}")
     mass, com, tensor = body
     (m,) = _scalars([mass], 1, subject, wanted)
     r = _scalars(com, 3, subject, wanted)
@@ -305,7 +305,7 @@ def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
     """Finite numbers and names of constants."""
     entries = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
     if len(entries) != n or not all(_is_scalar(x) for x in entries):
-        raise ModelError(f"{subject} is {quoted(values)}: expected {wanted}")
+        raise ModelError(f"{subject} is {quote(values)}: expected {wanted}")
     return [Symbol(x) if isinstance(x, str) else float(x) for x in entries]
 
 
@@ -321,16 +321,16 @@ def _check_own_names(arm: RobotModel) -> None:
     for own, name in arm._symbolic.items():
         if OWN.fullmatch(name) and name != own:
             raise ModelError(
-                f"{arm.name}: the constant {own} is called {quoted(name)}, which is the name of "
-                f"another constant: expected {quoted(own)} or a name of another form, such as "
-                f"{quoted(f'L{len(arm._symbolic)}')}"
+                f"{arm.name}: the constant {own} is called {quote(name)}, which is the name of "
+                f"another constant: expected {quote(own)} or a name of another form, such as "
+                f"{quote(f'L{len(arm._symbolic)}')}"
             )
 
 
 def general_arm(joints: str) -> RobotModel:
     """The general serial manipulator, on which the literature counts: every constant a symbol."""
     if not isinstance(joints, str) or not joints or set(joints) - set(JOINT_LETTERS):
-        raise ModelError(f"joints is {quoted(joints)}: expected letters R and P, such as 'RRPRRR'")
+        raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]
     rows = [
         (f"alpha{i}", f"a{i}", *((0, f"theta{i}") if letter == "P" else (f"d{i}", 0)))

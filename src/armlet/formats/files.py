@@ -11,7 +11,7 @@ from pathlib import Path
 from armlet._support.files import MAX_PATH, expand_user, shown_path
 from armlet._support.lazy import cached_property
 from armlet.description import Description
-from armlet.errors import ModelError, listed, quoted, shown
+from armlet.errors import ModelError, clip, listing, quote
 
 MAX_BYTES = 32 * 2**20
 """The most bytes of a file, and characters of what xacro expands."""
@@ -36,12 +36,12 @@ def read_bytes(path: Path) -> bytes:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ModelError(
-            f"{shown(path.name)}: the file cannot be read: {error.strerror}; expected one you may "
+            f"{clip(path.name)}: the file cannot be read: {error.strerror}; expected one you may "
             "read"
         ) from None
     if len(data) > MAX_BYTES:
         raise ModelError(
-            f"{shown(path.name)}: the file has more than {MAX_BYTES} bytes: expected the "
+            f"{clip(path.name)}: the file has more than {MAX_BYTES} bytes: expected the "
             "description of one robot, without its meshes"
         )
     return data
@@ -59,7 +59,7 @@ class Folders:
         if isinstance(named, str | os.PathLike):
             named = [named]
         if not isinstance(named, Sequence):
-            raise ModelError(f"folders is {quoted(named)}: expected a list of paths")
+            raise ModelError(f"folders is {quote(named)}: expected a list of paths")
         self.own = _real(own)
         self.roots = [self.own, *(_existing_folder(folder) for folder in named)]
         self.allowed = [*self.roots, *_package_around(self.own)]
@@ -75,7 +75,7 @@ class Folders:
         """
         if not name or "\0" in name or len(name) > MAX_PATH:
             raise ModelError(
-                f"{where}: the file name is {quoted(name)}: expected the path of a file"
+                f"{where}: the file name is {quote(name)}: expected the path of a file"
             )
         match = SCHEME.fullmatch(name)
         scheme, rest = (match[1].lower(), match[2]) if match else ("", name)
@@ -84,7 +84,7 @@ class Folders:
             return self._existing(inside, name, where, [self.package(package, where, scheme)])
         if scheme not in ("", "file"):
             raise ModelError(
-                f"{where}: the file {quoted(name)} is at {scheme}://, which armlet does not read: "
+                f"{where}: the file {quote(name)} is at {scheme}://, which armlet does not read: "
                 f"save it in a folder and {CURE}"
             )
         return self._existing(f"/{rest}" if scheme else rest, name, where, self.roots)
@@ -98,7 +98,7 @@ class Folders:
         file = next((path for path in inside if os.path.isfile(path)), None)
         if file is None and len(inside) < len(candidates):
             raise ModelError(
-                f"{subject} names {quoted(name)}, which is outside the folder of the model: "
+                f"{subject} names {quote(name)}, which is outside the folder of the model: "
                 f"expected a file in it; to allow it, {CURE}"
             )
         return file
@@ -111,11 +111,11 @@ class Folders:
                 data = file.read(most + 1)
         except OSError as error:
             raise ModelError(
-                f"{subject} names {quoted(path.name)}, which cannot be read: {error.strerror}"
+                f"{subject} names {quote(path.name)}, which cannot be read: {error.strerror}"
             ) from None
         if len(data) > most:
             raise ModelError(
-                f"{subject} names {quoted(path.name)}, with more than the {most} bytes that are "
+                f"{subject} names {quote(path.name)}, with more than the {most} bytes that are "
                 f"left for a {kind} of this model: expected the files of one robot"
             )
         self.left[kind] -= len(data)
@@ -128,7 +128,7 @@ class Folders:
         folder = self.packages[scheme, name]
         if folder is None:
             raise ModelError(
-                f"{where}: {scheme} {quoted(name)} is in none of the folders "
+                f"{where}: {scheme} {quote(name)} is in none of the folders "
                 f"{_shown(self.allowed)}: {CURE}"
             )
         return folder
@@ -166,11 +166,11 @@ class Folders:
                 return candidate
         if inside:
             raise ModelError(
-                f"{where}: the file {quoted(name)} is in none of the folders {_shown(starts)}: "
+                f"{where}: the file {quote(name)} is in none of the folders {_shown(starts)}: "
                 f"{CURE}"
             )
         raise ModelError(
-            f"{where}: the file {quoted(name)} is outside the folders {_shown(self.allowed)}, and "
+            f"{where}: the file {quote(name)} is outside the folders {_shown(self.allowed)}, and "
             f"nothing else is read: to allow it, {CURE}"
         )
 
@@ -183,7 +183,7 @@ def _real(path: Path) -> Path:
 def _existing_folder(folder: str | Path) -> Path:
     """A folder named by the user, which must exist."""
     if not isinstance(folder, str | os.PathLike):
-        raise ModelError(f"folders has {quoted(folder)}: expected paths of folders")
+        raise ModelError(f"folders has {quote(folder)}: expected paths of folders")
     path = expand_user(folder)
     if not os.path.isdir(path):
         raise ModelError(f"folders has {shown_path(path)}: no such folder")
@@ -224,7 +224,7 @@ def _walk(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _shown(folders: Sequence[Path]) -> str:
-    return listed([shown(str(folder), MAX_PATH) for folder in dict.fromkeys(folders)])
+    return listing([clip(str(folder), MAX_PATH) for folder in dict.fromkeys(folders)])
 
 
 def locate_meshes(description: Description, folders: Folders) -> Description:

@@ -13,7 +13,7 @@ from armlet.description import Connection, Description, Link, PassiveForce, Tie
 from armlet.description.assembly import fix_joint
 from armlet.description.description import Mesh, Solid
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, listed, quoted
+from armlet.errors import ModelError, listing, quote
 from armlet.robot import HERE, Compensation, Drive, Limits, Pose, Spring
 from armlet.robot.pose import rotation_of_quaternion
 from armlet.scalar import Vector
@@ -72,7 +72,7 @@ def read_mujoco(
     """
     if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
         raise ModelError(
-            f"from_mujoco was given {quoted(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
+            f"from_mujoco was given {quote(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
         )
     reader = _Reader(model, problems, places)
     reader.refuse_others()
@@ -137,7 +137,7 @@ class _Reader:
             base = "with a fixed base" if is_fixed else "with joints"
             self.problems.note(
                 f"{self.problems.where}: left out, since they are on free joints beside a robot "
-                f"{base}: {listed([self.bodies[root] for root in beside])}"
+                f"{base}: {listing([self.bodies[root] for root in beside])}"
             )
         return set(np.flatnonzero(np.isin(model.body_rootid, beside)).tolist())
 
@@ -310,7 +310,7 @@ class _Reader:
         """A note on actuators that are more than torques; a warning of those on no joint."""
         others = Counter(self.targets[k] for k in self.on_others)
         if others:
-            counts = listed([f"{count} on a {target}" for target, count in others.items()])
+            counts = listing([f"{count} on a {target}" for target, count in others.items()])
             self.problems.note(
                 f"{self.problems.where}: left out, since they are on no joint and armlet has "
                 f"torques of joints: actuators, {counts}"
@@ -336,7 +336,7 @@ class _Reader:
                 self._refuse_loop(bodies, said, where)
                 continue
             tied = [self.joints[x] for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
-            said = f"{said} ties joint {' to '.join(map(quoted, tied))}"
+            said = f"{said} ties joint {' to '.join(map(quote, tied))}"
             if bodies & self.left_out:
                 self.problems.error(
                     f"{where}: {said}, one of which is left out with its body, on a free joint "
@@ -387,7 +387,7 @@ class _Reader:
                 "remove its armature"
             )
         for i, name in self._kept_bodies():
-            subject = f"{self.where('body', name)}: body {quoted(name)}"
+            subject = f"{self.where('body', name)}: body {quote(name)}"
             if model.body_gravcomp[i] < 0:
                 gravcomp = f"gravcomp {model.body_gravcomp[i]:g}"
                 problems.error(f"{subject} has {gravcomp}: expected none below zero")
@@ -411,9 +411,9 @@ class _Reader:
         for i, name in self._kept_bodies():
             is_mixed = model.body_gravcomp[i] and len(set(self._by_actuators(i))) > 1
             if is_mixed and not self.is_off(PASSIVE):
-                said = f"body {quoted(name)} has a gravcomp by the actuators of some joints only"
+                said = f"body {quote(name)} has a gravcomp by the actuators of some joints only"
                 where = self.where("body", name)
-                yield PassiveForce("gravity compensation of links", quoted(name), said, where)
+                yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
     def _modelled(self, array: str) -> Container[int]:
         """The rows of an array that are modelled, or belong to bodies that are left out."""
@@ -429,7 +429,7 @@ class _Reader:
             kind = "joint"
         else:
             name = getattr(self.model, kind)(k).name
-        return f"{kind} {quoted(name) if name else k + 1}", self.where(kind, name)
+        return f"{kind} {quote(name) if name else k + 1}", self.where(kind, name)
 
 
 # ---------------------------------------------------------------------------------- helpers

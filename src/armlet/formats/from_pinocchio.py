@@ -8,7 +8,7 @@ import numpy as np
 
 from armlet.description import Connection, Description, Link
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, quoted, shown
+from armlet.errors import ModelError, clip, quote
 from armlet.robot import Drive, Limits, Pose
 from armlet.scalar import Vector
 
@@ -25,7 +25,7 @@ FRAME_TYPES = ("BODY", "OP_FRAME", "SENSOR")
 def read_pinocchio(model: Any, problems: Problems) -> Description:
     """The description in a pinocchio.Model; joints are in its order."""
     if not all(hasattr(model, name) for name in ("jointPlacements", "inertias", "parents")):
-        raise ModelError(f"from_pinocchio was given {quoted(model)}: expected a pinocchio.Model")
+        raise ModelError(f"from_pinocchio was given {quote(model)}: expected a pinocchio.Model")
     frames = [frame for frame in model.frames if str(frame.type) in FRAME_TYPES]
     links = _link_names(model, frames)
     joints = [_pinocchio_joint(model, i, links) for i in range(1, model.njoints)]
@@ -63,7 +63,7 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
     joint, place = model.joints[i], model.jointPlacements[i]
     named = Connection(
         name=model.names[i],
-        kind=OTHER_KINDS.get(joint.shortname(), shown(joint.shortname())),
+        kind=OTHER_KINDS.get(joint.shortname(), clip(joint.shortname())),
         parent=links[model.parents[i]],
         child=links[i],
         pose=Pose(np.array(place.rotation, float), np.array(place.translation, float)),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import copysign, inf
 
 from armlet.description.problems import Problems
-from armlet.errors import shown
+from armlet.errors import clip
 from armlet.formats.xml import NUMBER
 from armlet.robot import Limits
 
@@ -24,7 +24,7 @@ def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Pr
         value = _number(text)
         if value is None or (value < 0 and key in ("velocity", "effort")):
             problems.doubt(
-                f'{subject} has the limit {key}="{shown(text)}": taken as none',
+                f'{subject} has the limit {key}="{clip(text)}": taken as none',
                 "limits are not numbers or below zero, and are taken as none",
                 f"{key} of {joint}",
             )

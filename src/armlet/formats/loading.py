@@ -17,7 +17,7 @@ from armlet.description.coupling import apply_mimic, drop_lost_leaders, note_con
 from armlet.description.options import apply_passive, fix_unsupported, reorder
 from armlet.description.problems import Problems
 from armlet.description.rounding import warn_of_rounded_angles
-from armlet.errors import ModelError, quoted, shown
+from armlet.errors import ModelError, clip, quote
 from armlet.formats.dh import EARTH, gravity_vector
 from armlet.formats.files import Folders, locate_meshes
 from armlet.formats.mjcf import read_mjcf
@@ -50,7 +50,7 @@ def about(name: str) -> dict[str, str]:
 def load(robot: str | Path, options: LoadOptions) -> RobotModel:
     """The robot from the catalogue or a file."""
     path = _existing(robot)
-    problems = Problems(shown(path.name), options.strict)
+    problems = Problems(clip(path.name), options.strict)
     folders = Folders(path.parent, options.folders)
     source = _read(path, folders, options, problems)
     if isinstance(source, RobotModel):
@@ -66,7 +66,7 @@ def from_model(
     read: Callable[[Any, Problems], Description], model: Any, name: str, options: RobotOptions
 ) -> RobotModel:
     """The robot of another package's model."""
-    problems = Problems(shown(name), options.strict)
+    problems = Problems(clip(name), options.strict)
     return _finish(read(model, problems), problems, options)
 
 
@@ -96,7 +96,7 @@ def _check_symbolic(arm: RobotModel, options: LoadOptions) -> None:
     """Refuse the options that an arm with symbols does not take."""
     if options.lock or options.gravity is not None or options.order != "file":
         raise ModelError(
-            f"robot {quoted(arm.name)} has constants without a value: lock=, gravity= and "
+            f"robot {quote(arm.name)} has constants without a value: lock=, gravity= and "
             "order= are not taken; write them in the file"
         )
 
@@ -108,20 +108,20 @@ def _read(
     suffix, gravity = path.suffix.lower(), np.array(EARTH)
     if suffix not in ENDINGS:
         raise ModelError(
-            f"{shown(path.name)}: the ending is {quoted(path.suffix)}: expected one of "
+            f"{clip(path.name)}: the ending is {quote(path.suffix)}: expected one of "
             f"{', '.join(ENDINGS)}"
         )
     root = None if suffix == ".toml" else read_xml(path)
     is_xacro = suffix == ".xacro" or (root is not None and _is_all_xacro(root))
     if options.xacro is not None and not is_xacro:
-        raise ModelError(f"{shown(path.name)}: xacro= is for files of xacro: leave it out")
+        raise ModelError(f"{clip(path.name)}: xacro= is for files of xacro: leave it out")
     if root is None:
         return read_toml(path)
     if is_xacro:
         root = expand_xacro(path, root, options.xacro, folders)
         if root.tag == "mujoco":
             raise ModelError(
-                f"{shown(path.name)}: it is MJCF made with xacro: load what xacro makes of it"
+                f"{clip(path.name)}: it is MJCF made with xacro: load what xacro makes of it"
             )
     match suffix, root.tag:
         case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):
@@ -145,7 +145,7 @@ def _existing(robot: str | Path) -> Path:
     """The file of a robot; `os.path` also accepts strings that cannot be paths."""
     if not isinstance(robot, str | os.PathLike):
         raise ModelError(
-            f"load was given {quoted(robot)}: expected the path of a file or the name of a robot"
+            f"load was given {quote(robot)}: expected the path of a file or the name of a robot"
         )
     if str(robot) in catalogue():
         return catalogue()[str(robot)]
@@ -154,7 +154,7 @@ def _existing(robot: str | Path) -> Path:
         return path
     if os.path.isdir(path):
         raise ModelError(
-            f"{shown(path.name or str(path))}: this is a folder: expected a file that "
+            f"{clip(path.name or str(path))}: this is a folder: expected a file that "
             f"ends in one of {', '.join(ENDINGS)}"
         )
     if "<" in str(robot):
@@ -163,7 +163,7 @@ def _existing(robot: str | Path) -> Path:
         )
     if not path.suffix:
         raise ModelError(
-            f"no robot is called {quoted(str(robot))}: expected a file, or one of "
+            f"no robot is called {quote(str(robot))}: expected a file, or one of "
             f"{', '.join(catalogue())}"
         )
     raise ModelError(f"{shown_path(path)}: no such file")

@@ -14,7 +14,7 @@ from armlet._support.optional import require
 from armlet.description import Description
 from armlet.description.description import Mesh
 from armlet.description.problems import Problems
-from armlet.errors import ArmletError, ModelError, quoted, shown
+from armlet.errors import ArmletError, ModelError, clip, quote
 from armlet.formats.files import MAX_BYTES, MAX_MESH_BYTES, Folders
 from armlet.formats.from_mujoco import pose_in_mujoco, read_mujoco
 from armlet.formats.xml import MAX_DEPTH, Element, parse_xml
@@ -62,8 +62,8 @@ def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -
         raise ModelError(files.refusal(str(error))) from None
     description = read_mujoco(model, problems, files.places, meshes.drawn(model))
     meshes.refuse_missing(description, problems)
-    name = root.get("model") or shown(path.stem)
-    return replace(description, name=name, source=shown(path.name))
+    name = root.get("model") or clip(path.stem)
+    return replace(description, name=name, source=clip(path.name))
 
 
 @contextmanager
@@ -152,32 +152,32 @@ class _Files:
         found = self.folders.find(name, starts, subject)
         if found is None:
             raise ModelError(
-                f"{subject} names {quoted(name)}, which does not exist: expected a file, relative "
+                f"{subject} names {quote(name)}, which does not exist: expected a file, relative "
                 "to the folder of the model"
             )
         if found in above:
-            names = " -> ".join(shown(x.name) for x in (*above[above.index(found) :], found))
+            names = " -> ".join(clip(x.name) for x in (*above[above.index(found) :], found))
             raise ModelError(f"{subject} closes a cycle of files: {names}; expected none")
         if len(above) > MAX_NESTED:
             raise ModelError(f"{subject} is in a file that {MAX_NESTED} others lead to")
         self.read.append(found)
         data = self.folders.read(found, "text", MAX_BYTES, subject)
-        return parse_xml(data, shown(found.name)), (*above, found)
+        return parse_xml(data, clip(found.name)), (*above, found)
 
     def refusal(self, message: str) -> str:
         """What MuJoCo says of an error, after the file, and the line if it is in this file."""
         reason, _, element = message.strip().partition("\n")
         line = re.search(r"line ([1-9]\d*)", element) if len(self.read) == 1 else None
         tag, name = re.search("Element '(.+?)'", element), re.search("name '(.+?)'", element)
-        subject = f"<{tag[1]}>" if tag else quoted(name[1]) if name else "it"
-        where = shown(self.path.name) + (f", line {line[1]}" if line else "")
+        subject = f"<{tag[1]}>" if tag else quote(name[1]) if name else "it"
+        where = clip(self.path.name) + (f", line {line[1]}" if line else "")
         reason = re.sub("^((XML )?Error: )+", "", reason)
-        return f"{where}: MuJoCo refuses {shown(subject)}: {shown(reason, MAX_REASON)}"
+        return f"{where}: MuJoCo refuses {clip(subject)}: {clip(reason, MAX_REASON)}"
 
 
 def _called(element: Element) -> str:
     """An element for messages: file and line, tag and name."""
-    name = f" {quoted(element.get('name'))}" if element.get("name") else ""
+    name = f" {quote(element.get('name'))}" if element.get("name") else ""
     return f"{element.where}: <{element.tag}>{name}"
 
 
@@ -242,7 +242,7 @@ class _Meshes:
         """Read the file of a mesh, if it has one and that is not missing."""
         if name not in self.shapes or self.spec.mesh(name).file in self.assets:
             return True
-        subject, file = f"{shown(self.files.path.name)}: <mesh>", self.shapes[name].file
+        subject, file = f"{clip(self.files.path.name)}: <mesh>", self.shapes[name].file
         starts = [path.parent for path in self.files.read]
         path = self.files.folders.find(file, starts, subject)
         if path is not None:
@@ -268,13 +268,13 @@ class _Meshes:
         for body, geom, mesh in self.missing:
             name = body.name or f"body{body.id}"
             if name in links:
-                called = f"geom {quoted(geom.name)}" if geom.name else "a geom"
+                called = f"geom {quote(geom.name)}" if geom.name else "a geom"
                 problems.error(
-                    f"{links[name]}: {called} of body {quoted(name)} has the mesh {quoted(mesh)}, "
-                    f"and the file {quoted(self.shapes[mesh].file)} does not exist: its inertia is "
+                    f"{links[name]}: {called} of body {quote(name)} has the mesh {quote(mesh)}, "
+                    f"and the file {quote(self.shapes[mesh].file)} does not exist: its inertia is "
                     f"needed; {CURE}",
                     f"geoms have the mesh of a file that does not exist and is needed; {CURE}",
-                    quoted(mesh),
+                    quote(mesh),
                 )
 
 

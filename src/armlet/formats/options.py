@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from armlet._support.validation import MAX_SIZE
 from armlet.description.coupling import Mimic
 from armlet.description.options import PASSIVE, Passive
-from armlet.errors import ModelError, quoted
+from armlet.errors import ModelError, quote
 from armlet.robot import TOLERANCE
 
 Keywords = ParamSpec("Keywords")
@@ -39,11 +39,11 @@ class RobotOptions:
         lock_values(self.lock)
         if not 0 <= _as_float(self.tolerance) < MAX_TOLERANCE:
             raise ModelError(
-                f"tolerance is {quoted(self.tolerance)}: expected a number of at least 0 and below "
+                f"tolerance is {quote(self.tolerance)}: expected a number of at least 0 and below "
                 f"{MAX_TOLERANCE} (rad)"
             )
         if self.passive not in PASSIVE:
-            raise ModelError(f"passive is {quoted(self.passive)}: expected 'read' or 'ignore'")
+            raise ModelError(f"passive is {quote(self.passive)}: expected 'read' or 'ignore'")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +94,11 @@ def takes_options(
 def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
     """The values of joints to lock, by joint name; what is no finite number is refused."""
     if lock is not None and not isinstance(lock, Mapping):
-        raise ModelError(f"lock is {quoted(lock)}: expected a value for each joint, by its name")
+        raise ModelError(f"lock is {quote(lock)}: expected a value for each joint, by its name")
     for name, value in (lock or {}).items():
         if not abs(_as_float(value)) < MAX_SIZE:
             raise ModelError(
-                f"joint {quoted(name)} cannot be locked at {quoted(value)}: expected a finite "
-                "number"
+                f"joint {quote(name)} cannot be locked at {quote(value)}: expected a finite number"
             )
     return {str(name): float(value) for name, value in (lock or {}).items()}
 

@@ -18,7 +18,7 @@ from armlet.algebra import symmetric
 from armlet.description import Connection, Description, Link, Mesh, Tie
 from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, listed, quoted, shown
+from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.files import Folders
 from armlet.formats.limits import read_limits
 from armlet.formats.xml import Element, read_xml
@@ -83,7 +83,7 @@ def raw_pose(element: Element) -> Pose:
         size = np.linalg.norm(values[3:])
         if not 0 < size < inf:
             raise ModelError(
-                f"{place.where}: <pose>{shown(place.text.strip())}</pose>: expected a quaternion "
+                f"{place.where}: <pose>{clip(place.text.strip())}</pose>: expected a quaternion "
                 "that is not zero"
             )
         x, y, z, w = values[3:] / size
@@ -184,7 +184,7 @@ class Scope:
             steps += 1
             if steps > MAX_CHAIN:
                 raise ModelError(
-                    f"{user.where}: frame {quoted(name)} is attached to no link: the frames it is "
+                    f"{user.where}: frame {quote(name)} is attached to no link: the frames it is "
                     "attached to form a loop or a very long chain"
                 )
             outer, _, inner = name.partition("::")
@@ -212,9 +212,9 @@ class Scope:
     def _element(self, name: str, user: Element) -> Element:
         if name not in self.named:
             raise ModelError(
-                f"{user.where}: <{user.tag}> refers to {quoted(name)}, which does not exist in "
-                f"model {quoted(self.element.get('name'))}: expected one of "
-                f"{listed(list(self.named))}"
+                f"{user.where}: <{user.tag}> refers to {quote(name)}, which does not exist in "
+                f"model {quote(self.element.get('name'))}: expected one of "
+                f"{listing(list(self.named))}"
             )
         return self.named[name]
 
@@ -223,7 +223,7 @@ class Scope:
             circle = [*self.pending[self.pending.index(name) :], name]
             raise ModelError(
                 f"{user.where}: frames are relative to each other in a circle: "
-                f"{listed(circle, ' -> ')}"
+                f"{listing(circle, ' -> ')}"
             )
         if len(self.pending) >= MAX_CHAIN:
             raise ModelError(
@@ -259,7 +259,7 @@ class Opener:
             name = _name(inside, scope)
             if name in scope.named:
                 raise ModelError(
-                    f"{inside.where}: two elements of a model are called {quoted(name)}: names "
+                    f"{inside.where}: two elements of a model are called {quote(name)}: names "
                     "must differ"
                 )
             scope.named[name] = inside
@@ -282,12 +282,12 @@ class Opener:
                 "it, which armlet does not do: leave out merge, or copy the links"
             )
         if str(path) in files:
-            raise ModelError(f"{include.where}: {shown(path.name)} includes itself")
+            raise ModelError(f"{include.where}: {clip(path.name)} includes itself")
         root = read_xml(path)
         models = root.all("model") if root.tag in ROOTS else []
         if len(models) != 1:
             raise ModelError(
-                f"{include.where}: {shown(path.name)} has {len(models)} <model>: expected an SDF "
+                f"{include.where}: {clip(path.name)} has {len(models)} <model>: expected an SDF "
                 "file with one"
             )
         model = models[0]
@@ -349,7 +349,7 @@ def read_sdf(
 ) -> Description:
     """The description in the elements of an SDF file: one model, or a world with models."""
     if root.tag not in ROOTS:
-        raise ModelError(f"{root.where}: the root element is <{shown(root.tag)}>: expected <sdf>")
+        raise ModelError(f"{root.where}: the root element is <{clip(root.tag)}>: expected <sdf>")
     worlds, models = root.all("world"), root.all("model")
     if not worlds and not models:
         raise ModelError(f"{root.where}: <sdf> has no <model> and no <world>: expected one")
@@ -382,7 +382,7 @@ def read_sdf(
         reader.read()
     except RecursionError:
         raise ModelError(f"{root.where}: frames and models are nested too deeply") from None
-    return reader.description(whole.element.get("name") or shown(file.stem), gravity, file)
+    return reader.description(whole.element.get("name") or clip(file.stem), gravity, file)
 
 
 class _Reader:
@@ -455,14 +455,14 @@ class _Reader:
         else:
             gravity = self.poses[roots[0]].R.T @ np.asarray(gravity, float)
         if not self.problems.errors:
-            self._doubt_defaults(roots, on_world, shown(file.name))
+            self._doubt_defaults(roots, on_world, clip(file.name))
         return Description(
             name=name,
             links=tuple(self.links),
             joints=tuple(self.joints),
             gravity=np.array(gravity, dtype=float),
-            source=shown(file.name),
-            where=shown(file.name),
+            source=clip(file.name),
+            where=clip(file.name),
             ties=tuple(self.ties),
         )
 
@@ -473,7 +473,7 @@ class _Reader:
             return 0 * np.asarray(gravity, float)
         for link in self.weightless:
             self.problems.doubt(
-                f"{link.where}: link {quoted(link.name)} has <gravity> false: its weight is "
+                f"{link.where}: link {quote(link.name)} has <gravity> false: its weight is "
                 "compensated, a passive torque",
                 "links have <gravity> false: their weight is compensated, a passive torque",
                 link.name,
@@ -491,7 +491,7 @@ class _Reader:
         for link in self.without_inertial:
             if link.name not in roots:
                 self.problems.doubt(
-                    f"{link.where}: link {quoted(link.name)} has no <inertial>: taken as 1 kg with "
+                    f"{link.where}: link {quote(link.name)} has no <inertial>: taken as 1 kg with "
                     "unit inertia, which is the default of SDF",
                     "links have no <inertial>, and are taken as 1 kg with unit inertia, which is "
                     "the default of SDF",
@@ -500,7 +500,7 @@ class _Reader:
         free = [root for root in roots if root not in self.static]
         for root in free if on_world or len(free) > 1 else ():
             self.problems.doubt(
-                f"{where}: link {quoted(root)} is on no joint, free to move: taken as fixed to the "
+                f"{where}: link {quote(root)} is on no joint, free to move: taken as fixed to the "
                 "world",
                 "links are on no joint, free to move, and are taken as fixed to the world",
                 root,
@@ -518,7 +518,7 @@ class _Reader:
         for tag in ("auto", "fluid_added_mass"):
             if inertial.first(tag) is not None or is_true(inertial.get(tag)):
                 raise ModelError(
-                    f"{inertial.where}: the <inertial> of link {quoted(full)} has {tag}, which "
+                    f"{inertial.where}: the <inertial> of link {quote(full)} has {tag}, which "
                     "armlet does not read: expected mass and inertia as numbers"
                 )
         at = raw_pose(inertial)
@@ -574,9 +574,9 @@ class _Reader:
         if kind not in ("revolute", "continuous", "prismatic"):
             return joint
         if axis is None:
-            raise ModelError(f"{element.where}: joint {quoted(full)} has no <axis>: expected one")
+            raise ModelError(f"{element.where}: joint {quote(full)} has no <axis>: expected one")
         self._add_mimic(scope, full, element, axis)
-        limits = _limits(axis, f"{axis.where}: joint {quoted(full)}", full, self.problems)
+        limits = _limits(axis, f"{axis.where}: joint {quote(full)}", full, self.problems)
         dynamics = axis.first("dynamics") or Element("dynamics", {}, axis.file, axis.line)
         stiffness = number_of(dynamics, "spring_stiffness", 0.0)
         reference = number_of(dynamics, "spring_reference", 0.0)
@@ -594,7 +594,7 @@ class _Reader:
         name = text_of(element, tag)
         if not name:
             raise ModelError(
-                f"{element.where}: joint {quoted(element.get('name'))} has no <{tag}>: expected one"
+                f"{element.where}: joint {quote(element.get('name'))} has no <{tag}>: expected one"
             )
         if name == WORLD and name not in scope.named:
             return self.base, HERE

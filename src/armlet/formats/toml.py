@@ -16,7 +16,7 @@ from armlet.description import Connection, Description, Link, Mesh, Tie, describ
 from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
 from armlet.description.options import is_compensated
-from armlet.errors import ModelError, quoted, shown
+from armlet.errors import ModelError, clip, quote
 from armlet.formats.dh import (
     Names,
     check_angles,
@@ -71,7 +71,7 @@ class Table:
         unknown = sorted(set(data) - keys)
         if unknown:
             raise ModelError(
-                f"{where}: unknown key {quoted(unknown[0])}: expected one of "
+                f"{where}: unknown key {quote(unknown[0])}: expected one of "
                 f"{', '.join(sorted(keys))}"
             )
 
@@ -114,7 +114,7 @@ class Table:
             raise self.unlike(key, f"tables [[{key}]], in double brackets")
         names = [x.get("name", x.get("file", k + 1)) for k, x in enumerate(value)]
         return [
-            Table(x, f"{self.where}, {key} {quoted(name)}", keys)
+            Table(x, f"{self.where}, {key} {quote(name)}", keys)
             for x, name in zip(value, names, strict=True)
         ]
 
@@ -127,7 +127,7 @@ class Table:
     def unlike(self, key: str, wanted: str) -> ModelError:
         """The error for a key whose value is not as wanted."""
         value = self.data.get(key)
-        text = "one table" if isinstance(value, dict) else quoted(value)
+        text = "one table" if isinstance(value, dict) else quote(value)
         state = text if key in self.data else "missing"
         return ModelError(f"{self.where}: {key} is {state}: expected {wanted}")
 
@@ -162,7 +162,7 @@ def _check_structure(text: str, file: str) -> None:
 
 def parse_toml(path: Path) -> dict[str, Any]:
     """The data of a TOML file."""
-    file = shown(path.name)
+    file = clip(path.name)
     try:
         text = read_bytes(path).decode("utf-8-sig")
         _check_structure(text, file)
@@ -174,16 +174,16 @@ def parse_toml(path: Path) -> dict[str, Any]:
             "UTF-8: save the file as UTF-8"
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ModelError(f"{file}: not valid TOML: {shown(str(error))}") from None
+        raise ModelError(f"{file}: not valid TOML: {clip(str(error))}") from None
     except ValueError:
         raise ModelError(f"{file}: an integer has thousands of digits: expected fewer") from None
 
 
 def read_toml(path: Path) -> Description | RobotModel:
     """The description in a TOML file, or the arm of one that has names of constants."""
-    file, data = shown(path.name), parse_toml(path)
+    file, data = clip(path.name), parse_toml(path)
     if _is_symbolic(data):
-        return _symbolic_arm(Table(data, file, SYMBOLIC_TOP), shown(path.stem))
+        return _symbolic_arm(Table(data, file, SYMBOLIC_TOP), clip(path.stem))
     top = Table(data, file, TOP)
     unit = top.unit_of_angles()
     convention = top.text("convention") if "convention" in top.data else None
@@ -202,7 +202,7 @@ def read_toml(path: Path) -> Description | RobotModel:
         at, parent = _pose(frame, unit), frame.text("parent")
         joints.append(Connection(f"{name}_fixed", "fixed", parent, name, at, where=frame.where))
     return Description(
-        name=top.text("name", shown(path.stem)),
+        name=top.text("name", clip(path.stem)),
         links=tuple(links),
         joints=tuple(joints),
         gravity=top.numbers("gravity", 3),
@@ -225,7 +225,7 @@ def _keyframes(
         name = keyframe.text("name")
         if name in keyframes:
             raise ModelError(
-                f"{keyframe.where}: two keyframes are called {quoted(name)}: names must differ"
+                f"{keyframe.where}: two keyframes are called {quote(name)}: names must differ"
             )
         keyframes[name] = {joint: x * q.number(joint, 0.0) for joint, x in scale.items()}
     return keyframes
@@ -290,7 +290,7 @@ def _check_place(body: Table, convention: str | None) -> None:
     if convention is not None and place:
         raise ModelError(
             f"{body.where}: {place[0]} is given, but the file has the convention "
-            f"{quoted(convention)}: expected dh alone, or no convention"
+            f"{quote(convention)}: expected dh alone, or no convention"
         )
 
 
@@ -343,7 +343,7 @@ def _symbolic_arm(top: Table, name: str) -> RobotModel:
     links = [table.text("name") for table in tables]
     for table, before in zip(tables, [base, *links], strict=False):
         if table.text("parent", before) != before:
-            raise table.unlike("parent", f"{quoted(before)}: a table with names is of a serial arm")
+            raise table.unlike("parent", f"{quote(before)}: a table with names is of a serial arm")
         if table.text("kind", "revolute") not in LETTERS:
             raise table.unlike("kind", f"one of {', '.join(LETTERS)}")
     return symbolic_arm(

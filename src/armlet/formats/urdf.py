@@ -14,7 +14,7 @@ from armlet.algebra import symmetric, upper_triangle
 from armlet.description import Connection, Description, Link, Mesh, Solid, Tie, describe
 from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
-from armlet.errors import ModelError, listed, quoted, shown
+from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.limits import UNLIMITED, doubt_no_limit, read_limits
 from armlet.formats.xml import Element
 from armlet.robot import HERE, Drive, Limits, Pose, RobotModel, pose
@@ -45,7 +45,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
     """The description in the elements of a URDF file; joints that cannot be read are left out."""
     if root.tag != "robot":
-        raise ModelError(f"{root.where}: the root element is <{shown(root.tag)}>: expected <robot>")
+        raise ModelError(f"{root.where}: the root element is <{clip(root.tag)}>: expected <robot>")
     if not root.all("link"):
         raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
     reader = _Reader(problems)
@@ -54,12 +54,12 @@ def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) ->
     joints = [reader.joint(element, drives) for element in root.all("joint")]
     links = reader.with_world(links, joints)
     return Description(
-        name=root.get("name") or shown(file.stem),
+        name=root.get("name") or clip(file.stem),
         links=tuple(links),
         joints=tuple(joint for joint in joints if joint),
         gravity=gravity,
-        source=shown(file.name),
-        where=shown(file.name),
+        source=clip(file.name),
+        where=clip(file.name),
         ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
     )
 
@@ -89,7 +89,7 @@ class _Reader:
         if not on_world or any(link.name == WORLD for link in links):
             return links
         self.problems.doubt(
-            f"{on_world[0].where}: joint {quoted(on_world[0].name)} has the parent 'world', which "
+            f"{on_world[0].where}: joint {quote(on_world[0].name)} has the parent 'world', which "
             "is no link of the file: taken as its base"
         )
         return [Link(WORLD), *links]
@@ -100,12 +100,12 @@ class _Reader:
         m = 0.0 if mass is None else mass.number("value")
         I = np.zeros((3, 3)) if tensor is None else self._tensor(link, tensor)
         if mass is None and tensor is None:
-            message = f"the <inertial> of link {quoted(link.name)} is empty"
+            message = f"the <inertial> of link {quote(link.name)} is empty"
             self._doubt(inertial, message, "links have an empty <inertial>", link.name)
         elif tensor is None and m:
             self._doubt(
                 inertial,
-                f"the <inertial> of link {quoted(link.name)} has no <inertia>: taken as a point "
+                f"the <inertial> of link {quote(link.name)} has no <inertia>: taken as a point "
                 "of its mass",
                 "links have a mass but no <inertia>, and are taken as points",
                 link.name,
@@ -117,7 +117,7 @@ class _Reader:
         if missing:
             self._doubt(
                 tensor,
-                f"the <inertia> of link {quoted(link.name)} has no {', '.join(missing)}: taken as "
+                f"the <inertia> of link {quote(link.name)} has no {', '.join(missing)}: taken as "
                 "zero",
                 "links have an <inertia> without ixy, ixz or iyz, which are taken as zero",
                 link.name,
@@ -165,7 +165,7 @@ class _Reader:
         with self.problems.collect():
             name = element.word("name")
             kind = element.word("type", "revolute, continuous, prismatic or fixed")
-            subject = f"joint {quoted(name)}"
+            subject = f"joint {quote(name)}"
             ends = {end: self._only(element, end) for end in ("parent", "child")}
             joint = Connection(
                 name=name,
@@ -190,19 +190,19 @@ class _Reader:
         name, kind = joint.get("name"), joint.get("type")
         limit = self._only(joint, "limit")
         if limit is None:
-            doubt_no_limit(f"{joint.where}: joint {quoted(name)}", name, kind, self.problems)
+            doubt_no_limit(f"{joint.where}: joint {quote(name)}", name, kind, self.problems)
             return Limits()
         texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
         texts = {"lower": "0", "upper": "0"} | texts
         if kind == "continuous":
             texts = {key: text for key, text in texts.items() if key in ("velocity", "effort")}
-        return read_limits(texts, f"{limit.where}: joint {quoted(name)}", name, self.problems)
+        return read_limits(texts, f"{limit.where}: joint {quote(name)}", name, self.problems)
 
     def _axis(self, axis: Element, joint: str) -> Vector:
         if "xyz" not in axis.attributes:
             self._doubt(
                 axis,
-                f"the <axis> of joint {quoted(joint)} has no xyz: taken as 1 0 0",
+                f"the <axis> of joint {quote(joint)} has no xyz: taken as 1 0 0",
                 "joints have an <axis> without xyz, taken as 1 0 0",
                 joint,
             )
@@ -215,9 +215,9 @@ class _Reader:
         if unknown:
             self._doubt(
                 element,
-                f'<origin> has {shown(unknown[0])}="…", which is not read: expected xyz and rpy',
+                f'<origin> has {clip(unknown[0])}="…", which is not read: expected xyz and rpy',
                 "<origin>s have attributes that are not read",
-                f"{shown(unknown[0])} (line {element.line})",
+                f"{clip(unknown[0])} (line {element.line})",
             )
         xyz = element.numbers("xyz", 3, (0.0, 0.0, 0.0))
         if "quat_xyzw" in element.attributes:
@@ -230,7 +230,7 @@ class _Reader:
                 f"<origin {element.attribute('rpy')}> turns more than twice round: taken as "
                 "radians (90 degrees are 1.5707963267948966)",
                 "<origin>s turn more than twice round, and are taken as radians",
-                f"{shown(element.get('rpy'))} (line {element.line})",
+                f"{clip(element.get('rpy'))} (line {element.line})",
             )
         return pose(xyz, rpy)
 
@@ -283,8 +283,8 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
                 if name not in names:
                     raise ModelError(
                         f"{joints[0].where}: the <transmission> has a rotor inertia or friction "
-                        f"for joint {quoted(name)}, which does not exist: expected one of "
-                        f"{listed(list(names))}"
+                        f"for joint {quote(name)}, which does not exist: expected one of "
+                        f"{listing(list(names))}"
                     )
                 drives[name] = drive
     return drives
@@ -351,8 +351,8 @@ def _check_characters(description: Description) -> None:
     for kind, text in texts:
         if found := FORBIDDEN.search(text):
             raise ModelError(
-                f"{kind} {quoted(text)} cannot be written as URDF: XML has no character "
-                f"{quoted(found[0])}; rename it, or write TOML"
+                f"{kind} {quote(text)} cannot be written as URDF: XML has no character "
+                f"{quote(found[0])}; rename it, or write TOML"
             )
 
 

@@ -15,7 +15,7 @@ from threading import Timer
 from time import monotonic
 from typing import Any
 
-from armlet.errors import ModelError, listed, quoted, shown
+from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.files import MAX_BYTES, Folders
 from armlet.formats.xml import Element, parse_xml
 
@@ -42,15 +42,15 @@ def expand_xacro(
     unknown = sorted(set(texts) - set(result["known"]))
     if unknown:
         raise ModelError(
-            f"{shown(path.name)}: no xacro argument is called {quoted(unknown[0])}: "
-            f"expected one of {listed(result['known']) or 'none'}"
+            f"{clip(path.name)}: no xacro argument is called {quote(unknown[0])}: "
+            f"expected one of {listing(result['known']) or 'none'}"
         )
     data = result["text"].encode("utf-8", "replace")
-    expanded = parse_xml(data, f"{shown(path.name)} (expanded)")
+    expanded = parse_xml(data, f"{clip(path.name)} (expanded)")
     macros = [macro.get("name") for macro in root.all("xacro:macro")]
     if macros and expanded.tag == "robot" and not expanded.all("link"):
         raise ModelError(
-            f"{shown(path.name)}: it has no links, only macros ({listed(macros)}): expected a file "
+            f"{clip(path.name)}: it has no links, only macros ({listing(macros)}): expected a file "
             "that includes this one and calls them"
         )
     return expanded
@@ -59,7 +59,7 @@ def expand_xacro(
 def _argument_texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
     """The arguments as texts; true and false as in xacro."""
     if arguments is not None and not isinstance(arguments, Mapping):
-        raise ModelError(f"xacro is {quoted(arguments)}: expected a value for each argument")
+        raise ModelError(f"xacro is {quote(arguments)}: expected a value for each argument")
     return {
         str(name): str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in (arguments or {}).items()
@@ -68,7 +68,7 @@ def _argument_texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> dict[str, Any]:
     """The result of the child process, whose questions for packages are answered."""
-    where = shown(path.name)
+    where = clip(path.name)
     with subprocess.Popen(
         [sys.executable, "-P", "-X", "utf8", str(CHILD)],
         stdin=subprocess.PIPE,
@@ -123,14 +123,14 @@ def _with_package_names(text: str, packages: Mapping[str, str]) -> str:
 
 def _message(result: Mapping[str, Any]) -> str:
     """The message of an error: the file, the macro that was expanded, and what xacro says."""
-    where = shown(Path(result["file"]).name)
+    where = clip(Path(result["file"]).name)
     if missing := result["missing"][:MAX_MISSING]:
-        values = ", ".join(f"{quoted(x)}: …" for x in missing)
-        options = " ".join(f"--xacro {shown(x)}=…" for x in missing)
+        values = ", ".join(f"{quote(x)}: …" for x in missing)
+        options = " ".join(f"--xacro {clip(x)}=…" for x in missing)
         return (
-            f"{where}: the argument {quoted(missing[0])} has no value: give it by "
+            f"{where}: the argument {quote(missing[0])} has no value: give it by "
             f"xacro={{{values}}} (on the command line {options})"
         )
-    inside = "".join(f", in macro {quoted(name)}" for name in result["macros"][:1])
+    inside = "".join(f", in macro {quote(name)}" for name in result["macros"][:1])
     text = " ".join(result["error"].split())
-    return f"{where}{inside}: xacro cannot expand it: {shown(text, 300)}"
+    return f"{where}{inside}: xacro cannot expand it: {clip(text, 300)}"

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from armlet.errors import ModelError, shown
+from armlet.errors import ModelError, clip
 from armlet.formats.files import read_bytes
 from armlet.scalar import Vector
 
@@ -61,7 +61,7 @@ class Element:
 
     def attribute(self, key: str) -> str:
         """An attribute for a message, as written in the file."""
-        return f'{key}="{shown(self.get(key))}"'
+        return f'{key}="{clip(self.get(key))}"'
 
     def word(self, key: str, wanted: str = "a name") -> str:
         """An attribute that must be present."""
@@ -76,7 +76,7 @@ class Element:
     def text_numbers(self, n: int) -> Vector:
         """The text between the tags, which is n finite numbers."""
         text = self.text.strip()
-        return numbers(text, n, f"{self.where}: <{self.tag}>{shown(text)}</{self.tag}>")
+        return numbers(text, n, f"{self.where}: <{self.tag}>{clip(text)}</{self.tag}>")
 
     def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
         """An attribute that is n finite numbers, or any number of them when n is None."""
@@ -132,12 +132,12 @@ class _Builder:
         self.count += 1
         if len(self.open) >= MAX_DEPTH:
             raise ModelError(
-                f"{element.where}: <{shown(tag)}> is nested deeper than {MAX_DEPTH} elements: "
+                f"{element.where}: <{clip(tag)}> is nested deeper than {MAX_DEPTH} elements: "
                 "expected fewer (no robot file needs as many)"
             )
         if self.count > MAX_ELEMENTS:
             raise ModelError(
-                f"{element.where}: <{shown(tag)}> is one of more than {MAX_ELEMENTS} elements: "
+                f"{element.where}: <{clip(tag)}> is one of more than {MAX_ELEMENTS} elements: "
                 "expected the description of one robot"
             )
         if self.open:
@@ -162,7 +162,7 @@ class _Builder:
 
 def read_xml(path: Path) -> Element:
     """The root element of a file."""
-    return parse_xml(read_bytes(path), shown(path.name))
+    return parse_xml(read_bytes(path), clip(path.name))
 
 
 def parse_xml(data: bytes, file: str) -> Element:
@@ -187,7 +187,7 @@ def parse_xml(data: bytes, file: str) -> Element:
                 raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
             data = plain
         except (LookupError, ValueError) as error:
-            message = f"{file}, line 1: {shown(str(error))}: save the file as UTF-8"
+            message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
             raise ModelError(message) from None
         else:
             assert builder.root is not None  # the parser raises if there is none
@@ -215,5 +215,5 @@ def _reason(reason: str, rest: bytes, open_elements: list[Element]) -> str:
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN and rest[:1] > b"\x7f":
         reason = f"the byte {rest[0]:#x} is not UTF-8: save the file as UTF-8"
     elif open_elements:
-        reason += f" inside <{shown(open_elements[-1].tag)}> of line {open_elements[-1].line}"
+        reason += f" inside <{clip(open_elements[-1].tag)}> of line {open_elements[-1].line}"
     return reason

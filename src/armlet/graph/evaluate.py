@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armlet.errors import CompileError, DataError, quoted
+from armlet.errors import CompileError, DataError, quote
 from armlet.graph.graph import OPERATIONS, object_array
 from armlet.graph.signature import Shape, leading_axes, return_value
 from armlet.scalar import LIBRARIES
@@ -33,7 +33,7 @@ def library_module(library: str | ModuleType) -> ModuleType:
     modules = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
     if not isinstance(name, str) or name not in modules:
         raise DataError(
-            f"library is {quoted(library)}: expected one of {', '.join(NAMESPACES)}, by its name "
+            f"library is {quote(library)}: expected one of {', '.join(NAMESPACES)}, by its name "
             "or as a module"
         )
     try:

@@ -10,7 +10,7 @@ from keyword import iskeyword
 from math import prod
 from typing import Any, NamedTuple
 
-from armlet.errors import CompileError, DataError, quoted
+from armlet.errors import CompileError, DataError, quote
 
 Shape = tuple[int, ...]
 Names = tuple[str, ...]
@@ -96,7 +96,7 @@ def check_names(names: Sequence[str]) -> None:
     for name in names:
         if not name.isidentifier() or iskeyword(name) or name.startswith("_"):
             raise CompileError(
-                f"a result is called {quoted(name)}: expected a name that Python takes for a field"
+                f"a result is called {quote(name)}: expected a name that Python takes for a field"
             )
     for name in names:
         if names.count(name) > 1:

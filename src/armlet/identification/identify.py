@@ -20,7 +20,7 @@ from armlet._support.blas import single_blas_thread
 from armlet._support.progress import advancing, status
 from armlet.algebra import point_inertia, symmetric
 from armlet.api import Robot
-from armlet.errors import ArmletError, DataError, DataWarning, ModelError, listed, quoted
+from armlet.errors import ArmletError, DataError, DataWarning, ModelError, listing, quote
 from armlet.identification.estimation import estimators
 from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains, Rows
 from armlet.identification.estimation.instrumental import (
@@ -203,11 +203,11 @@ def _warn_of_few_rows(robot: Robot, factors: Factors) -> None:
     """Warn of joints whose noise cannot be found from their residuals."""
     few = estimators.joints_of_unknown_noise(factors)
     if few:
-        names = [quoted(robot.coordinates[i].name) for i in few]
+        names = [quote(robot.coordinates[i].name) for i in few]
         warnings.warn(
             f"there are too few rows ({factors.rows[few].min()}) to estimate the noise of joint "
-            f"{listed(names)}: expected {estimators.FREE} more than parameters that act on it; all "
-            "joints have the same weight. Take a longer log, or find fewer parameters",
+            f"{listing(names)}: expected {estimators.FREE} more than parameters that act on it; "
+            "all joints have the same weight. Take a longer log, or find fewer parameters",
             DataWarning,
             stacklevel=4,
         )
@@ -375,12 +375,12 @@ def _read_run(
     if isinstance(log, Log):
         run = _run(regressor, settings, share, log)
     elif not callable(log):
-        raise DataError(f"logs has {quoted(log)}: expected armlet.Log.read of it, or a function")
+        raise DataError(f"logs has {quote(log)}: expected armlet.Log.read of it, or a function")
     else:
         try:
             read = log()
             if not isinstance(read, Log):
-                raise DataError(f"{quoted(log)} returned {quoted(read)}: expected a Log")
+                raise DataError(f"{quote(log)} returned {quote(read)}: expected a Log")
             run = _run(regressor, settings, share, read)
         except ArmletError as error:
             return str(error)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armlet.errors import shown
+from armlet.errors import clip
 from armlet.identification.estimation.estimators import Array
 from armlet.identification.preprocessing import Samples
 from armlet.plotting import COLOURS, INK, SHADE, figure_html, graph_objects, panels, plain
@@ -37,7 +37,7 @@ def checks(result: "Identified") -> list[Check]:
     if held in result.fits:
         about, fit = "data held out", result.fits[held]
     worst = int(np.argmax(fit.joints))
-    error, joint = fit.joints[worst], shown(_joints(result)[worst])
+    error, joint = fit.joints[worst], clip(_joints(result)[worst])
     rank, count = result.estimate.rank, len(result.names)
     every = [
         Check(

@@ -10,7 +10,7 @@ import numpy as np
 
 from armlet._support.files import write
 from armlet.api import Robot
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, quote
 from armlet.identification import report
 from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains
 from armlet.identification.estimation.instrumental import InstrumentTest
@@ -179,7 +179,7 @@ class Identified(Plotted):
         solutions = self.solutions
         if solution is not None and solution not in solutions:
             raise DataError(
-                f"solution is {quoted(solution)}: expected {' or '.join(map(repr, solutions))}"
+                f"solution is {quote(solution)}: expected {' or '.join(map(repr, solutions))}"
             )
         return solutions[solution or self.solution]
 

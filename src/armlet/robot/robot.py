@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support.lazy import cached_property
 from armlet._support.validation import one_of, scalars
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
-from armlet.errors import DataError, ModelError, listed, quoted
+from armlet.errors import DataError, ModelError, listing, quote
 from armlet.robot.components import (
     BASE,
     PHI,
@@ -400,10 +400,10 @@ class RobotModel:
         """A named frame; by default the tool."""
         name = self.tool if name is None else name
         if name is None or name not in self.frames:
-            missing = "tool frame" if name is None else f"frame {quoted(name)}"
+            missing = "tool frame" if name is None else f"frame {quote(name)}"
             raise ModelError(
-                f"robot {quoted(self.name)} has no {missing}: name one of "
-                f"{listed(list(self.frames))}"
+                f"robot {quote(self.name)} has no {missing}: name one of "
+                f"{listing(list(self.frames))}"
             )
         return self.frames[name]
 
@@ -482,7 +482,7 @@ class RobotModel:
         """Raise, naming what needs numbers, if a constant has no value."""
         if self.symbols:
             raise ModelError(
-                f"robot {quoted(self.name)} has constants without a value ({self.symbols[0]}, …): "
+                f"robot {quote(self.name)} has constants without a value ({self.symbols[0]}, …): "
                 f"{what} needs numbers"
             )
 

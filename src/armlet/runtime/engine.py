@@ -18,7 +18,7 @@ from llvmlite.binding import ffi
 from armlet import version
 from armlet._support.progress import advancing, status
 from armlet.codegen.llvm.function import Target
-from armlet.errors import CompileError, listed, quoted
+from armlet.errors import CompileError, listing, quote
 from armlet.runtime import cache
 from armlet.runtime.threads import LLVM_THREADS, map_unordered
 
@@ -94,8 +94,8 @@ def cpu() -> Cpu:
     }
     if name not in runs:
         raise CompileError(
-            f"ARMLET_CPU is {quoted(name)}: expected a processor whose code runs on this one "
-            f"({listed(list(runs)) or 'there is none'}); without it code is for this processor"
+            f"ARMLET_CPU is {quote(name)}: expected a processor whose code runs on this one "
+            f"({listing(list(runs)) or 'there is none'}); without it code is for this processor"
         )
     return Cpu(here.triple, name, runs[name])
 

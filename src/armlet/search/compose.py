@@ -18,7 +18,7 @@ from armlet._support.lazy import cached_property
 from armlet._support.progress import status
 from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES
-from armlet.errors import ArmletError, listed
+from armlet.errors import ArmletError, listing
 from armlet.graph import Graph, Input, Program, compact, simplify
 from armlet.graph.graph import object_array
 from armlet.graph.program import program
@@ -244,7 +244,7 @@ def _requests(
         one_of(name, "quantity", QUANTITIES)
     for option in options:
         if not any(option in QUANTITIES[name].options for name in names):
-            raise ArmletError(f"none of {listed(names)} takes {option}=")
+            raise ArmletError(f"none of {listing(names)} takes {option}=")
     for name in names:
         taken = {key: x for key, x in options.items() if key in QUANTITIES[name].options}
         frames = taken.pop("frame", None)

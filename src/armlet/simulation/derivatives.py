@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet._support.progress import advancing, status
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, quote
 from armlet.graph import Input
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import PREFIX
@@ -180,7 +180,7 @@ def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str,
             "steps"
         )
     if isinstance(names, str):
-        raise DataError(f"{option} is {quoted(names)}: expected a list of names")
+        raise DataError(f"{option} is {quote(names)}: expected a list of names")
     inputs = [x.name for x in steps.arm.inputs]
     own = {name: name for name in STARTS}
     own |= {name: x for name, x in (("torque", "tau"), ("inertia", "inertia")) if x in inputs}
@@ -193,5 +193,5 @@ def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str,
             )
         if name not in own and name not in arguments:
             known = ", ".join({**own, **arguments})
-            raise DataError(f"{option} has {quoted(name)}: expected names of {known}")
+            raise DataError(f"{option} has {quote(name)}: expected names of {known}")
     return {name: own.get(name) or arguments[name] for name in names}

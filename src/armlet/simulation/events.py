@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import validation
 from armlet.api.functions import Function
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, quote
 from armlet.simulation.trajectory import Occurrence, Trajectory
 
 Array = NDArray[np.float64]
@@ -91,10 +91,10 @@ class Event:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise DataError(f"an event's function is {quoted(self.function)}: expected a function")
+            raise DataError(f"an event's function is {quote(self.function)}: expected a function")
         if self.direction not in (0, 1, -1):
             raise DataError(
-                f"the direction of event {self.label!r} is {quoted(self.direction)}: expected "
+                f"the direction of event {self.label!r} is {quote(self.direction)}: expected "
                 "0, 1 or -1"
             )
 

@@ -13,7 +13,7 @@ from armlet._support import validation
 from armlet.api.functions import Function
 from armlet.api.programs import cheapest
 from armlet.dynamics.passive import drive_friction
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, quote
 from armlet.graph import Input
 from armlet.graph.graph import graph_of
 from armlet.graph.trace.arrays import as_traced
@@ -88,7 +88,7 @@ class Friction:
         count = len(robot.drives)
         if np.size(self.stribeck) not in (1, count):
             raise DataError(
-                f"the friction's stribeck is {quoted(self.stribeck)}: expected one number or "
+                f"the friction's stribeck is {quote(self.stribeck)}: expected one number or "
                 f"{count}, one for each joint"
             )
         stribeck: list[float] = np.broadcast_to(self.stribeck, count).tolist()

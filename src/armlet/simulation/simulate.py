@@ -16,7 +16,7 @@ from armlet._support.progress import advancing
 from armlet.api.functions import Function
 from armlet.api.robot import Robot
 from armlet.dynamics import QUANTITIES
-from armlet.errors import ArmletError, DataError, DataWarning, quoted
+from armlet.errors import ArmletError, DataError, DataWarning, quote
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.simulation.events import (
@@ -170,7 +170,7 @@ def simulate(
     atol = validation.number(atol, "atol", above=0)
     for name, items in (("events", events), ("record", record)):
         if isinstance(items, str) or not isinstance(items, Sequence):
-            raise DataError(f"{name} is {quoted(items)}: expected a list")
+            raise DataError(f"{name} is {quote(items)}: expected a list")
     watched = [x if isinstance(x, Event) else Event(x) for x in events]
     values_of = arguments_by_name(arguments)
     python: PythonTorque | None = None

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import validation
 from armlet._support.progress import advancing, status
 from armlet.api.functions import Function
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, quote
 from armlet.graph import Input, Loop, Program, trace_function
 from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
@@ -90,7 +90,7 @@ def check_result(name: str, function: Function | None, shape: Shape) -> None:
 def arguments_by_name(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
     """The arguments of user functions, none by default."""
     if arguments is not None and not isinstance(arguments, Mapping):
-        raise DataError(f"arguments is {quoted(arguments)}: expected a dictionary")
+        raise DataError(f"arguments is {quote(arguments)}: expected a dictionary")
     return arguments or {}
 
 
@@ -113,7 +113,7 @@ def make_arm(
     number of roll-outs, or None for one simulation, whose arrays have no axis for it.
     """
     if callable(torque) and not isinstance(torque, Function):
-        raise DataError(f"torque is {quoted(torque)}: expected a function under armlet.function")
+        raise DataError(f"torque is {quote(torque)}: expected a function under armlet.function")
     function = torque if isinstance(torque, Function) else None
     check_result("torque", function, (robot.nv,))
     check_result("reduce", reduce, ())

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import tables
 from armlet._support.files import expand_user
-from armlet.errors import DataError, DataWarning, quoted
+from armlet.errors import DataError, DataWarning, quote
 from armlet.plotting import (
     COLOURS,
     FAINT,
@@ -163,7 +163,7 @@ class Trajectory(Plotted):
         table = tables.read(file, (".npz", ".csv", ".parquet"))
         arrays, metadata = table.arrays, table.metadata
         if table.repeats:
-            double = quoted(next(iter(table.repeats.values())))
+            double = quote(next(iter(table.repeats.values())))
             raise DataError(f"{file.name} has the column {double} more than once")
         if not table.is_ended:  # `to_csv` ends every line: this one is cut off
             arrays = {name: column[:-1] for name, column in arrays.items()}

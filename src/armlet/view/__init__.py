@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support.files import check_writable, write
 from armlet._support.validation import array
 from armlet.api import Robot
-from armlet.errors import DataError, ModelError, listed, quoted
+from armlet.errors import DataError, ModelError, listing, quote
 from armlet.simulation import Trajectory
 from armlet.view.scene import joint_range
 from armlet.view.stage import page
@@ -108,19 +108,19 @@ def _start(
 ) -> NDArray[np.float64]:
     """The posture to start from; refuse arguments that do not fit one another."""
     if not isinstance(robot, Robot):
-        raise ModelError(f"view was given {quoted(robot)}: expected a robot, from armlet.load")
+        raise ModelError(f"view was given {quote(robot)}: expected a robot, from armlet.load")
     if ghost is not None and ghost.joint_letters != robot.joint_letters:
         raise DataError(
-            f"the ghost {quoted(ghost.name)} has joints {ghost.joint_letters}: expected those of "
-            f"{quoted(robot.name)}, {robot.joint_letters}"
+            f"the ghost {quote(ghost.name)} has joints {ghost.joint_letters}: expected those of "
+            f"{quote(robot.name)}, {robot.joint_letters}"
         )
     if trajectory is not None:
         if not len(trajectory):
             raise DataError("the run has no rows: expected at least one")
         if trajectory.joints != robot.joint_names:
             raise DataError(
-                f"the run moves joints {listed(trajectory.joints)}: expected those of robot "
-                f"{quoted(robot.name)}, {listed(robot.joint_names)}"
+                f"the run moves joints {listing(trajectory.joints)}: expected those of robot "
+                f"{quote(robot.name)}, {listing(robot.joint_names)}"
             )
     if q is not None:
         return array(q, "q", (robot.nq,), expected=f"{robot.nq} numbers, one for each joint")

@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import Any
 
 from armlet._support.validation import integer
-from armlet.errors import ArmletError, DataError, quoted
+from armlet.errors import ArmletError, DataError, quote
 
 PORTS = 1000
 """How many ports are tried if the first is taken."""
@@ -85,7 +85,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 def _not_an_address(text: str, error: Exception) -> DataError:
     return DataError(
-        f"the viewer cannot listen on {quoted(text)} ({error}): expected an address of this "
+        f"the viewer cannot listen on {quote(text)} ({error}): expected an address of this "
         'machine, such as host="127.0.0.1", or host="0.0.0.0" for all of them'
     )
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.optional import require
 from armlet.description import Mesh
-from armlet.errors import DataWarning, quoted
+from armlet.errors import DataWarning, quote
 from armlet.robot import Pose, RobotModel
 
 NEUTRAL = "#d5dae1"
@@ -112,7 +112,7 @@ def file_shapes(robot: RobotModel, folders: Sequence[str | Path]) -> tuple[list[
     if reasons:
         total = sum(map(len, robot.meshes.values()))
         warnings.warn(
-            f"{len(reasons)} of {total} meshes of robot {quoted(robot.name)} are not shown: "
+            f"{len(reasons)} of {total} meshes of robot {quote(robot.name)} are not shown: "
             f"{reasons[0]}",
             DataWarning,
             stacklevel=4,

@@ -15,7 +15,7 @@ from armlet.cli.output import Table, Terminal, print_json, progress, styled_text
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.dynamics.quantities import PASSIVE
-from armlet.errors import ArmletError, ModelError, quoted
+from armlet.errors import ArmletError, ModelError, quote
 from armlet.graph import Count
 from armlet.literature import Total, totals
 from armlet.plotting import Figure, save
@@ -105,7 +105,7 @@ def count(
     title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
     for name in quantity or ():
         if name not in best:
-            raise ArmletError(f"no formulation of {name} holds for robot {quoted(arm.name)}")
+            raise ArmletError(f"no formulation of {name} holds for robot {quote(arm.name)}")
     if plot is not None:
         save(_chart(title, rows, best), plot)
     if as_json:

@@ -17,7 +17,7 @@ from armlet.api import Robot
 from armlet.cli.options import Json, Plot, Rotors, WithFriction, name_option, numbers
 from armlet.cli.output import Table, Terminal, print_json
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, quote
 from armlet.identification import Identified, Log, Physical, TorqueModel
 from armlet.identification.identify import ESTIMATORS, Reader
 from armlet.identification.logs.log import Load
@@ -166,7 +166,7 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
         try:
             client = distributed.Client(scheduler, timeout=10)
         except (OSError, ValueError) as error:
-            raise DataError(f"--scheduler {quoted(scheduler)} does not answer: {error}") from None
+            raise DataError(f"--scheduler {quote(scheduler)} does not answer: {error}") from None
         with client:
             yield client
         return

@@ -10,7 +10,7 @@ from rich.text import Text
 from armlet.cli.options import Json, frames
 from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.errors import quoted
+from armlet.errors import quote
 from armlet.robot import PHI, RobotModel
 from armlet.robot.pose import rpy_of
 
@@ -69,7 +69,7 @@ def _masses(arm: RobotModel) -> str:
     """The mass that moves, and that of the base, which does not."""
     moving, base = float(arm.mass), arm.base_mass
     return (
-        f"mass: {moving:.6g} kg move; base {quoted(arm.base_link)} has {base:.6g} kg, is fixed and "
+        f"mass: {moving:.6g} kg move; base {quote(arm.base_link)} has {base:.6g} kg, is fixed and "
         f"in no quantity; together {moving + base:.6g} kg"
     )
 

@@ -13,7 +13,7 @@ from armlet.api.functions import Function
 from armlet.cli.options import Json, Out, Plot, name_option, numbers, write
 from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
-from armlet.errors import DataError, quoted
+from armlet.errors import DataError, quote
 from armlet.simulation import INTEGRATORS, Trajectory
 from armlet.simulation.simulate import ADAPTIVE, LIMITS
 
@@ -78,7 +78,7 @@ def _torque(arm: Robot, text: str) -> Any:
         return holding_torque(arm)
     path = Path(text)
     if path.suffix not in (".csv", ".npy") or not path.exists():
-        raise DataError(f"--torque is {quoted(text)}: expected zero, hold, or a .csv or .npy file")
+        raise DataError(f"--torque is {quote(text)}: expected zero, hold, or a .csv or .npy file")
     try:
         return np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
     except ValueError as error:

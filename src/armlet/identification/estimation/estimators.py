@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import DataError, listing, quote
 from armlet.minimal import rank as column_rank
 
 Array = NDArray[np.float64]
@@ -339,10 +339,10 @@ def _check_gains(J: Array, inverse: Array, k: Array, joints: Sequence[str], repe
 
 def _check_joints(joints: Sequence[str], undetermined: NDArray[np.bool_]) -> None:
     """Raise where the gains of some joints are not determined."""
-    names = [quoted(joint) for joint, x in zip(joints, undetermined, strict=True) if x]
+    names = [quote(joint) for joint, x in zip(joints, undetermined, strict=True) if x]
     if names:
         raise DataError(
-            f"the gain of joint {listed(names)} is not determined to {100 * VAGUE:.0f} %: its "
+            f"the gain of joint {listing(names)} is not determined to {100 * VAGUE:.0f} %: its "
             "current hardly depends on the payload. Expected a heavier one, further from the axis, "
             "or faster motion where gravity does not load the joint"
         )

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from armlet._support.progress import advancing
 from armlet.api import Robot, function
 from armlet.api.functions import Function
-from armlet.errors import DataError, DataWarning, quoted
+from armlet.errors import DataError, DataWarning, quote
 from armlet.identification.estimation.estimators import (
     ROUNDS,
     SMALL,
@@ -256,7 +256,7 @@ def closed_loop(
     unknown = [name for name in controller.inputs if name not in ("q", "qd", *TARGETS)]
     if unknown:
         raise DataError(
-            f"the controller has an argument {quoted(unknown[0])}: expected q, qd, "
+            f"the controller has an argument {quote(unknown[0])}: expected q, qd, "
             f"{', '.join(TARGETS)}"
         )
     order = joint_order(reference.joints, robot, "the reference")
@@ -285,8 +285,8 @@ def closed_loop(
     def simulate(arm: Robot, run: Samples) -> Array:
         if (arm.joint_names, arm.dh) != (bare.joint_names, bare.dh):
             raise DataError(
-                f"the instrument simulates {quoted(bare.name)} with other joints or frames than "
-                f"{quoted(arm.name)} has: expected closed_loop of the robot that is identified"
+                f"the instrument simulates {quote(bare.name)} with other joints or frames than "
+                f"{quote(arm.name)} has: expected closed_loop of the robot that is identified"
             )
         if any(drive.rotor_inertia for drive in arm.drives):
             raise DataError(

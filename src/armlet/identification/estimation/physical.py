@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from armlet._support import validation
 from armlet._support.optional import require
 from armlet.api import Robot
-from armlet.errors import ArmletError, DataError, ModelError, quoted
+from armlet.errors import ArmletError, DataError, ModelError, quote
 from armlet.identification.estimation.estimators import Array
 from armlet.robot.components import BASE
 
@@ -150,14 +150,12 @@ class Prior(NamedTuple):
 def _check_bounds(bounds: Mapping[str, float], names: Sequence[str]) -> None:
     """Raise unless bounds are numbers by the names of standard parameters."""
     if not isinstance(bounds, Mapping):
-        raise DataError(
-            f'bounds is {quoted(bounds)}: expected numbers by name, as in {{"m7": 1.5}}'
-        )
+        raise DataError(f'bounds is {quote(bounds)}: expected numbers by name, as in {{"m7": 1.5}}')
     for name, bound in bounds.items():
         if name not in names:
             near = get_close_matches(str(name), names, n=1) or [names[9]]
             raise DataError(
-                f"bounds has a bound of {quoted(name)}: expected a standard parameter, such as "
+                f"bounds has a bound of {quote(name)}: expected a standard parameter, such as "
                 f"{near[0]!r}"
             )
         validation.number(bound, f"the bound of {name!r}")
@@ -169,7 +167,7 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
     for joint, body in zip(robot.joints, phi, strict=True):
         if body.any() and not is_consistent(body[None]):
             raise DataError(
-                f"the body of joint {quoted(joint.name)} in bodies= is not physical: expected Jxx "
+                f"the body of joint {quote(joint.name)} in bodies= is not physical: expected Jxx "
                 "Jxy Jxz Jyy Jyz Jzz about the origin of its frame, mass times centre of mass, and "
                 "mass, as in robot.phi; or zeros for one that is unknown"
             )
@@ -198,12 +196,12 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
     """The box between two corners in the axes of a frame."""
     body, pose = robot.frame(name)
     if body == BASE:
-        raise ModelError(f"frame {quoted(name)} is on the base, which has no centre to be found")
+        raise ModelError(f"frame {quote(name)} is on the base, which has no centre to be found")
     expected = "two corners of three coordinates each, the lower ones first"
-    subject = f"the box of {quoted(name)}"
+    subject = f"the box of {quote(name)}"
     low, high = validation.array(corners, subject, (2, 3), expected=expected, finite=False)
     if not (low <= high).all():
-        raise DataError(f"{subject} is {quoted(corners)}: expected {expected}")
+        raise DataError(f"{subject} is {quote(corners)}: expected {expected}")
     return Box(body, np.asarray(pose.R, dtype=float), np.asarray(pose.r, dtype=float), low, high)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from armlet.api import Robot, minimal_parameters
 from armlet.api.functions import Function
 from armlet.description.rounding import with_exact_angles
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import DataError, listing, quote
 from armlet.identification.estimation.estimators import Array, Factors, Rows
 from armlet.identification.logs.log import Load
 from armlet.identification.preprocessing import Samples
@@ -121,7 +121,7 @@ class TorqueModel:
         for term in self.friction:
             if term not in FRICTION:
                 raise DataError(
-                    f"friction has {quoted(term)}: expected True, False, armlet.Friction, a "
+                    f"friction has {quote(term)}: expected True, False, armlet.Friction, a "
                     f"Sigmoid or names of {', '.join(FRICTION)}"
                 )
         return tuple(self.friction)
@@ -333,7 +333,7 @@ def _check_names(regressor: TorqueRegressor) -> None:
     twice = [term for term in regressor.friction if f"{term}1" in p.standard]
     if twice:
         raise DataError(
-            f"friction has {listed(twice)}, which parameters= has, too: expected one of them"
+            f"friction has {listing(twice)}, which parameters= has, too: expected one of them"
         )
     terms = (*FRICTION, "stribeck", "sigmoid")
     own = {*standard_names(p.model.nb, rotors=True), *p.names}
@@ -341,6 +341,6 @@ def _check_names(regressor: TorqueRegressor) -> None:
     for name in regressor.extra:
         if name in own:
             raise DataError(
-                f"extra has a column called {quoted(name)}, as a parameter of {p.model.name!r} is: "
+                f"extra has a column called {quote(name)}, as a parameter of {p.model.name!r} is: "
                 "expected another name"
             )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import validation
 from armlet._support.lazy import cached_property
 from armlet.api import Robot, compile
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import DataError, listing, quote
 
 Array = NDArray[np.float64]
 POSTURES = 4000
@@ -259,7 +259,7 @@ class MotionLimits:
             upper = own.upper if upper is None else upper
         positions = _range("position", lower, upper, robot.nq)
         if not np.isfinite(positions).all():
-            raise DataError(f"position is {quoted(self.position)}: expected finite limits")
+            raise DataError(f"position is {quote(self.position)}: expected finite limits")
         return positions
 
 
@@ -271,11 +271,11 @@ def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     endless = [joint for joint, x in zip(robot.coordinates, free, strict=True) if x]
     if prismatic := [joint.name for joint in endless if joint.letter == "P"]:
         raise DataError(
-            f"{robot.name!r} has no limits of position for {listed(prismatic)}: expected "
+            f"{robot.name!r} has no limits of position for {listing(prismatic)}: expected "
             "position=(lower, upper), in rad and m"
         )
     if endless:
-        names = listed([joint.name for joint in endless])
+        names = listing([joint.name for joint in endless])
         notes.append(f"{names} without limits of position: kept within -π to π")
     lower, upper = np.where(free, -np.pi, lower), np.where(free, np.pi, upper)
     centre, half = (lower + upper) / 2, (upper - lower) / 2 * share
@@ -287,7 +287,7 @@ def _require_speeds(robot: Robot) -> None:
     names = [x.name for x in robot.coordinates if not 0 < x.limits.velocity < np.inf]
     if names:
         raise DataError(
-            f"{robot.name!r} has no limit of velocity for {listed(names)}: expected speed=, a "
+            f"{robot.name!r} has no limit of velocity for {listing(names)}: expected speed=, a "
             "number or one for each joint"
         )
 
@@ -296,7 +296,7 @@ def _both_ways(name: str, value: ArrayLike, n: int) -> Range:
     """The range from minus a limit to the limit."""
     size = _numbers(name, value, n)
     if not (size > 0).all():
-        raise DataError(f"{name} is {quoted(value)}: expected numbers above zero")
+        raise DataError(f"{name} is {quote(value)}: expected numbers above zero")
     return Range(-size, size)
 
 
@@ -315,7 +315,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
     try:
         lower, upper = pair
     except (TypeError, ValueError):
-        raise DataError(f"{name} is {quoted(pair)}: expected a pair, (lower, upper)") from None
+        raise DataError(f"{name} is {quote(pair)}: expected a pair, (lower, upper)") from None
     return lower, upper
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import DataError, listing, quote
 from armlet.identification.logs.units import NAMES, Named
 
 UNNAMED = ""
@@ -183,14 +183,14 @@ def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> lis
         ]
         if len(same or within) != 1:
             raise DataError(
-                f"{where} has the joints {listed(names)}, among which joint {quoted(joint)} of the "
+                f"{where} has the joints {listing(names)}, among which joint {quote(joint)} of the "
                 "robot is not found: name its columns with columns="
             )
         places.append((same or within)[0])
     if len(set(places)) < len(places):
         raise DataError(
-            f"{where} has the joints {listed(names)}, which do not tell those of the robot apart, "
-            f"{listed(joints)}: name their columns with columns="
+            f"{where} has the joints {listing(names)}, which do not tell those of the robot apart, "
+            f"{listing(joints)}: name their columns with columns="
         )
     return places
 
@@ -211,7 +211,7 @@ def assign(
     arrays = assignment.quantities.arrays
     for quantity, names in chosen.items():
         if quantity not in WORDS:
-            raise DataError(f"columns= has {quoted(quantity)}: expected {', '.join(WORDS)}")
+            raise DataError(f"columns= has {quote(quantity)}: expected {', '.join(WORDS)}")
         assignment.choose(quantity, names)
     columns = {name: column(name, joints) for name in table.arrays if name not in table.repeats}
     if only is not None and only not in (*arrays, *(x.quantity for x in columns.values())):
@@ -242,11 +242,11 @@ class Assignment:
             by_number = [chosen.replace("{}", str(k)) for k in range(1, len(self.joints) + 1)]
             chosen = by_name if all(name in table.arrays for name in by_name) else by_number
         names = [chosen] if isinstance(chosen, str) else list(chosen)
-        missing = [quoted(name) for name in names if name not in table.arrays]
+        missing = [quote(name) for name in names if name not in table.arrays]
         if missing:
             raise DataError(
-                f"{self.where} has no column {listed(missing)}, which columns= names for the "
-                f"{NAMES[quantity]}: it has {listed([*table.arrays])}"
+                f"{self.where} has no column {listing(missing)}, which columns= names for the "
+                f"{NAMES[quantity]}: it has {listing([*table.arrays])}"
             )
         if quantity != "t" and len(names) == 1 and table.arrays[names[0]].ndim == 2:
             array = self._of_joints(names[0])
@@ -280,7 +280,7 @@ class Assignment:
         if names != [quantity] and names != [f"{quantity}.{joint}" for joint in self.joints]:
             shown = [name if name != UNNAMED else "numbers without names" for name in names]
             verb = "is" if quantity == "t" else "are"
-            self.quantities.notes.append(f"{NAMES[quantity]} {verb} {listed(shown)}")
+            self.quantities.notes.append(f"{NAMES[quantity]} {verb} {listing(shown)}")
 
     def join_stamps(self, names: Sequence[str]) -> None:
         """Add the time of stamps in two columns, whole seconds and nanoseconds."""
@@ -311,12 +311,12 @@ class Assignment:
                 continue
             if np.array_equal(table.arrays[other], table.arrays[name], equal_nan=True):
                 quantities.notes.append(
-                    f"column {quoted(name)} is there twice, with the same numbers"
+                    f"column {quote(name)} is there twice, with the same numbers"
                 )
             else:
                 quantities.warnings.append(
-                    f"column {quoted(name)} is there twice: the first one is taken; name the other "
-                    f"with columns=, as {quoted(other)}, or rename it"
+                    f"column {quote(name)} is there twice: the first one is taken; name the other "
+                    f"with columns=, as {quote(other)}, or rename it"
                 )
 
     def _in_order(self, quantity: str, of: Mapping[str, str | int | None]) -> list[str]:
@@ -340,15 +340,15 @@ class Assignment:
         wanted = [*self.joints] if is_named else [*range(first, first + len(self.joints))]
         if set(by_key) != set(wanted):
             raise DataError(
-                f"{self.where} has {NAMES[quantity]} in the columns {listed([*keys])}: expected "
-                f"one for each of the {len(self.joints)} joints {listed(self.joints)}; name them "
+                f"{self.where} has {NAMES[quantity]} in the columns {listing([*keys])}: expected "
+                f"one for each of the {len(self.joints)} joints {listing(self.joints)}; name them "
                 f"with columns={{{quantity!r}: [...]}}"
             )
         return [by_key[x] for x in wanted]
 
     def _ambiguous(self, quantity: str, names: Sequence[str]) -> DataError:
         return DataError(
-            f"{self.where} has {NAMES[quantity]} more than once, in {listed(names)}: choose with "
+            f"{self.where} has {NAMES[quantity]} more than once, in {listing(names)}: choose with "
             f"columns={{{quantity!r}: ...}}"
         )
 
@@ -365,7 +365,7 @@ class Assignment:
                 if any(words & set(words_of(x)) for x in table.labels):
                     return array[:, match_joints(table.labels, joints, self.where)]
                 notes.append(
-                    f"{listed(table.labels)} are no joints of the robot: taken in its order"
+                    f"{listing(table.labels)} are no joints of the robot: taken in its order"
                 )
             return array
         if array.ndim == 2 and array.shape[0] == n:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import validation
 from armlet.api.robot import Robot
-from armlet.errors import DataError, DataWarning, quoted
+from armlet.errors import DataError, DataWarning, quote
 from armlet.identification.logs.checks import log_warnings, unwrap
 from armlet.identification.logs.columns import Quantities
 from armlet.identification.logs.readers import Columns, Source, label, read_quantities
@@ -152,7 +152,7 @@ class Log:
         """
         if robot.nq != robot.n or robot.nv != robot.n:
             raise DataError(
-                f"robot {quoted(robot.name)} has joints with more than one position: a log has "
+                f"robot {quote(robot.name)} has joints with more than one position: a log has "
                 "one column per joint"
             )
         check_units(units or {})
@@ -226,7 +226,7 @@ class Log:
         if not self.joints and self.q.shape[1] != len(names):
             raise DataError(
                 f"{self.name} has {self.q.shape[1]} joints: expected the {len(names)} of robot "
-                f"{quoted(robot.name)}"
+                f"{quote(robot.name)}"
             )
         order = joint_order(self.joints, robot, self.name)
         if order is None:
@@ -267,8 +267,8 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int] | 
         return None
     if sorted(joints) != sorted(names):
         raise DataError(
-            f"{where} has joints {', '.join(map(quoted, joints))}: expected those of robot "
-            f"{quoted(robot.name)}, {', '.join(map(quoted, names))}; read it for this robot, or, "
+            f"{where} has joints {', '.join(map(quote, joints))}: expected those of robot "
+            f"{quote(robot.name)}, {', '.join(map(quote, names))}; read it for this robot, or, "
             "if columns are in the robot's order, take dataclasses.replace(log, joints=())"
         )
     return [joints.index(name) for name in names]
@@ -378,7 +378,7 @@ def _check_rows(values: Any, name: str, where: str, rows: int, joints: Sequence[
         breaks = np.flatnonzero(np.diff(at) > 1)
         last = at[breaks[0]] if len(breaks) else at[-1]
         raise DataError(
-            f"{where}: {name} of joint {quoted(joints[joint])} is {array[at[0], joint]} in rows "
+            f"{where}: {name} of joint {quote(joints[joint])} is {array[at[0], joint]} in rows "
             f"{at[0]} to {last} (rows count from 0), {len(at):,} of {rows:,} rows in all: cut "
             "these rows out of the log, or fill them"
         )

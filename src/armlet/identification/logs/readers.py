@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import tables
 from armlet._support.files import expand_user
 from armlet._support.optional import require
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import DataError, listing, quote
 from armlet.identification.logs.columns import UNNAMED, WORDS, Quantities, Table, assign
 from armlet.identification.logs.units import NAMES
 from armlet.simulation.trajectory import Trajectory
@@ -44,13 +44,13 @@ def read_quantities(
         return quantities
     if not isinstance(source, Mapping):
         raise DataError(
-            f"the log is {quoted(source)}: expected a file, a Trajectory, or a mapping such as "
+            f"the log is {quote(source)}: expected a file, a Trajectory, or a mapping such as "
             "{'t': ..., 'q': ..., 'tau': ...}"
         )
     quantities = Quantities()
     for quantity, entry in source.items():
         if quantity not in WORDS:
-            raise DataError(f"the log has {quoted(quantity)}: expected {', '.join(WORDS)}")
+            raise DataError(f"the log has {quote(quantity)}: expected {', '.join(WORDS)}")
         own = {key: names for key, names in columns.items() if key == quantity}
         one = _read_one(quantity, entry, joints, own, topic)
         quantities.arrays.update(one.arrays)
@@ -90,7 +90,7 @@ def _read_one(
     if quantity not in quantities.arrays:
         raise DataError(
             f"{where} has no {NAMES[quantity]} of {len(joints)} joints: it has "
-            f"{listed([*table.arrays])}"
+            f"{listing([*table.arrays])}"
         )
     return quantities
 
@@ -133,7 +133,7 @@ def _check_complete(quantities: Quantities, where: str, names: Sequence[str]) ->
     for quantity in ("q", torques):
         if quantity not in quantities.arrays:
             raise DataError(
-                f"{where} has no {NAMES[quantity]}: it has {listed(names)}; expected names such "
+                f"{where} has no {NAMES[quantity]}: it has {listing(names)}; expected names such "
                 f"as {quantity}.joint1, {quantity}_1 or {WORDS[quantity].split()[1]}_1, or "
                 f"columns={{{quantity!r}: [...]}}"
             )
@@ -149,7 +149,7 @@ def read_table(path: Path, topic: str | None = None) -> Table:
         table = _numeric(tables.read(path))
     else:
         raise DataError(
-            f"{path.name} ends in {quoted(path.suffix)}: expected "
+            f"{path.name} ends in {quote(path.suffix)}: expected "
             f"{', '.join((*tables.READERS, *BAGS))}, or the folder of a bag"
         )
     if table.arrays.keys() >= {"t", "kinetic", "potential"}:  # what a Trajectory has written
@@ -189,7 +189,7 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
             for link, at, data in bag.messages([x for x in bag.connections if x.topic == topic])
         ]
     notes = [f"joint states are those of topic {topic}"]
-    notes += [f"other topics of joint states are left out: {listed(others)}"] if others else []
+    notes += [f"other topics of joint states are left out: {listing(others)}"] if others else []
     return _of_states(path, states, notes)
 
 
@@ -199,8 +199,8 @@ def _topic(path: Path, bag: Any, topic: str | None) -> tuple[str, list[str]]:
     if not counts or (topic is not None and topic not in counts):
         every = sorted({f"{x.topic} ({x.msgtype})" for x in bag.connections})
         raise DataError(
-            f"{path.name} has no {'' if topic is None else quoted(topic) + ' with '}messages "
-            f"of type {JOINT_STATE}: it has {listed(every) or 'none'}"
+            f"{path.name} has no {'' if topic is None else quote(topic) + ' with '}messages "
+            f"of type {JOINT_STATE}: it has {listing(every) or 'none'}"
         )
     chosen = max(counts, key=lambda name: counts[name]) if topic is None else topic
     return chosen, [name for name in counts if name != chosen]
@@ -214,7 +214,7 @@ def _of_states(path: Path, states: list[tuple[int, Any]], notes: list[str]) -> T
     whole = [(at, state) for at, state in states if set(joints) <= set(state.name)]
     if len(whole) < len(states):
         notes.append(
-            f"{len(states) - len(whole):,} messages without all of {listed(joints)} are left out"
+            f"{len(states) - len(whole):,} messages without all of {listing(joints)} are left out"
         )
     stamps = np.array([x.header.stamp.sec * 10**9 + x.header.stamp.nanosec for _, x in whole])
     if not stamps.any():

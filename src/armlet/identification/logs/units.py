@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import validation
-from armlet.errors import DataError, listed, quoted
+from armlet.errors import DataError, listing, quote
 from armlet.robot import Joint
 
 Array = NDArray[np.float64]
@@ -83,14 +83,14 @@ def in_si(
             si = next(iter(own))
             if unit is not None and unit not in (sizes if of_motors else own):
                 raise DataError(
-                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint.name)} are in {unit} "
+                    f"{where}: the {NAMES[quantity]} of joint {quote(joint.name)} are in {unit} "
                     f"by the name of their column, or its type: expected a unit such as {si}"
                 )
             alike = {x for x, letter in zip(said, letters, strict=True) if letter == joint.letter}
             odd = [x for x in alike if x and sizes[x] != 1.0]
             if unit is None and odd:
                 raise DataError(
-                    f"{where}: the {NAMES[quantity]} of joint {quoted(joint.name)} have no unit in "
+                    f"{where}: the {NAMES[quantity]} of joint {quote(joint.name)} have no unit in "
                     f"the name of their column, while those of others are in {', '.join(odd)}: "
                     f"give units={{{quantity!r}: ...}}, or say the unit in every name"
                 )
@@ -109,7 +109,7 @@ def _by_unit(units: Sequence[str], joints: Sequence[Joint]) -> str:
     groups: dict[str, list[str]] = {}
     for unit, joint in zip(units, joints, strict=True):
         groups.setdefault(unit, []).append(joint.name)
-    return ", ".join(f"{unit} ({listed(names)})" for unit, names in groups.items())
+    return ", ".join(f"{unit} ({listing(names)})" for unit, names in groups.items())
 
 
 def _column_units(
@@ -129,7 +129,7 @@ def _column_units(
     every = _all_units(quantity)
     tables = {letter: every if of_motors else _table(quantity, letter) for letter in "RP"}
     if asked is not None and (asked := asked.replace("^2", "²")) not in every:
-        raise DataError(f"units= has {quoted(asked)} for {quantity}: expected {', '.join(every)}")
+        raise DataError(f"units= has {quote(asked)} for {quantity}: expected {', '.join(every)}")
     shared = [x for x in (asked, named if isinstance(named, str) else None) if x]
     for unit in shared:
         if every.get(unit) != 1.0 and not any(unit in tables[letter] for letter in letters):
@@ -165,7 +165,7 @@ def check_units(units: Mapping[str, str]) -> None:
     for quantity, unit in units.items():
         if quantity not in NAMES or not isinstance(unit, str):
             raise DataError(
-                f"units= has {quoted(unit)} for {quoted(quantity)}: expected a unit by quantity, "
+                f"units= has {quote(unit)} for {quote(quantity)}: expected a unit by quantity, "
                 f"such as {{'q': 'deg'}}; quantities are {', '.join(NAMES)}"
             )
 
@@ -173,7 +173,7 @@ def check_units(units: Mapping[str, str]) -> None:
 def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
     """Time stamps in s."""
     if unit not in TIMES:
-        raise DataError(f"units= has {quoted(unit)} for t: expected {', '.join(TIMES)}")
+        raise DataError(f"units= has {quote(unit)} for t: expected {', '.join(TIMES)}")
     if len(stamps) and abs(float(stamps[0])) * TIMES[unit] > SINCE_1970:
         notes.append("time counts from the first sample")
         stamps = stamps - stamps[0]  # before rounding: stamps in ns need all their digits
@@ -242,13 +242,13 @@ def per_joint(
         unknown = [name for name in values if name not in joints]
         if unknown:
             raise DataError(
-                f"{subject}= names joint {quoted(unknown[0])}: expected {', '.join(joints)}"
+                f"{subject}= names joint {quote(unknown[0])}: expected {', '.join(joints)}"
             )
         values = [values.get(joint, default) for joint in joints]
     array = np.asarray(values, dtype=float)
     if array.shape not in ((), (len(joints),)) or not np.isfinite(array).all():
         raise DataError(
-            f"{subject}= is {quoted(values)}: expected a finite number for each of "
+            f"{subject}= is {quote(values)}: expected a finite number for each of "
             f"{len(joints)} joints"
         )
     return np.broadcast_to(array, (len(joints),)).copy()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet._support import validation
-from armlet.errors import DataError, listed
+from armlet.errors import DataError, listing
 from armlet.identification.logs.checks import AT_REST
 from armlet.identification.logs.log import Load, Log
 from armlet.identification.preprocessing import filters
@@ -282,8 +282,8 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     if idle.any() and not idle.all():
         names = [repr(log.labels[i]) for i in np.flatnonzero(idle)]
         notes.append(
-            f"joint {listed(names)} never moves: its torques are taken as free of friction, though "
-            "static friction may carry part of the load"
+            f"joint {listing(names)} never moves: its torques are taken as free of friction, "
+            "though static friction may carry part of the load"
         )
     trim = EDGE / (bandwidth if s.decimate else cutoff) if s.trim is None else s.trim
     t = t[::step]
