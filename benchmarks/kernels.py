@@ -180,11 +180,7 @@ def show(data, console):
 def table(title, words, numbers, caption=None):
     """An empty table: columns of words to the left, then columns of numbers to the right."""
     result = Table(
-        title=f"\n{title}",
-        caption=caption,
-        box=None,
-        title_justify="left",
-        caption_justify="left",
+        title=f"\n{title}", caption=caption, box=None, title_justify="left", caption_justify="left"
     )
     for column in words:
         result.add_column(column)

@@ -59,10 +59,7 @@ def page(reach: Reach, path: Path) -> None:
         graphs.Scatter3d(x=x, y=y, z=z, marker=marker, mode="markers", name="goal"), 1, 1
     )
     for name, values, colour in zip(
-        ("hand to goal", "arm to centre of ball"),
-        distances(run),
-        (COLOURS[2], FAINT),
-        strict=True,
+        ("hand to goal", "arm to centre of ball"), distances(run), (COLOURS[2], FAINT), strict=True
     ):
         figure.add_trace(graphs.Scatter(x=run.t, y=values, name=name, line={"color": colour}), 1, 2)
     line, edge = {"color": FAINT, "dash": "dot"}, [RADIUS, RADIUS]

@@ -49,10 +49,7 @@ Plot = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out",
-        "-o",
-        help=f"Write the trajectory as {', '.join(TABLES)}.",
-        callback=_check_table,
+        "--out", "-o", help=f"Write the trajectory as {', '.join(TABLES)}.", callback=_check_table
     ),
 ]
 Rotors = Annotated[bool, typer.Option(help="Whether rotor inertias are identified.")]

@@ -104,10 +104,7 @@ class Bar(NamedTuple):
 
 
 def bars(
-    robot: RobotModel,
-    tau: NDArray[Any],
-    scale: NDArray[Any],
-    other: NDArray[Any] | None = None,
+    robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
 ) -> list[Bar]:
     """One bar per joint, from the middle to the left or the right; full is `scale`."""
     drawn = []

@@ -36,6 +36,7 @@ DRAWN = 25
 """Every so many rows of the motion, one is drawn."""
 LIBRARY_COLOURS = {ARMLET: COLOURS[0], PINOCCHIO: COLOURS[1], NUMPY: FAINT}
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+COUNTS = ("multiplications", "additions", "deviation")
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 """A legend below all else, however narrow the page is."""
 
@@ -101,25 +102,47 @@ def _operations(demo: Demo) -> Table:
     caption = f"compiled code at {STATES} random states, compared with the definition"
     table = Table("operations", caption)
     table.words("quantity")
-    table.numbers("multiplications", "additions", "deviation")
-    for name, x in demo.counted.items():
-        off = "" if x.deviation is None else f"{x.deviation:.0e}"
-        table.add_row(name, str(x.operations.M), str(x.operations.A), off)
+    table.numbers(*COUNTS)
+    for row in _count_rows(demo):
+        table.add_row(*row)
     return table
 
 
 def _speed(demo: Demo) -> Table:
-    libraries = [x for x in LIBRARIES if any(x in times.call for times in demo.times.values())]
     caption = f"batches of {ROWS:,} states; NumPy runs the program that armlet prints as Python"
     table = Table("nanoseconds per state", caption)
     table.words("quantity", "")
-    table.numbers(*libraries)
-    for way in ("call", "batch"):
-        for name, times in demo.times.items():
-            seconds = getattr(times, way)
-            cells = [f"{1e9 * seconds[x]:.0f}" if x in seconds else "" for x in libraries]
-            table.add_row(name, way, *cells)
+    table.numbers(*_libraries(demo))
+    for row in _time_rows(demo):
+        table.add_row(*row)
     return table
+
+
+def _count_rows(demo: Demo) -> list[list[str]]:
+    """Of each quantity its operations and its deviation from the definition."""
+    return [
+        [name, str(x.operations.M), str(x.operations.A), _small(x.deviation)]
+        for name, x in demo.counted.items()
+    ]
+
+
+def _small(x: float | None) -> str:
+    return "" if x is None else f"{x:.0e}" if x else "0"
+
+
+def _libraries(demo: Demo) -> list[str]:
+    return [x for x in LIBRARIES if any(x in times.call for times in demo.times.values())]
+
+
+def _time_rows(demo: Demo) -> list[list[str]]:
+    """Of each quantity, for a call and in a batch, the nanoseconds of the libraries."""
+    rows = []
+    for way in ("call", "batch"):
+        for quantity, times in demo.times.items():
+            seconds = getattr(times, way)
+            cells = (f"{1e9 * seconds[x]:,.0f}" if x in seconds else "" for x in _libraries(demo))
+            rows.append([quantity, way, *cells])
+    return rows
 
 
 def _data(demo: Demo, where: str) -> dict[str, Any]:
@@ -165,6 +188,8 @@ def demo_page(demo: Demo) -> str:
     quantity, times = next(iter(demo.times.items()))
     run = demo.run
     below = sum(x.counted.total < x.printed.total for x in demo.published)
+    counts = [[_words(name), *cells] for name, *cells in _count_rows(demo)]
+    seconds = [[f"{_words(name)}, {way}", *cells] for name, way, *cells in _time_rows(demo)]
     fields = {
         "name": _text(demo.arm.name),
         "source": _text(demo.arm.source),
@@ -175,7 +200,7 @@ def demo_page(demo: Demo) -> str:
         "below": below,
         "symoro": demo.symoro,
         "published_figure": figure_html(published_figure(demo.published)),
-        "operations": _operations_html(demo),
+        "operations": _html_table(["this arm", *COUNTS], counts),
         "quantity": _words(quantity),
         "call": f"{1e9 * times.call[ARMLET]:.0f}",
         "call_ratio": f"{times.call[NUMPY] / times.call[ARMLET]:.0f}",
@@ -183,7 +208,7 @@ def demo_page(demo: Demo) -> str:
         "batch_ratio": f"{times.batch[NUMPY] / times.batch[ARMLET]:.0f}",
         "rows": f"{ROWS:,}",
         "speed_figure": figure_html(speed_figure(demo)),
-        "times": _times_html(demo),
+        "times": _html_table(["nanoseconds per state", *_libraries(demo)], seconds),
         "duration": f"{run.t[-1]:g}",
         "steps": f"{len(run) - 1:,}",
         "ended": f" It ended early: {_text(run.ended)}." if run.ended else "",
@@ -208,37 +233,11 @@ def _words(quantity: str) -> str:
     return quantity.replace("_", " ")
 
 
-# ------------------------------------------------------------------ tables
-
-
 def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = ["".join(f"<th>{_text(x)}</th>" for x in head)]
     lines += ["".join(f"<td>{_text(x)}</td>" for x in row) for row in rows]
     body = "".join(f"<tr>{line}</tr>\n" for line in lines)
     return f'<div class="wide"><table>{body}</table></div>'
-
-
-def _operations_html(demo: Demo) -> str:
-    rows = [
-        (_words(name), str(x.operations.M), str(x.operations.A), _small(x.deviation))
-        for name, x in demo.counted.items()
-    ]
-    return _html_table(("this arm", "multiplications", "additions", "deviation"), rows)
-
-
-def _small(x: float | None) -> str:
-    return "" if x is None else f"{x:.0e}" if x else "0"
-
-
-def _times_html(demo: Demo) -> str:
-    libraries = [x for x in LIBRARIES if any(x in times.call for times in demo.times.values())]
-    rows = []
-    for way in ("call", "batch"):
-        for quantity, times in demo.times.items():
-            seconds = getattr(times, way)
-            cells = [f"{1e9 * seconds[x]:,.0f}" if x in seconds else "" for x in libraries]
-            rows.append((f"{_words(quantity)}, {way}", *cells))
-    return _html_table(("nanoseconds per state", *libraries), rows)
 
 
 def _identification_html(demo: Demo) -> str:

@@ -74,8 +74,7 @@ def generate(
         typer.Option(help="For fmu without -f: the longest step of the integration, in s (0.001)."),
     ] = None,
     friction: Annotated[
-        bool | None,
-        typer.Option(help="For fmu without -f: whether drives have friction; yes."),
+        bool | None, typer.Option(help="For fmu without -f: whether drives have friction; yes.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was written as JSON.")

@@ -87,8 +87,7 @@ def identify(
         typer.Option(help="Find bodies that are physical; by default if cvxpy is installed."),
     ] = None,
     validation: Annotated[
-        float,
-        typer.Option(help="The share of the time at the end of every run that is held out."),
+        float, typer.Option(help="The share of the time at the end of every run that is held out.")
     ] = 0.3,
     scheduler: Annotated[
         str | None, typer.Option(help="The address of a Dask scheduler, for many logs.")

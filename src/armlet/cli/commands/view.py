@@ -30,8 +30,7 @@ def view(
         ),
     ] = None,
     q: Annotated[
-        str | None,
-        typer.Option(help="The posture to start from, numbers with commas between."),
+        str | None, typer.Option(help="The posture to start from, numbers with commas between.")
     ] = None,
     html: Annotated[
         Path | None,
