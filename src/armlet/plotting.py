@@ -57,7 +57,7 @@ class Figure(Protocol):
         """It as JSON."""
 
 
-class Plotted:
+class Plottable:
     """A base class: notebooks show the plot, or text where Plotly is not installed."""
 
     def plot(self) -> Figure:

@@ -17,7 +17,7 @@ OPERATIONS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5
 
 @dataclass(frozen=True)
 class Bar:
-    """The operations of a formulation, what is written beside them, and what on hovering."""
+    """A bar: the operations of a formulation, the text beside it, and the text on hovering."""
 
     name: str
     count: Count
@@ -26,7 +26,7 @@ class Bar:
 
 
 def _stack(heights: Sequence[int], title: str, heads: Sequence[str], top: int = 110) -> Any:
-    """Panels below each other of heights in pixels, and what is above them: title and legend."""
+    """An empty figure of panels in one column, of these heights in pixels."""
     whole = sum(heights) + HEAD * (len(heights) - 1)
     figure = panels(
         len(heights),
@@ -92,7 +92,10 @@ def _label(bar: Bar, whole: int) -> str:
 
 
 def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
-    """A figure of armlet's counts in % of the totals printed: total, scope, n and count of each."""
+    """A figure of armlet's counts as percentages of published totals.
+
+    A row is a total, its scope as text, a number of joints, and armlet's count.
+    """
     groups: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for total, scope, n, count in rows:
         printed, corrected = total.printed_count(n), total.corrected_count(n)

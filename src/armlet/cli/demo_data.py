@@ -72,7 +72,7 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True)
 class Demo:
-    """All that is shown."""
+    """The results that the terminal and the page show."""
 
     arm: Robot
     counted: dict[str, Counted]
@@ -108,7 +108,7 @@ class Demo:
 
 
 def collect(arm: Robot) -> Demo:
-    """Compute all that is shown."""
+    """Compute all results."""
     names = [name for name in COUNTED if arm.tool or "frame" not in QUANTITIES[name].options]
     counted = {name: _count(arm, name) for name in progress(names, "compiling")}
     rigid = arm.without_drives()  # as Pinocchio's
@@ -175,7 +175,7 @@ def plan(arm: Robot) -> list[Array]:
 
 
 def motion(arm: Robot) -> Trajectory:
-    """The arm with friction along the plan, under planned torques and feedback at each joint."""
+    """Simulate the arm with friction along the plan, with feedback at each joint."""
     q, qd, qdd = plan(arm)
     inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
     stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
@@ -198,7 +198,7 @@ def motion(arm: Robot) -> Trajectory:
 
 
 def identification(arm: Robot, run: Trajectory) -> Identified:
-    """The parameters of the arm from a noisy log of the motion, the last part of it held out."""
+    """Identify the arm from a noisy log of the motion; its end is held out."""
     size = np.sqrt((run.tau**2).mean(axis=0))
     noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
     log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")

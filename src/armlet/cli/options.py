@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from glob import escape, glob
 from os.path import isdir
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 
@@ -23,14 +23,14 @@ TABLES = (".npz", ".csv", ".parquet")
 
 
 def _check_figure(path: Path | None) -> Path | None:
-    """The file, if a figure can be saved there: checked before a command does anything."""
+    """Refuse a file that no figure can be saved as, before a command does anything."""
     if path is not None:
         plotting.check(path)
     return path
 
 
 def _check_table(path: Path | None) -> Path | None:
-    """The file, if a trajectory can be written there."""
+    """Refuse a file that no trajectory can be written to."""
     if path is not None:
         validation.suffix(path, f"--out {path.name}", TABLES)
         check_writable(path)
@@ -56,15 +56,8 @@ Rotors = Annotated[bool, typer.Option(help="Whether rotor inertias are identifie
 WithFriction = Annotated[bool, typer.Option(help="Whether friction is identified.")]
 
 
-class Plottable(Protocol):
-    """A trajectory or a plan: `write` saves its data and its figure."""
-
-    def plot(self) -> plotting.Figure:
-        """It as a Plotly figure."""
-
-
-def write(result: Plottable, out: Path | None, plot: Path | None) -> list[str]:
-    """Write a result as a table and as a figure, where asked for, and return the files' names."""
+def write(result: plotting.Plottable, out: Path | None, plot: Path | None) -> list[str]:
+    """Write a trajectory as a table and a figure, where set; returns the names of the files."""
     if out is not None:
         getattr(result, f"to_{out.suffix[1:]}")(out)
     if plot is not None:
@@ -73,7 +66,7 @@ def write(result: Plottable, out: Path | None, plot: Path | None) -> list[str]:
 
 
 def numbers(name: str, text: str, *counts: int) -> list[float]:
-    """The numbers of an option, which must be as many as one of the counts."""
+    """Parse the numbers of an option, of which there must be one of `counts`."""
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:
@@ -87,14 +80,14 @@ def numbers(name: str, text: str, *counts: int) -> list[float]:
 def name_option(what: str, names: Iterable[str]) -> Any:
     """An option that is one of some names, which the shell completes."""
     listed = [*names]
-    return typer.Option(help=f"{what}: {', '.join(listed)}.", autocompletion=one_of(*listed))
+    return typer.Option(help=f"{what}: {', '.join(listed)}.", autocompletion=completion(*listed))
 
 
 # ------------------------------------------------------------------ completion
 
 
-def one_of(*names: str) -> Callable[[str], list[str]]:
-    """A completion by these names."""
+def completion(*names: str) -> Callable[[str], list[str]]:
+    """A function that completes a word by these names."""
 
     def complete(incomplete: str) -> list[str]:
         return _matching(names, incomplete)
@@ -102,7 +95,7 @@ def one_of(*names: str) -> Callable[[str], list[str]]:
     return complete
 
 
-quantities = one_of(*QUANTITIES)
+quantities = completion(*QUANTITIES)
 
 
 def functions(incomplete: str) -> list[str]:
@@ -121,13 +114,13 @@ def robots(incomplete: str) -> list[str]:
 
 
 def frames(context: typer.Context, incomplete: str) -> list[str]:
-    """The frames of the robot named before."""
+    """The frames of the robot on the command line."""
     robot = _robot(context)
     return [] if robot is None else _matching(robot.frames, incomplete)
 
 
 def joints(context: typer.Context, incomplete: str) -> list[str]:
-    """The joints of the robot named before, for a value to be added."""
+    """The joints of the robot on the command line, each followed by `=`."""
     robot = _robot(context)
     names = [] if robot is None else [f"{joint.name}=" for joint in robot.joints]
     return _matching(names, incomplete)

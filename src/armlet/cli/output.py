@@ -63,7 +63,7 @@ class Terminal(Console):
             self.print(line, style=style)
 
     def files(self, *paths: str | Path | None) -> None:
-        """Name the files that were written; None is one that was not asked for."""
+        """Print the names of written files; None is skipped."""
         for path in paths:
             if path is not None:
                 self.print(f"written: {path}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from armlet.api import Robot, general_arm, load
-from armlet.cli.options import frames, joints, one_of, robots
+from armlet.cli.options import completion, frames, joints, robots
 from armlet.description.coupling import MIMIC
 from armlet.description.options import PASSIVE
 from armlet.errors import ArmletError, quote
@@ -36,7 +36,7 @@ OPTIONS: dict[str, Any] = {
             help="Joints that mimic others: couple (the default) moves them with the joint they "
             "follow, free lets them move by themselves, lock fixes them.",
             metavar="couple|free|lock",
-            autocompletion=one_of(*MIMIC),
+            autocompletion=completion(*MIMIC),
             rich_help_panel=PANEL,
         ),
     ],
@@ -66,7 +66,7 @@ OPTIONS: dict[str, Any] = {
             help="'ignore' leaves out passive forces other than damping and friction: springs, "
             "gravity compensation, fluids, tendons.",
             metavar="read|ignore",
-            autocompletion=one_of(*PASSIVE),
+            autocompletion=completion(*PASSIVE),
             rich_help_panel=PANEL,
         ),
     ],

@@ -79,7 +79,7 @@ def measure(
     peer: Pinocchio | None = None,
     numpy: bool = False,
 ) -> Times:
-    """Time one call and batches of a quantity, medians of rounds in turns on one core."""
+    """The median times of one call and of a batch, all timed in turns on one core."""
     kernel, rows = compile(robot, quantity), tuple(random_states(robot, quantity, ROWS))
     one = tuple(np.ascontiguousarray(x[0]) for x in rows)
     kernel(*one)

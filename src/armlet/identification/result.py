@@ -17,7 +17,7 @@ from armlet.identification.estimation.instrumental import InstrumentTest
 from armlet.identification.estimation.physical import is_consistent
 from armlet.identification.estimation.torque_model import TorqueRegressor
 from armlet.identification.preprocessing import Samples
-from armlet.plotting import Figure, Plotted, Theme, with_theme
+from armlet.plotting import Figure, Plottable, Theme, with_theme
 
 LEAST_SQUARES, INSTRUMENTAL, CONSISTENT = "least squares", "instrumental variables", "consistent"
 """The names of solutions."""
@@ -47,7 +47,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Identified(Plotted):
+class Identified(Plottable):
     """The parameters of an arm from measured motion, and how well they meet the torques.
 
     Attributes

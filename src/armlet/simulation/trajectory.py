@@ -20,7 +20,7 @@ from armlet.plotting import (
     FAINT,
     INK,
     Figure,
-    Plotted,
+    Plottable,
     Theme,
     graph_objects,
     panels,
@@ -45,7 +45,7 @@ class Occurrence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory(Plotted):
+class Trajectory(Plottable):
     """A trajectory of an arm, one row per time.
 
     Attributes

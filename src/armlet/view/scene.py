@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scene:
-    """What is drawn of a robot, in canonical frames of its bodies; the base is body -1.
+    """The shapes and frames of a robot, in canonical frames of its bodies; the base is body -1.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Scene:
 
 
 def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int] = ()) -> Scene:
-    """What is drawn of a robot.
+    """The scene of a robot.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _capsules(robot: RobotModel, i: int, radius: float) -> list[Shape]:
 
 
 def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
-    """Centre of mass, squared half axes of the ellipsoid like body i, and their directions.
+    """Centre of mass, squared half axes and axes of the ellipsoid with the inertia of body i.
 
     An ellipsoid of uniform density with half axes a, b and c has the moments m (b² + c²) / 5, …
     about its centre. A square below zero belongs to a body that cannot exist.

@@ -58,7 +58,7 @@ def viser_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Leave out what viser prints where it starts and stops: addresses, in a frame."""
+    """A context in which what viser prints as it starts and stops is left out."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield
 
@@ -91,7 +91,7 @@ def _not_an_address(text: str, error: Exception) -> DataError:
 
 
 class Access:
-    """What a viser server answers, once it was started within `guard`.
+    """The pages and messages that a viser server accepts; `guard` starts one with these checks.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Access:
         return True
 
     def accepts(self, raw: Any) -> bool:
-        """Whether a message is one of the page's: of its camera, or a value of a control."""
+        """Whether a message moves the page's camera, or sets a control to an allowed value."""
         msgspec = import_module("msgspec")
         try:
             message = msgspec.msgpack.decode(raw, type=dict[str, Any])
@@ -142,7 +142,7 @@ class Access:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Have a viser server that is started in this context use this socket and checks."""
+        """A context in which viser starts its server on this socket, with these checks."""
         module: Any = import_module("websockets.asyncio.server")
         with PATCH:
             serve = module.serve
@@ -181,7 +181,7 @@ class Access:
 
 
 class _CheckedConnection:
-    """A connection whose other messages than those accepted are not received."""
+    """A connection that receives accepted messages only."""
 
     def __init__(self, connection: Any, accepts: Callable[[Any], bool]) -> None:
         self._connection, self._accepts = connection, accepts

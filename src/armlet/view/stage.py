@@ -1,4 +1,4 @@
-"""A robot drawn on a viser server, and such a drawing recorded as a page without a server."""
+"""A robot drawn on a viser server, live or recorded as a page that needs no server."""
 
 import html
 import json
@@ -236,6 +236,6 @@ def _with_panel(text: str, stage: Stage, q: Array, run: Trajectory | None, step:
 
 
 def _entries(bar: Bar) -> list[float | str | None]:
-    """The bar as it is written into a page."""
+    """The numbers and texts of a bar that overlay.html reads."""
     mark = None if bar.mark is None else round(bar.mark, 2)
     return [round(bar.left, 2), round(bar.width, 2), bar.colour, bar.text, mark]

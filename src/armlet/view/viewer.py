@@ -182,7 +182,7 @@ class Viewer:
             slider.on_update(self._by_user(self._on_payload))
 
     def _by_user(self, action: Callable[[], None]) -> Callable[[Any], None]:
-        """A callback that is left out while the viewer itself sets the controls."""
+        """A callback for changes by the user, skipped while the viewer itself sets controls."""
 
         def update(_: Any) -> None:
             with self._lock:
@@ -192,7 +192,7 @@ class Viewer:
         return update
 
     def _set(self, values: Iterable[tuple[Any, float]]) -> None:
-        """Set controls without having them act."""
+        """Set controls without running their callbacks."""
         self._following = True
         for control, value in values:
             control.value = float(np.clip(value, control.min, control.max))

@@ -89,7 +89,7 @@ def compare(
 def _run(
     arm: RobotModel, quantity: str, name: str | None, states: list[Any], exact: list[Any] | None
 ) -> Run:
-    """A formulation as it is written, or the cheapest program."""
+    """Count, time and check a formulation, or the cheapest program where `name` is None."""
     rigid = arm if quantity in PASSIVE else arm.without_drives()
     operations = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
@@ -130,7 +130,7 @@ def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
 
 
 def _chart(arm: RobotModel, quantity: str, runs: list[Run]) -> Figure:
-    """Operations and times as bars."""
+    """A figure of operations and times as bars."""
     bars = [charts.Bar(x.name, x.count, f"{x.time:.1f} ns", x.source) for x in runs]
     title = f"Operations on {arm.name}, and the compiled time per state of a batch"
     return charts.operations(title, {quantity: bars})

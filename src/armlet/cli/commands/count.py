@@ -85,7 +85,7 @@ def count(
     constants = {} if numbers else {"inertia": "symbolic"}
     for name in quantity or ():
         one_of(name, "quantity", QUANTITIES)
-    names = quantity or _moving(drives)
+    names = quantity or _default_quantities(drives)
     pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
     rows: list[dict[str, Any]] = []
     best: dict[str, SearchResult] = {}
@@ -141,7 +141,7 @@ def _table(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]
 
 
 def _chart(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]) -> Figure:
-    """The same as bars, of minimal parameters."""
+    """A figure of the counts with minimal parameters as bars."""
     groups = {
         name: [
             charts.Bar("cheapest", result.program.count(), about="the cheapest program"),
@@ -196,7 +196,7 @@ def _search_data(quantity: str, best: SearchResult) -> dict[str, Any]:
     }
 
 
-def _moving(drives: bool) -> list[str]:
+def _default_quantities(drives: bool) -> list[str]:
     """The quantities to count; those of passive forces only if drives are included."""
     return [name for name in QUANTITIES if drives or name not in PASSIVE]
 

@@ -119,7 +119,7 @@ def _speed(demo: Demo) -> Table:
 
 
 def _count_rows(demo: Demo) -> list[list[str]]:
-    """Of each quantity its operations and its deviation from the definition."""
+    """Rows of a quantity, its operations, and its deviation from the definition."""
     return [
         [name, str(x.operations.M), str(x.operations.A), _small(x.deviation)]
         for name, x in demo.counted.items()
@@ -135,7 +135,7 @@ def _libraries(demo: Demo) -> list[str]:
 
 
 def _time_rows(demo: Demo) -> list[list[str]]:
-    """Of each quantity, for a call and in a batch, the nanoseconds of the libraries."""
+    """Rows of a quantity, call or batch, and the nanoseconds of each library."""
     rows = []
     for way in ("call", "batch"):
         for quantity, times in demo.times.items():
@@ -184,7 +184,7 @@ def _counts(count: Count) -> dict[str, int]:
 
 
 def demo_page(demo: Demo) -> str:
-    """The whole page, which needs no network."""
+    """The HTML of the page, which loads nothing from the network."""
     quantity, times = next(iter(demo.times.items()))
     run = demo.run
     below = sum(x.counted.total < x.printed.total for x in demo.published)

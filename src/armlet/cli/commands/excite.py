@@ -120,7 +120,7 @@ def _summary(plan: Excitation) -> dict[str, Any]:
 
 
 def _print(plan: Excitation, written: list[str]) -> None:
-    """The margins of every joint, and of the tool."""
+    """Print the margins of every joint and of the tool."""
     letters = {joint.letter for joint in plan.robot.coordinates}
     jointwise = [name for name in plan.limits if name != "tool"]
     table = Table()

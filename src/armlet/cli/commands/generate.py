@@ -52,7 +52,7 @@ def generate(
         list[str] | None,
         typer.Option(
             help=f"Constants that are arguments at run time: {', '.join(GROUPS)}. Repeatable.",
-            autocompletion=options.one_of(*GROUPS),
+            autocompletion=options.completion(*GROUPS),
         ),
     ] = None,
     target: Annotated[str, options.name_option("What to write", TARGETS)] = "c",
@@ -166,7 +166,7 @@ class MockupUnit:
     def write(
         self, path: Path, robot: Robot, functions: Sequence[Function]
     ) -> tuple[list[Function], str]:
-        """Write the file; returns what is printed in it, and the platform of its library."""
+        """Write the file; returns the functions in it, and the platform of its library."""
         if functions:
             block = function_block(robot, functions)
         else:
@@ -177,7 +177,7 @@ class MockupUnit:
 
 @dataclass(frozen=True)
 class Request:
-    """A function to write: its name, its quantities, and the frames that they are of."""
+    """A function to write: its name, quantities and frames."""
 
     name: str
     quantities: Sequence[str]

@@ -156,7 +156,7 @@ def identify(
 
 @contextmanager
 def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
-    """A Dask client of a scheduler, or of processes started for it; none for one process."""
+    """A Dask client of a scheduler or of new processes; None where one process is enough."""
     if scheduler is None and workers == 1:
         yield None
         return

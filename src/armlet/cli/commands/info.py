@@ -66,7 +66,7 @@ def info(
 
 
 def _masses(arm: RobotModel) -> str:
-    """The mass that moves, and that of the base, which does not."""
+    """A line on the moving mass and on that of the base."""
     moving, base = float(arm.mass), arm.base_mass
     return (
         f"mass: {moving:.6g} kg move; base {quote(arm.base_link)} has {base:.6g} kg, is fixed and "
@@ -75,7 +75,7 @@ def _masses(arm: RobotModel) -> str:
 
 
 def _pose(arm: RobotModel, name: str) -> dict[str, Any]:
-    """A frame: the link that it is fixed to, and where it is in that link's frame."""
+    """The link that a frame is fixed to, and its pose in the frame of that link."""
     body, at = arm.frame(name)
     link = (*arm.links, arm.base_link)[body]
     pose = arm.frames[link].pose.inverse() @ at
@@ -166,7 +166,7 @@ def _frames(arm: RobotModel) -> Table:
 
 
 def _in_degrees(key: str, value: float | str) -> float | str:
-    """An angle in degrees, all else as it is."""
+    """The value in degrees if it is an angle, else unchanged."""
     return degrees(value) if key in ANGLES and not isinstance(value, str) else value
 
 

@@ -40,7 +40,7 @@ from armlet.minimal import MinimalParameters
 from armlet.plotting import (
     COLOURS,
     Figure,
-    Plotted,
+    Plottable,
     Theme,
     graph_objects,
     panels,
@@ -341,7 +341,7 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Excitation(Plotted):
+class Excitation(Plottable):
     """A motion from which the parameters of a robot can be identified well.
 
     Attributes
