@@ -17,7 +17,7 @@ from armlet.errors import ArmletError
 from armlet.minimal import closed_form, lump
 from armlet.robot import (
     BASE,
-    HERE,
+    IDENTITY_POSE,
     JOINT_TYPES,
     Compensation,
     DHRow,
@@ -335,7 +335,7 @@ def random_robot(
         ),
         g=rng.normal(scale=5, size=3).astype(object),
         links=tuple(f"link{i}" for i in range(n)),
-        frames={"base": Frame(BASE, HERE), "tool": tool},
+        frames={"base": Frame(BASE, IDENTITY_POSE), "tool": tool},
         tool="tool",
     )
     return _with_passive_forces(robot, rng) if drives else robot

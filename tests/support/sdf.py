@@ -5,7 +5,7 @@ from scipy.spatial.transform import Rotation
 
 from armlet.description import describe
 from armlet.dynamics import FORMULATIONS
-from armlet.robot import HERE, Pose
+from armlet.robot import IDENTITY_POSE, Pose
 from armlet.robot.pose import rpy_of
 
 INERTIAL = (
@@ -23,7 +23,7 @@ def sdf_of(robot, style):
     to joints and axes expressed in other links.
     """
     whole = describe(robot)
-    at = {robot.base_link: HERE}
+    at = {robot.base_link: IDENTITY_POSE}
     for joint in whole.joints:
         at[joint.child] = at[joint.parent] @ joint.pose
     joint_to = {joint.child: joint for joint in whole.joints}

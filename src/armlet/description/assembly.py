@@ -15,7 +15,7 @@ from armlet.description.description import Connection, Description, Link
 from armlet.errors import ModelError, listing, quote
 from armlet.robot.components import BASE, Compensation, Frame, Joint
 from armlet.robot.frames import Mount, canonical
-from armlet.robot.pose import HERE, TOLERANCE, Pose, rotation
+from armlet.robot.pose import IDENTITY_POSE, TOLERANCE, Pose, rotation
 from armlet.robot.robot import RobotModel
 
 
@@ -35,7 +35,7 @@ def assemble(
     base = _base_link(description, joints)
     ordered = _parents_first(description, joints, base)
 
-    carrier: dict[str, tuple[int, Pose]] = {base: (BASE, HERE)}
+    carrier: dict[str, tuple[int, Pose]] = {base: (BASE, IDENTITY_POSE)}
     moving: list[Connection] = []
     mounts: list[Mount] = []
     for joint in ordered:
@@ -46,7 +46,7 @@ def assemble(
             axis = joint.axis / np.linalg.norm(joint.axis)
             is_prismatic = joint.kind == "prismatic"
             mounts.append(Mount(body, at @ joint.pose, axis, joint.point, is_prismatic))
-            carrier[joint.child] = (len(moving), HERE)
+            carrier[joint.child] = (len(moving), IDENTITY_POSE)
             moving.append(joint)
 
     rows, own = canonical(mounts, tolerance)

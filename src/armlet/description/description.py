@@ -12,7 +12,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from armlet.robot.components import Compensation, Drive, Limits, Spring
-from armlet.robot.pose import HERE, Pose
+from armlet.robot.pose import IDENTITY_POSE, Pose
 from armlet.scalar import Matrix, Vector
 
 
@@ -21,7 +21,7 @@ class Mesh:
     """A visual mesh: its file name as written, its pose in the link's frame, its scale."""
 
     file: str
-    pose: Pose = HERE
+    pose: Pose = IDENTITY_POSE
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
     path: str = field(default="", compare=False)
     """Where the file was found on this machine, if it was."""
@@ -37,7 +37,7 @@ class Solid:
 
     kind: str
     size: tuple[float, ...]
-    pose: Pose = HERE
+    pose: Pose = IDENTITY_POSE
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Connection:
     kind: str
     parent: str
     child: str
-    pose: Pose = HERE
+    pose: Pose = IDENTITY_POSE
     axis: Vector = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     point: Vector = field(default_factory=lambda: np.zeros(3))
     """A point on the axis, in the child's frame."""

@@ -17,7 +17,7 @@ from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, quote
 from armlet.robot import BASE, PHI, DHRow, Drive, Frame, Joint, Pose, RobotModel, Spring
 from armlet.robot.components import bodies_of
-from armlet.robot.pose import HERE, TOLERANCE, axis_rotation, round_angle
+from armlet.robot.pose import IDENTITY_POSE, TOLERANCE, axis_rotation, round_angle
 from armlet.scalar import Scalar, Symbol, Vector, is_zero
 
 EARTH = (0.0, 0.0, -9.81)
@@ -245,7 +245,8 @@ def symbolic_arm(
         g=vector(*g),
         links=links,
         base_link=base,
-        frames={base: Frame(BASE, HERE)} | {x: Frame(i, HERE) for i, x in enumerate(links)},
+        frames={base: Frame(BASE, IDENTITY_POSE)}
+        | {x: Frame(i, IDENTITY_POSE) for i, x in enumerate(links)},
         tool=links[-1],
         source=name,
         **bodies_of(phi),

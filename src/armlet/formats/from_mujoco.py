@@ -14,7 +14,7 @@ from armlet.description.assembly import fix_joint
 from armlet.description.description import Mesh, Solid
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
-from armlet.robot import HERE, Compensation, Drive, Limits, Pose, Spring
+from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring
 from armlet.robot.pose import rotation_of_quaternion
 from armlet.scalar import Vector
 
@@ -162,7 +162,7 @@ class _Reader:
                     child = _unlike(taken, f"{name}_{joint.name}")
                     links.append(Link(child, where=joint.where))
                 joints.append(replace(joint, parent=parent, child=child, pose=pose @ joint.pose))
-                parent, pose = child, HERE
+                parent, pose = child, IDENTITY_POSE
             if i and not between:
                 joints.append(_fixed(name, parent, pose, where))
             drawn, solids = self._shapes(i, meshes)

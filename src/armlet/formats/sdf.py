@@ -22,7 +22,7 @@ from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.files import Folders
 from armlet.formats.limits import read_limits
 from armlet.formats.xml import Element, read_xml
-from armlet.robot import HERE, Compensation, Drive, Limits, Pose, Spring, pose
+from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring, pose
 from armlet.robot.pose import rotation_of_quaternion
 from armlet.scalar import Vector
 
@@ -77,7 +77,7 @@ def raw_pose(element: Element) -> Pose:
     """The numbers in the <pose> of an element, relative to whatever it is relative to."""
     place = element.first("pose")
     if place is None or not place.text.strip():
-        return HERE
+        return IDENTITY_POSE
     if place.get("rotation_format", "euler_rpy") == "quat_xyzw":
         values = place.text_numbers(7)
         size = np.linalg.norm(values[3:])
@@ -141,19 +141,19 @@ class Scope:
         """The pose of the model in the world."""
         if self.parent is None:
             is_world = self.element.tag == WORLD
-            return HERE if is_world else raw_pose(self.element) @ self._back_to_model()
+            return IDENTITY_POSE if is_world else raw_pose(self.element) @ self._back_to_model()
         return self.parent.in_world @ self.parent.pose_of(self.element.get("name"), self.element)
 
     def _back_to_model(self) -> Pose:
         """The pose of the model in the frame that is placed, which is its own by default."""
         if not self.placement:
-            return HERE
+            return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
 
     def pose_of(self, name: str, user: Element) -> Pose:
         """The pose of a frame in the model; `user` is the element that names it."""
         if name in ("", MODEL) or (name == WORLD and self.element.tag == WORLD):
-            return HERE
+            return IDENTITY_POSE
         if name == WORLD and name not in self.named:
             return self.in_world.inverse()
         outer, _, inner = name.partition("::")
@@ -411,7 +411,7 @@ class _Reader:
             for name, element in scope.named.items():
                 if element.tag == "link":
                     link = Link(scope.prefix + name, where=element.where)
-                    self.poses[link.name] = HERE
+                    self.poses[link.name] = IDENTITY_POSE
                     if scope.static:
                         self.static.add(link.name)
                     with self.problems.collect():
@@ -597,7 +597,7 @@ class _Reader:
                 f"{element.where}: joint {quote(element.get('name'))} has no <{tag}>: expected one"
             )
         if name == WORLD and name not in scope.named:
-            return self.base, HERE
+            return self.base, IDENTITY_POSE
         owner, link = scope.link_of(name, element)
         return owner.prefix + link, self.poses[owner.prefix + link]
 
@@ -613,7 +613,7 @@ class _Reader:
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = name if xyz is None else xyz.get("expressed_in") or name
         old = scope.version < (1, 5) or is_true(text_of(axis, "use_parent_model_frame"))
-        at = HERE if old else scope.pose_of(frame, xyz or axis)
+        at = IDENTITY_POSE if old else scope.pose_of(frame, xyz or axis)
         return child_at.R.T @ scope.in_world.R @ at.R @ values
 
     def _add_mimic(self, scope: Scope, name: str, joint: Element, axis: Element) -> None:

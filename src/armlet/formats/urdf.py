@@ -17,7 +17,7 @@ from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.limits import UNLIMITED, doubt_no_limit, read_limits
 from armlet.formats.xml import Element
-from armlet.robot import HERE, Drive, Limits, Pose, RobotModel, pose
+from armlet.robot import IDENTITY_POSE, Drive, Limits, Pose, RobotModel, pose
 from armlet.robot.pose import rotation_of_quaternion, rpy_of
 from armlet.scalar import Matrix, Vector
 
@@ -210,7 +210,7 @@ class _Reader:
 
     def _origin(self, element: Element | None) -> Pose:
         if element is None:
-            return HERE
+            return IDENTITY_POSE
         unknown = sorted(set(element.attributes) - {"xyz", "rpy", "quat_xyzw"})
         if unknown:
             self._doubt(

@@ -16,12 +16,12 @@ from armlet.robot.components import (
 )
 from armlet.robot.displacement import Body, Displacement, Screw, cos_sin_of_sum
 from armlet.robot.joints import JOINT_TYPES, JointType, Twist
-from armlet.robot.pose import HERE, TOLERANCE, Pose, pose
+from armlet.robot.pose import IDENTITY_POSE, TOLERANCE, Pose, pose
 from armlet.robot.robot import RobotModel
 
 __all__ = [
     "BASE",
-    "HERE",
+    "IDENTITY_POSE",
     "JOINT_TYPES",
     "PHI",
     "TOLERANCE",

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.robot.components import BASE, DHRow
-from armlet.robot.pose import HERE, Pose, round_angle
+from armlet.robot.pose import IDENTITY_POSE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 
 NEARLY_PARALLEL = 0.01
@@ -234,7 +234,7 @@ def canonical(mounts: Sequence[Mount], tolerance: float) -> tuple[list[DHRow], l
     Parents come before their children.
     """
     if not mounts:
-        return [], [HERE]
+        return [], [IDENTITY_POSE]
     chosen = FrameChoice(mounts, tolerance)
     n = len(mounts)
     return [chosen.dh[i] for i in range(n)], [chosen.own[i] for i in (*range(n), BASE)]

@@ -39,7 +39,7 @@ class Pose(NamedTuple):
         return self.R @ r + self.r
 
 
-HERE = Pose(np.eye(3), np.zeros(3))
+IDENTITY_POSE = Pose(np.eye(3), np.zeros(3))
 
 
 def axis_rotation(axis: int, angle: float) -> Matrix:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet.algebra import point_inertia
 from armlet.plotting import COLOURS
-from armlet.robot import BASE, HERE, Joint, Pose, RobotModel
+from armlet.robot import BASE, IDENTITY_POSE, Joint, Pose, RobotModel
 from armlet.robot.displacement import Displacement
 from armlet.view.shapes import Shape, between, place, solid, z_along
 
@@ -68,7 +68,7 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
     length = reach(robot)
     bodies = set(range(-1, robot.nb)) if not drawn else set(missing) - {x.body for x in drawn}
     skeleton = [shape for i in sorted(bodies) for shape in _capsules(robot, i, RADIUS * length)]
-    frames = {joint.name: (i, HERE) for i, joint in enumerate(robot.joints)}
+    frames = {joint.name: (i, IDENTITY_POSE) for i, joint in enumerate(robot.joints)}
     if robot.tool is not None:
         frames[robot.tool] = robot.frame()
     weight = np.asarray(robot.gravity, float)
@@ -86,7 +86,7 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
 def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
     """The pose of each body's canonical frame in the file's base; the last one is the base's."""
     base = robot.frames[robot.base_link].pose.inverse()
-    poses = [HERE] * robot.nb + [base]
+    poses = [IDENTITY_POSE] * robot.nb + [base]
     for i, X in enumerate(robot.displacements(robot.joint_positions(np.asarray(q, float)))):
         poses[i] = poses[robot.parent[i]] @ _pose(X)
     return poses

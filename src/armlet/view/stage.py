@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet.api import Robot
-from armlet.robot import HERE, Pose
+from armlet.robot import IDENTITY_POSE, Pose
 from armlet.simulation import Trajectory
 from armlet.view.panel import Bar, LiveDynamics, Numbers, bars, energies, panel
 from armlet.view.scene import Scene, body_poses, camera, scene
@@ -119,7 +119,7 @@ class Drawing:
             opacity=opacity,
             visible=layer == "shapes",
             cast_shadow=not self.ghost and layer == "shapes",
-            **pose_options(HERE),
+            **pose_options(IDENTITY_POSE),
         )
 
     def move(self, poses: Sequence[Pose]) -> None:
