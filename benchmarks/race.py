@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from compiled import CASADI, CLANG, IDENTITY_POSE, native
+from compiled import CASADI, CLANG, HERE, native
 from kernels import comparisons, nanoseconds, run, show, table
 from peers import pinocchio
 from rich.console import Console
@@ -377,7 +377,7 @@ def main():
         return
     data = run(robot, chosen.rounds)
     data["native"] = native(
-        robot, chosen.build.resolve(), [IDENTITY_POSE, *chosen.site], chosen.rounds, data["skipped"]
+        robot, chosen.build.resolve(), [HERE, *chosen.site], chosen.rounds, data["skipped"]
     )
     data["forms"] = forms(robot, chosen.rounds)
     data["inertias"] = given_once(robot, chosen.rounds)
