@@ -17,9 +17,15 @@ REFUSED_BY_MUJOCO = {"puma560", "stanford"}
 
 
 MOTIONS = {
-    "inverse_inertia_matrix", "centre_of_mass", "centre_of_mass_jacobian", "momentum",
-    "frame_velocity", "frame_acceleration", "frame_acceleration_bias", "jacobian_rate",
-}  # fmt: skip
+    "inverse_inertia_matrix",
+    "centre_of_mass",
+    "centre_of_mass_jacobian",
+    "momentum",
+    "frame_velocity",
+    "frame_acceleration",
+    "frame_acceleration_bias",
+    "jacobian_rate",
+}
 """Quantities that are compared on one random tree of each chunk."""
 
 

@@ -68,9 +68,12 @@ def shown(
     say(f"{name}: {tried.about}; {s:.0f} s, seeds from {asked.seed}")
     columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn())
     with Progress(
-        *columns, TimeElapsedColumn(), console=console, transient=True,
+        *columns,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
         disable=not console.is_terminal,
-    ) as progress:  # fmt: skip
+    ) as progress:
         task = progress.add_task("tried", total=asked.trials)
 
         def report(done: int, failed: Failure | None) -> None:

@@ -149,6 +149,15 @@ def folder_with_mode(rng, path):
 
 
 CHANGES = (
-    truncated, flipped, lengthened, overwritten, swapped, removed, with_mode, linked, as_pipe,
-    as_folder, folder_with_mode,
-)  # fmt: skip
+    truncated,
+    flipped,
+    lengthened,
+    overwritten,
+    swapped,
+    removed,
+    with_mode,
+    linked,
+    as_pipe,
+    as_folder,
+    folder_with_mode,
+)

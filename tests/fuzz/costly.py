@@ -84,6 +84,15 @@ def _many(rng):
 
 
 COSTLY = (
-    reversed_chain, loop, long_text, deep_elements, deep_classes, many_classes, dotted_key,
-    deep_arrays, long_number, long_attribute, many_bodies,
-)  # fmt: skip
+    reversed_chain,
+    loop,
+    long_text,
+    deep_elements,
+    deep_classes,
+    many_classes,
+    dotted_key,
+    deep_arrays,
+    long_number,
+    long_attribute,
+    many_bodies,
+)

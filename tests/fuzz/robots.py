@@ -27,10 +27,19 @@ STATES = 2
 COMPILED = 0.25
 """The part of robots of which a quantity is compiled too, which takes longer."""
 QUANTITIES = (
-    "inverse_dynamics", "inertia_matrix", "bias", "gravity_torque", "coriolis_matrix",
-    "forward_dynamics", "linearization", "forward_kinematics", "jacobian", "energy", "regressor",
+    "inverse_dynamics",
+    "inertia_matrix",
+    "bias",
+    "gravity_torque",
+    "coriolis_matrix",
+    "forward_dynamics",
+    "linearization",
+    "forward_kinematics",
+    "jacobian",
+    "energy",
+    "regressor",
     "regressor of all",
-)  # fmt: skip
+)
 OPTIONS = {"regressor of all": {"parameters": "standard"}}
 """The regressor is that of the minimal parameters, and that of all standard ones."""
 LEAST = 1e-3

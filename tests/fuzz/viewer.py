@@ -15,14 +15,31 @@ from fuzz.kernels import pick
 
 PATIENCE = 20
 NAMES = (
-    "GuiUpdateMessage", "ViewerCameraMessage", "ShareUrlRequest", "ShareUrlDisconnect",
-    "GuiButtonHoldMessage", "GuiFormSubmitMessage", "FileTransferStartUpload", "FileTransferPart",
-    "ScenePointerMessage", "CommandTriggerMessage", "SceneNodeUpdateMessage", "Message", "\x00",
-)  # fmt: skip
+    "GuiUpdateMessage",
+    "ViewerCameraMessage",
+    "ShareUrlRequest",
+    "ShareUrlDisconnect",
+    "GuiButtonHoldMessage",
+    "GuiFormSubmitMessage",
+    "FileTransferStartUpload",
+    "FileTransferPart",
+    "ScenePointerMessage",
+    "CommandTriggerMessage",
+    "SceneNodeUpdateMessage",
+    "Message",
+    "\x00",
+)
 CAMERA = {
-    "wxyz": [1, 0, 0, 0], "position": [1.5, 1, 1], "fov": 1, "near": 0.1, "far": 100,
-    "image_height": 500, "image_width": 700, "look_at": [0, 0, 0], "up_direction": [0, 0, 1],
-}  # fmt: skip
+    "wxyz": [1, 0, 0, 0],
+    "position": [1.5, 1, 1],
+    "fov": 1,
+    "near": 0.1,
+    "far": 100,
+    "image_height": 500,
+    "image_width": 700,
+    "look_at": [0, 0, 0],
+    "up_direction": [0, 0, 1],
+}
 
 
 def missing():
@@ -74,16 +91,45 @@ def state(viewer):
 
 def headers(rng, port):
     """Host and Origin, and whether they are those of the viewer's own page."""
-    host = str(pick(rng, (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}",
-                          f"other.example:{port}", f"127.0.0.1.other.example:{port}",
-                          "localhost.other.example", f"localhost@other.example:{port}", "", ":",
-                          f"localhost:{port}:{port}", "[::1", "٣:80", "a" * 3000)))  # fmt: skip
+    host = str(
+        pick(
+            rng,
+            (
+                f"127.0.0.1:{port}",
+                f"localhost:{port}",
+                f"[::1]:{port}",
+                f"other.example:{port}",
+                f"127.0.0.1.other.example:{port}",
+                "localhost.other.example",
+                f"localhost@other.example:{port}",
+                "",
+                ":",
+                f"localhost:{port}:{port}",
+                "[::1",
+                "٣:80",
+                "a" * 3000,
+            ),
+        )
+    )
     local = host in (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
     if rng.random() < 0.5:
         return host, f"http://{host}", local
-    origin = pick(rng, ("http://other.example", "null", "", None, f"http://{host}/", f"file://{host}",
-                        "http://localhost:3000", f"HTTP://{host}", f"http://x@{host}",
-                        f"http://{host} http://other.example", "http://" + "b" * 3000))  # fmt: skip
+    origin = pick(
+        rng,
+        (
+            "http://other.example",
+            "null",
+            "",
+            None,
+            f"http://{host}/",
+            f"file://{host}",
+            "http://localhost:3000",
+            f"HTTP://{host}",
+            f"http://x@{host}",
+            f"http://{host} http://other.example",
+            "http://" + "b" * 3000,
+        ),
+    )
     return host, origin, False
 
 
@@ -109,11 +155,13 @@ def request(rng, host, origin):
 
     lines = [
         pick(rng, ("GET / HTTP/1.1",) * 8 + ("POST / HTTP/1.1", "GET", "GET /%00/..%2f HTTP/1.1")),
-        f"Host: {host}", "Upgrade: " + pick(rng, ("websocket",) * 6 + ("WebSocket", "h2c")),
-        "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+        f"Host: {host}",
+        "Upgrade: " + pick(rng, ("websocket",) * 6 + ("WebSocket", "h2c")),
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
         f"Sec-WebSocket-Protocol: viser-v{viser.__version__}",
-    ]  # fmt: skip
+    ]
     if origin is not None:
         lines.append(f"Origin: {origin}")
     if rng.random() < 0.1:
@@ -159,8 +207,27 @@ def bad_message(rng, viewer):
 
 def odd(rng):
     """A value that no control of the page and no camera has."""
-    return pick(rng, (None, np.nan, np.inf, -np.inf, 1e300, -1e9, 2**63, "x", "", [], {}, [1] * 9,
-                      {"value": 0.5}, [[0.0]], b"\x00", "a" * 1000))  # fmt: skip
+    return pick(
+        rng,
+        (
+            None,
+            np.nan,
+            np.inf,
+            -np.inf,
+            1e300,
+            -1e9,
+            2**63,
+            "x",
+            "",
+            [],
+            {},
+            [1] * 9,
+            {"value": 0.5},
+            [[0.0]],
+            b"\x00",
+            "a" * 1000,
+        ),
+    )
 
 
 def heeds_its_page(rng, viewer):
