@@ -50,7 +50,7 @@ def test_gains_are_found_by_a_known_payload(logs):
     assert (found.deviations > 0.98 * known.deviations).all()
     for name, fit in known.fits.items():
         assert found.fits[name].whole == pytest.approx(fit.whole, rel=0.05)
-    for run in (*found.samples, *found.held):
+    for run in (*found.samples, *found.held_out):
         _, measured, predicted = found.compare(run)
         assert np.linalg.norm(measured - predicted) < 0.03 * np.linalg.norm(measured)
     assert found.figures()["gains"]["values"] == found.gains.values.tolist()

@@ -60,7 +60,7 @@ def test_states_are_those_of_the_motion(derivative, with_velocity, jitter):
     log = noisy_log(jitter=jitter, with_velocity=with_velocity)
     samples = preprocess(log, Preprocessing(derivative=derivative))
     q, qd, qdd = motion(samples.t)
-    inner = slice(samples.kept[0], samples.kept[-1])
+    inner = slice(samples.indices[0], samples.indices[-1])
     assert off(samples.q[inner], q[inner]) < 1e-4
     assert off(samples.qd[inner], qd[inner]) < 2e-3
     assert off(samples.qdd[inner], qdd[inner]) < 0.2
@@ -78,7 +78,7 @@ def test_what_the_filter_does_to_torques_it_does_to_models():
     A, b = samples.decimate(Y).reshape(-1, 3), samples.decimate(samples.tau).reshape(-1)
     found = np.linalg.lstsq(A, b, rcond=None)[0]
     np.testing.assert_allclose(found, [3, 2, 1], atol=0.02)
-    assert len(b) == 2 * len(samples.kept)
+    assert len(b) == 2 * len(samples.indices)
 
 
 def test_noise_lowers_the_cut_off():
@@ -112,7 +112,7 @@ def test_measured_accelerations_are_used_on_request():
     exact = motion(log.t)[2]
     measured = Log(log.t, log.q, log.tau, qdd=exact)
     samples = preprocess(measured, Preprocessing(acceleration="measured", trim=2.0))
-    inner = slice(samples.kept[0], samples.kept[-1])
+    inner = slice(samples.indices[0], samples.indices[-1])
     assert off(samples.qdd[inner], motion(samples.t)[2][inner]) < 1e-6
     with pytest.raises(DataError, match="log has no accelerations"):
         preprocess(log, Preprocessing(acceleration="measured"))
@@ -192,11 +192,11 @@ def test_settings_are_followed():
     samples = preprocess(log, Preprocessing(rate=600.0, cutoff=20, bandwidth=4, trim=3.0, order=2))
     assert samples.choices["cutoff"] == 20
     assert (samples.rate, samples.bandwidth, samples.order) == (200.0, 4, 2)
-    assert samples.t[samples.kept[0]] == pytest.approx(3.0, abs=0.2)
-    assert samples.t[samples.kept[-1]] <= 17.0
+    assert samples.t[samples.indices[0]] == pytest.approx(3.0, abs=0.2)
+    assert samples.t[samples.indices[-1]] <= 17.0
     plain = preprocess(log, Preprocessing(decimate=False))
     assert plain.bandwidth is None
-    np.testing.assert_array_equal(plain.decimate(plain.q), plain.q[plain.kept])
+    np.testing.assert_array_equal(plain.decimate(plain.q), plain.q[plain.indices])
     assert plain.choices["cutoff"] == pytest.approx(7, rel=0.1)
 
 
@@ -238,15 +238,15 @@ def test_times_at_rest_are_left_out():
     t = log.t[-1] + (1 + np.arange(3000)) / RATE
     stopped = Log(*map(np.concatenate, ([log.t, t], [log.q, still], [log.tau, 0 * still])))
     samples = preprocess(stopped, Preprocessing(bandwidth=5.0, cutoff=40.0))
-    assert samples.t[samples.kept[-1]] < log.t[-1] + 1e-6
+    assert samples.t[samples.indices[-1]] < log.t[-1] + 1e-6
     note = next(note for note in samples.notes if "no joint moves" in note)
     assert float(re.search(r"left out, (.*) s in all", note)[1]) == pytest.approx(
         3000 / RATE, abs=0.1
     )
     every = preprocess(stopped, Preprocessing(bandwidth=5.0, cutoff=40.0, rest=True))
-    assert every.t[every.kept[-1]] > t[-1] - 1
+    assert every.t[every.indices[-1]] > t[-1] - 1
     motionless = Log(t, still, 0 * still)
-    assert len(preprocess(motionless, Preprocessing(bandwidth=5.0)).kept) > 10
+    assert len(preprocess(motionless, Preprocessing(bandwidth=5.0)).indices) > 10
 
 
 def test_gaps_in_time_are_left_out():
@@ -254,10 +254,10 @@ def test_gaps_in_time_are_left_out():
     rows = np.delete(np.arange(len(log)), slice(4000, 4200))
     gap = Log(log.t[rows], log.q[rows], log.tau[rows])
     samples = preprocess(gap)
-    t = samples.t[samples.kept]
+    t = samples.t[samples.indices]
     assert not ((t > 7.9) & (t < 8.5)).any()
     assert any("gaps in time are left out, 1 in all" in note for note in samples.notes)
-    assert len(t) > 0.9 * len(preprocess(log).kept)
+    assert len(t) > 0.9 * len(preprocess(log).indices)
 
 
 def test_a_log_of_an_arm_at_rest_can_be_preprocessed():

@@ -147,12 +147,12 @@ def identify(
         instrument_test=test,
         gains=gains,
         samples=tuple(data.samples),
-        held=tuple(data.held_samples),
+        held_out=tuple(data.held_samples),
     )
     fits = {name: Fit.of(data.used, x) for name, x in result.solutions.items()}
-    if data.held.count:
+    if data.held_out.count:
         fits |= {
-            f"validation, {name}": Fit.of(data.held, x) for name, x in result.solutions.items()
+            f"validation, {name}": Fit.of(data.held_out, x) for name, x in result.solutions.items()
         }
     return replace(result, fits=fits)
 
@@ -230,14 +230,14 @@ def _estimate(estimator: Estimator, data: Data, instrument: Instrument | None) -
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
         data.scale(gains.values)
     elif estimator == "instrumental":
-        _check_stored(data, "instrumental variables, which need")
+        _check_all_stored(data, "instrumental variables, which need")
         estimate, test, R = instrumental(
             data.regressor, data.used, data.samples, instrument, data.repeats
         )
         data.notes.append(test.note)
         return Solution(estimate, R, test)
     elif estimator == "robust":
-        _check_stored(data, "a robust estimate, which needs")
+        _check_all_stored(data, "a robust estimate, which needs")
         rows = [rows for run in data.samples for rows in data.regressor.rows(run)]
         estimate = estimators.robust(data.used, rows)
     elif estimator == "weighted":
@@ -247,7 +247,7 @@ def _estimate(estimator: Estimator, data: Data, instrument: Instrument | None) -
     return Solution(estimate, data.used.together(1 / estimate.noise), gains=gains)
 
 
-def _check_stored(data: Data, what: str) -> None:
+def _check_all_stored(data: Data, what: str) -> None:
     """Raise if not all runs are in memory."""
     if len(data.samples) < len(data.choices):
         raise DataError(
@@ -265,7 +265,7 @@ class Run:
 
     Attributes
     ----------
-    used, held : Factors
+    used, held_out : Factors
         Those of the rows used, and of the rows held out.
     independent : float
         How many of the rows used are independent: filtered noise is correlated from row to row.
@@ -276,7 +276,7 @@ class Run:
     """
 
     used: Factors
-    held: Factors
+    held_out: Factors
     independent: float
     choices: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -290,7 +290,7 @@ class Data:
 
     regressor: TorqueRegressor
     used: Factors = field(init=False)
-    held: Factors = field(init=False)
+    held_out: Factors = field(init=False)
     independent: float = 0.0
     choices: list[Mapping[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -298,29 +298,29 @@ class Data:
     held_samples: list[Samples] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.used = self.held = self.regressor.factors([])
+        self.used = self.held_out = self.regressor.factors([])
 
     def add(self, run: Run) -> None:
         """Add a run, of which some rows may be held out."""
-        self.used, self.held = self.used + run.used, self.held + run.held
+        self.used, self.held_out = self.used + run.used, self.held_out + run.held_out
         self.independent += run.independent
         self.choices.append(run.choices)
         self.notes += [note for note in run.notes if note not in self.notes]
         if run.samples is not None and run.held_samples is not None:
             self.samples.append(run.samples)
-            if len(run.held_samples.kept):
+            if len(run.held_samples.indices):
                 self.held_samples.append(run.held_samples)
 
     def hold(self, run: Run) -> None:
         """Add a run that is held out as a whole."""
-        self.held = self.held + run.used
+        self.held_out = self.held_out + run.used
         if run.samples is not None:
             self.held_samples.append(run.samples)
 
     def scale(self, gains: Array) -> None:
         """Convert everything from currents to torques."""
         self.used = estimators.in_torques(self.used, gains)
-        self.held = estimators.in_torques(self.held, gains)
+        self.held_out = estimators.in_torques(self.held_out, gains)
         self.samples = [replace(run, tau=gains * run.tau) for run in self.samples]
         self.held_samples = [replace(run, tau=gains * run.tau) for run in self.held_samples]
 
@@ -370,7 +370,7 @@ def _read_run(
     share: float,
     numbered: tuple[int, Log | Reader],
 ) -> Run | str:
-    """The run of a log, or why that cannot be read; those after the first ones store no samples."""
+    """The run of a log, or why it cannot be read; after the first ones, without samples."""
     k, log = numbered
     if isinstance(log, Log):
         run = _run(regressor, settings, share, log)
@@ -394,12 +394,12 @@ def _read_run(
 def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log: Log) -> Run:
     """The run of a log, of which the last share of the time is held out."""
     samples = preprocess(log.in_order_of(regressor.robot), settings)
-    cut = round((1 - share) * len(samples.kept))
-    used, held = (replace(samples, kept=kept) for kept in np.split(samples.kept, [cut]))
+    cut = round((1 - share) * len(samples.indices))
+    used, held = (replace(samples, indices=indices) for indices in np.split(samples.indices, [cut]))
     factors = regressor.factors([used])
     return Run(
         used=factors,
-        held=regressor.factors([held]),
+        held_out=regressor.factors([held]),
         independent=_independent_share(used) * float(factors.rows.mean()),
         choices=samples.choices,
         notes=samples.notes,
@@ -415,12 +415,12 @@ def _independent_share(samples: Samples) -> float:
     that bandwidth, times the integral of the square of the filter's gain over frequencies, which
     for Butterworth's of order m, forwards and backwards, is that of 1 / (1 + f²ᵐ)².
     """
-    if len(samples.kept) < 2:
+    if len(samples.indices) < 2:
         return 1.0
     double = 2 * samples.order
     gain = np.pi / double / np.sin(np.pi / double) * (1 - 1 / double)
     cutoff = samples.choices["cutoff"] if samples.bandwidth is None else samples.bandwidth
-    rate = samples.rate / float(np.median(np.diff(samples.kept)))
+    rate = samples.rate / float(np.median(np.diff(samples.indices)))
     return min(1.0, float(2 * gain * cutoff / rate))
 
 
@@ -457,8 +457,8 @@ def cross_validate(
     factors = []
     for log in [logs] if isinstance(logs, Log) else logs:
         samples = preprocess(log.in_order_of(robot), preprocessing)
-        for kept in np.array_split(samples.kept, blocks):
-            factors.append(regressor.factors([replace(samples, kept=kept)]))
+        for indices in np.array_split(samples.indices, blocks):
+            factors.append(regressor.factors([replace(samples, indices=indices)]))
     if len(factors) < 2:
         raise DataError("there is one block: expected several runs, or blocks=5, for instance")
     others = (factors[:k] + factors[k + 1 :] for k in range(len(factors)))
@@ -569,6 +569,6 @@ def _payload_rows(arm: Robot | Identified, body: int, run: Samples) -> Iterator[
         return x.tau - np.asarray(torques)
 
     for chunk in run.chunks(CHUNK):
-        moving = chunk.moving[chunk.kept]
+        moving = chunk.moving[chunk.indices]
         W = chunk.decimate(map(columns, chunk.blocks()))
         yield W * moving[..., None], chunk.decimate(map(residuals, chunk.blocks())) * moving

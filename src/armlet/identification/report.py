@@ -142,7 +142,7 @@ def _fits(result: "Identified") -> str:
 
 def _parameters(result: "Identified") -> str:
     expressions = result.regressor.parameters.expressions
-    head = ("parameter", "value", "deviation", "%", "essential", "made of")
+    head = ("parameter", "value", "deviation", "%", "essential", "combination")
     relative = 100 * result.deviations / np.maximum(np.abs(result.values), 1e-300)
     rows, weak = [], []
     for name, x, s, share in zip(
@@ -150,8 +150,8 @@ def _parameters(result: "Identified") -> str:
     ):
         essential = name in result.essential
         percent = f"{share:.1f}" if share < 1000 else "> 1000"
-        made = expressions[name] if name.endswith("*") and name in expressions else ""
-        rows.append((name, f"{x:.5g}", f"{s:.2g}", percent, "yes" if essential else "no", made))
+        sum_of = expressions[name] if name.endswith("*") and name in expressions else ""
+        rows.append((name, f"{x:.5g}", f"{s:.2g}", percent, "yes" if essential else "no", sum_of))
         weak.append(not essential)
     text = (
         f"<p>By {result.method}. {len(result.essential)} of {len(result.names)} parameters improve "
@@ -219,7 +219,7 @@ def _torques(result: "Identified") -> str:
     text = "Predictions are those of the arm with physical bodies, which files have. Those of "
     text += f"{result.method} are shown by a click on their name. "
     text = text if result.standard is not None else f"Predictions are those of {result.method}. "
-    held = "Data held out are shaded." if result.held else ""
+    held = "Data held out are shaded." if result.held_out else ""
     return f"<p>{text}{held}</p>" + figure_html(torques(result))
 
 
@@ -234,7 +234,7 @@ def torques(result: "Identified", height: int = 170) -> Any:
     titles = [f"{plain(x.name)} ({units.get(x.letter, 'Nm, N')})" for x in joints]
     figure = _figure(len(joints), titles, height=height)
     offset = 0.0
-    for k, run in enumerate((*result.samples, *result.held)):
+    for k, run in enumerate((*result.samples, *result.held_out)):
         t, measured, predicted = result.compare(run)
         curves = [
             ("measured", measured, MEASURED, 4.0),
@@ -300,13 +300,13 @@ def _spectrum(x: Array, run: Samples) -> tuple[Array, Array]:
     """The power spectral density of the residuals of a run, decimated."""
     from scipy.signal import welch  # which takes as long to load as all of armlet
 
-    rate = run.rate / float(np.median(np.diff(run.kept)))
+    rate = run.rate / float(np.median(np.diff(run.indices)))
     f, power = welch(x, rate, nperseg=min(len(x), 512))
     return f, power
 
 
 def _excitation(result: "Identified") -> str:
-    """Positions over time, and the singular values of the regressor."""
+    """Positions and velocities over time, and the condition number of the regressor."""
     graphs, names = graph_objects(), _joints(result)
     figure = _figure(2, ["position (rad, m)", "velocity (rad/s, m/s)"], height=220)
     run = max(result.samples, key=lambda x: len(x.t))

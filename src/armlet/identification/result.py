@@ -74,7 +74,7 @@ class Identified(Plottable):
         With instrumental variables: how they were found, and whether least squares differs.
     gains : Gains, optional
         Torques per unit of what was logged, with deviations, if they were unknown.
-    samples, held : tuples of Samples
+    samples, held_out : tuples of Samples
         The preprocessed runs that were used, and those held out.
     """
 
@@ -89,7 +89,7 @@ class Identified(Plottable):
     instrument_test: InstrumentTest | None = None
     gains: Gains | None = None
     samples: tuple[Samples, ...] = ()
-    held: tuple[Samples, ...] = ()
+    held_out: tuple[Samples, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class Identified(Plottable):
         """
         x = self._parameters(solution) + self.regressor.payload(run.payload)
         predicted = (self._torques(own.q, own.qd, own.qdd, x) for own in run.blocks())
-        return run.t[run.kept], run.decimate(run.tau), run.decimate(predicted)
+        return run.t[run.indices], run.decimate(run.tau), run.decimate(predicted)
 
     def predict(
         self, q: Array, qd: Array, qdd: Array, solution: str | None = None
@@ -172,7 +172,8 @@ class Identified(Plottable):
 
     def _torques(self, q: Array, qd: Array, qdd: Array, x: Array) -> Array:
         """The torques of parameters, and known ones."""
-        return np.asarray(self.regressor.columns(q, qd, qdd) @ x + self.regressor.known(q, qd))
+        known = self.regressor.known_torques(q, qd)
+        return np.asarray(self.regressor.columns(q, qd, qdd) @ x + known)
 
     def _parameters(self, solution: str | None) -> Array:
         """The parameters of a solution, by default that of `robot`."""

@@ -231,20 +231,17 @@ def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
-    def squares(columns: list[int]) -> float:
-        part = R[:, [*columns, -1]]
-        return residual_squares(part, solve(part)[0])
-
     remaining = [*range(len(x))]
-    whole = squares(remaining)
-    free = rows - len(x)
+    values, inverse, _ = solve(R)
+    whole, free = residual_squares(R, values), rows - len(x)
     while len(remaining) > 1:
-        values, inverse, _ = solve(R[:, [*remaining, -1]])
         sizes = np.sqrt(np.maximum(np.diag(inverse), 0)) / np.maximum(np.abs(values), 1e-300)
         fewer = [k for i, k in enumerate(remaining) if i != int(np.argmax(sizes))]
+        columns = R[:, [*fewer, -1]]
+        values, inverse, _ = solve(columns)
         dropped = len(x) - len(fewer)
-        statistic = (squares(fewer) - whole) / dropped / (whole / free)
-        if statistic > fdtri(dropped, free, 1 - level):
+        worse = residual_squares(columns, values) - whole
+        if worse / dropped / (whole / free) > fdtri(dropped, free, 1 - level):
             break
         remaining = fewer
     return remaining

@@ -133,7 +133,7 @@ def sigmoid_friction(
         """The columns of a shape, the p₁ that meet the torques best, and the derivatives."""
         torques = [np.stack(shape(x).torques(run.qd), axis=1) for run in runs]
         rows = [
-            run.decimate(own) * run.moving[run.kept][:, None]
+            run.decimate(own) * run.moving[run.indices][:, None]
             for run, own in zip(runs, torques, strict=True)
         ]
         columns = np.zeros((len(tau), n, 3, n))

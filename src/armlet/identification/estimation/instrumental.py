@@ -149,7 +149,7 @@ def _instrument_factors(
         else:
             q = _check_positions(instrument(robot, run), run)
         Z = run.decimate(regressor.columns(*lowpass(q, cutoff, run.rate, run.order)))
-        Z = Z * run.moving[run.kept][..., None]  # as in W and τ
+        Z = Z * run.moving[run.indices][..., None]  # as in W and τ
         yield Factors.of(np.concatenate([Z, W], axis=-1), tau)
 
 

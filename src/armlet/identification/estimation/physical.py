@@ -85,7 +85,7 @@ def likely_bodies(phi: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Physical:
-    """How physically consistent bodies are found: their prior, and bounds of their parameters.
+    """Options of physically consistent bodies: their prior, and bounds of their parameters.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Unknowns(NamedTuple):
 
     @classmethod
     def of(cls, prior: Array, A: Array) -> Unknowns:
-        """Those of bodies near a prior, and of drives whose torques are as large.
+        """The unknowns of bodies near a prior, and of drives whose torques are as large.
 
         The columns of A are torques of standard parameters that are 1.
         """

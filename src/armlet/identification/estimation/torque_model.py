@@ -1,4 +1,4 @@
-"""Torques as columns, functions of the motion, that are linear in the parameters to be found."""
+"""Torques as columns, functions of the motion, that are linear in the parameters."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class TorqueRegressor:
             place += 1
         return W
 
-    def known(self, q: Array, qd: Array) -> Array:
+    def known_torques(self, q: Array, qd: Array) -> Array:
         """The torques of springs and gravity compensation, which are not identified, (k, n)."""
         if not (self.robot.has_springs or self.robot.has_compensation):
             return np.zeros_like(qd)
@@ -223,12 +223,13 @@ class TorqueRegressor:
             W = chunk.decimate(self.columns(x.q, x.qd, x.qdd) for x in chunk.blocks())
             tau, known = chunk.decimate(chunk.tau), W @ load
             if self.robot.has_springs or self.robot.has_compensation:
-                known = known + chunk.decimate(self.known(x.q, x.qd) for x in chunk.blocks())
+                passive = (self.known_torques(x.q, x.qd) for x in chunk.blocks())
+                known = known + chunk.decimate(passive)
             if self.gains:
                 W = np.concatenate([W, known[..., None]], axis=-1)
             else:
                 tau = tau - known
-            moving = chunk.moving[chunk.kept]
+            moving = chunk.moving[chunk.indices]
             yield W * moving[..., None], tau * moving
 
     def all_rows(self, samples: Samples) -> Rows:
@@ -290,7 +291,7 @@ class TorqueRegressor:
 def identifiable(
     robot: Robot, rotors: bool, friction: bool
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
-    """The minimal parameters, less those that exist only as a file has rounded quarter turns.
+    """The minimal parameters, less those that only rounded angles of a file would add.
 
     An axis that is off the vertical by 3e-6 rad, the rounding of 3.14159, shows a first moment with
     3e-6 of its weight, which no log tells from noise.

@@ -81,7 +81,7 @@ LATE = (Stage(16, 3e-3, 300), Stage(32, 1e-3, 300))
 MORE = Stage(32, 1e-3, 50)
 """What it goes through once more, with more slack, if it breaks a limit between the times."""
 ROUNDS = 8
-"""How often it does before the motion is made smaller instead."""
+"""How often it does before the motion is scaled down instead."""
 
 
 @single_blas_thread
@@ -118,7 +118,7 @@ def excite(
     splines : int, optional
         Instead, the path is a B-spline of degree 5 with so many points that can be chosen.
     criterion : {"condition", "log_det"}
-        What is made best for the regressor W over all times: a small condition number, columns as
+        What is optimised for the regressor W over all times: a small condition number, columns as
         they are, or a large det(WᵀW).
     rate : float
         Rows per second of the result.
@@ -195,7 +195,7 @@ def _path(duration: float, harmonics: int | None, splines: int | None) -> Path:
 
 
 def _times(duration: float, rate: float) -> Array:
-    """Times from 0 to the duration, at a rate in Hz or nearly so, that both ends are among."""
+    """Times from 0 to the duration at about a rate in Hz, both ends included."""
     return np.linspace(0, duration, max(1, round(duration * rate)) + 1)
 
 
@@ -203,7 +203,7 @@ def _times(duration: float, rate: float) -> Array:
 
 
 class Candidate:
-    """A motion that is made better, from a random start about a posture within the limits."""
+    """A motion that is improved, from a random start about a posture within the limits."""
 
     def __init__(
         self, problem: Problem, criterion: CriterionName, rng: np.random.Generator
@@ -242,7 +242,7 @@ class Candidate:
         )
 
     def between(self, share: float) -> Array:
-        """The motion, made smaller about its posture."""
+        """The motion, scaled down about its posture."""
         return self.still + share * (self.x - self.still)
 
     @property
@@ -327,7 +327,7 @@ def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
-    """The largest share from 0 to 1, by halving, at which something holds that holds at 0."""
+    """The largest share from 0 to 1 at which a condition holds, by bisection; it holds at 0."""
     if holds(1.0):
         return 1.0
     low, high = 0.0, 1.0
@@ -358,7 +358,7 @@ class Excitation(Plottable):
         The condition number of the regressor W over all rows, columns as they are, and the
         logarithm of det(WᵀW / rows).
     criterion : str
-        What was made best.
+        What was optimised.
     history : array
         The condition number, or log det, at every step of the search, at fewer times and with
         friction that changes its sign smoothly.

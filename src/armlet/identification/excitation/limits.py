@@ -1,4 +1,4 @@
-"""Limits of a motion: what is limited, how far a motion is from there, and derivatives of that."""
+"""Limits of a motion: ranges, the slack of a motion within them, barriers, and derivatives."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ CRITERIA: dict[CriterionName, Criterion] = {
     "condition": condition,
     "log_det": log_det,
 }
-"""What can be made small, functions of the eigenvalues in ascending order."""
+"""Functions of the eigenvalues, in ascending order, that can be minimised."""
 
 
 class Score(NamedTuple):
@@ -178,7 +178,7 @@ class Score(NamedTuple):
 
     @classmethod
     def of(cls, eigenvalues: Array) -> "Score":
-        """Those of a matrix by the eigenvalues of WᵀW / rows, in ascending order."""
+        """The score by the eigenvalues of WᵀW / rows, in ascending order."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt(eigenvalues[-1] / eigenvalues[0])
             return cls(float(ratio), float(np.log(eigenvalues).sum()))

@@ -38,7 +38,7 @@ MOSTLY = 0.99
 
 
 class Wrap(NamedTuple):
-    """Where a position jumps by a turn, as that of an encoder does that counts only one."""
+    """A position that jumps by a turn, as that of an encoder that counts only one turn does."""
 
     column: int
     row: int
@@ -61,7 +61,7 @@ class Wrap(NamedTuple):
 
 
 def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
-    """The positions with turns added up, where that is safe, and where angles jump by a turn."""
+    """The positions with turns added up where that is safe, and all jumps by a turn."""
     wraps = []
     for i in np.flatnonzero(rotary):
         steps = np.abs(np.diff(q[:, i]))

@@ -261,7 +261,7 @@ class Log:
 
 
 def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int] | None:
-    """Which column is that of each joint of a robot; None where they are in its order."""
+    """The column of each joint of a robot; None where columns are in its order."""
     names = [joint.name for joint in robot.coordinates]
     if not joints or [*joints] == names:
         return None
@@ -278,7 +278,7 @@ def _time(
     read: Quantities,
     measured: Mapping[str, Array],
     rate: float | None,
-    asked: str | None,
+    requested: str | None,
     where: str,
 ) -> Array:
     """The times of rows."""
@@ -298,7 +298,7 @@ def _time(
     if stamps.dtype.kind not in "if":
         raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
     named = read.units.get("t")
-    unit = asked or (named if isinstance(named, str) else None)
+    unit = requested or (named if isinstance(named, str) else None)
     if unit is None:
         unit = unit_of_time(stamps, measured["q"], measured.get("qd"), where, read.notes)
     return times(stamps, unit, read.notes)
@@ -315,8 +315,8 @@ def _without_repeats(
         f"{len(repeated):,} rows have the time of the row before and are left out, the first is "
         f"row {repeated[0]}"
     )
-    kept = np.delete(np.arange(len(t)), repeated)
-    return t[kept], {name: array[kept] for name, array in measured.items()}
+    rows = np.delete(np.arange(len(t)), repeated)
+    return t[rows], {name: array[rows] for name, array in measured.items()}
 
 
 def _torques(

@@ -59,7 +59,7 @@ Named = str | tuple[str | None, ...]
 
 def in_si(
     arrays: Mapping[str, Array],
-    asked: Mapping[str, str],
+    requested: Mapping[str, str],
     named: Mapping[str, Named],
     joints: Sequence[Joint],
     where: str,
@@ -68,14 +68,14 @@ def in_si(
 ) -> dict[str, Array]:
     """Quantities in SI units, column by column, positions before velocities.
 
-    Units are those asked for, or those that the names of columns say.
+    Units are those requested, or those that the names of columns say.
     """
     letters, measured = [joint.letter for joint in joints], {}
     positions: list[str] = []
     for quantity, array in arrays.items():
         sizes = _all_units(quantity)
         said = _column_units(
-            quantity, asked.get(quantity), named.get(quantity), letters, positions, of_motors
+            quantity, requested.get(quantity), named.get(quantity), letters, positions, of_motors
         )
         taken = []
         for joint, unit in zip(joints, said, strict=True):
@@ -114,7 +114,7 @@ def _by_unit(units: Sequence[str], joints: Sequence[Joint]) -> str:
 
 def _column_units(
     quantity: str,
-    asked: str | None,
+    requested: str | None,
     named: Named | None,
     letters: Sequence[str],
     positions: Sequence[str],
@@ -122,15 +122,17 @@ def _column_units(
 ) -> list[str | None]:
     """The unit of each column, None where nothing says it.
 
-    What is asked for, or an array's name says, is for the joints that can have that unit, and for
-    all motors; names of columns are for their own. Velocities and accelerations follow the
+    A unit that is requested, or in the name of an array, is for the joints that can have it, and
+    for all motors; names of columns are for their own. Velocities and accelerations follow the
     positions.
     """
     every = _all_units(quantity)
     tables = {letter: every if of_motors else _table(quantity, letter) for letter in "RP"}
-    if asked is not None and (asked := asked.replace("^2", "²")) not in every:
-        raise DataError(f"units= has {quote(asked)} for {quantity}: expected {', '.join(every)}")
-    shared = [x for x in (asked, named if isinstance(named, str) else None) if x]
+    if requested is not None and (requested := requested.replace("^2", "²")) not in every:
+        raise DataError(
+            f"units= has {quote(requested)} for {quantity}: expected {', '.join(every)}"
+        )
+    shared = [x for x in (requested, named if isinstance(named, str) else None) if x]
     for unit in shared:
         if every.get(unit) != 1.0 and not any(unit in tables[letter] for letter in letters):
             raise DataError(
@@ -200,23 +202,23 @@ def unit_of_time(
     ]
     if step < SHORTEST or possible == ["s"]:
         return "s"
-    why, left = "its size", possible
-    if len(left) != 1 and (size := _size_by_velocity(stamps, q, qd)):
-        near = [unit for unit in left if 1 / ALIKE < TIMES[unit] / size < ALIKE]
-        why, left = "the measured velocities", near or left
-    if len(left) != 1:
+    why, units = "its size", possible
+    if len(units) != 1 and (size := _size_by_velocity(stamps, q, qd)):
+        near = [unit for unit in units if 1 / ALIKE < TIMES[unit] / size < ALIKE]
+        why, units = "the measured velocities", near or units
+    if len(units) != 1:
         rows = np.abs(np.diff(q, axis=0)) / step
         speed = float(np.percentile(rows, 90, axis=0).max()) if len(rows) else 0.0
-        left = [unit for unit in left if speed / TIMES[unit] < FASTEST]
+        units = [unit for unit in units if speed / TIMES[unit] < FASTEST]
         why = "how fast the joints move"
-    if len(left) != 1:
+    if len(units) != 1:
         raise DataError(
             f"{where}: rows are {step:g} apart in time, which may be in "
             f"{' or '.join(possible or TIMES)}: give units={{'t': ...}} or rate=, or say the unit "
             "in the column's name, such as time_ms"
         )
-    notes.append(f"time is taken to be in {left[0]}, by {why}")
-    return left[0]
+    notes.append(f"time is taken to be in {units[0]}, by {why}")
+    return units[0]
 
 
 def _size_by_velocity(stamps: NDArray[Any], q: Array, qd: Array | None) -> float | None:

@@ -63,15 +63,15 @@ def decimate(
     blocks: Iterable[Array],
     first: int,
     count: int,
-    kept: NDArray[np.intp],
+    indices: NDArray[np.intp],
     cutoff: float,
     rate: float,
     order: int,
 ) -> Array:
-    """Some rows, `kept`, of `count` rows after the same filter.
+    """Rows at some indices, of `count` rows, after the same filter.
 
     Blocks are consecutive rows from `first` on, of any further axes, at least those within
-    `half_width` of a row that is kept. The filter is a weighted mean of the rows around each, so
+    `half_width` of an index. The filter is a weighted mean of the rows around each, so
     that only one block is in memory at a time and a row depends on nothing far away. At both ends
     rows are mirrored.
     """
@@ -79,19 +79,19 @@ def decimate(
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
     weights = np.roll(np.fft.irfft(gain, 4 * half), half)[: 2 * half + 1]
     weights /= weights.sum()
-    means = [_mean(weights, int(i), count) for i in kept]
-    result: Array = np.zeros((len(kept), 0))
+    means = [_mean(weights, int(i), count) for i in indices]
+    result: Array = np.zeros((len(indices), 0))
     for block in blocks:
         last = first + len(block)
         if not result.size:
-            result = np.zeros((len(kept), *block.shape[1:]))
-        own = slice(*np.searchsorted(kept, [first - half, last + half]))
+            result = np.zeros((len(indices), *block.shape[1:]))
+        own = slice(*np.searchsorted(indices, [first - half, last + half]))
         matrix = np.zeros((own.stop - own.start, len(block)))
         for row, (begin, mean) in zip(matrix, means[own], strict=True):
             inside = mean[max(0, first - begin) : max(0, last - begin)]
             at = max(0, begin - first)
             row[at : at + len(inside)] = inside
-        flat = result.reshape(len(kept), -1)
+        flat = result.reshape(len(indices), -1)
         flat[own] += matrix @ block.reshape(len(block), -1)
         first = last
     return result

@@ -41,7 +41,7 @@ OVERSAMPLED = 10.0
 ROWS_PER_PERIOD = 2.5
 """Decimated rows in a period of the bandwidth; two would be independent."""
 EDGE = 2.0
-"""What is trimmed at both ends, in periods of the lowest cut-off: filters are wrong there."""
+"""The time trimmed at both ends, in periods of the lowest cut-off: filters are wrong there."""
 AGREES = 0.05
 """Measured velocities are used if they differ by less from the derivative of the positions."""
 REST = 5e-3
@@ -69,8 +69,8 @@ class Samples:
         be anything up to Coulomb's.
     rate : float
         Rows per second.
-    kept : array of int of shape (m,)
-        The rows that remain after decimation.
+    indices : array of int of shape (m,)
+        The indices of the rows that remain after decimation.
     bandwidth : float or None
         The cut-off of the parallel filter in Hz; None if there is none.
     order : int
@@ -80,7 +80,7 @@ class Samples:
     name : str
         The name of the log.
     choices : mapping
-        All choices that were made, as numbers and words.
+        All choices, as numbers and words.
     notes : tuple of str
         The same in sentences, with those of the log.
     payload : Load, optional
@@ -94,7 +94,7 @@ class Samples:
     tau: Array
     moving: Flags
     rate: float
-    kept: NDArray[np.intp]
+    indices: NDArray[np.intp]
     bandwidth: float | None
     order: int
     joints: tuple[str, ...]
@@ -130,53 +130,54 @@ class Samples:
             values = np.asarray(rows, dtype=float)
             rows = (values[own] for own in self._block_rows())
         if self.bandwidth is None:
-            (kept,) = rows
-            return kept
-        first = self._needed(self.kept).start
+            (block,) = rows
+            return block
+        first = self._span(self.indices).start
         return filters.decimate(
-            rows, first, len(self), self.kept, self.bandwidth, self.rate, self.order
+            rows, first, len(self), self.indices, self.bandwidth, self.rate, self.order
         )
 
     def chunks(self, rows: int) -> "Iterator[Samples]":
-        """Yield samples that keep about so many rows each, to save memory.
+        """Yield samples with so many `indices` each, to save memory.
 
         Their decimated arrays, one after the other, are those of the whole, but for rounding:
         chunks overlap by as much as the filter reaches.
         """
-        for k in range(0, len(self.kept), max(1, rows)):
-            kept = self.kept[k : k + max(1, rows)]
-            needed = self._needed(kept)
-            yield replace(self._rows(needed), kept=kept - needed.start)
+        for k in range(0, len(self.indices), max(1, rows)):
+            indices = self.indices[k : k + max(1, rows)]
+            span = self._span(indices)
+            yield replace(self._rows(span), indices=indices - span.start)
 
     def _block_rows(self) -> Iterator[slice | NDArray[np.intp]]:
-        """Yield the rows of each block; without a filter, those that are kept are one block."""
+        """Yield the rows of each block; without a filter, one block has the rows of `indices`."""
         if self.bandwidth is None:
-            yield self.kept
+            yield self.indices
             return
-        needed = self._needed(self.kept)
-        for first in range(needed.start, needed.stop, BLOCK):
-            yield slice(first, min(first + BLOCK, needed.stop))
+        span = self._span(self.indices)
+        for first in range(span.start, span.stop, BLOCK):
+            yield slice(first, min(first + BLOCK, span.stop))
 
-    def _needed(self, kept: NDArray[np.intp]) -> slice:
-        """The rows that some decimated rows depend on."""
+    def _span(self, indices: NDArray[np.intp]) -> slice:
+        """The rows that decimated rows depend on."""
         margin = filters.half_width(self.bandwidth, self.rate) if self.bandwidth else 0
-        return slice(max(0, int(kept[0]) - margin), min(len(self), int(kept[-1]) + margin + 1))
+        first, last = int(indices[0]) - margin, int(indices[-1]) + margin
+        return slice(max(0, first), min(len(self), last + 1))
 
     def _rows(self, own: slice | NDArray[np.intp]) -> "Samples":
-        """Some of the samples, in which no rows are marked as kept."""
+        """Some of the samples, without `indices`."""
         names = ("t", "q", "qd", "qdd", "tau", "moving")
-        return replace(self, **{x: getattr(self, x)[own] for x in names}, kept=self.kept[:0])
+        return replace(self, **{x: getattr(self, x)[own] for x in names}, indices=self.indices[:0])
 
     def __repr__(self) -> str:
         return (
             f"<Samples of {self.name!r}: {len(self)} rows at {self.rate:g} Hz, "
-            f"{len(self.kept)} after decimation>"
+            f"{len(self.indices)} after decimation>"
         )
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How a log is made into samples; settings that are None are chosen from the log.
+    """Settings of `preprocess`; those that are None are chosen from the log.
 
     Attributes
     ----------
@@ -200,9 +201,9 @@ class Preprocessing:
     decimate : bool
         Whether there is a parallel filter; without it the cut-off is that of the bandwidth.
     trim : float, optional
-        What is left out at both ends, in s; by default two periods of the lowest cut-off.
+        The time that is left out at both ends, in s; by default two periods of the lowest cut-off.
     rest : bool
-        Whether times are kept at which no joint moves, and the rows of a joint that rests while
+        Whether times are used at which no joint moves, and the rows of a joint that rests while
         others move. The direction of friction is not known then.
     """
 
@@ -241,7 +242,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     Returns
     -------
     Samples
-        `choices` and `notes` say how they were made.
+        `choices` and `notes` say what was chosen from the log.
     """
     s = settings or Preprocessing()
     notes = list(log.notes)
@@ -292,14 +293,14 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     if not s.rest:
         good &= _in_motion(t, qd, bandwidth, notes)
     in_motion = np.full(q.shape, True) if s.rest else _joints_in_motion(log, t, q, bandwidth, notes)
-    kept = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
-    if len(kept) < FEWEST:
+    indices = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
+    if len(indices) < FEWEST:
         raise _too_few(
             log,
             f"{log.duration:.3g} s, of which {trim:.3g} s are trimmed at both ends and "
-            f"{len(kept)} rows remain at {bandwidth:.3g} Hz",
+            f"{len(indices)} rows remain at {bandwidth:.3g} Hz",
         )
-    notes.append(f"{len(kept):,} rows remain, {trim:.2g} s are trimmed at both ends")
+    notes.append(f"{len(indices):,} rows remain, {trim:.2g} s are trimmed at both ends")
     choices: dict[str, Any] = {
         "log_rate": log.rate,
         "resampled": not even,
@@ -312,12 +313,12 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
         "bandwidth": bandwidth if s.decimate else None,
         "trim": trim,
         "decimated_rate": rate / step / spacing,
-        "rows": len(kept),
+        "rows": len(indices),
     }
     return Samples(
         *(t, q, qd, qdd, tau, in_motion),
         rate=rate / step,
-        kept=kept,
+        indices=indices,
         bandwidth=choices["bandwidth"],
         order=s.order,
         joints=log.labels,
