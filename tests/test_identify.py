@@ -768,7 +768,7 @@ def test_options_of_physical_bodies_that_make_no_sense_are_refused(cvxpy):
         ({"bodies": np.nan * unphysical}, "bodies is .*: expected finite numbers"),
         ({"bodies": unphysical}, "the body of joint 'joint2' in bodies= is not physical: expected"),
         ({"boxes": "near"}, "boxes is 'near': expected a margin in m"),
-        ({"boxes": {"link2": 0.1}}, r"the box of 'link2' has shape \(\): expected two corners"),
+        ({"boxes": {"link2": 0.1}}, "the box of 'link2' is 0.1: expected two corners"),
     ):
         with pytest.raises(DataError, match=message):
             armlet.identify(robot, log, physical=Physical(**options))
