@@ -31,7 +31,7 @@ def built(tmp_path_factory):
 def test_the_wheel_has_the_package_and_nothing_else(built):
     with zipfile.ZipFile(built[".whl"]) as wheel:
         names = set(wheel.namelist())
-    assert "armlet/py.typed" in names
+    assert {"armlet/py.typed", "armlet/codegen/templates/CMakeLists_c.txt"} <= names
     assert {f"armlet/formats/catalog/{name}.toml" for name in armlet.catalogue()} <= names
     assert {name.split("/")[0] for name in names} == {
         "armlet",
