@@ -6,7 +6,7 @@ before it writes, so that a result may overwrite an argument.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
 from textwrap import indent, wrap
@@ -21,48 +21,42 @@ from armlet.graph import Graph, Input, Program
 from armlet.graph.program import replacement, with_values
 
 TABLE = {
-    "input": "const {T} {out} = {0}[{1}];",
-    "add": "const {T} {out} = {0} + {1};",
-    "sub": "const {T} {out} = {0} - {1};",
-    "mul": "const {T} {out} = {0} * {1};",
-    "div": "const {T} {out} = {0} / {1};",
-    "neg": "const {T} {out} = -{0};",
-    "fma": "const {T} {out} = {0} * {1} + {2};",
-    "fms": "const {T} {out} = {0} * {1} - {2};",
-    "fnma": "const {T} {out} = {2} - {0} * {1};",
-    "sin": "const {T} {out} = sin{f}({0});",
-    "cos": "const {T} {out} = cos{f}({0});",
-    "sqrt": "const {T} {out} = sqrt{f}({0});",
-    "sign": "const {T} {out} = {0} > {zero} ? {one} : {0} < {zero} ? -{one} : {0};",
-    "abs": "const {T} {out} = fabs{f}({0});",
-    "min": "const {T} {out} = {0} < {1} || {0} != {0} ? {0} : {1};",
-    "max": "const {T} {out} = {0} > {1} || {0} != {0} ? {0} : {1};",
-    "less": "const {T} {out} = {0} < {1} ? {one} : {zero};",
-    "less_equal": "const {T} {out} = {0} <= {1} ? {one} : {zero};",
-    "equal": "const {T} {out} = {0} == {1} ? {one} : {zero};",
-    "where": "const {T} {out} = {0} != {zero} ? {1} : {2};",
-    "exp": "const {T} {out} = exp{f}({0});",
-    "log": "const {T} {out} = log{f}({0});",
-    "tanh": "const {T} {out} = tanh{f}({0});",
-    "atan2": "const {T} {out} = atan2{f}({0}, {1});",
-    "pow": "const {T} {out} = pow{f}({0}, {1});",
-    "floor": "const {T} {out} = floor{f}({0});",
-    "output": "{0}[{1}] = {2};",
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "neg": "-{0}",
+    "fma": "{0} * {1} + {2}",
+    "fms": "{0} * {1} - {2}",
+    "fnma": "{2} - {0} * {1}",
+    "sin": "sin{f}({0})",
+    "cos": "cos{f}({0})",
+    "sqrt": "sqrt{f}({0})",
+    "sign": "{0} > {zero} ? {one} : {0} < {zero} ? -{one} : {0}",
+    "abs": "fabs{f}({0})",
+    "min": "{0} < {1} || {0} != {0} ? {0} : {1}",
+    "max": "{0} > {1} || {0} != {0} ? {0} : {1}",
+    "less": "{0} < {1} ? {one} : {zero}",
+    "less_equal": "{0} <= {1} ? {one} : {zero}",
+    "equal": "{0} == {1} ? {one} : {zero}",
+    "where": "{0} != {zero} ? {1} : {2}",
+    "exp": "exp{f}({0})",
+    "log": "log{f}({0})",
+    "tanh": "tanh{f}({0})",
+    "atan2": "atan2{f}({0}, {1})",
+    "pow": "pow{f}({0}, {1})",
+    "floor": "floor{f}({0})",
 }
-STRIDED = TABLE | {
-    "input": "const {T} {out} = {0}[{1} * stride];",
-    "output": "{0}[{1} * stride] = {2};",
-}
-"""The same where the entries of one state are a stride apart."""
+"""The expression of each operation."""
 FUSED = {
-    "fma": "const {T} {out} = {fma}{f}({0}, {1}, {2});",
-    "fms": "const {T} {out} = {fma}{f}({0}, {1}, {minus[2]});",
-    "fnma": "const {T} {out} = {fma}{f}({minus[0]}, {1}, {2});",
+    "fma": "{fma}{f}({0}, {1}, {2})",
+    "fms": "{fma}{f}({0}, {1}, {minus[2]})",
+    "fnma": "{fma}{f}({minus[0]}, {1}, {2})",
 }
 """The same with one rounding instead of two."""
 LIBRARY = ("abs", "exp", "log", "tanh", "atan2", "pow", "floor")
 """The functions of the C library besides sines, cosines and roots."""
-OWN_SINES = {name: f"const {{T}} {{out}} = armlet_{name}{{f}}({{0}});" for name in TRIGONOMETRY}
+OWN_SINES = {name: f"armlet_{name}{{f}}({{0}})" for name in TRIGONOMETRY}
 """Sines and cosines by the functions of armlet, which are printed too."""
 
 
@@ -70,12 +64,12 @@ OWN_SINES = {name: f"const {{T}} {{out}} = armlet_{name}{{f}}({{0}});" for name 
 class Language:
     """How functions, arrays and numbers of a language are written."""
 
-    table: Mapping[str, str]
-    suffix: str
-    """The ending of the file that holds the functions."""
     preamble: str = ""
+    own: Mapping[str, str] = field(default_factory=dict)
+    """The operations that are written differently."""
     head: str = "void {name}"
     array: str = "{T} {name}[{size}]"
+    entry: str = "{0}[{1}]"
     first: tuple[str, ...] = ()
     """Parameters before those of the program."""
     opening: tuple[str, ...] = ()
@@ -100,12 +94,11 @@ DTYPES = {"float64": "double", "float32": "float"}
 SINES = {"sin": "sine", "cos": "cosine"}
 """The results of armlet_sincos."""
 LANGUAGES = {
-    "c": Language(TABLE, ".c", "#include <math.h>\n"),
+    "c": Language("#include <math.h>\n"),
     "cpp": Language(
-        TABLE | {"abs": "const {T} {out} = abs({0});"},
-        ".hpp",
         "#include <cmath>\n",
-        "template <typename T>\ninline void {name}",
+        own={"abs": "abs({0})"},
+        head="template <typename T>\ninline void {name}",
         opening=("using std::cos;", "using std::sin;", "using std::sqrt;"),
         library="using std::{0};",
         generic=True,
@@ -113,10 +106,9 @@ LANGUAGES = {
         fma_preamble="multiply_add.hpp",
     ),
     "cuda": Language(
-        STRIDED,
-        ".cu",
         head="static __device__ void {name}",
         array="{T} *{name}",
+        entry="{0}[{1} * stride]",
         first=("long long stride",),
         fuses=True,
         local="static __device__",
@@ -136,9 +128,9 @@ class Printer:
 
     @property
     def table(self) -> Mapping[str, str]:
-        """The line of each operation."""
+        """The expression of each operation."""
         fused = FUSED if self.fused else {}
-        return {**self.language.table, **fused, **(OWN_SINES if self.own_sines else {})}
+        return {**TABLE, **self.language.own, **fused, **(OWN_SINES if self.own_sines else {})}
 
     @property
     def own_sines(self) -> bool:
@@ -290,16 +282,14 @@ def body(code: Lowered, printer: Printer) -> list[str]:
     lines: list[str] = []
     for k, (op, args) in enumerate(code.operations):
         if op == "input":
-            operands, minus = [array[args[0]], str(args[1])], []
+            value = language.entry.format(array[args[0]], args[1])
         else:
-            operands, minus = (
-                [text(a) for a in args] for text in (printer.operand, printer.negative)
-            )
-        lines.append(
-            table[op].format(*operands, out=f"v{k}", minus=minus, fma=language.fma, **words)
-        )
+            minus = [printer.negative(a) for a in args]
+            operands = map(printer.operand, args)
+            value = table[op].format(*operands, minus=minus, fma=language.fma, **words)
+        lines.append(f"const {words['T']} v{k} = {value};")
     stores = [
-        table["output"].format(name, k, printer.operand(y))
+        f"{language.entry.format(name, k)} = {printer.operand(y)};"
         for name, output in zip(results, code.outputs, strict=True)
         for k, y in enumerate(output.values)
     ]
