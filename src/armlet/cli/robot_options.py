@@ -169,7 +169,7 @@ PARSERS: dict[str, Callable[[Any], Any]] = {"lock": _locks, "xacro": _arguments,
 def takes_robot(
     default: str | None = None, *, general: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator for a command whose first argument is a `Choice`: adds the options for it.
+    """Decorate a command whose first argument is a `Choice`: add the options of `armlet.load`.
 
     Without a default the robot must be named, unless the general arm is another choice.
     """

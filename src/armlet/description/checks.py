@@ -1,4 +1,4 @@
-"""Checks of a description, made once before a robot is built from it."""
+"""Checks of a description before a robot is assembled from it, and of that robot."""
 
 import shlex
 from collections.abc import Collection, Iterable, Sequence
@@ -32,12 +32,12 @@ UNSUPPORTED_JOINTS = {
     "gearbox": "a turn tied to another",
 }
 """Other kinds of joint that files have, and why armlet has none; they may be fixed on loading."""
-DOUBT = 1e-9
+INERTIA_TOLERANCE = 1e-9
 """The relative error up to which an inertia is accepted without a warning."""
 
 
 def check(description: Description, problems: Problems) -> None:
-    """Add what is invalid to the errors, and what is physically doubtful to the doubts."""
+    """Add what is invalid to the errors, and what is physically doubtful to the warnings."""
     where = description.where
     links = {link.name for link in description.links}
     names = listing(sorted(links))
@@ -144,7 +144,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
             "none below zero"
         )
     if viscous < 0 or coulomb < 0:
-        problems.doubt(
+        problems.warn(
             f"{subject} has friction that drives it, viscous {viscous}, coulomb {coulomb}: "
             "expected none below zero",
             "joints have friction that drives them, below zero",
@@ -152,7 +152,7 @@ def _check_joint(joint: Connection, subject: str, problems: Problems) -> None:
         )
     check_finite(joint.spring, f"{subject}: its spring")
     if joint.spring.stiffness < 0:
-        problems.doubt(
+        problems.warn(
             f"{subject} has a spring of stiffness {joint.spring.stiffness}: expected none below "
             "zero",
             "joints have a spring of negative stiffness",
@@ -180,21 +180,21 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
     size = np.abs(link.inertia).max()
     if size == 0 or (link.as_published and not problems.strict):
         return
-    if np.abs(link.inertia - link.inertia.T).max() > DOUBT * size:
+    if np.abs(link.inertia - link.inertia.T).max() > INERTIA_TOLERANCE * size:
         raise ModelError(
             f"{subject} has the inertia {link.inertia.tolist()}: expected a symmetric tensor"
         )
     low, middle, high = np.linalg.eigvalsh(link.inertia)
     moments = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
     if low <= 0:
-        problems.doubt(
+        problems.warn(
             f"{subject} has an inertia that is not positive definite: {moments}; expected all "
             "above zero",
             "links have an inertia that is not positive definite (lowest principal moment)",
             f"{link.name} ({low:.2g})",
         )
-    elif high - low - middle > DOUBT * size:
-        problems.doubt(
+    elif high - low - middle > INERTIA_TOLERANCE * size:
+        problems.warn(
             f"{subject} has an inertia that no body can have: {moments}, the largest exceeds the "
             f"sum of the others by {high - low - middle:.6g} (triangle inequality)",
             "links have an inertia that no body can have: the largest principal moment exceeds the "
@@ -202,7 +202,7 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
             f"{link.name} (by {100 * (high - low - middle) / high:.2g} %)",
         )
     if link.mass == 0:
-        problems.doubt(
+        problems.warn(
             f"{subject} has an inertia but no mass: {moments}; expected a mass too",
             "links have an inertia but no mass",
             link.name,
@@ -213,7 +213,7 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
 
 
 def check_tips(robot: RobotModel, problems: Problems) -> None:
-    """Doubt joints that move nothing but links without mass, on a robot with masses."""
+    """Warn of joints that move nothing but links without mass, on a robot with masses."""
     weighs = [robot.m[i] > 0 or np.any(robot.J[i] != 0) for i in range(robot.nb)]
     if not any(weighs):
         return
@@ -228,7 +228,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
     light = [robot.joints[i].name for i in robot.leaders if i not in moving]
     if light:
         move = "joint moves a link" if len(light) == 1 else "joints move links"
-        problems.doubt(
+        problems.warn(
             f"{problems.where}: {len(light)} {move} without mass and nothing else, so that the "
             "inertia matrix is singular: kinematics and torques have values, forward dynamics, "
             f"simulation and the inverse of that matrix have none: {listing(light)}; give the "

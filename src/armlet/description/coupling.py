@@ -21,22 +21,22 @@ MIMIC: tuple[Mimic, ...] = get_args(Mimic)
 
 
 class Line(NamedTuple):
-    """factor x + offset."""
+    """The linear function factor x + offset."""
 
     factor: float = 1
     offset: float = 0
 
     def after(self, other: "Line") -> "Line":
-        """This line of another one's values."""
+        """This line applied to the values of another."""
         return Line(self.factor * other.factor, self.factor * other.offset + self.offset)
 
     def inverse(self) -> "Line":
-        """The line that undoes this one."""
+        """The inverse function."""
         return Line(1 / self.factor, -self.offset / self.factor)
 
 
 class Follower(NamedTuple):
-    """A joint's leader by its name, and its position as a line of the leader's."""
+    """The leader of a joint by name, and the joint's position as a function of the leader's."""
 
     leader: str
     line: Line
@@ -152,7 +152,7 @@ def _check_names(tie: Tie, joints: Mapping[str, bool]) -> None:
 
 
 def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
-    """The joint's q as a line of its leader's; other polynomials are refused."""
+    """The joint's q as a linear function of its leader's; other polynomials are refused."""
     if any(tie.coefficients[2:]):
         polynomial = " ".join(f"{x:g}" for x in tie.coefficients[:5])
         raise ModelError(
@@ -186,7 +186,7 @@ def _join(tie: Tie, group: dict[str, str]) -> None:
 def _reached(
     start: str, neighbours: Mapping[str, Sequence[tuple[str, Line]]], locked: Container[str]
 ) -> dict[str, Follower]:
-    """The joints that move with a joint, as lines of its position, without locked ones."""
+    """The joints that move with a joint, and how; locked ones are left out."""
     lines = {start: Line()}
     front = [start]
     while front:
@@ -218,7 +218,7 @@ def _exact(x: float) -> float:
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """How some joints of a robot follow one another.
+    """The ties among some joints of a robot.
 
     Where the joint that leads them is not among them, the first of them does.
     """

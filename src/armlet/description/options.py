@@ -22,7 +22,7 @@ PASSIVE: tuple[Passive, ...] = get_args(Passive)
 def fix_unsupported(
     description: Description, lock: Mapping[str, float]
 ) -> tuple[Description, dict[str, float]]:
-    """The description with unsupported joints fixed that `lock` has at zero, and other locks."""
+    """The description with the unsupported joints fixed that `lock` names, and the other locks."""
     zero = {name for name, value in lock.items() if value == 0}
     fixed = {j.name for j in description.joints if j.kind in UNSUPPORTED_JOINTS and j.name in zero}
     joints = (replace(j, kind="fixed") if j.name in fixed else j for j in description.joints)
@@ -63,7 +63,7 @@ def apply_passive(description: Description, passive: str, problems: Problems) ->
 
 
 def _refusal(forces: Sequence[PassiveForce]) -> str:
-    """The message that armlet does not model some forces."""
+    """The message about forces that armlet does not model."""
     them = "it" if len(forces) == 1 else "them"
     return (
         f"{forces[0].where}: {listing([force.statement for force in forces], '; ')}, which armlet "
@@ -78,7 +78,7 @@ def is_compensated(link: Link) -> bool:
 
 
 def warn_of_passive(robot: RobotModel) -> None:
-    """Warn that a file without springs and gravity compensation is written of a robot with them."""
+    """Warn that URDF cannot hold the springs and the gravity compensation of a robot."""
     sprung = [
         quote(joint.name)
         for joint, spring in zip(robot.joints, robot.springs, strict=True)

@@ -1,4 +1,4 @@
-"""All that is wrong with a robot description, said at once."""
+"""The problems of a robot description, reported all at once."""
 
 import warnings
 from collections import defaultdict
@@ -23,48 +23,47 @@ class Problem(NamedTuple):
 
 
 class Problems:
-    """Collects the problems of a description: errors, and doubts, which may be used.
+    """Collects the errors and warnings of a description, for one report.
 
-    `settle` raises the errors as one ModelError and gives the doubts as ModelWarnings, or as errors
-    too if they are not tolerated.
+    With `strict`, warnings are errors too, except notes.
     """
 
     def __init__(self, where: str, strict: bool = False) -> None:
         self.where = where
         self.strict = strict
         self.errors: list[Problem] = []
-        self.doubts: list[Problem] = []
+        self.warnings: list[Problem] = []
 
     def error(self, message: str, plural: str = "", name: str = "") -> None:
         """Add an error; those with the same plural become one message."""
         self.errors.append(Problem(message, plural, name))
 
-    def doubt(self, message: str, plural: str = "", name: str = "") -> None:
-        """Add a doubt: a warning unless `strict`."""
-        (self.errors if self.strict else self.doubts).append(Problem(message, plural, name))
+    def warn(self, message: str, plural: str = "", name: str = "") -> None:
+        """Add a warning, or an error if `strict`."""
+        (self.errors if self.strict else self.warnings).append(Problem(message, plural, name))
 
     def note(self, message: str) -> None:
-        """Add what is worth knowing: always a warning."""
-        self.doubts.append(Problem(message))
+        """Add a warning that is none of the file's faults, also if `strict`."""
+        self.warnings.append(Problem(message))
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Add a ModelError that is raised inside to the errors and go on after it."""
+        """Catch a ModelError that is raised inside, and add it to the errors."""
         try:
             yield
         except ModelError as error:
             self.error(str(error))
 
-    def settle(self, stacklevel: int) -> None:
-        """Raise the errors, if there are any, or give the doubts as warnings."""
+    def report(self, stacklevel: int) -> None:
+        """Raise all errors as one ModelError; without any, issue the warnings."""
         if self.errors:
             raise ModelError(self._text(self._lines(self.errors)))
-        doubts, self.doubts = self.doubts, []
-        for line in self._lines(doubts):
+        pending, self.warnings = self.warnings, []
+        for line in self._lines(pending):
             warnings.warn(line, ModelWarning, stacklevel=stacklevel + 1)
 
     def _lines(self, problems: Iterable[Problem]) -> list[str]:
-        """A message for each kind of problem, in the order in which they were found."""
+        """The messages, one for all problems with the same plural, in the order of the file."""
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             groups[problem.plural or problem.message].append(problem)
@@ -77,7 +76,7 @@ class Problems:
         return f"{self.where}: {len(group)} {group[0].plural}: {names}"
 
     def _text(self, lines: Sequence[str]) -> str:
-        """One message of several lines, of which each leaves out the name of the file."""
+        """The lines as one message, which names the file only once."""
         if len(lines) == 1:
             return lines[0]
         own = [line.removeprefix(self.where).lstrip(",: ") for line in lines[:MAX_PROBLEMS]]

@@ -47,7 +47,7 @@ def warn_of_rounded_angles(
 
 
 def with_exact_angles(robot: Model) -> tuple[Model, float]:
-    """The robot as if its rounded angles were exact, and the sum of what they are off (rad).
+    """The robot with its rounded angles made exact, and the sum of their errors (rad).
 
     An angle, and the direction of gravity, that is off by rounding shifts axes by that much of the
     arm's size at most: lengths below the sum are zero then, too.
@@ -76,7 +76,7 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
 
 
 def _rounding(angle: float) -> float:
-    """The distance of an angle from a quarter turn, or 0 if it, or its complement, is not rounded.
+    """The rounding error of an angle or its complement near a quarter turn, or 0 if it has none.
 
     In canonical frames an angle may be that of the file, or what is missing to a half turn.
     """

@@ -81,10 +81,10 @@ def from_dh(
     )
     problems = Problems(description.where)
     check(description, problems)
-    problems.settle(FROM_USER)
+    problems.report(FROM_USER)
     robot = assemble(description)
     check_tips(robot, problems)
-    problems.settle(FROM_USER)
+    problems.report(FROM_USER)
     return robot
 
 
@@ -200,7 +200,7 @@ class Names(NamedTuple):
 
 
 def has_symbols(values: Any) -> bool:
-    """Whether an entry of nested sequences is a name."""
+    """Whether nested sequences have a name of a constant in them."""
     if isinstance(values, str):
         return NAME.fullmatch(values) is not None and values.lower() not in NUMBERS
     plain = values.tolist() if isinstance(values, np.ndarray) else values
@@ -318,7 +318,7 @@ def _is_scalar(x: Any) -> bool:
 
 
 def _check_own_names(arm: RobotModel) -> None:
-    """Refuse a name that is armlet's own for another constant: the two could not be told apart."""
+    """Refuse the name that armlet itself gives to another constant."""
     for own, name in arm._symbolic.items():
         if OWN.fullmatch(name) and name != own:
             raise ModelError(

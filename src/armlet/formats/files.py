@@ -1,4 +1,4 @@
-"""The files of a robot: their bytes, and where those that a robot's file names may be."""
+"""Reading the files of a robot, and the folders that they may be in."""
 
 import os
 import re
@@ -90,7 +90,7 @@ class Folders:
         return self._existing(f"/{rest}" if scheme else rest, name, where, self.roots)
 
     def find(self, name: str, starts: Sequence[Path], subject: str) -> Path | None:
-        """The file of a name, relative to the first of some folders that has it, or None."""
+        """The file of a name in the first of some folders that has it, or None."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             return None
         candidates = [_real(start / name) for start in starts]
@@ -104,7 +104,7 @@ class Folders:
         return file
 
     def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
-        """The bytes of a file that was found, within what is left for files of its kind."""
+        """The bytes of a file, within what is left for files of its kind."""
         most = min(most, self.left[kind])
         try:
             with path.open("rb") as file:
@@ -144,7 +144,7 @@ class Folders:
         return self._package_below(name, mark)
 
     def _package_below(self, name: str, mark: str) -> Path | None:
-        """The package below the folders named by the user; without one, a folder of its name."""
+        """The package below the folders named by the user, or else a folder of its name."""
         alike = [folder for folder in self._below if folder.name == name]
         marked = (x for x in (*alike, *self._below) if _package_name(x, mark) is not None)
         called = (x for x in marked if name in (x.name, _package_name(x, mark)))
@@ -159,7 +159,7 @@ class Folders:
         return any(path.is_relative_to(root) for root in self.allowed)
 
     def _existing(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
-        """The first existing file among those that a path relative to some folders may mean."""
+        """The first file that exists of a path relative to some folders."""
         inside = [x for start in starts if self._allows(x := _real(start / path))]
         for candidate in inside:
             if os.path.isfile(candidate):
@@ -199,7 +199,7 @@ def _package_around(folder: Path) -> list[Path]:
 
 
 def _package_name(folder: Path, mark: str) -> str | None:
-    """The name in the mark of a package, or None."""
+    """The name in package.xml or model.config, or None."""
     if not os.path.isfile(folder / mark):
         return None
     match = NAME.search(read_bytes(folder / mark))
@@ -207,7 +207,7 @@ def _package_name(folder: Path, mark: str) -> str | None:
 
 
 def _walk(folders: Sequence[Path]) -> Iterator[Path]:
-    """The folders below some, level by level, without hidden ones and links."""
+    """The folders below others, level by level, without hidden ones and links."""
     waiting = deque(folders)
     while waiting:
         try:

@@ -14,16 +14,16 @@ INFINITE = {"inf": inf, "+inf": inf, "-inf": -inf, "infinity": inf, "-infinity":
 
 
 def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Problems) -> Limits:
-    """The limits of a joint, of the texts that the file has for some of them.
+    """The limits of a joint, from the texts in a file by the names of the limits.
 
     Dynamics do not depend on them: those that cannot be right are changed or left out, with a
-    doubt. `subject` is the joint with its file and line.
+    warning. `subject` is the joint with its file and line.
     """
     read = Limits()
     for key, text in texts.items():
         value = _number(text)
         if value is None or (value < 0 and key in ("velocity", "effort")):
-            problems.doubt(
+            problems.warn(
                 f'{subject} has the limit {key}="{clip(text)}": taken as none',
                 "limits are not numbers or below zero, and are taken as none",
                 f"{key} of {joint}",
@@ -31,7 +31,7 @@ def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Pr
         else:
             read = read._replace(**{key: value})
     if read.lower > read.upper:
-        problems.doubt(
+        problems.warn(
             f"{subject} has the limits lower {read.lower:g}, upper {read.upper:g}: taken the other "
             "way round",
             "joints have a lower limit above the upper one, and are taken the other way round",
@@ -41,10 +41,10 @@ def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Pr
     return read
 
 
-def doubt_no_limit(subject: str, joint: str, kind: str, problems: Problems) -> None:
-    """Doubt that a revolute or prismatic joint of a format that requires limits has none."""
+def warn_of_no_limit(subject: str, joint: str, kind: str, problems: Problems) -> None:
+    """Warn of a revolute or prismatic joint without limits, in a format that requires them."""
     if kind in ("revolute", "prismatic"):
-        problems.doubt(
+        problems.warn(
             f"{subject} is {kind} and has no <limit>: taken as without limits",
             "revolute or prismatic joints have no <limit>, and are taken as without limits",
             joint,

@@ -71,7 +71,7 @@ def from_model(
 
 
 def _finish(description: Description, problems: Problems, options: RobotOptions) -> RobotModel:
-    """The robot of a description that was read: checked, and with the user's options."""
+    """The robot of a description, checked and with the user's options."""
     description = apply_passive(description, options.passive, problems)
     as_read = description
     description, lock = fix_unsupported(description, lock_values(options.lock))
@@ -81,13 +81,13 @@ def _finish(description: Description, problems: Problems, options: RobotOptions)
     with problems.collect():
         description = drop_lost_leaders(description, problems)
         description, lock = apply_mimic(description, lock, options.mimic)
-    problems.settle(FROM_USER)
+    problems.report(FROM_USER)
     description = reorder(description, lock, options.order)
     robot = assemble(description, lock, options.tolerance)
     check_tips(robot, problems)
     note_contrary_limits(robot, problems)
     note_fixed_base(as_read, robot, problems)
-    problems.settle(FROM_USER)
+    problems.report(FROM_USER)
     warn_of_rounded_angles(robot, description, lock, FROM_USER)
     return robot if options.tool is None else robot.with_tool(options.tool)
 
@@ -104,7 +104,7 @@ def _check_symbolic(arm: RobotModel, options: LoadOptions) -> None:
 def _read(
     path: Path, folders: Folders, options: LoadOptions, problems: Problems
 ) -> Description | RobotModel:
-    """The description in a file, or an arm with symbols; the ending or the root is the format."""
+    """The description in a file of any format, or the arm of a file with symbols."""
     suffix, gravity = path.suffix.lower(), np.array(EARTH)
     if suffix not in ENDINGS:
         raise ModelError(

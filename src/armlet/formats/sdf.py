@@ -74,7 +74,7 @@ def relative_to(element: Element) -> str:
 
 
 def raw_pose(element: Element) -> Pose:
-    """The numbers in the <pose> of an element, relative to whatever it is relative to."""
+    """The <pose> of an element, in the frame that it is relative to."""
     place = element.first("pose")
     if place is None or not place.text.strip():
         return IDENTITY_POSE
@@ -145,7 +145,7 @@ class Scope:
         return self.parent.in_world @ self.parent.pose_of(self.element.get("name"), self.element)
 
     def _back_to_model(self) -> Pose:
-        """The pose of the model in the frame that is placed, which is its own by default."""
+        """The pose of the model relative to its placement frame, which is its own by default."""
         if not self.placement:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
@@ -173,7 +173,7 @@ class Scope:
         return self.poses[name]
 
     def place(self, element: Element, default: str) -> Pose:
-        """The pose of an element in the model; by default it is relative to a frame."""
+        """The pose of an element in the model; `default` is the frame that it is relative to."""
         user = element.first("pose") or element
         return self.pose_of(relative_to(element) or default, user) @ raw_pose(element)
 
@@ -242,7 +242,7 @@ class Opener:
         """The models that stand in a world and were not found, with what is wrong."""
 
     def open(self, scope: Scope, files: tuple[str, ...] = (), depth: int = 0) -> Scope:
-        """The scope with its names and nested models, included ones among them."""
+        """Fill a scope with its names and nested models, included ones among them."""
         if depth > MAX_CHAIN:
             raise ModelError(f"{scope.element.where}: models are nested more than {MAX_CHAIN} deep")
         for child in [*scope.element.children]:
@@ -272,7 +272,7 @@ class Opener:
     def _include(
         self, include: Element, path: Path, files: tuple[str, ...]
     ) -> tuple[Element, tuple[int, ...], tuple[str, ...]]:
-        """The model in a file that is included, with the version and the stack of its file."""
+        """The model in a file that is included, its version, and the files that lead to it."""
         self.count += 1
         if self.count > MAX_INCLUDES:
             raise ModelError(f"{include.where}: more than {MAX_INCLUDES} models are included")
@@ -314,7 +314,7 @@ class Opener:
             return None
 
     def _named_file(self, uri: str, include: Element) -> Path:
-        """The file of a model that is named, or of a folder, whose model.config names it."""
+        """The file that a URI names, or the one that model.config names in the folder of a URI."""
         if uri.lower().endswith(ENDINGS):
             return self.folders.file(uri, include.where)
         folder, name = uri.rstrip("/"), "model.sdf"
@@ -372,7 +372,7 @@ def read_sdf(
             raise error
         raise ModelError(f"{root.where}: no model has a <link>: expected at least one")
     for uri, error in opener.missing:
-        problems.doubt(
+        problems.warn(
             f"{error}; the model is left out",
             "models of the world are not found, and are left out",
             uri,
@@ -386,7 +386,7 @@ def read_sdf(
 
 
 class _Reader:
-    """Reads the links and joints of models, and collects what is wrong with them."""
+    """Reads the links and joints of models, and collects the problems."""
 
     def __init__(self, whole: Scope, problems: Problems) -> None:
         self.whole = whole
@@ -438,7 +438,7 @@ class _Reader:
                     )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """What was read as one tree: its base is the world, or else the only link without parent.
+        """The description: its base is the world, or else the only link without a parent.
 
         A free base is fixed where the file puts it, as in URDF files.
         """
@@ -455,7 +455,7 @@ class _Reader:
         else:
             gravity = self.poses[roots[0]].R.T @ np.asarray(gravity, float)
         if not self.problems.errors:
-            self._doubt_defaults(roots, on_world, clip(file.name))
+            self._warn_of_defaults(roots, on_world, clip(file.name))
         return Description(
             name=name,
             links=tuple(self.links),
@@ -467,12 +467,12 @@ class _Reader:
         )
 
     def _with_weightless(self, gravity: Vector) -> Vector:
-        """The gravity, none if it acts on no link; else its effect on some is compensated."""
+        """The gravity: zero if it acts on no link; else links without it are compensated."""
         names = {link.name for link in self.weightless}
         if names and all(link.name in names or not link.mass for link in self.links):
             return 0 * np.asarray(gravity, float)
         for link in self.weightless:
-            self.problems.doubt(
+            self.problems.warn(
                 f"{link.where}: link {quote(link.name)} has <gravity> false: its weight is "
                 "compensated, a passive torque",
                 "links have <gravity> false: their weight is compensated, a passive torque",
@@ -486,11 +486,11 @@ class _Reader:
         ]
         return gravity
 
-    def _doubt_defaults(self, roots: Sequence[str], on_world: bool, where: str) -> None:
-        """Doubt what the file leaves out and is not as its author may think."""
+    def _warn_of_defaults(self, roots: Sequence[str], on_world: bool, where: str) -> None:
+        """Warn of defaults of SDF that the author of a file may not expect."""
         for link in self.without_inertial:
             if link.name not in roots:
-                self.problems.doubt(
+                self.problems.warn(
                     f"{link.where}: link {quote(link.name)} has no <inertial>: taken as 1 kg with "
                     "unit inertia, which is the default of SDF",
                     "links have no <inertial>, and are taken as 1 kg with unit inertia, which is "
@@ -499,7 +499,7 @@ class _Reader:
                 )
         free = [root for root in roots if root not in self.static]
         for root in free if on_world or len(free) > 1 else ():
-            self.problems.doubt(
+            self.problems.warn(
                 f"{where}: link {quote(root)} is on no joint, free to move: taken as fixed to the "
                 "world",
                 "links are on no joint, free to move, and are taken as fixed to the world",

@@ -368,7 +368,7 @@ def _in_radians(table: Table, unit: float) -> Any:
 
 
 def _body(table: Table) -> Any:
-    """The ten parameters, or mass, centre of mass and inertia; nothing is zero."""
+    """The ten parameters, or mass, centre of mass and inertia, which are zero where missing."""
     data = table.data
     if "phi" not in data:
         return data.get("mass", 0), data.get("com", (0, 0, 0)), data.get("inertia", (0,) * 6)

@@ -15,7 +15,7 @@ from armlet.description import Connection, Description, Link, Mesh, Solid, Tie, 
 from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
-from armlet.formats.limits import UNLIMITED, doubt_no_limit, read_limits
+from armlet.formats.limits import UNLIMITED, read_limits, warn_of_no_limit
 from armlet.formats.xml import Element
 from armlet.robot import IDENTITY_POSE, Drive, Limits, Pose, RobotModel, pose
 from armlet.robot.pose import rotation_of_quaternion, rpy_of
@@ -65,7 +65,7 @@ def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) ->
 
 
 class _Reader:
-    """Reads elements, and collects what is wrong with them."""
+    """Reads links and joints, and collects the problems."""
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
@@ -81,14 +81,14 @@ class _Reader:
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
-        """The links with the world as their base where a joint is on it and no link is called so.
+        """The links, with the world as their base if a joint is on it and no link is called so.
 
         Drake and Bullet read such files.
         """
         on_world = [joint for joint in joints if joint and joint.parent == WORLD]
         if not on_world or any(link.name == WORLD for link in links):
             return links
-        self.problems.doubt(
+        self.problems.warn(
             f"{on_world[0].where}: joint {quote(on_world[0].name)} has the parent 'world', which "
             "is no link of the file: taken as its base"
         )
@@ -101,9 +101,9 @@ class _Reader:
         I = np.zeros((3, 3)) if tensor is None else self._tensor(link, tensor)
         if mass is None and tensor is None:
             message = f"the <inertial> of link {quote(link.name)} is empty"
-            self._doubt(inertial, message, "links have an empty <inertial>", link.name)
+            self._warn(inertial, message, "links have an empty <inertial>", link.name)
         elif tensor is None and m:
-            self._doubt(
+            self._warn(
                 inertial,
                 f"the <inertial> of link {quote(link.name)} has no <inertia>: taken as a point "
                 "of its mass",
@@ -115,7 +115,7 @@ class _Reader:
     def _tensor(self, link: Link, tensor: Element) -> Matrix:
         missing = [key for key in PRODUCTS if key not in tensor.attributes]
         if missing:
-            self._doubt(
+            self._warn(
                 tensor,
                 f"the <inertia> of link {quote(link.name)} has no {', '.join(missing)}: taken as "
                 "zero",
@@ -134,14 +134,14 @@ class _Reader:
                     scale = mesh.numbers("scale", None, (1.0, 1.0, 1.0)).tolist()
                     at = self._origin(visual.first("origin"))
                 except ModelError as error:
-                    self.problems.doubt(
+                    self.problems.warn(
                         f"{error}; the mesh is left out",
                         "meshes have a scale or origin that cannot be read, and are left out",
                         mesh.get("filename"),
                     )
                     continue
                 if len(scale) != 3:
-                    self._doubt(
+                    self._warn(
                         mesh,
                         f"<mesh {mesh.attribute('scale')}> has {len(scale)} values instead of 3: "
                         "taken as 1 1 1",
@@ -190,7 +190,7 @@ class _Reader:
         name, kind = joint.get("name"), joint.get("type")
         limit = self._only(joint, "limit")
         if limit is None:
-            doubt_no_limit(f"{joint.where}: joint {quote(name)}", name, kind, self.problems)
+            warn_of_no_limit(f"{joint.where}: joint {quote(name)}", name, kind, self.problems)
             return Limits()
         texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
         texts = {"lower": "0", "upper": "0"} | texts
@@ -200,7 +200,7 @@ class _Reader:
 
     def _axis(self, axis: Element, joint: str) -> Vector:
         if "xyz" not in axis.attributes:
-            self._doubt(
+            self._warn(
                 axis,
                 f"the <axis> of joint {quote(joint)} has no xyz: taken as 1 0 0",
                 "joints have an <axis> without xyz, taken as 1 0 0",
@@ -213,7 +213,7 @@ class _Reader:
             return IDENTITY_POSE
         unknown = sorted(set(element.attributes) - {"xyz", "rpy", "quat_xyzw"})
         if unknown:
-            self._doubt(
+            self._warn(
                 element,
                 f'<origin> has {clip(unknown[0])}="…", which is not read: expected xyz and rpy',
                 "<origin>s have attributes that are not read",
@@ -225,7 +225,7 @@ class _Reader:
             return Pose(rotation_of_quaternion(w, x, y, z), xyz)
         rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
         if np.abs(rpy).max() > MAX_ANGLE:
-            self._doubt(
+            self._warn(
                 element,
                 f"<origin {element.attribute('rpy')}> turns more than twice round: taken as "
                 "radians (90 degrees are 1.5707963267948966)",
@@ -235,10 +235,10 @@ class _Reader:
         return pose(xyz, rpy)
 
     def _only(self, element: Element, tag: str) -> Element | None:
-        """The first child with a tag, as other readers take it, with a doubt if there are more."""
+        """The first child with a tag, as in other readers, with a warning if there are more."""
         children = element.all(tag)
         if len(children) > 1:
-            self._doubt(
+            self._warn(
                 children[1],
                 f"<{element.tag}> has {len(children)} <{tag}>: the first is taken",
                 f"<{element.tag}>s have more than one <{tag}>, of which the first is taken",
@@ -246,8 +246,8 @@ class _Reader:
             )
         return children[0] if children else None
 
-    def _doubt(self, element: Element, message: str, plural: str, name: str) -> None:
-        self.problems.doubt(f"{element.where}: {message}", plural, name)
+    def _warn(self, element: Element, message: str, plural: str, name: str) -> None:
+        self.problems.warn(f"{element.where}: {message}", plural, name)
 
 
 def _mimic(element: Element) -> list[Tie]:
@@ -307,7 +307,7 @@ def _rotor_drive(joint: Element, actuator: Element) -> Drive:
 
 
 def _value(element: Element, *tags: str) -> float | None:
-    """The number in the first of these children, as its value or as its text."""
+    """The number in the first child with one of these tags: its value, or its text."""
     for tag in tags:
         child = element.first(tag)
         if child is not None:
@@ -318,7 +318,7 @@ def _value(element: Element, *tags: str) -> float | None:
 
 
 def _solid_size(shape: Element) -> tuple[float, ...]:
-    """The lengths of a primitive; none if the element is not one, or is not above zero in size."""
+    """The lengths of a primitive, or none if the element is no primitive or has no size."""
     lengths = SOLIDS.get(shape.tag, {}).items()
     size = tuple(float(x) for key, n in lengths for x in shape.numbers(key, n))
     return size if size and min(size) > 0 else ()

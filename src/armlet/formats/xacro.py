@@ -29,7 +29,7 @@ MAX_MISSING = 10
 def expand_xacro(
     path: Path, root: Element, arguments: Mapping[str, Any] | None, folders: Folders
 ) -> Element:
-    """The root element that a xacro file with a root element expands to."""
+    """Expand a xacro file, whose root element is given; returns the root of the result."""
     if find_spec("xacro") is None:
         raise ModelError(
             "xacro files are expanded by the package xacro, which is not installed: pip install "
@@ -67,7 +67,7 @@ def _argument_texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> dict[str, Any]:
-    """The result of the child process, whose questions for packages are answered."""
+    """Run the child process, and look up the packages that it asks for; returns its result."""
     where = clip(path.name)
     with subprocess.Popen(
         [sys.executable, "-P", "-X", "utf8", str(CHILD)],
@@ -105,7 +105,7 @@ def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> di
 
 
 def _end_message(where: str, line: str, seconds: float) -> str:
-    """The message that the child process ended without a result."""
+    """The message if the child process ended without a result."""
     if line:
         return f"{where}: it expands to more than {MAX_BYTES} characters: expected one robot"
     if seconds >= MAX_SECONDS:
@@ -114,7 +114,7 @@ def _end_message(where: str, line: str, seconds: float) -> str:
 
 
 def _with_package_names(text: str, packages: Mapping[str, str]) -> str:
-    """The text with package://NAME for the folders of packages, as robots are passed on."""
+    """The text with package://NAME in place of the folders of packages on this machine."""
     for name, folder in sorted(packages.items(), key=lambda item: len(item[1]), reverse=True):
         for written in (f"file://{folder}/", f"{folder}/"):
             text = text.replace(written, f"package://{name}/")

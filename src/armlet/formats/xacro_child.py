@@ -70,7 +70,7 @@ def _replace_package_index(package_folder: Any) -> None:
 
 
 def _missing(error: str, files: list[str], arguments: Arguments) -> list[str]:
-    """The arguments without a value, if one of them is the error: it and those used elsewhere."""
+    """All arguments that the files use and that have no value, if that is the error."""
     match = re.search(r"Undefined substitution argument (\w+)", error)
     if not match:
         return []

@@ -195,7 +195,7 @@ def parse_xml(data: bytes, file: str) -> Element:
 
 
 def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
-    """The bytes with what may be overlooked made blank; parsing failed at a byte for a reason."""
+    """The bytes with what other readers overlook made blank, given where and why parsing failed."""
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
         return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
     if root is None and (start := data.find(b"<?xml", at)) >= 0:
