@@ -236,6 +236,14 @@ def test_a_module_has_several_importers_or_a_reason_to_be_one():
     assert len(REASONS) <= MOST_REASONS
 
 
+def test_what_tests_share_is_in_support():
+    root = Path(__file__).parents[1]
+    for folder in ("tests", "benchmarks", "docs"):
+        for path in (root / folder).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"^\s*(?:from|import) test_", text, re.MULTILINE), path.name
+
+
 # ------------------------------------------------------------------ files and public names
 
 
