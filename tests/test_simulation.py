@@ -19,6 +19,7 @@ from support.kernels import same_bits
 import armlet
 from armlet import INTEGRATORS, Friction, MotionError, Stops, Trajectory
 from armlet.errors import DataError, DataWarning
+from armlet.simulation.integrators import runge_kutta
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,12 @@ def test_errors_fall_with_the_order_of_the_method(arm, method):
         errors.append(np.abs(found.q[-1] - expected).max())
     slope = np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert -slope == pytest.approx(INTEGRATORS[method].order, abs=0.1)
+
+
+def test_an_integrator_is_one_entry(arm, monkeypatch):
+    ralston = runge_kutta("", order=2, stability=2, nodes=(0, 2 / 3), weights=(1, 3))
+    monkeypatch.setitem(INTEGRATORS, "ralston", ralston)
+    test_errors_fall_with_the_order_of_the_method(arm, "ralston")
 
 
 def test_stages_are_the_whole_step(arm):

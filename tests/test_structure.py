@@ -195,7 +195,6 @@ REASONS = {
     "graph.rewrite.rewriting": "one pass of rules: the patterns and the engine",
     "identification.logs.readers": "where a log comes from: files, bags, arrays, a simulation",
     "robot.frames": "canonical frames and their derivation",
-    "simulation.derivatives": "to be merged, or given a reason",
     "view.stage": "a drawing, which the package records as a page and the viewer moves",
 }
 """Other modules with a single importer, and why each is a module of its own."""

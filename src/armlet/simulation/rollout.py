@@ -1,21 +1,39 @@
-"""`rollout`: many simulations of an arm at once, in one loop of machine code."""
+"""`rollout`: many simulations of an arm at once, in one loop of machine code, and derivatives."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from math import isqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from armlet._support import validation
+from armlet._support.progress import advancing, status
 from armlet.api.functions import Function
-from armlet.errors import DataError, DataWarning
+from armlet.errors import DataError, DataWarning, quote
+from armlet.graph import Input
 from armlet.robot import RobotModel
-from armlet.simulation.derivatives import forward, reverse
-from armlet.simulation.forces import Friction, Stops, cached_rates
+from armlet.runtime.loop_kernel import LoopKernel
+from armlet.simulation.forces import PREFIX, Friction, Stops, cached_rates
 from armlet.simulation.integrators import INTEGRATORS, default_integrator, warn_if_unstable
-from armlet.simulation.step import Rollouts, Steps, check_steps, first_inputs, make_arm, run
+from armlet.simulation.step import (
+    Rollouts,
+    Steps,
+    check_steps,
+    first_inputs,
+    make_arm,
+    run,
+    start_state,
+    step_loop,
+)
+
+Array = NDArray[np.float64]
+MEMORY = 2**28
+"""How many bytes of states are kept to go back through; longer runs are computed twice."""
+STARTS = ("q0", "qd0")
 
 
 def rollout(
@@ -127,13 +145,13 @@ def rollout(
     if gradient and tangents:
         raise DataError("gradient and tangents are both given: expected one of them in a call")
     if gradient:
-        result = reverse(loop, q0, qd0, gradient)
+        result = _reverse(loop, q0, qd0, gradient)
     elif tangents:
         arrays = {
             name: validation.array(x, f"the tangent of {name}", finite=False)
             for name, x in tangents.items()
         }
-        result = forward(loop, q0, qd0, arrays)
+        result = _forward(loop, q0, qd0, arrays)
     else:
         result = run(loop, q0, qd0)
     _warn_of_nan(result)
@@ -158,3 +176,182 @@ def _warn_of_nan(result: Rollouts) -> None:
     else:
         return
     warnings.warn(message, DataWarning, stacklevel=3)
+
+
+# ------------------------------------------------------------------ derivatives
+
+
+def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, Array]) -> Rollouts:
+    """Roll-outs, and their derivatives along tangents of the starts and of arguments."""
+    names = _input_names(steps, tangents, "tangents")
+    varied = [x for x in names.values() if x not in STARTS]
+    arm, method, reduce = steps.arm, steps.method, steps.reduce
+    values = dict(zip((x.name for x in arm.inputs), steps.values, strict=True))
+    along = {name: np.zeros_like(x) for name, x in {"q0": q0, "qd0": qd0, **values}.items()}
+    for name, tangent in tangents.items():
+        expected = along[names[name]].shape
+        if tangent.shape != expected:
+            raise DataError(
+                f"the tangent of {name} has shape {tangent.shape}: expected that of {name}, "
+                f"{expected}"
+            )
+        along[names[name]] = tangent
+
+    def compile_loop() -> LoopKernel:
+        with status(f"tracing steps of {method}"):
+            return LoopKernel(step_loop(arm, method, reduce).jvp(varied))
+
+    kernel = arm.robot._once(("jvp", arm, method, reduce, *varied), compile_loop)
+    state = start_state(steps, q0, qd0)
+    state_along = [along["q0"], along["qd0"], *(np.zeros(len(x)) for x in state[2:])]
+    arrays = [*state, np.array(steps.dt), *steps.values, *state_along, *(along[x] for x in varied)]
+    with advancing(f"derivatives of {method} of {arm.robot.name}") as advance:
+        results = kernel(
+            *arrays,
+            runs=len(q0),
+            steps=steps.count,
+            every=steps.every,
+            threads=steps.threads,
+            advance=advance,
+        )
+    half = len(results) // 2
+    runs, derivatives = (
+        Rollouts(steps.times, x[0], x[1], None if reduce is None else x[3])
+        for x in (results[:half], results[half:])
+    )
+    return runs._replace(tangents=derivatives)
+
+
+def _reverse(steps: Steps, q0: Array, qd0: Array, by: Sequence[str]) -> Rollouts:
+    """The ends of roll-outs with their costs, and the gradient of the sum of all costs.
+
+    States are kept for as many steps as fit into MEMORY, and otherwise at the starts of segments,
+    each of which is then computed again on the way back.
+    """
+    names = _input_names(steps, by, "gradient")
+    if steps.reduce is None:
+        raise DataError("a gradient is that of a cost: expected reduce=, a user function")
+    arm, runs = steps.arm, len(q0)
+    backward = _Backward(steps, runs, [x for x in names.values() if x not in STARTS])
+    bytes_of_step = 8 * max(1, runs) * (arm.robot.nq + arm.robot.nv + 1)
+    length = max(isqrt(steps.count) + 1, MEMORY // bytes_of_step)
+    segments = [(k, min(k + length, steps.count)) for k in range(0, steps.count, length)]
+    states = [start_state(steps, q0, qd0)]
+    with advancing(f"gradient of {steps.method} of {arm.robot.name}") as advance:
+        for begin, end in segments[:-1]:
+            states.append([x[-1] for x in backward.states(states[-1], begin, end, end - begin)])
+        q, qd, _, cost = backward.pull_back(states[-1], *segments[-1])
+        for (begin, end), state in zip(segments[-2::-1], states[-2::-1], strict=True):
+            advance(1 - end / steps.count)
+            backward.pull_back(state, begin, end)
+    by_input = backward.gradient()
+    gradient = {name: by_input[x] for name, x in names.items()}
+    return Rollouts(steps.times, q[None], qd[None], cost, gradient)
+
+
+class _Backward:
+    """The way back through the steps, which sums up the derivatives of all costs."""
+
+    def __init__(self, steps: Steps, runs: int, names: Sequence[str]) -> None:
+        arm, method, reduce = steps.arm, steps.method, steps.reduce
+
+        def compile_loops() -> tuple[LoopKernel, LoopKernel]:
+            with status(f"tracing steps of {method}"):
+                loop = step_loop(arm, method, reduce)
+                whole = replace(loop, recorded=(*loop.carried,))
+                return LoopKernel(whole), LoopKernel(loop.vjp(names))
+
+        key = ("vjp", arm, method, reduce, *names)
+        self.forward, self.backward = arm.robot._once(key, compile_loops)
+        self.steps, self.runs, self.names = steps, runs, names
+        self.inputs = {x.name: x for x in arm.inputs}
+        shapes = ((runs, arm.robot.nq), (runs, arm.robot.nv), (runs,))
+        self.cotangents: list[Array] = [*map(np.zeros, shapes), np.ones(runs)]
+        self.sums: dict[str, Array] = {}
+        self.rows: dict[str, list[Array]] = {}
+        for name in names:
+            x = self.inputs[name]
+            if x.rate in ("run", "once"):
+                self.sums[name] = np.zeros((runs, *x.shape))
+            else:
+                self.rows[name] = []
+
+    def states(self, state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
+        """Rows of what is carried, from one step to another."""
+        values = self.steps.values_between(begin, end)
+        return self.forward(
+            *state,
+            np.array(self.steps.dt),
+            *values,
+            runs=self.runs,
+            steps=end - begin,
+            every=every,
+            threads=self.steps.threads,
+        )
+
+    def pull_back(self, state: Sequence[Array], begin: int, end: int) -> list[Array]:
+        """Go back to a step whose state is given, from a later one, whose state is returned."""
+        rows = self.states(state, begin, end, 1)
+        values = {"dt": np.array(self.steps.dt)}
+        for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
+            values[name] = np.concatenate([start[None], later[:-1]])[::-1]
+        between = self.steps.values_between(begin, end)
+        for x, value in zip(self.steps.arm.inputs, between, strict=True):
+            values[x.name] = value[::-1] if x.rate in ("step", "state") else value
+        used = [values[name] for name in self.backward.loop.body.inputs if name in values]
+        results = self.backward(
+            *used,
+            *self.cotangents,
+            *self.sums.values(),
+            runs=self.runs,
+            steps=end - begin,
+            threads=self.steps.threads,
+        )
+        count = len(self.cotangents)
+        self.cotangents = [*results[:count]]
+        for name, derivatives in zip(self.names, results[count:], strict=True):
+            if name in self.sums:
+                self.sums[name] = derivatives
+            else:
+                self.rows[name].insert(0, derivatives[::-1])
+        return [x[-1] for x in rows]
+
+    def gradient(self) -> dict[str, Array]:
+        """The derivatives by the starts and by the inputs, each of the shape of its value."""
+        gradient = dict(zip(STARTS, self.cotangents, strict=False))
+        for name, derivatives in self.sums.items():
+            gradient[name] = _summed_over_runs(self.inputs[name], derivatives)
+        for name, blocks in self.rows.items():
+            gradient[name] = _summed_over_runs(self.inputs[name], np.concatenate(blocks))
+        return gradient
+
+
+def _summed_over_runs(x: Input, derivatives: Array) -> Array:
+    """Derivatives for every run, summed where one value is for all runs."""
+    axis = {"once": 0, "step": 1}.get(x.rate)
+    return derivatives if axis is None else derivatives.sum(axis)
+
+
+def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str, str]:
+    """The starts and inputs that a derivative is by, by the names that users have for them."""
+    if INTEGRATORS[steps.method].memory:
+        raise DataError(
+            f"{steps.method} has no derivatives: expected an integrator that remembers no past "
+            "steps"
+        )
+    if isinstance(names, str):
+        raise DataError(f"{option} is {quote(names)}: expected a list of names")
+    inputs = [x.name for x in steps.arm.inputs]
+    own = {name: name for name in STARTS}
+    own |= {name: x for name, x in (("torque", "tau"), ("inertia", "inertia")) if x in inputs}
+    arguments = {x.removeprefix(PREFIX): x for x in inputs if x.startswith(PREFIX)}
+    for name in names:
+        if name in own and name in arguments:
+            raise DataError(
+                f"{option} has {name!r}, which is also an argument of a function: expected an "
+                "argument with another name"
+            )
+        if name not in own and name not in arguments:
+            known = ", ".join({**own, **arguments})
+            raise DataError(f"{option} has {quote(name)}: expected names of {known}")
+    return {name: own.get(name) or arguments[name] for name in names}
