@@ -284,8 +284,8 @@ def body(code: Lowered, printer: Printer) -> list[str]:
         if op == "input":
             value = language.entry.format(array[args[0]], args[1])
         else:
+            operands = [printer.operand(a) for a in args]
             minus = [printer.negative(a) for a in args]
-            operands = map(printer.operand, args)
             value = table[op].format(*operands, minus=minus, fma=language.fma, **words)
         lines.append(f"const {words['T']} v{k} = {value};")
     stores = [
