@@ -304,8 +304,9 @@ def latex_atom(x: str | float) -> str:
             return mantissa
         power = f"10^{{{int(exponent)}}}"
         return power if mantissa == "1" else rf"{mantissa} \cdot {power}"
-    head, index = re.fullmatch(r"(.*?)_?([0-9][0-9_]*)?_*", x).groups()  # type: ignore[union-attr]
-    index = (index or "").rstrip("_").replace("_", ",")
+    name = x.rstrip("_")
+    head = re.sub(r"_?[0-9][0-9_]*$", "", name)
+    index = name[len(head) :].strip("_").replace("_", ",")
     if head in ACCENTS:
         symbol = ACCENTS[head]
     elif head in GREEK:
