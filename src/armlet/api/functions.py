@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
-from armlet.errors import ArmletError, CompileError, DataError, quote
+from armlet.errors import ArmletError, CompileError, quote
 from armlet.graph import Count, Input, Program
 from armlet.graph.graph import graph_of, object_array
 from armlet.graph.signature import Names, check_names
@@ -23,6 +23,7 @@ from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.arrays import library_of
 from armlet.runtime.arrays.traced import Traced, record_program
+from armlet.runtime.kernel import in_order
 from armlet.search.compose import Composition, cheapest_composition
 
 Shape = int | tuple[int, ...] | Input
@@ -128,26 +129,14 @@ class Function:
         **named: ArrayLike,
     ) -> Results:
         """The results for one state or many, as `Kernel` gives them; arguments may be named."""
-        if threads == 1:
-            return self._call(*arrays, out=out, **named)  # type: ignore[no-any-return]
-        return self._evaluate(*arrays, out=out, threads=threads, **named)  # type: ignore[no-any-return]
-
-    def _ordered(
-        self, arrays: tuple[ArrayLike, ...], named: Mapping[str, ArrayLike]
-    ) -> tuple[ArrayLike, ...]:
-        """All arguments in their order, the last of them given by name."""
-        rest = [*self.inputs][len(arrays) :]
-        if set(rest) != set(named):
-            raise DataError(
-                f"{self!r} is given {len(arrays)} arrays and {', '.join(named)} by name: expected "
-                f"{', '.join(rest) or 'no more'}"
-            )
-        return (*arrays, *(named[name] for name in rest))
+        call = self._call if threads == 1 else partial(self._evaluate, threads=threads)
+        results: Results = call(*arrays, out=out, **named)
+        return results
 
     def _evaluate(self, *arrays: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
         """Fallback for long batches, other array libraries and invalid input."""
         if named:
-            arrays = self._ordered(arrays, named)
+            arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
             return library.evaluate(self, arrays, threads)
         return self.kernel.evaluate(*arrays, out=out, threads=threads)
@@ -158,7 +147,8 @@ class Function:
 
     def source(self, target: str = "c", **options: str | bool | None) -> str:
         """The program as source code; the options are those of `Program.source`."""
-        return self.program.source(target, **options)  # type: ignore[arg-type]
+        source: Callable[..., str] = self.program.source
+        return source(target, **options)
 
     def derivative(self, wrt: str, mode: str = "forward") -> Program:
         """The program of the partial derivatives by an input, as `Program.derivative` has it."""

@@ -216,7 +216,7 @@ class Kernel:
     ) -> Array | Any:
         """Fallback of the compiled entry, which it tries once more with converted arrays."""
         if named:
-            arrays = self._in_order(arrays, named)
+            arrays = in_order(self.program, arrays, named)
         if library := library_of(arrays, out):
             return library.evaluate(self, arrays, threads)
         if threads == 1 and not self.takes_long(arrays):
@@ -230,26 +230,13 @@ class Kernel:
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """Fallback for long batches, other array types and invalid input."""
+        """Evaluate the kernel on arrays of the backend: long batches, and what an entry refuses."""
         count = integer(threads, "threads", low=1)
         inputs, leading, once = self._inputs(arrays)
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
         results = self._results(shapes, out, inputs)
         self.compiled(once).run(inputs, results, prod(leading), count)
         return return_value(results, self.program.single, self.program.names)
-
-    def _in_order(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The inputs in order, the last of them given by name."""
-        names, kernel = list(self.program.inputs), self.program.name
-        for name in named:
-            if name not in names:
-                raise TypeError(f"{kernel} got an unexpected keyword argument {name!r}")
-            if name in names[: len(arrays)]:
-                raise TypeError(f"{kernel} got multiple values for argument {name!r}")
-        missing = [name for name in names[len(arrays) :] if name not in named]
-        if missing:
-            raise TypeError(f"{kernel} missing argument {missing[0]!r}")
-        return (*arrays, *(named[name] for name in names[len(arrays) :]))
 
     def _inputs(self, arrays: Sequence[Any]) -> tuple[list[Array], Shape, frozenset[str]]:
         """Arrays of the backend, the leading axes, and the inputs that are given once without."""
@@ -287,3 +274,17 @@ class Kernel:
     def __repr__(self) -> str:
         arguments = ", ".join(self.program.inputs)
         return f"<Kernel {self.program.name}({arguments}), {self.dtype}: {self.operations}>"
+
+
+def in_order(program: Program, arrays: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The inputs of a program in order, the last of them given by name."""
+    names = list(program.inputs)
+    for name in named:
+        if name not in names:
+            raise TypeError(f"{program.name} got an unexpected keyword argument {name!r}")
+        if name in names[: len(arrays)]:
+            raise TypeError(f"{program.name} got multiple values for argument {name!r}")
+    missing = [name for name in names[len(arrays) :] if name not in named]
+    if missing:
+        raise TypeError(f"{program.name} missing argument {missing[0]!r}")
+    return (*arrays, *(named[name] for name in names[len(arrays) :]))
