@@ -140,8 +140,8 @@ def cheapest(
     --------
     >>> import armlet
     >>> robot = armlet.load("puma560").without_drives()
-    >>> found = armlet.cheapest(robot, "inertia_matrix", constants={"inertia": "symbolic"})
-    >>> for step in found.steps:
+    >>> result = armlet.cheapest(robot, "inertia_matrix", constants={"inertia": "symbolic"})
+    >>> for step in result.steps:
     ...     print(f"{step.name:17} {step.count.total}")
     composite_bodies  257
     frames            229
@@ -240,8 +240,8 @@ def minimal_parameters(
     Examples
     --------
     >>> import armlet
-    >>> found = armlet.minimal_parameters(armlet.load("scara"))
-    >>> len(found), found.names[-1]
+    >>> parameters = armlet.minimal_parameters(armlet.load("scara"))
+    >>> len(parameters), parameters.names[-1]
     (8, 'cy4')
     >>> armlet.minimal_parameters(armlet.load("scara"), of="gravity").expressions
     {'m3*': 'm3 + m4'}

@@ -37,15 +37,16 @@ def directory() -> Path | None:
     None if that is "off", a relative path, cannot be created, is not the user's own or may be
     written by others. A relative path would load code from wherever a program is started.
     """
-    asked = os.environ.get("ARMLET_CACHE")
-    if asked == "off":
+    chosen = os.environ.get("ARMLET_CACHE")
+    if chosen == "off":
         return None
     try:
-        path = (
-            Path(asked).expanduser() if asked else user_cache_path("armlet", False, opinion=False)
-        )
+        if chosen:
+            path = Path(chosen).expanduser()
+        else:
+            path = user_cache_path("armlet", appauthor=False, opinion=False)
         if not path.is_absolute():
-            if asked:
+            if chosen:
                 _warn_of_relative(str(path))
             return None
         path.mkdir(mode=0o700, parents=True, exist_ok=True)

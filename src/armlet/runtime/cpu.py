@@ -60,8 +60,8 @@ def empty(shape: Shape, dtype: str) -> Array:
 def check_out(array: Any, shape: Shape, dtype: str, others: Sequence[Array]) -> None:
     """Raise DataError if an array is not one that results of that shape can be written to."""
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
-        found = getattr(array, "dtype", type(array).__name__)
-        raise DataError(f"out is {found}: expected a {dtype} array")
+        kind = getattr(array, "dtype", type(array).__name__)
+        raise DataError(f"out is {kind}: expected a {dtype} array")
     if array.shape != shape:
         raise DataError(f"out has shape {array.shape}: expected {shape}")
     if not array.flags.carray:

@@ -44,20 +44,20 @@ class Code(np.ndarray[Any, Any]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     @classmethod
-    def of(cls, addresses: Mapping[str, int], *kept: Any) -> "Code":
+    def of(cls, addresses: Mapping[str, int], *owned: Any) -> "Code":
         """The code with functions at these addresses, and what must live as long as it.
 
         One place is left for what comes later.
         """
-        code = cls(2 + len(kept), dtype=object)
-        for k, thing in enumerate((addresses, *kept)):
+        code = cls(2 + len(owned), dtype=object)
+        for k, thing in enumerate((addresses, *owned)):
             code[k] = thing
         return code
 
     @property
     def addresses(self) -> dict[str, int]:
-        found: dict[str, int] = self[0]
-        return found
+        addresses: dict[str, int] = self[0]
+        return addresses
 
 
 ENGINES: dict[ref[Code], Any] = {}
@@ -165,7 +165,7 @@ def _compile_callees(texts: Sequence[str]) -> list[bytes]:
         return []
     cpu()  # not for the first time in one of the threads, which would wait for another
     objects: dict[int, bytes] = {}
-    with advancing(f"compiling {len(texts)} parts for this machine") as to:
+    with advancing(f"compiling {len(texts)} modules for this machine") as to:
         for k, data in map_unordered(lambda k: _object(texts[k]), len(texts)):
             objects[k] = data
             to(len(objects) / len(texts))

@@ -24,11 +24,11 @@ from armlet.runtime.engine import compile_ir
 from armlet.runtime.kernel import Kernel
 
 STATES = 256
-"""How many states a native loop goes through in turn."""
+"""The number of states that a native loop goes through in turn."""
 TURNS = 4096
-"""How many turns one call of a native loop takes."""
+"""The number of turns that one call of a native loop takes."""
 ROUND = 0.004
-"""How many seconds a round of one contestant lasts, at least."""
+"""The least time of one round of calls, in seconds."""
 
 
 class Spread(NamedTuple):
@@ -49,11 +49,11 @@ class Timed(NamedTuple):
 
     def timer(self, clock: Callable[[], float]) -> Timer:
         names = [f"x{k}" for k in range(len(self.arguments) + len(self.named))]
-        given = dict(zip(names, (*self.arguments, *self.named.values()), strict=True))
+        values = dict(zip(names, (*self.arguments, *self.named.values()), strict=True))
         before = [""] * len(self.arguments) + [f"{name}=" for name in self.named]
         words = (key + name for key, name in zip(before, names, strict=True))
         call = f"f({', '.join(words)})"
-        return Timer(call, timer=clock, globals={"f": self.function, **given})
+        return Timer(call, timer=clock, globals={"f": self.function, **values})
 
 
 def time_in_turns(calls: Mapping[str, Timed], rounds: int, threads: int = 1) -> dict[str, Spread]:
@@ -71,13 +71,13 @@ def _spreads(
 ) -> dict[str, Spread]:
     timers = {name: call.timer(clock) for name, call in calls.items()}
     number = {name: _number(timer) for name, timer in timers.items()}
-    found: dict[str, list[float]] = {name: [] for name in calls}
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, timer in timers.items():
             timer.timeit(max(1, number[name] // 20))
             spent = timer.timeit(number[name])
-            found[name].append(spent / number[name] / calls[name].states)
-    return {name: _spread(times) for name, times in found.items()}
+            seconds[name].append(spent / number[name] / calls[name].states)
+    return {name: _spread(times) for name, times in seconds.items()}
 
 
 def _number(timer: Timer) -> int:

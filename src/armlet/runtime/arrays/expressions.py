@@ -16,6 +16,6 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
     library = next(filter(None, (package_of(array, LIBRARIES) for array in arrays)))
     if library == "casadi":
         check_matrices(program, arrays)
-    found = program.function(library)(*arrays)
-    results = [found] if program.single or not isinstance(found, tuple) else found
+    value = program.function(library)(*arrays)
+    results = [value] if program.single or not isinstance(value, tuple) else value
     return return_value(results, program.single, program.names)

@@ -119,11 +119,11 @@ def _evaluate_concrete(*arrays: Any, kernel: Any, transpose: Any) -> list[Any]:
         devices = x.devices() if isinstance(x, jax.Array) else ()
         if any(device.platform != "cpu" for device in devices):
             raise DataError(f"{name} is an array on {', '.join(map(str, devices))}: {ON_A_GPU}")
-    found = kernel.evaluate(*map(np.asarray, arrays))
+    results = kernel.evaluate(*map(np.asarray, arrays))
     where = next((x.sharding for x in arrays if getattr(x, "committed", False)), None)
     if where is not None and len(where.device_set) > 1:
         where = None
-    return [jax.device_put(y, where) for y in ((found,) if kernel.program.single else found)]
+    return [jax.device_put(y, where) for y in ((results,) if kernel.program.single else results)]
 
 
 @kernel_p.def_abstract_eval

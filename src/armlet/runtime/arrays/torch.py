@@ -113,9 +113,8 @@ class KernelFunction(torch.autograd.Function):
     def forward(kernel: Kernel, threads: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The results, computed on the memory of the tensors."""
         arrays = map(_memory, tensors)
-        found = kernel(*arrays) if threads == 1 else kernel.evaluate(*arrays, threads=threads)
-        results = (found,) if kernel.program.single else found
-        return tuple(map(torch.from_numpy, results))
+        results = kernel(*arrays) if threads == 1 else kernel.evaluate(*arrays, threads=threads)
+        return tuple(map(torch.from_numpy, (results,) if kernel.program.single else results))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -159,6 +158,6 @@ class KernelFunction(torch.autograd.Function):
         first = [x if k is None else x.movedim(k, 0) for x, k in zip(tensors, places, strict=True)]
         mapped = [k is not None for k in places]
         full = broadcast_mapped(inputs, first, mapped, info.batch_size, torch.broadcast_to)
-        found = _run(kernel, full, threads)
-        results = (found,) if kernel.program.single else tuple(found)
+        results = _run(kernel, full, threads)
+        results = (results,) if kernel.program.single else tuple(results)
         return results, tuple(0 for _ in results)

@@ -25,10 +25,10 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
 def record_program(program: Program, arrays: Sequence[Any]) -> Traced:
     """The results of a program for traced arrays: it becomes a part of what is being traced."""
     args = [np.asarray(x, dtype=object) for x in arrays]
-    found, shapes = [x.shape for x in args], [x.shape for x in program.inputs.values()]
-    if found != shapes:
+    shapes, expected = [x.shape for x in args], [x.shape for x in program.inputs.values()]
+    if shapes != expected:
         raise DataError(
-            f"{program.name} is given traced arrays of shapes {found}: expected {shapes}"
+            f"the traced arrays of {program.name} have shapes {shapes}: expected {expected}"
         )
     graph = graph_of(args)
     assert graph is not None
