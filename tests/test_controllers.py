@@ -523,7 +523,7 @@ def test_a_sampler_that_makes_no_sense_is_refused(cost):
         sampler(two)
     with pytest.raises(DataError, match=r"cost is <function .*expected a function under"):
         sampler(lambda q: q)
-    with pytest.raises(DataError, match="argument 'goal' that is not given"):
+    with pytest.raises(DataError, match="argument 'goal' without a value"):
         sampler(cost)([0, 0], [0, 0])
     with pytest.raises(DataError, match="plan is an argument: expected others"):
         sampler(cost)([0, 0], [0, 0], goal=[0, 0], plan=np.zeros(2))

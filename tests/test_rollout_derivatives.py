@@ -206,7 +206,10 @@ def test_derivatives_of_a_loop_are_those_of_its_steps():
 
 WRONG = {
     "name": ({"gradient": ["q"]}, "gradient has 'q': expected names of q0, qd0, torque, in"),
-    "both": ({"gradient": ["q0"], "tangents": {"q0": 1}}, "gradient and tangents are both given"),
+    "both": (
+        {"gradient": ["q0"], "tangents": {"q0": 1}},
+        "gradient and tangents are options",
+    ),
     "shape": (
         {"tangents": {"torque": [0, 0]}},
         r"tangent of torque has shape \(2,\): expected that",

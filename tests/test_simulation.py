@@ -462,7 +462,7 @@ def test_stribeck_friction_of_another_number_of_joints_is_refused(arm):
 
 
 def test_arguments_that_are_missing_or_unclear_are_named(arm):
-    with pytest.raises(DataError, match="argument 'target' that is not given"):
+    with pytest.raises(DataError, match="argument 'target' without a value"):
         armlet.rollout(arm, np.zeros((2, 6)), torque=own_torque(arm), dt=1e-3, steps=3)
     for count, steps in ((3, 3), (6, 6)):
         given = {"target": np.zeros((count, 6))}
@@ -959,7 +959,7 @@ def test_other_quantities_are_recorded(arm, tmp_path):
             same_bits(again.recorded[name], rows)
     with pytest.raises(armlet.ArmletError, match="quantity is 'pose'"):
         armlet.simulate(arm, np.zeros(6), duration=0.1, record=["pose"])
-    with pytest.raises(DataError, match="argument 'goal' that is not given"):
+    with pytest.raises(DataError, match="argument 'goal' without a value"):
         armlet.simulate(arm, np.zeros(6), duration=0.1, record=[distance])
 
 

@@ -61,7 +61,7 @@ class Table:
 
 
 def read(path: Path, endings: Sequence[str] | None = None) -> Table:
-    """Read the table in a file whose name has one of the given endings."""
+    """Read the table in a file, whose name must have one of the endings (by default, any)."""
     expected = READERS if endings is None else endings
     reader = READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in expected:

@@ -34,8 +34,8 @@ def pd_with_gravity(robot: Robot, stiffness: ArrayLike, damping: ArrayLike) -> F
     >>> import armlet
     >>> robot = armlet.load("planar2r")
     >>> hold = armlet.controllers.pd_with_gravity(robot, stiffness=100, damping=30)
-    >>> given = {"target": [1.0, -0.5]}
-    >>> run = armlet.simulate(robot, [0.0, 0.0], torque=hold, arguments=given, duration=5.0)
+    >>> arguments = {"target": [1.0, -0.5]}
+    >>> run = armlet.simulate(robot, [0.0, 0.0], torque=hold, arguments=arguments, duration=5.0)
     >>> run.q[-1].round(3).tolist()
     [1.0, -0.5]
     """
@@ -131,8 +131,8 @@ def impedance(
     >>> import armlet
     >>> robot = armlet.load("planar2r")
     >>> soft = armlet.controllers.impedance(robot, stiffness=500, damping=100)
-    >>> given = {"target": [1.0, 1.0, 0.0]}
-    >>> run = armlet.simulate(robot, [0.0, 1.0], torque=soft, arguments=given, duration=5.0)
+    >>> arguments = {"target": [1.0, 1.0, 0.0]}
+    >>> run = armlet.simulate(robot, [0.0, 1.0], torque=soft, arguments=arguments, duration=5.0)
     >>> robot.forward_kinematics(run.q[-1])[:2, 3].round(3).tolist()
     [1.0, 1.0]
     """

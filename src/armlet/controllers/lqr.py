@@ -1,4 +1,4 @@
-"""Linear-quadratic regulators: about a posture (`regulator`) or along a motion (`tracker`)."""
+"""Linear-quadratic regulators: at a posture (`regulator`), along a trajectory (`tracker`)."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Regulator(NamedTuple):
 
 
 class Tracker(NamedTuple):
-    """Feedback along a motion."""
+    """Feedback along a trajectory."""
 
     torque: Function
     """The torques, of q, qd and the four `arguments`."""
     arguments: dict[str, Array]
-    """`target`, `target_velocity` and `feedforward`, torques of the motion, of shape (steps, n),
-    `gain` of shape (steps, n, 2 n): what `simulate` and `rollout` take as arguments."""
+    """`target`, `target_velocity` and `feedforward` (torques) of shape (steps, n), and `gain` of
+    shape (steps, n, 2 n): what `simulate` and `rollout` take as arguments."""
     cost: Array
-    """S of the cost to come at every row of the motion, (steps + 1, 2 n, 2 n)."""
+    """S of the cost to come at every row of the trajectory, (steps + 1, 2 n, 2 n)."""
 
 
 def regulator(
@@ -128,23 +128,23 @@ def tracker(
     torque_cost: ArrayLike,
     end_cost: ArrayLike | None = None,
 ) -> Tracker:
-    """The time-varying linear-quadratic regulator along a motion.
+    """The time-varying linear-quadratic regulator along a trajectory.
 
-    The motion has a row for every dt; its torques are those of the inverse dynamics, held during
-    each step. The gains follow from Riccati's equation backwards along the linear models of the
-    rows, with the costs of `regulator`.
+    The trajectory has a row for every dt; its torques are those of the inverse dynamics, held
+    during each step. The gains follow from Riccati's equation backwards along the linear models of
+    the rows, with the costs of `regulator`.
 
     Parameters
     ----------
     robot : Robot
     q, qd, qdd : array_like of shape (steps + 1, n)
-        The motion, from its start to its end.
+        The trajectory, from its start to its end.
     dt : float
         The time between rows, in s.
     state_cost, torque_cost : array_like
         Q and R, as `regulator` takes them.
     end_cost : array_like, optional
-        S at the end, given like Q; by default the cost of staying at the last row for ever.
+        S at the end, in one of the forms of Q; by default the cost of staying at the last row.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def to_fmu(
 ) -> str:
     """Write a functional mock-up unit, for Simulink, Modelica and other programs.
 
-    It is a file of FMI for co-simulation, made of C. Without `of` it is the arm itself: torques
+    It is a file of FMI for co-simulation, in C. Without `of` it is the arm itself: torques
     are its input, positions and velocities its outputs. With `of` its outputs are functions of its
     inputs, computed whenever they are read.
 
@@ -74,13 +74,13 @@ def to_fmu(
         The version of the standard. In FMI 3 arrays are variables, in FMI 2 each entry is.
     q0, qd0 : array_like of shape (n,), optional
         Of the arm itself: the default of the parameters with these names, where it starts. At
-        zero, or the limit nearest to it, and at rest if not given.
+        zero, or the limit nearest to it, and at rest by default.
     step : float
         Of the arm itself: the default of the parameter with this name, the longest step of
         the integration, in s. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where
         friction or stops act, and `rk4` otherwise.
     friction : bool or Friction
-        Of the arm itself: whether drives have friction, and how it is made smooth.
+        Of the arm itself: whether drives have friction, and how it is smoothed.
     stops : bool or Stops
         Of the arm itself: whether joints have stops at their limits.
 
@@ -203,7 +203,7 @@ def this_platform() -> str:
 
 
 def compiler() -> list[str]:
-    """The command of a C compiler: that of $CC if it is set, else one that is found, or none."""
+    """The command of a C compiler: that of $CC if it is set, else one on the path, or none."""
     if "CC" in os.environ:
         return shlex.split(os.environ["CC"])
     return next(([name] for name in COMPILERS if shutil.which(name)), [])

@@ -34,7 +34,7 @@ class HeldArguments:
                 continue
             if name not in self.arguments:
                 raise DataError(
-                    f"{function!r} has an argument {name!r} that is not given: expected "
+                    f"{function!r} has an argument {name!r} without a value: expected "
                     f"arguments={{{name!r}: ...}}"
                 )
             value = validation.array(self.arguments[name], name, finite=False)
@@ -128,14 +128,14 @@ def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
     """Find all events in the order of time, up to the first that ends; whether there is one."""
-    found = [
+    crossings = [
         (Occurrence(event.label, t, *_state_at(trajectory, t)), event.ends)
         for event in events
         for t in _crossings(event, trajectory, held)
     ]
-    found.sort(key=lambda x: x[0].t)
-    last = next((k for k, (_, ends) in enumerate(found) if ends), None)
-    occurrences = [x for x, _ in found]
+    crossings.sort(key=lambda x: x[0].t)
+    last = next((k for k, (_, ends) in enumerate(crossings) if ends), None)
+    occurrences = [x for x, _ in crossings]
     return (occurrences, False) if last is None else (occurrences[: last + 1], True)
 
 

@@ -224,8 +224,8 @@ class Arm:
         arguments = [np.asarray(x, dtype=object) for x in (*arrays, *inertia)]
         graph = graph_of(arguments)
         assert graph is not None
-        found = make_request(self.robot, name, constants, True, {})
-        return as_traced(record(graph, found, arguments))
+        request = make_request(self.robot, name, constants, True, {})
+        return as_traced(record(graph, request, arguments))
 
     def forces(self, t: Any, q: Array, qd: Array, u: Inputs) -> Array:
         """All torques: those of drives, springs and compensation, friction and stops."""

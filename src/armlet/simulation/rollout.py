@@ -32,7 +32,7 @@ from armlet.simulation.step import (
 
 Array = NDArray[np.float64]
 MEMORY = 2**28
-"""How many bytes of states are kept to go back through; longer runs are computed twice."""
+"""How many bytes of states are stored for the way back; longer runs are computed twice."""
 STARTS = ("q0", "qd0")
 
 
@@ -87,7 +87,7 @@ def rollout(
         Further arguments of the functions: one value, or one for every run (N, ...), every step
         (steps, ...) or both (steps, N, ...).
     friction : bool or Friction
-        Whether drives have friction, and how it is made smooth. Springs and gravity compensation
+        Whether drives have friction, and how it is smoothed. Springs and gravity compensation
         of the robot always act.
     stops : bool or Stops
         Whether joints have stops at their limits.
@@ -143,7 +143,7 @@ def rollout(
     every = every if reduce is None else steps
     loop = Steps(arm, method, values, dt, steps, every, reduce, threads)
     if gradient and tangents:
-        raise DataError("gradient and tangents are both given: expected one of them in a call")
+        raise DataError("gradient and tangents are options of one call: expected one of them")
     if gradient:
         result = _reverse(loop, q0, qd0, gradient)
     elif tangents:
@@ -225,7 +225,7 @@ def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, Array])
 def _reverse(steps: Steps, q0: Array, qd0: Array, by: Sequence[str]) -> Rollouts:
     """The ends of roll-outs with their costs, and the gradient of the sum of all costs.
 
-    States are kept for as many steps as fit into MEMORY, and otherwise at the starts of segments,
+    States are stored for as many steps as fit into MEMORY, and otherwise at the starts of segments,
     each of which is then computed again on the way back.
     """
     names = _input_names(steps, by, "gradient")
@@ -290,7 +290,7 @@ class _Backward:
         )
 
     def pull_back(self, state: Sequence[Array], begin: int, end: int) -> list[Array]:
-        """Go back to a step whose state is given, from a later one, whose state is returned."""
+        """Go back from step `end` to `begin`, where the state is; returns the state at the end."""
         rows = self.states(state, begin, end, 1)
         values = {"dt": np.array(self.steps.dt)}
         for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
@@ -352,6 +352,6 @@ def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str,
                 "argument with another name"
             )
         if name not in own and name not in arguments:
-            known = ", ".join({**own, **arguments})
-            raise DataError(f"{option} has {quote(name)}: expected names of {known}")
+            expected = ", ".join({**own, **arguments})
+            raise DataError(f"{option} has {quote(name)}: expected names of {expected}")
     return {name: own.get(name) or arguments[name] for name in names}

@@ -53,11 +53,11 @@ STIFF = 300.0
 RECORDED = (*STATE, "qdd", "tau")
 """What a recorded function may be of, beside arguments."""
 ROWS = 1000
-"""How many rows a trajectory has if no interval is given."""
+"""How many rows a trajectory has by default, beside the first."""
 UNEVEN = 1e-3
 """How far the duration may be from a whole number of dt, in dt: rounding."""
 GROWTH = 0.1
-"""By how much of the energy exchanged a free motion may gain before that is said."""
+"""The share of the exchanged energy that a free motion may gain before a warning."""
 FASTEST = 1e5
 """A velocity, rad/s or m/s, that no arm has: a simulation ends there."""
 INTERRUPTED = "interrupted"
@@ -117,13 +117,13 @@ def simulate(
         duration.
     method : str, optional
         The integrator: "dop853", "rk45", "radau" and "lsoda" (SciPy's) are adaptive, they choose
-        their steps for a given accuracy; those of `armlet.INTEGRATORS` have fixed steps. By
+        their steps for a tolerance; those of `armlet.INTEGRATORS` have fixed steps. By
         default "lsoda" where friction, stops or the torque function are stiff at the start, and
         "dop853" otherwise. A `DataWarning` says if fixed steps are too long for them.
     rtol, atol : float
         The relative and absolute tolerance of adaptive integrators.
     friction : bool or Friction
-        Whether drives have friction, and how it is made smooth. Springs and gravity compensation
+        Whether drives have friction, and how it is smoothed. Springs and gravity compensation
         of the robot always act.
     limits : {"ignore", "stop", "error"}
         What happens at the limits of joints: nothing, damped stops, or a `MotionError` where a

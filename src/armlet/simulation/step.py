@@ -119,8 +119,8 @@ def make_arm(
     check_result("reduce", reduce, ())
     arguments = arguments_by_name(arguments)
     shapes = _argument_shapes(function, STATE, arguments)
-    known = STATE if torque is None or function is not None else (*STATE, "tau")
-    for name, shape in _argument_shapes(reduce, known, arguments).items():
+    state = STATE if torque is None or function is not None else (*STATE, "tau")
+    for name, shape in _argument_shapes(reduce, state, arguments).items():
         if shapes.setdefault(name, shape) != shape:
             raise DataError(
                 f"{name!r} is an argument of shape {shapes[name]} of {function!r} and of "
@@ -151,35 +151,35 @@ def make_arm(
 
 
 def _argument_shapes(
-    function: Function | None, known: tuple[str, ...], arguments: Mapping[str, ArrayLike]
+    function: Function | None, state: tuple[str, ...], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
-    """The shapes of a function's arguments beside the known ones; each must have a value."""
+    """The shapes of a function's arguments beside the state; each must have a value."""
     if function is None:
         return {}
-    shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in known}
+    shapes = {x.name: x.shape for x in function.inputs.values() if x.name not in state}
     for name in shapes:
         if name not in arguments:
             raise DataError(
-                f"{function!r} has an argument {name!r} that is not given: expected "
+                f"{function!r} has an argument {name!r} without a value: expected "
                 f"arguments={{{name!r}: ...}}"
             )
     return shapes
 
 
-def _rate(name: str, found: Shape, shape: Shape, runs: int | None, steps: int) -> str:
+def _rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
     """How often an input changes, by the shape of its array."""
     axes: dict[str, Shape] = {"once": (), "step": (steps,)}
     if runs is not None:
         axes |= {"run": (runs,), "state": (steps, runs)}
-    fits = [rate for rate, leading in axes.items() if found == (*leading, *shape)]
+    fits = [rate for rate, leading in axes.items() if array_shape == (*leading, *shape)]
     if len(fits) > 1 and runs == 1:  # a value for all steps, or for each
         fits = [rate for rate in fits if rate in ("once", "step")]
     if not fits:
         expected = ", ".join(str((*leading, *shape)) for leading in axes.values())
-        raise DataError(f"{name} has shape {found}: expected one of {expected}")
+        raise DataError(f"{name} has shape {array_shape}: expected one of {expected}")
     if len(fits) > 1:
         raise DataError(
-            f"{name} has shape {found}, and there are as many roll-outs as steps: expected "
+            f"{name} has shape {array_shape}, and there are as many roll-outs as steps: expected "
             f"a value for both, of shape {(steps, runs, *shape)}"
         )
     return fits[0]
