@@ -9,6 +9,8 @@ from support.peers import Pinocchio
 from support.robots import deviation, link, numbers, random_robot, random_urdf, states, value
 
 import armlet
+from armlet.robot import BASE, Pose
+from armlet.robot.frames import Mount, canonical
 from armlet.robot.pose import pose, rpy_of
 
 BAR = 1e-12
@@ -165,3 +167,23 @@ def test_roll_pitch_and_yaw_hold_every_rotation_to_the_last_digits():
         near = np.pi / 2 - rng.choice([0, *10.0 ** -np.arange(1, 17)])
         R = pose(np.zeros(3), rng.uniform(-3, 3, 3) if k % 2 else (1.0, near, -2.0)).R
         assert np.abs(pose(np.zeros(3), rpy_of(R)).R - R).max() < 1e-15 * 4
+
+
+def test_a_rounding_error_along_an_axis_is_no_direction():
+    """Origins on one axis, some of them as far apart as rounding errors are: none points to x."""
+    rng = np.random.default_rng(0)
+    z, lengths = np.array([0.0, 0.0, 1.0]), [0.0, 1e-28, 1e-12, 1.0, 1e6]
+    for _ in range(500):
+        mounts = [
+            Mount(
+                parent,
+                Pose(np.eye(3), rng.choice(lengths) * z),
+                axis=z,
+                point=rng.choice(lengths) * z,
+                slides=bool(rng.integers(2)),
+            )
+            for parent in (BASE, 0, 1, 2)
+        ]
+        rows, poses = canonical(mounts, 1e-12)
+        assert not any(row.a or row.alpha or row.beta for row in rows)
+        assert all(np.isfinite(x.r).all() and np.isfinite(x.R).all() for x in poses)

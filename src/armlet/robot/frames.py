@@ -149,7 +149,7 @@ class FrameChoice:
         if child is not None:
             pose = self.mounts[child].pose
             next_line = self.lines[child].seen_from(pose)
-            scale = size(pose.r, line.point)
+            scale = size(pose.r, line.point, next_line.point)
             x = self.normal(line, next_line, self.skew[child], scale)
             if x is not None and self._is_opposite(x, wanted, line, next_line, scale):
                 x = -x
