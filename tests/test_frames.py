@@ -180,7 +180,7 @@ def test_a_rounding_error_along_an_axis_is_no_direction():
                 Pose(np.eye(3), rng.choice(lengths) * z),
                 axis=z,
                 point=rng.choice(lengths) * z,
-                slides=bool(rng.integers(2)),
+                is_prismatic=bool(rng.integers(2)),
             )
             for parent in (BASE, 0, 1, 2)
         ]

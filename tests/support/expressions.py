@@ -73,6 +73,19 @@ def value(tree, state):
     return OPERATIONS[op](*(value(operand, state) for operand in operands))
 
 
+def near_a_jump(tree, state, within=1e-6):
+    """Whether a comparison or a floor is so near to where its value jumps that rounding decides."""
+    if not isinstance(tree, tuple) or tree[0] == "input":
+        return False
+    op, *operands = tree
+    if any(near_a_jump(operand, state, within) for operand in operands):
+        return True
+    numbers = [value(operand, state) for operand in operands]
+    if op in ("less", "less_equal", "equal"):
+        return abs(numbers[0] - numbers[1]) < within
+    return op == "floor" and abs(numbers[0] - round(numbers[0])) < within
+
+
 def program_of(*trees):
     def run(graph, x, y):
         return np.array([value(tree, {"x": x, "y": y}) for tree in trees], dtype=object)
