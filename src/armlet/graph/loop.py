@@ -15,27 +15,28 @@ class Loop:
     """A program that is run step by step, with some outputs as inputs of the next step.
 
     A simulation carries positions and velocities, a fit the sums over its data, a controller the
-    cost of what it tries.
+    cost of its plans.
 
-    The loop is run for one start or for many. An input that is carried starts with the value that
-    a run is given. The others have a value for every step and every run, for every step, for every
-    run, or one for all, as their rate says: "state", "step", "run" or "once".
+    One call runs the loop from one start or from many. The start of a run is the value of the
+    inputs that are carried. The rate of any other input says how often it changes: with every step
+    of every run ("state"), with every step ("step"), with every run ("run"), or never ("once").
 
-    A step may be the body done several times, stage after stage, with inputs that have a value for
-    each stage ("stage"): code that is short enough is read by the machine without waiting.
+    A step may do the body several times, once per stage, with inputs that have a value for each
+    stage ("stage"): short code stays in the instruction cache of the processor.
 
     Parameters
     ----------
     body : Program
         One step.
     carried : mapping of int to str
-        Outputs by their place, and the inputs that they are in the next step.
+        The indices of outputs, and the inputs that they become in the next step.
     recorded : sequence of int
-        Outputs by their place that have rows, each for as many steps as a call asks for: it is what
-        the last of them gave. Of the other outputs, what the last step of all gave is left.
+        The indices of outputs that are recorded: one row for as many steps as a call asks for, with
+        the value after the last of them. Of the other outputs, the value after the last step of the
+        loop is returned.
     period : int, optional
-        After how many rows the inputs that change with every step, and what is recorded, begin
-        again with the first; by default there are as many as steps.
+        The number of rows of inputs that change with every step, and of records; later steps use
+        them again from the first on. By default there is a row for every step.
     stages : int
         How often the body is done in a step.
     """
@@ -74,7 +75,7 @@ class Loop:
         Parameters
         ----------
         names : collection of str
-            The inputs, not carried, that have tangents, too: what is carried always does.
+            Further inputs that have tangents: those that are carried always do.
 
         Returns
         -------
@@ -104,13 +105,13 @@ class Loop:
     def vjp(self, names: Collection[str]) -> "Loop":
         """The loop that runs backwards: it pulls cotangents of what is carried back to the start.
 
-        Its steps take, last step first, the arguments of each step of this loop, and what was
-        carried to it.
+        Its steps take the arguments of the steps of this loop in reverse order, and what was
+        carried to each.
 
         Parameters
         ----------
         names : collection of str
-            The inputs, not carried, by which to differentiate.
+            Further inputs to differentiate by: those that are carried always are.
 
         Returns
         -------

@@ -279,23 +279,23 @@ class Program:
         dtype : {"float64", "float32"}
             The type of numbers; a C++ template takes any.
         fused : bool, optional
-            Whether a product and the sum that takes it are one call of `fma`, rounded once, as in
-            a kernel, or `a * b + c`, which a compiler may still fuse. By default so for CUDA, where
-            all machines fuse, and not so for C and C++, where `fma` is a slow function on
+            Whether a product and the sum that uses it are one call of `fma`, rounded once, as in
+            a kernel, or `a * b + c`, which a compiler may still fuse. By default true for CUDA,
+            where all machines fuse, and false for C and C++, where `fma` is a slow function on
             processors without that instruction, and for compilers without the option for it (gcc:
             `-mfma`).
         sines : {"library", "armlet"}
-            Which sines and cosines are called: those of libm, or armlet's own, which are printed
-            too. With these and fused products, results are bit-identical to those of the kernel
-            (gcc: `-ffp-contract=off`).
+            Which sines and cosines are called: those of libm, or those of armlet, which are then
+            part of the text. With these and fused products, results are bit-identical to those of
+            the kernel (gcc: `-ffp-contract=off`).
 
         Returns
         -------
         str
-            Same program, same text. In C, its arguments are arrays, the inputs and then the
-            outputs. Symbolic constants are arguments too: by keyword in Python and Julia, fields of
-            a last argument `constants` in MATLAB, and an array `constants` in the order of
-            `symbols` after the inputs in C, C++ and CUDA.
+            The same text for the same program. In C, its arguments are arrays, the inputs and then
+            the outputs. Symbolic constants are arguments too: by keyword in Python and Julia,
+            fields of a last argument `constants` in MATLAB, and an array `constants` in the order
+            of `symbols` after the inputs in C, C++ and CUDA.
 
         Examples
         --------

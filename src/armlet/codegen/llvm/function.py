@@ -129,8 +129,7 @@ class Body:
     def _read(self, a: int) -> str:
         """A result from before the loop in every lane, read again in each block of code.
 
-        That costs as little as a constant, where a register that is held through the loop is one
-        less for the others.
+        Reading it costs as little as a constant; holding it through the loop would take a register.
         """
         if a not in self.read:
             out, F = f"%k{len(self.lines)}", self.target.element
@@ -349,9 +348,9 @@ def one_state(code: Lowered, target: Target) -> str:
 def many_states(code: Lowered, target: Target) -> str:
     """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, one state per lane.
 
-    Rows are read as vectors and transposed in registers. There must be at least as many as lanes:
-    if the last vector is not full, it starts with rows that were computed before. Inputs given
-    once have no rows; what depends on them alone is computed before the loop.
+    Rows are read as vectors and transposed in registers. There must be at least as many rows as
+    lanes: if the last vector would not be full, it computes some rows again. Inputs given once have
+    no rows; what depends on them alone is computed before the loop.
     """
     inputs, outputs = arguments_of(code)
     pointers = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]

@@ -1,8 +1,8 @@
 """Rewriting programs by identities, wherever that takes fewer operations.
 
-A program is replayed into a new graph. The terms of a sum are taken together, whatever the order
-they were added in, unless a part of the sum is used elsewhere too. A rule is applied where the
-operations that it makes superfluous outweigh those that it adds.
+A program is replayed into a new graph. The terms of nested sums are combined in any order, unless a
+partial sum is used elsewhere, too. A rule is applied where the operations that it makes superfluous
+outweigh those that it adds.
 """
 
 from collections import Counter
