@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, get_args
@@ -117,14 +117,15 @@ def identify(
     regressor = model.of_robot(robot)
     prior = _prior(physical, regressor)
     settings = preprocessing or Preprocessing()
-    data = Data(regressor)
-    for run in read_runs(regressor, settings, share, logs, client):
-        data.add(run)
+    none = regressor.factors([])
+    data = sum(read_runs(regressor, settings, share, logs, client), Runs(none, none))
     if not isinstance(validation, int | float):
         for run in read_runs(regressor, settings, 0.0, validation, client):
-            data.hold(run)
+            data = data + Runs(none, run.used, held_samples=run.samples)
     _check_rows(regressor, data.used)
-    estimate, R, test, gains = _estimate(estimator, data, instrument)
+    estimate, R, test, gains = _estimate(estimator, regressor, data, instrument)
+    if gains is not None:
+        data = data.in_torques(gains.values)
     _warn_of_rank(regressor, data.used)
     if estimator != "ordinary" and not model.gains:
         _warn_of_few_rows(robot, data.used)
@@ -142,12 +143,12 @@ def identify(
         fits={},
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(regressor.names[k] for k in essential),
-        choices=tuple(data.choices),
-        notes=(*regressor.notes, *data.notes),
+        choices=data.choices,
+        notes=(*regressor.notes, *data.notes, *(() if test is None else (test.note,))),
         instrument_test=test,
         gains=gains,
-        samples=tuple(data.samples),
-        held_out=tuple(data.held_samples),
+        samples=data.samples,
+        held_out=data.held_samples,
     )
     fits = {name: Fit.of(data.used, x) for name, x in result.solutions.items()}
     if data.held_out.count:
@@ -222,32 +223,36 @@ class Solution(NamedTuple):
     gains: Gains | None = None
 
 
-def _estimate(estimator: Estimator, data: Data, instrument: Instrument | None) -> Solution:
-    """Estimate the parameters; with unknown gains, all data are torques from then on."""
-    gains = None
-    if data.regressor.gains:
-        joints = [joint.name for joint in data.regressor.robot.coordinates]
+def _estimate(
+    estimator: Estimator,
+    regressor: TorqueRegressor,
+    data: Runs,
+    instrument: Instrument | None,
+) -> Solution:
+    """Estimate the parameters, and gains where they are unknown."""
+    if regressor.gains:
+        joints = [joint.name for joint in regressor.robot.coordinates]
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
-        data.scale(gains.values)
-    elif estimator == "instrumental":
+        factors = estimators.in_torques(data.used, gains.values)
+        return Solution(estimate, factors.together(1 / estimate.noise), gains=gains)
+    if estimator == "instrumental":
         _check_all_stored(data, "instrumental variables, which need")
         estimate, test, R = instrumental(
-            data.regressor, data.used, data.samples, instrument, data.repeats
+            regressor, data.used, data.samples, instrument, data.repeats
         )
-        data.notes.append(test.note)
         return Solution(estimate, R, test)
-    elif estimator == "robust":
+    if estimator == "robust":
         _check_all_stored(data, "a robust estimate, which needs")
-        rows = [rows for run in data.samples for rows in data.regressor.rows(run)]
+        rows = [rows for run in data.samples for rows in regressor.rows(run)]
         estimate = estimators.robust(data.used, rows)
     elif estimator == "weighted":
         estimate = estimators.weighted(data.used)
     else:
         estimate = estimators.ordinary(data.used)
-    return Solution(estimate, data.used.together(1 / estimate.noise), gains=gains)
+    return Solution(estimate, data.used.together(1 / estimate.noise))
 
 
-def _check_all_stored(data: Data, what: str) -> None:
+def _check_all_stored(data: Runs, what: str) -> None:
     """Raise if not all runs are in memory."""
     if len(data.samples) < len(data.choices):
         raise DataError(
@@ -260,8 +265,8 @@ def _check_all_stored(data: Data, what: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """The rows of one log.
+class Runs:
+    """The rows of one or more logs.
 
     Attributes
     ----------
@@ -269,60 +274,40 @@ class Run:
         Those of the rows used, and of the rows held out.
     independent : float
         How many of the rows used are independent: filtered noise is correlated from row to row.
-    choices, notes
-        How the log was preprocessed.
-    samples, held_samples : Samples, optional
-        The samples used, and those held out, if they are stored.
+    choices, notes : tuple
+        How each log was preprocessed.
+    samples, held_samples : tuple of Samples
+        The samples used, and those held out, of the first logs.
     """
 
     used: Factors
     held_out: Factors
-    independent: float
-    choices: Mapping[str, Any]
-    notes: tuple[str, ...]
-    samples: Samples | None
-    held_samples: Samples | None
-
-
-@dataclass(eq=False)
-class Data:
-    """All runs together."""
-
-    regressor: TorqueRegressor
-    used: Factors = field(init=False)
-    held_out: Factors = field(init=False)
     independent: float = 0.0
-    choices: list[Mapping[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    samples: list[Samples] = field(default_factory=list)
-    held_samples: list[Samples] = field(default_factory=list)
+    choices: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    samples: tuple[Samples, ...] = ()
+    held_samples: tuple[Samples, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.used = self.held_out = self.regressor.factors([])
+    def __add__(self, other: Runs) -> Runs:
+        return Runs(
+            used=self.used + other.used,
+            held_out=self.held_out + other.held_out,
+            independent=self.independent + other.independent,
+            choices=self.choices + other.choices,
+            notes=(*self.notes, *(note for note in other.notes if note not in self.notes)),
+            samples=self.samples + other.samples,
+            held_samples=self.held_samples + other.held_samples,
+        )
 
-    def add(self, run: Run) -> None:
-        """Add a run, of which some rows may be held out."""
-        self.used, self.held_out = self.used + run.used, self.held_out + run.held_out
-        self.independent += run.independent
-        self.choices.append(run.choices)
-        self.notes += [note for note in run.notes if note not in self.notes]
-        if run.samples is not None and run.held_samples is not None:
-            self.samples.append(run.samples)
-            if len(run.held_samples.indices):
-                self.held_samples.append(run.held_samples)
-
-    def hold(self, run: Run) -> None:
-        """Add a run that is held out as a whole."""
-        self.held_out = self.held_out + run.used
-        if run.samples is not None:
-            self.held_samples.append(run.samples)
-
-    def scale(self, gains: Array) -> None:
-        """Convert everything from currents to torques."""
-        self.used = estimators.in_torques(self.used, gains)
-        self.held_out = estimators.in_torques(self.held_out, gains)
-        self.samples = [replace(run, tau=gains * run.tau) for run in self.samples]
-        self.held_samples = [replace(run, tau=gains * run.tau) for run in self.held_samples]
+    def in_torques(self, gains: Array) -> Runs:
+        """The same with currents converted to torques."""
+        return replace(
+            self,
+            used=estimators.in_torques(self.used, gains),
+            held_out=estimators.in_torques(self.held_out, gains),
+            samples=tuple(replace(run, tau=gains * run.tau) for run in self.samples),
+            held_samples=tuple(replace(run, tau=gains * run.tau) for run in self.held_samples),
+        )
 
     @property
     def repeats(self) -> float:
@@ -336,7 +321,7 @@ def read_runs(
     share: float,
     logs: Log | Iterable[Log | Reader],
     client: Client | None = None,
-) -> Iterator[Run]:
+) -> Iterator[Runs]:
     """Yield the run of every log, computed one after the other or by the workers of a Dask client.
 
     They come in the order of the logs, so that sums do not depend on who was faster. The last share
@@ -356,8 +341,8 @@ def read_runs(
 
 
 def _by_workers(
-    work: Callable[..., Run | str], logs: Iterable[Log | Reader], client: Client
-) -> Iterator[Run | str]:
+    work: Callable[..., Runs | str], logs: Iterable[Log | Reader], client: Client
+) -> Iterator[Runs | str]:
     """Yield the results of a Dask client, which repeats the work of workers that died."""
     for future in client.map(work, [*enumerate(logs)], pure=False):
         yield future.result()
@@ -369,7 +354,7 @@ def _read_run(
     settings: Preprocessing,
     share: float,
     numbered: tuple[int, Log | Reader],
-) -> Run | str:
+) -> Runs | str:
     """The run of a log, or why it cannot be read; after the first ones, without samples."""
     k, log = numbered
     if isinstance(log, Log):
@@ -388,23 +373,23 @@ def _read_run(
             raise
         except Exception as error:  # a user's function may raise anything
             return f"number {k + 1} raised {type(error).__name__}: {error}"
-    return run if k < STORED else replace(run, samples=None, held_samples=None)
+    return run if k < STORED else replace(run, samples=(), held_samples=())
 
 
-def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log: Log) -> Run:
+def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log: Log) -> Runs:
     """The run of a log, of which the last share of the time is held out."""
     samples = preprocess(log.in_order_of(regressor.robot), settings)
     cut = round((1 - share) * len(samples.indices))
     used, held = (replace(samples, indices=indices) for indices in np.split(samples.indices, [cut]))
     factors = regressor.factors([used])
-    return Run(
+    return Runs(
         used=factors,
         held_out=regressor.factors([held]),
         independent=_independent_share(used) * float(factors.rows.mean()),
-        choices=samples.choices,
+        choices=(samples.choices,),
         notes=samples.notes,
-        samples=used,
-        held_samples=held,
+        samples=(used,),
+        held_samples=(held,) if len(held.indices) else (),
     )
 
 

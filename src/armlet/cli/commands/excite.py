@@ -103,7 +103,7 @@ def _finite(x: Any) -> Any:
 def _summary(plan: Excitation) -> dict[str, Any]:
     return {
         "robot": plan.robot.name,
-        "joints": plan.motion.joints,
+        "joints": plan.joints,
         "rows": len(plan.t),
         "duration": plan.path.duration,
         "parameters": plan.parameters.names,
@@ -126,7 +126,7 @@ def _print(plan: Excitation, written: list[str]) -> None:
     table = Table()
     table.words("margin of")
     table.numbers(*(f"{name} ({units(name, letters)})" for name in jointwise))
-    for i, joint in enumerate(plan.motion.joints):
+    for i, joint in enumerate(plan.joints):
         table.add_row(joint, *(f"{plan.margins[name][i]:.3g}" for name in jointwise))
     console = Terminal()
     console.print(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,6 @@ from armlet.minimal import MinimalParameters
 from armlet.plotting import (
     COLOURS,
     Figure,
-    Plottable,
     Theme,
     graph_objects,
     panels,
@@ -168,8 +166,8 @@ def excite(
     motion = motion_along(robot, path, coefficients, times, tuple(notes))
     score = regressor.score(State(motion.q, motion.qd, motion.qdd))
     return Excitation(
+        **{**vars(motion), "ended": ended},
         robot=robot,
-        motion=motion,
         path=path,
         coefficients=coefficients,
         condition=score.condition,
@@ -178,8 +176,6 @@ def excite(
         history=np.array(best.history),
         limits=ranges,
         parameters=regressor.parameters,
-        ended=ended,
-        notes=tuple(notes),
     )
 
 
@@ -340,16 +336,17 @@ def _largest(holds: Callable[[float], bool]) -> float:
 # ------------------------------------------------------------------ the result
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Excitation(Plottable):
-    """A motion from which the parameters of a robot can be identified well.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Excitation(Trajectory):
+    """A trajectory from which the parameters of a robot can be identified well.
+
+    Its rows have the rate of `excite`, and the torques are those that the robot's parameters and
+    friction predict, nan if it has no masses. `ended` says why the search ended before its time,
+    `notes` what was assumed.
 
     Attributes
     ----------
     robot : Robot
-    motion : Trajectory
-        Rows at the rate asked for, with the torques that the robot's parameters and friction
-        predict, nan if it has no masses. `t`, `q`, `qd`, `qdd` and `tau` are its arrays.
     path : Path
         The Fourier series or the spline.
     coefficients : array of shape (m, n)
@@ -366,14 +363,9 @@ class Excitation(Plottable):
         What the motion keeps within, margins taken off: lower and upper limits by name.
     parameters : MinimalParameters
         The parameters that are to be identified, one column of W for each.
-    ended : str
-        Why the search ended before its time; empty if it did not.
-    notes : tuple of str
-        What was assumed.
     """
 
     robot: Robot
-    motion: Trajectory
     path: Path
     coefficients: Array
     condition: float
@@ -382,38 +374,11 @@ class Excitation(Plottable):
     history: Array
     limits: Mapping[str, Range]
     parameters: MinimalParameters[Any]
-    ended: str = ""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def t(self) -> Array:
-        """Times in s, (k,)."""
-        return self.motion.t
-
-    @property
-    def q(self) -> Array:
-        """Positions, (k, n)."""
-        return self.motion.q
-
-    @property
-    def qd(self) -> Array:
-        """Velocities, (k, n)."""
-        return self.motion.qd
-
-    @property
-    def qdd(self) -> Array:
-        """Accelerations, (k, n)."""
-        return self.motion.qdd
-
-    @property
-    def tau(self) -> Array:
-        """Torques that the robot's parameters and friction predict, (k, n)."""
-        return self.motion.tau
 
     @cached_property
     def margins(self) -> dict[str, Array]:
         """The least distance to each limit: of every joint, or of the tool's x, y and z."""
-        values = {name: getattr(self.motion, array) for name, array in COLUMNS.items()}
+        values = {name: getattr(self, array) for name, array in COLUMNS.items()}
         values["tool"] = tool_positions(self.robot, self.q)
         return {name: limits.margins(values[name]) for name, limits in self.limits.items()}
 
@@ -425,22 +390,6 @@ class Excitation(Plottable):
                 f"times reach beyond the motion, which has 0 to {self.path.duration:g} s"
             )
         return motion_along(self.robot, self.path, self.coefficients, t, self.notes)
-
-    # ---------------------------------------------------------------- files
-
-    def to_csv(self, path: str | FilePath) -> None:
-        """Write the motion as a table; `Trajectory.read` reads it again."""
-        self.motion.to_csv(path)
-
-    def to_parquet(self, path: str | FilePath) -> None:
-        """Write the motion as a Parquet file; needs pyarrow."""
-        self.motion.to_parquet(path)
-
-    def to_npz(self, path: str | FilePath) -> None:
-        """Write the motion as a NumPy archive."""
-        self.motion.to_npz(path)
-
-    # ---------------------------------------------------------------- to look at
 
     def plot(self, theme: Theme = "light") -> Figure:
         """A Plotly figure: what every joint does, and the tool in its box, with the limits."""

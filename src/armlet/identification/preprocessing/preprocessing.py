@@ -461,18 +461,15 @@ def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list
 
 def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags:
     """Whether some joint moves at each time, or within half a period of the bandwidth."""
-    half = 0.5 / bandwidth
     still = np.all(np.abs(qd) <= REST * np.abs(qd).max(axis=0), axis=1)
-    change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
-    first, last = t[change[::2]], t[change[1::2] - 1]
-    long = last - first > half
-    if not long.any() or still.all():
+    moving, time = _outside(t, still, 0.5 / bandwidth, bandwidth)
+    if not time or still.all():
         return np.full(len(t), True)
     notes.append(
-        f"times at which no joint moves are left out, {(last - first)[long].sum():.3g} s in all: "
-        "the direction of friction is not known at rest"
+        f"times at which no joint moves are left out, {time:.3g} s in all: the direction of "
+        "friction is not known at rest"
     )
-    return ~_within(t, first[long] - half, last[long] + half)
+    return moving
 
 
 def _joints_in_motion(log: Log, t: Array, q: Array, bandwidth: float, notes: list[str]) -> Flags:
@@ -488,18 +485,26 @@ def _joints_in_motion(log: Log, t: Array, q: Array, bandwidth: float, notes: lis
     travel = np.abs(q[after] - q[before])
     moving = np.full(q.shape, True)
     for i in np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST):
-        still = np.concatenate([[False], travel[:, i] <= REST * travel[:, i].max(), [False]])
-        change = np.flatnonzero(np.diff(still))
-        first, last = t[change[::2]], t[change[1::2] - 1]
-        long = last - first > 2 / bandwidth
-        if long.any():
-            moving[:, i] = ~_within(t, first[long] - half, last[long] + half)
+        still = travel[:, i] <= REST * travel[:, i].max()
+        moving[:, i], time = _outside(t, still, 2 / bandwidth, bandwidth)
+        if time:
             notes.append(
-                f"joint {log.labels[i]!r} rests for {(last - first)[long].sum():.3g} of "
-                f"{log.duration:.3g} s: its rows there are left out, as the direction of friction "
-                "is not known at rest"
+                f"joint {log.labels[i]!r} rests for {time:.3g} of {log.duration:.3g} s: its rows "
+                "there are left out, as the direction of friction is not known at rest"
             )
     return moving
+
+
+def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
+    """Whether each time is outside of rests longer than some time, and how long they are in all.
+
+    Rests are extended by half a period of the bandwidth.
+    """
+    half = 0.5 / bandwidth
+    change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
+    first, last = t[change[::2]], t[change[1::2] - 1]
+    long = last - first > longer
+    return ~_within(t, first[long] - half, last[long] + half), float((last - first)[long].sum())
 
 
 def _within(t: Array, first: Array, last: Array) -> Flags:
