@@ -8,7 +8,7 @@ nothing but the cost says so.
 """
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ GOAL = np.array([0.35, 0.45, 0.45])
 BALL, RADIUS = np.array([0.55, 0.0, 0.45]), 0.15  # m
 KEPT_OFF = ("link5", "link6", "link7", "flange")  # frames that stay out of the ball
 DT, STEPS, DURATION = 0.02, 20, 3.0
+SAMPLING: dict[str, Any] = {"noise": 4.0, "correlation": 0.9, "temperature": 0.3}
 robot = armlet.load("panda")
 
 
@@ -49,8 +50,9 @@ def torques(q: Vector, qd: Vector, plan: Vector) -> Vector:
 def simulate(samples: int = 512, seed: int = 0, duration: float = DURATION) -> Reach:
     """The motion of the arm, which has the friction that the plans know nothing of."""
     efforts = np.array([joint.limits.effort for joint in robot.joints])
-    noise = {"noise": 4.0, "correlation": 0.9, "temperature": 0.3, "samples": samples, "seed": seed}
-    sampler = armlet.controllers.Sampler(robot, cost, torque=torques, dt=DT, steps=STEPS, **noise)
+    sampler = armlet.controllers.Sampler(
+        robot, cost, torque=torques, dt=DT, steps=STEPS, samples=samples, seed=seed, **SAMPLING
+    )
     times: list[float] = []
 
     def torque(t: float, q: Vector, qd: Vector) -> Vector:
