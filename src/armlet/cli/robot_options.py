@@ -195,7 +195,7 @@ def takes_robot(
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         run.__module__ = command.__module__
         run.__annotations__ = {x.name: x.annotation for x in parameters}
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        vars(run)["__signature__"] = Signature(parameters)
         return run
 
     return decorate

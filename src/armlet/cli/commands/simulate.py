@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from armlet import simulation
 from armlet._support.validation import one_of
@@ -16,6 +17,9 @@ from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quote
 from armlet.simulation import INTEGRATORS, Trajectory
 from armlet.simulation.simulate import ADAPTIVE, LIMITS
+
+
+Array = NDArray[np.float64]
 
 
 def _at_start(what: str) -> Any:
@@ -89,8 +93,9 @@ def holding_torque(arm: Robot) -> Function:
     """Gravity torques, and damping that stops the arm within about a second."""
 
     @function(arm)
-    def hold(q, qd):  # type: ignore[no-untyped-def]
-        return arm.gravity_torque(q) - 5 * arm.inertia_matrix(q) @ qd
+    def hold(q: Array, qd: Array) -> Array:
+        tau: Array = arm.gravity_torque(q) - 5 * arm.inertia_matrix(q) @ qd
+        return tau
 
     return hold
 
