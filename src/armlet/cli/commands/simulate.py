@@ -18,7 +18,6 @@ from armlet.errors import DataError, quote
 from armlet.simulation import INTEGRATORS, Trajectory
 from armlet.simulation.simulate import ADAPTIVE, LIMITS
 
-
 Array = NDArray[np.float64]
 
 
