@@ -108,11 +108,11 @@ def test_a_project_compiles_and_passes_its_own_test(compiler, arm, dtype, tmp_pa
     folder = write(tmp_path / "it", robot, dtype=dtype)
     options = [*STRICT, "-std=c99", "-O1", *sanitizers(compiler, tmp_path)]
     sources = sorted(path.name for path in folder.glob("*.c"))
-    code, told = run(compiler, *options, *sources, "-lm", "-o", "it", folder=folder)
-    assert (code, told) == (0, "")
-    code, told = run("./it", folder=folder)
-    assert code == 0, told
-    assert told.count("passed") == len(QUANTITIES) + 1
+    code, output = run(compiler, *options, *sources, "-lm", "-o", "it", folder=folder)
+    assert (code, output) == (0, "")
+    code, output = run("./it", folder=folder)
+    assert code == 0, output
+    assert output.count("passed") == len(QUANTITIES) + 1
 
 
 @needs("gcc")
@@ -121,9 +121,9 @@ def test_a_wrong_constant_fails_the_test(tmp_path):
     path = folder / "planar2r_dynamics.c"
     path.write_text(path.read_text().replace("4.905", "4.9050000001"))
     assert run("gcc", *folder.glob("*.c"), "-lm", "-o", "it", folder=folder) == (0, "")
-    code, told = run("./it", folder=folder)
+    code, output = run("./it", folder=folder)
     assert code == 1
-    assert "FAILED: planar2r_gravity_torque" in told
+    assert "FAILED: planar2r_gravity_torque" in output
 
 
 @needs("g++")
@@ -269,9 +269,9 @@ def test_a_fused_template_takes_numbers_that_have_no_fused_multiply_add(tmp_path
 def test_cmake_builds_and_tests_it(target, tmp_path):
     folder = write(tmp_path / "it", armlet.load("planar2r"), ["gravity_torque"], target)
     for command in (("cmake", "-B", "b"), ("cmake", "--build", "b"), ("ctest", "--test-dir", "b")):
-        code, told = run(*command, folder=folder)
-        assert code == 0, told
-    assert "100% tests passed" in told
+        code, output = run(*command, folder=folder)
+        assert code == 0, output
+    assert "100% tests passed" in output
 
 
 @needs("gcc")
@@ -309,8 +309,8 @@ def test_a_cuda_kernel_reads_and_writes_structures_of_arrays(tmp_path):
 def test_nvcc_takes_the_cuda_source(dtype, tmp_path):
     program = armlet.trace(armlet.load("planar2r"), "forward_dynamics")
     (tmp_path / "it.cu").write_text(program.source("cuda", dtype=dtype))
-    code, told = run("nvcc", "-Werror", "all-warnings", "-ptx", "it.cu", folder=tmp_path)
-    assert code == 0, told
+    code, output = run("nvcc", "-Werror", "all-warnings", "-ptx", "it.cu", folder=tmp_path)
+    assert code == 0, output
 
 
 @needs("gcc")
@@ -410,9 +410,9 @@ def test_the_command_replaces_its_own_files_and_no_others(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     args = ("planar2r", "-f", "gravity_torque:newton_euler", "-o", tmp_path)
     assert generate(*args).exit_code == 0
-    told = generate(*args, "--dtype", "float32", "--full")
-    assert told.exit_code == 0
-    assert told.output.count("wrote ") == 5
+    result = generate(*args, "--dtype", "float32", "--full")
+    assert result.exit_code == 0
+    assert result.output.count("wrote ") == 5
     assert "const float q[2]" in (tmp_path / "planar2r_dynamics.h").read_text()
     assert (tmp_path / "notes.txt").read_text() == "mine"
     (tmp_path / "README.md").write_text("mine")
@@ -437,10 +437,10 @@ def test_the_command_replaces_its_own_files_and_no_others(tmp_path):
 )
 def test_bad_input_is_one_clear_line(args, line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = generate("planar2r", *args)
-    assert isinstance(told.exception, armlet.ArmletError)
-    assert line in str(told.exception)
-    assert "\n" not in str(told.exception)
+    result = generate("planar2r", *args)
+    assert isinstance(result.exception, armlet.ArmletError)
+    assert line in str(result.exception)
+    assert "\n" not in str(result.exception)
     assert list(tmp_path.iterdir()) == []
 
 

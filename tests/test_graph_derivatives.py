@@ -73,18 +73,18 @@ def test_derivatives_of_derivatives_are_too(tree, state, first, second):
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(expressions(3), min_size=1, max_size=3), states(), states(), st.data())
-def test_products_with_derivatives_are_those_of_all_derivatives(trees, state, directions, data):
-    """Along directions and for weights, also of what is chosen among others."""
+def test_products_with_derivatives_are_those_of_all_derivatives(trees, state, tangents, data):
+    """Of tangents and of cotangents, also where operations choose."""
     program = program_of(*trees)
-    slopes = {
+    jacobian = {
         name: np.reshape(replayed(program.derivative(name), state), (len(trees), size))
         for name, (size,) in INPUTS.items()
     }
-    along = replayed(program.jvp(), {**state, **{f"tangent_{k}": directions[k] for k in INPUTS}})
-    assert close(along, sum(slopes[name] @ directions[name] for name in INPUTS), 1e-9)
-    weights = np.array([data.draw(st.floats(-2, 2)) for _ in trees])
-    found = replayed(program.vjp(), {**state, "cotangent_expression": weights})
-    assert close(found, np.concatenate([weights @ slopes[name] for name in INPUTS]), 1e-9)
+    products = replayed(program.jvp(), {**state, **{f"tangent_{k}": tangents[k] for k in INPUTS}})
+    assert close(products, sum(jacobian[name] @ tangents[name] for name in INPUTS), 1e-9)
+    cotangents = np.array([data.draw(st.floats(-2, 2)) for _ in trees])
+    products = replayed(program.vjp(), {**state, "cotangent_expression": cotangents})
+    assert close(products, np.concatenate([cotangents @ jacobian[name] for name in INPUTS]), 1e-9)
 
 
 @settings(max_examples=60, deadline=None)

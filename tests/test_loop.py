@@ -137,7 +137,7 @@ def test_a_robot_is_simulated_in_a_loop(arms):
 @pytest.mark.parametrize("runs", [1, 3, 8, 21, 64])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_bits_of_a_run_depend_neither_on_the_others_nor_on_threads(dtype, runs, threads):
-    """Also where the steps are done in several pieces, and rows stand for many steps."""
+    """Also where the steps are done in several blocks, and rows stand for many steps."""
     rates = {"q": "state", "qd": "state", "tau": "state", "p": "run"}
     inputs = [Input(x.name, x.shape, rates[x.name]) for x in PENDULUM.inputs.values()]
     body = trace_function("pendulum", pendulum, inputs)
@@ -153,16 +153,16 @@ def test_the_bits_of_a_run_depend_neither_on_the_others_nor_on_threads(dtype, ru
         same_bits(found[2][:, k], alone[2][:, 0])
 
 
-def test_steps_done_in_pieces_are_the_same(monkeypatch):
+def test_steps_done_in_blocks_are_the_same(monkeypatch):
     kernel = LoopKernel(Loop(PENDULUM, {0: "q", 1: "qd"}, [0]))
     tau = np.random.default_rng(0).normal(size=(100, 9, 1))
     q = np.random.default_rng(1).normal(size=(9, 1))
     whole = kernel(q, 0 * q, tau, P, runs=9, steps=100, every=3)
     monkeypatch.setattr("armlet.runtime.loop_kernel.BLOCK", 7 * len(kernel.code.operations))
-    q_before, pieces = q.copy(), kernel.empty_results(9, 100, 3)
-    seen = [*kernel.run_blocks((q, 0 * q, tau, P), pieces, 9, range(100), 3)]
+    q_before, results = q.copy(), kernel.empty_results(9, 100, 3)
+    seen = [*kernel.run_blocks((q, 0 * q, tau, P), results, 9, range(100), 3)]
     assert seen == [*range(7, 99, 7), 100]
-    for x, y in zip(whole, kernel.outputs(pieces), strict=True):
+    for x, y in zip(whole, kernel.outputs(results), strict=True):
         same_bits(x, y)
     assert np.array_equal(q, q_before)
 

@@ -2,7 +2,7 @@
 
 The reference is the C library's long double, with 64 bits of significand at least, on exact
 arguments. A first test holds it against mpmath; from there on its own error does not count.
-With `pytest -m long`, a million arguments of each kind instead of a hundred thousand, and every
+With `pytest -m long`, a million angles of each sort instead of a hundred thousand, and every
 single.
 """
 
@@ -24,7 +24,7 @@ from armlet.scalar import cos, sin
 LONG = np.longdouble
 FUNCTIONS = (np.sin, np.cos)
 QUARTER = (1.5707963267948966, 6.123233995736766e-17)
-"""π/2 in two parts."""
+"""π/2 as a sum of two numbers."""
 
 needs_long_double = pytest.mark.skipif(
     np.finfo(LONG).nmant < 63, reason="long double has no more digits than double here"
@@ -53,13 +53,13 @@ def near_multiples(of, largest, count, rng, dtype):
     return np.concatenate([nearest, *beside, np.minimum(spread, largest)])
 
 
-def arguments(kind, count=100_000, dtype="float64", fuses=True):
+def arguments(angles, count=100_000, dtype="float64", fuses=True):
     rng = np.random.default_rng(1)
-    half = tuple(part / 2 for part in QUARTER)
+    half = tuple(x / 2 for x in QUARTER)
     largest, numbers = CONSTANTS[dtype].reach[fuses], np.finfo(dtype)
     smallest, normal = float(numbers.smallest_subnormal), float(numbers.smallest_normal)
     powers = 2.0 ** np.arange(math.log2(smallest), math.floor(math.log2(largest)) + 1)
-    match kind:
+    match angles:
         case "of every magnitude":
             exponents = rng.uniform(math.log10(smallest), math.log10(largest), count)
             x = np.minimum(10**exponents, largest)
@@ -88,13 +88,13 @@ ANGLES = [
     "between quadrants",
     "at powers of two and the ends",
 ]
-all_angles = pytest.mark.parametrize("kind", ANGLES)
+all_angles = pytest.mark.parametrize("angles", ANGLES)
 
 
 @needs_long_double
 @all_angles
-def test_the_reference_is_exact_to_a_hundredth_of_a_unit(kind):
-    x = np.random.default_rng(2).choice(arguments(kind), 1000)
+def test_the_reference_is_exact_to_a_hundredth_of_a_unit(angles):
+    x = np.random.default_rng(2).choice(arguments(angles), 1000)
     with mpmath.workprec(1200):
         for name, function in zip(("sin", "cos"), FUNCTIONS, strict=True):
             for value, found in zip(x.tolist(), function(x.astype(LONG)), strict=True):
@@ -118,8 +118,8 @@ every_precision = pytest.mark.parametrize(("fuses", "dtype", "worst"), WORST.val
 @all_angles
 @every_precision
 @pytest.mark.parametrize("count", cases([100_000], long=[1_000_000]))
-def test_it_is_off_by_no_more_than_two_units(fuses, dtype, worst, kind, count):
-    x = arguments(kind, count, dtype, fuses=fuses)
+def test_it_is_off_by_no_more_than_two_units(fuses, dtype, worst, angles, count):
+    x = arguments(angles, count, dtype, fuses=fuses)
     found = both(Target(dtype, host(dtype).lanes, fuses))(x)
     for ours, function in zip(found, FUNCTIONS, strict=True):
         assert ulps(ours, function(x.astype(LONG))).max() <= worst <= 2
@@ -129,16 +129,16 @@ def test_it_is_off_by_no_more_than_two_units(fuses, dtype, worst, kind, count):
 @pytest.mark.parametrize("dtype", CONSTANTS)
 def test_the_parts_add_up_to_a_quarter_turn(dtype, fuses):
     """By far more digits than the dtype has; unfused, products with all but the last are exact."""
-    of, kind = CONSTANTS[dtype], np.dtype(dtype).type
-    parts = [of.nearest(part) for part in of.quarter[fuses]]
-    assert min(parts) > 0
+    of, number = CONSTANTS[dtype], np.dtype(dtype).type
+    terms = [of.nearest(x) for x in of.quarter[fuses]]
+    assert min(terms) > 0
     with mpmath.workprec(300):
-        missing = mpmath.pi / 2 - sum(mpmath.mpf(float(part)) for part in parts)
+        missing = mpmath.pi / 2 - sum(mpmath.mpf(float(x)) for x in terms)
         assert abs(missing) < 2.0 ** (-2 * np.finfo(dtype).nmant - 18)
     if not fuses:
-        for part in parts[:-1]:
+        for term in terms[:-1]:
             for k in range(round(2 / math.pi * of.reach[fuses]) + 1):
-                assert Fraction(float(kind(k) * part)) == k * Fraction(float(part))
+                assert Fraction(float(number(k) * term)) == k * Fraction(float(term))
 
 
 @pytest.mark.parametrize("fuses", [host("float32").fuses, False], ids=["fused", "unfused"])
@@ -190,7 +190,7 @@ def test_what_is_special_stays_special(fuses, dtype):
 @pytest.mark.parametrize("fuses", [True, False])
 def test_sine_is_odd_and_cosine_even_to_the_last_bit(fuses, dtype):
     x = np.concatenate(
-        [arguments(kind, 2000, dtype, fuses)[-9000:] for kind in ANGLES] + [[1e6, 1e30]]
+        [arguments(angles, 2000, dtype, fuses)[-9000:] for angles in ANGLES] + [[1e6, 1e30]]
     )
     there, back = (both(Target(dtype, 8, fuses))(side * x) for side in (1, -1))
     assert (there[0] == -back[0]).all()

@@ -42,11 +42,11 @@ def trial(rng, folder):
         (folder / name).write_text(text)
     sources = sorted(path.name for path in folder.glob("*.c"))
     flags = [*STRICT, "-std=c99", str(rng.choice(["-O0", "-O1", "-O2"])), *SANITIZED]
-    code, told = run("gcc", *flags, *sources, "-lm", "-o", "it", folder=folder)
-    assert (code, told) == (0, ""), told
-    code, told = run("./it", folder=folder)
-    assert code == 0, told
-    assert told.count("passed") >= len(functions), told
+    code, output = run("gcc", *flags, *sources, "-lm", "-o", "it", folder=folder)
+    assert (code, output) == (0, ""), output
+    code, output = run("./it", folder=folder)
+    assert code == 0, output
+    assert output.count("passed") >= len(functions), output
 
 
 @cache
