@@ -1,4 +1,4 @@
-"""Kinds of joint: a new one is an entry of a table, and what walks twists holds for it."""
+"""Joint types: a new one is an entry of a table, and what walks twists holds for it."""
 
 from dataclasses import replace
 

@@ -50,7 +50,7 @@ def counted(arm, function, arguments):
         symbols = {str(name): graph.symbol(str(name)) for name in arm.symbols}
         return function(arm.with_constants(symbols), *state)
 
-    return trace_function("", run, {name: (arm.n,) for name in arguments}).count()
+    return trace_function("", run, dict.fromkeys(arguments, (arm.n,))).count()
 
 
 @pytest.mark.parametrize("n", range(2, 9))

@@ -47,7 +47,7 @@ def derivatives(robot: RobotModel, triple: tuple[Matrix, Matrix, Matrix]) -> tup
     return inertia(robot, H), matrix(robot, V), matrix(robot, P)
 
 
-def unchanged(robot: RobotModel, result: Any) -> Any:
+def unchanged(_: RobotModel, result: Any) -> Any:
     """The result itself, which depends only on the positions and motion of the bodies."""
     return result
 

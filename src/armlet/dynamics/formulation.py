@@ -144,23 +144,23 @@ def with_rotors(quantity: str, function: Function) -> Function:
 
 
 def torques_with_rotors(
-    rotors: Sequence[Scalar], tau: Sequence[Scalar], q: Vector, qd: Vector, qdd: Vector, *_: Any
+    rotors: Sequence[Scalar], tau: Sequence[Scalar], _q: Vector, _qd: Vector, qdd: Vector, *_: Any
 ) -> list[Scalar]:
     """τᵢ + (rotor inertia) q̈ᵢ."""
     return [t + rotor * x for t, rotor, x in zip(tau, rotors, qdd, strict=True)]
 
 
-def inertia_with_rotors(rotors: Sequence[Scalar], H: Matrix, q: Vector) -> Matrix:
+def inertia_with_rotors(rotors: Sequence[Scalar], H: Matrix, *_: Vector) -> Matrix:
     """H with the rotor inertias added to its diagonal."""
     return H + np.diag(np.array(rotors, dtype=object))
 
 
 def derivatives_with_rotors(
-    rotors: Sequence[Scalar], derivatives: tuple[Matrix, Matrix, Matrix], q: Vector, *rates: Vector
+    rotors: Sequence[Scalar], derivatives: tuple[Matrix, Matrix, Matrix], *_: Vector
 ) -> tuple[Matrix, Matrix, Matrix]:
     """H, V and P, with the rotor inertias added to H."""
     H, V, P = derivatives
-    return inertia_with_rotors(rotors, H, q), V, P
+    return inertia_with_rotors(rotors, H), V, P
 
 
 ROTORS: dict[str, Callable[..., Any]] = {

@@ -160,7 +160,9 @@ def torques_of(
     columns = []
     for phi in sets:
         rows = {i: phi[10 * i : 10 * i + 10] for i in range(n)}
-        wrench = {i: body_wrench(row, shares[i]) for i, row in rows.items() if any_of(row)}
+        wrench = {
+            i: body_wrench(row, shares[i]) for i, row in rows.items() if not all(map(is_zero, row))
+        }
         terms = [column(robot, X, path) for path in by_path(robot, wrench)]
         terms += [
             [x * y for y in drive]
@@ -230,10 +232,6 @@ def body_wrench(phi: Sequence[Scalar], shares: list[Wrench]) -> Wrench:
         if not is_zero(x):
             f, t = f + x * force, t + x * moment
     return f, t
-
-
-def any_of(row: Sequence[Scalar]) -> bool:
-    return not all(map(is_zero, row))
 
 
 def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:

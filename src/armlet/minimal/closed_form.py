@@ -66,7 +66,7 @@ def terms_of(x: Any) -> Iterable[tuple[int, Scalar]]:
     return x.terms.items() if isinstance(x, Combination) else ()
 
 
-def lin(joint: JointType, context: JointContext, body: Body) -> Body:
+def lin(joint: JointType, _: JointContext, body: Body) -> Body:
     """The part lumped on the parent: on a prismatic joint, the whole body (Lin 1994, section 3)."""
     return body if joint.translates else axially_symmetric(body)
 
