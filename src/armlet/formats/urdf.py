@@ -1,12 +1,13 @@
 """URDF: reading and writing."""
 
-import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import pi
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -331,15 +332,17 @@ def urdf_text(robot: RobotModel) -> str:
     """The robot as URDF: the file's links and frames, merged bodies as one."""
     description = _on_axes(describe(robot))
     _check_characters(description)
-    lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(description.name)}>"]
-    for link in description.links:
-        lines += _link_lines(link)
+    root = ElementTree.Element("robot", name=description.name)
     ties = {tie.joint: tie for tie in description.ties}
+    for link in description.links:
+        _add_link(root, link)
     for joint in description.joints:
-        lines += _joint_lines(joint, ties.get(joint.name))
+        _add_joint(root, joint, ties.get(joint.name))
     for joint in description.joints:
-        lines += _transmission_lines(joint)
-    return "\n".join([*lines, "</robot>", ""])
+        _add_transmission(root, joint)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
+    return f'<?xml version="1.0"?>\n{text}\n'
 
 
 def _check_characters(description: Description) -> None:
@@ -349,10 +352,10 @@ def _check_characters(description: Description) -> None:
     texts += [("joint", joint.name) for joint in description.joints]
     texts += [("mesh", mesh.file) for link in description.links for mesh in link.meshes]
     for kind, text in texts:
-        if found := FORBIDDEN.search(text):
+        if match := FORBIDDEN.search(text):
             raise ModelError(
                 f"{kind} {quote(text)} cannot be written as URDF: XML has no character "
-                f"{quote(found[0])}; rename it, or write TOML"
+                f"{quote(match[0])}; rename it, or write TOML"
             )
 
 
@@ -385,97 +388,68 @@ def _on_axes(description: Description) -> Description:
     return replace(description, links=tuple(links), joints=tuple(joints))
 
 
-def _quoted(text: str) -> str:
-    """The text as a quoted attribute value that preserves white space."""
-    escaped = html.escape(text)
-    for character in "\t\n\r":
-        escaped = escaped.replace(character, f"&#{ord(character)};")
-    return f'"{escaped}"'
+def _add(parent: ElementTree.Element, tag: str, **attributes: Any) -> ElementTree.Element:
+    """Add an element whose attributes are texts, numbers or lists of numbers."""
+    texts = {
+        key: x if isinstance(x, str) else " ".join(repr(float(y) + 0.0) for y in np.atleast_1d(x))
+        for key, x in attributes.items()
+    }
+    return ElementTree.SubElement(parent, tag, texts)
 
 
-def _list(values: Vector | Sequence[float]) -> str:
-    return _quoted(" ".join(repr(float(x) + 0.0) for x in values))
+def _add_origin(parent: ElementTree.Element, at: Pose) -> None:
+    _add(parent, "origin", xyz=at.r, rpy=rpy_of(at.R))
 
 
-def _origin_line(indent: str, at: Pose) -> str:
-    return f"{indent}<origin xyz={_list(at.r)} rpy={_list(rpy_of(at.R))}/>"
-
-
-def _link_lines(link: Link) -> list[str]:
-    inside = []
+def _add_link(root: ElementTree.Element, link: Link) -> None:
+    element = _add(root, "link", name=link.name)
     if link.mass or np.any(link.inertia):
-        entries = zip(ENTRIES, upper_triangle(link.inertia), strict=True)
-        tensor = " ".join(f'{key}="{float(value)!r}"' for key, value in entries)
-        inside += [
-            "    <inertial>",
-            _origin_line("      ", Pose(np.eye(3), link.com)),
-            f'      <mass value="{float(link.mass)!r}"/>',
-            f"      <inertia {tensor}/>",
-            "    </inertial>",
-        ]
-    shapes = [
-        (mesh.pose, f"<mesh filename={_quoted(mesh.file)} scale={_list(mesh.scale)}/>")
-        for mesh in link.meshes
-    ]
-    shapes += [(solid.pose, _solid_text(solid)) for solid in link.solids if solid.kind in SOLIDS]
-    for at, shape in shapes:
-        inside += [
-            "    <visual>",
-            _origin_line("      ", at),
-            f"      <geometry>{shape}</geometry>",
-            "    </visual>",
-        ]
-    name = _quoted(link.name)
-    return [f"  <link name={name}>", *inside, "  </link>"] if inside else [f"  <link name={name}/>"]
+        inertial = _add(element, "inertial")
+        _add_origin(inertial, Pose(np.eye(3), link.com))
+        _add(inertial, "mass", value=link.mass)
+        tensor = dict(zip(ENTRIES, upper_triangle(link.inertia), strict=True))
+        _add(inertial, "inertia", **tensor)
+    for mesh in link.meshes:
+        _add_visual(element, mesh.pose, "mesh", filename=mesh.file, scale=mesh.scale)
+    for solid in link.solids:
+        size = iter(solid.size)
+        counts = SOLIDS.get(solid.kind, {})
+        lengths = {key: [next(size) for _ in range(n)] for key, n in counts.items()}
+        if lengths:
+            _add_visual(element, solid.pose, solid.kind, **lengths)
 
 
-def _joint_lines(joint: Connection, tie: Tie | None) -> list[str]:
-    lines = [
-        f'  <joint name={_quoted(joint.name)} type="{joint.kind}">',
-        _origin_line("    ", joint.pose),
-        f"    <parent link={_quoted(joint.parent)}/>",
-        f"    <child link={_quoted(joint.child)}/>",
-    ]
+def _add_visual(link: ElementTree.Element, at: Pose, shape: str, **attributes: Any) -> None:
+    visual = _add(link, "visual")
+    _add_origin(visual, at)
+    _add(_add(visual, "geometry"), shape, **attributes)
+
+
+def _add_joint(root: ElementTree.Element, joint: Connection, tie: Tie | None) -> None:
+    element = _add(root, "joint", name=joint.name, type=joint.kind)
+    _add_origin(element, joint.pose)
+    _add(element, "parent", link=joint.parent)
+    _add(element, "child", link=joint.child)
     if joint.kind != "fixed":
-        limits = {
-            key: float(np.clip(value, -UNLIMITED, UNLIMITED))
-            for key, value in joint.limits._asdict().items()
-            if joint.kind != "continuous" or key not in ("lower", "upper")
-        }
-        written = " ".join(f'{key}="{value!r}"' for key, value in limits.items())
-        viscous, coulomb = float(joint.drive.viscous), float(joint.drive.coulomb)
-        lines += [f"    <axis xyz={_list(joint.axis)}/>", f"    <limit {written}/>"]
-        if viscous or coulomb:
-            lines.append(f'    <dynamics damping="{viscous!r}" friction="{coulomb!r}"/>')
+        limits = joint.limits._asdict()
+        if joint.kind == "continuous":
+            del limits["lower"], limits["upper"]
+        limits = {key: np.clip(x, -UNLIMITED, UNLIMITED) for key, x in limits.items()}
+        _add(element, "axis", xyz=joint.axis)
+        _add(element, "limit", **limits)
+        if joint.drive.viscous or joint.drive.coulomb:
+            _add(element, "dynamics", damping=joint.drive.viscous, friction=joint.drive.coulomb)
     if tie is not None:
         offset, factor = tie.coefficients
-        how = f'multiplier="{factor!r}" offset="{offset!r}"'
-        lines.append(f"    <mimic joint={_quoted(tie.leader)} {how}/>")
-    return [*lines, "  </joint>"]
+        _add(element, "mimic", joint=tie.leader, multiplier=factor, offset=offset)
 
 
-def _transmission_lines(joint: Connection) -> list[str]:
-    inertia, offset = float(joint.drive.rotor_inertia), float(joint.drive.offset)
-    if not inertia and not offset:
-        return []
-    return [
-        f"  <transmission name={_quoted(joint.name + '_transmission')}>",
-        "    <type>transmission_interface/SimpleTransmission</type>",
-        f"    <joint name={_quoted(joint.name)}/>",
-        f"    <actuator name={_quoted(joint.name + '_drive')}>",
-        "      <mechanicalReduction>1</mechanicalReduction>",
-        f'      <rotor_inertia value="{inertia!r}"/>',
-        f'      <friction_offset value="{offset!r}"/>',
-        "    </actuator>",
-        "  </transmission>",
-    ]
-
-
-def _solid_text(solid: Solid) -> str:
-    """The element of a primitive."""
-    size = iter(solid.size)
-    attributes = (
-        f'{key}="{" ".join(repr(float(next(size))) for _ in range(n))}"'
-        for key, n in SOLIDS[solid.kind].items()
-    )
-    return f"<{solid.kind} {' '.join(attributes)}/>"
+def _add_transmission(root: ElementTree.Element, joint: Connection) -> None:
+    if joint.drive.rotor_inertia or joint.drive.offset:
+        transmission = _add(root, "transmission", name=f"{joint.name}_transmission")
+        _add(transmission, "type").text = "transmission_interface/SimpleTransmission"
+        _add(transmission, "joint", name=joint.name)
+        actuator = _add(transmission, "actuator", name=f"{joint.name}_drive")
+        _add(actuator, "mechanicalReduction").text = "1"
+        _add(actuator, "rotor_inertia", value=joint.drive.rotor_inertia)
+        _add(actuator, "friction_offset", value=joint.drive.offset)
