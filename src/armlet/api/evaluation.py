@@ -40,7 +40,7 @@ def evaluate(
     threads: int,
     **options: Any,
 ) -> Result:
-    """The result of a robot's method.
+    """Evaluate a robot's method on arrays of any library.
 
     NumPy arrays run the kernel of the quantity with its options. From then on compiled code stands
     in the place of the method, and later calls come here no more.
@@ -85,12 +85,12 @@ class RobotQuantity:
 
     @property
     def traced_constants(self) -> list[list[Any]]:
-        """The constants of the groups in which one is traced."""
+        """The values of all constants in the groups that have a traced one."""
         return [[*x.values()] for x in self._traced_groups.values()]
 
     @property
     def _traced_groups(self) -> dict[str, dict[str, Any]]:
-        """The groups in which a constant is traced, such as those of a payload."""
+        """The constants by name of the groups that have a traced one, as with a traced payload."""
         robot = self.robot
 
         def groups() -> dict[str, dict[str, Any]]:
@@ -162,7 +162,7 @@ def _replace_method(
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:
-    """The arguments of a method without their types, which CPython has no place for."""
+    """The signature of a method without types, which built-in functions do not have."""
     _, *parameters = inspect.signature(method).parameters.values()
     return inspect.Signature([x.replace(annotation=inspect.Parameter.empty) for x in parameters])
 

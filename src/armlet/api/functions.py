@@ -93,12 +93,12 @@ class Function:
         self._kernels: dict[str, Kernel] = {}
 
     def __reduce__(self) -> str:
-        """By its name, as functions are pickled."""
+        """Pickle it by its name, as Python functions are."""
         return self.__qualname__
 
     @cached_property
     def program(self) -> Program:
-        """What it computes, in the fewest operations found."""
+        """The cheapest program found."""
         return cheapest_composition(self._composition()).program
 
     @property
@@ -128,7 +128,7 @@ class Function:
         threads: int = 1,
         **named: ArrayLike,
     ) -> Results:
-        """The results for one state or many, as `Kernel` gives them; arguments may be named."""
+        """The results for one state or many, as of a `Kernel`; arguments may be named."""
         call = self._call if threads == 1 else partial(self._evaluate, threads=threads)
         results: Results = call(*arrays, out=out, **named)
         return results
@@ -142,7 +142,7 @@ class Function:
         return self.kernel.evaluate(*arrays, out=out, threads=threads)
 
     def count(self) -> Count:
-        """How many multiplications and additions it takes, by the rule of the published counts."""
+        """The number of operations, counted as in the papers."""
         return self.program.count()
 
     def source(self, target: str = "c", **options: str | bool | None) -> str:
@@ -151,7 +151,7 @@ class Function:
         return source(target, **options)
 
     def derivative(self, wrt: str, mode: str = "forward") -> Program:
-        """The program of the partial derivatives by an input, as `Program.derivative` has it."""
+        """The program of the partial derivatives by an input; see `Program.derivative`."""
         return self.program.derivative(wrt, mode)
 
     def function(self, library: str | ModuleType = np) -> Callable[..., Any]:
@@ -178,7 +178,7 @@ class Function:
         return Composition(vars(self)["__name__"], self.inputs, recording, outputs, single, names)
 
     def _outputs(self, result: Any) -> tuple[list[Any], bool, Names | None]:
-        """The results as arrays, whether there is a bare one, and their names if they have any."""
+        """The results as arrays, whether there is a single one, and their names if any."""
         names = getattr(result, "_fields", None)
         if isinstance(result, Mapping):
             names, result = tuple(result), tuple(result.values())
@@ -197,7 +197,7 @@ class Function:
 
 
 def _number(x: Any) -> Any:
-    """A number as Python's own, and all else as it is."""
+    """A NumPy number as a Python number; anything else as it is."""
     return x.item() if isinstance(x, np.generic) else x
 
 

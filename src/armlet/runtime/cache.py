@@ -58,7 +58,7 @@ def directory() -> Path | None:
 
 @cache
 def _warn_of_relative(path: str) -> None:
-    """Say once that nothing is cached."""
+    """Warn once that nothing is cached."""
     warnings.warn(
         f"ARMLET_CACHE is {path!r}, a relative path: nothing is cached; give an absolute path, or "
         '"off" to cache nothing',

@@ -33,7 +33,7 @@ in_llvm = LLVM_THREADS[0].call
 
 
 class Code(np.ndarray[Any, Any]):
-    """Machine code in memory, kept as long as this object lives.
+    """Machine code in memory, which is freed with this object.
 
     It holds things as an array holds its entries, which the garbage collector does not see. The
     collector would take apart what it finds in a dead cycle at once, though a finalizer in that
@@ -45,7 +45,7 @@ class Code(np.ndarray[Any, Any]):
 
     @classmethod
     def of(cls, addresses: Mapping[str, int], *owned: Any) -> "Code":
-        """The code with functions at these addresses, and what must live as long as it.
+        """The code with functions at these addresses, and objects that live as long as it.
 
         One place is left for what comes later.
         """
@@ -75,7 +75,7 @@ ARCHITECTURES = {
 
 
 class Cpu(NamedTuple):
-    """What LLVM knows of a machine."""
+    """A processor as LLVM describes it."""
 
     triple: str
     name: str
@@ -101,7 +101,7 @@ def cpu() -> Cpu:
 
 
 def _start() -> Cpu:
-    """Make LLVM know this machine, and where NumPy and CPython are; return this processor."""
+    """Initialise LLVM and its symbols of NumPy and CPython; return this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for name, address in _symbols().items():
@@ -113,7 +113,7 @@ def _start() -> Cpu:
 
 
 def add_symbols(addresses: Mapping[str, int]) -> None:
-    """Make code that is loaded from now on find functions at these addresses by name."""
+    """Define symbols for code that is loaded from now on."""
     for name, address in addresses.items():
         in_llvm(llvm.add_symbol, name, address)
 
@@ -135,7 +135,7 @@ def host(dtype: str) -> Target:
 
 
 def machine_name() -> str:
-    """What tells one kind of machine from another."""
+    """A text that differs between kinds of machines."""
     return "\0".join(cpu())
 
 
@@ -272,7 +272,7 @@ def free_released() -> None:
 
 
 def _symbols() -> dict[str, int]:
-    """Where NumPy and Python keep what compiled entries need."""
+    """The addresses of the NumPy and Python objects that compiled entries use."""
     core = "numpy._core" if hasattr(np, "_core") else "numpy.core"
     capsule = import_module(f"{core}._multiarray_umath")._ARRAY_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer

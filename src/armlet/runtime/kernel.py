@@ -144,12 +144,12 @@ class Kernel:
 
     @property
     def operations(self) -> Count:
-        """How many multiplications and additions it takes."""
+        """The number of operations."""
         return self.code.count()
 
     @cached_property
     def code(self) -> Lowered:
-        """The operations that it does for one state, in their order."""
+        """The operations for one state, in their order."""
         return lower(self.program)
 
     @cached_property
@@ -230,7 +230,7 @@ class Kernel:
         return self.evaluate(*arrays, out=out, threads=threads)
 
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
-        """Evaluate the kernel on arrays of the backend: long batches, and what an entry refuses."""
+        """Evaluate the kernel without the compiled entry: long batches, and what it refuses."""
         count = integer(threads, "threads", low=1)
         inputs, leading, once = self._inputs(arrays)
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
@@ -239,7 +239,7 @@ class Kernel:
         return return_value(results, self.program.single, self.program.names)
 
     def _inputs(self, arrays: Sequence[Any]) -> tuple[list[Array], Shape, frozenset[str]]:
-        """Arrays of the backend, the leading axes, and the inputs that are given once without."""
+        """The arrays converted, their leading axes, and the names of inputs given once for all."""
         inputs = self.program.inputs
         self.program.check_number(arrays)
         converted = [self.array(name, x) for name, x in zip(inputs, arrays, strict=True)]

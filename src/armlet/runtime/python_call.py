@@ -73,7 +73,7 @@ class Callee(tuple[Any, ...]):
         code: Code,
         results: type[tuple[Any, ...]] = tuple,
     ) -> "Callee":
-        """All that an entry needs, with the code, which lives as long."""
+        """The tuple for an entry, which also keeps its code alive."""
         names = (*inputs, "out", *([option] if option else []))
         interned = tuple(map(sys.intern, names))
         spares = [None] * SPARES
@@ -191,7 +191,7 @@ SUBCLASSABLE, VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
 
 
 def vectorcalled(cls: C) -> C:
-    """A subclass whose instances can be given a compiled function as what calling them does.
+    """A subclass whose instances can have a compiled function as their `__call__`.
 
     A class of Python's cannot have that (PEP 590), since `__call__` is looked up with every call; a
     type made by CPython's PyType_FromSpec can. Until an instance is given its function, and in
@@ -215,7 +215,7 @@ def vectorcalled(cls: C) -> C:
 
 
 def connect(thing: Any, callee: Callee, code: Code) -> bool:
-    """Make compiled code what calling an instance of a vectorcalled class does; False if not."""
+    """Make compiled code the `__call__` of a vectorcalled instance; False if it cannot be."""
     offset = vars(type(thing)).get("_vectorcall")
     if offset is None:
         return False

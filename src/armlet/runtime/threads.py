@@ -46,7 +46,7 @@ class Workers:
         self.growing = allocate_lock()
 
     def start(self, count: int) -> int:
-        """Have this many threads run, but no more than `most`; return how many there are."""
+        """Start threads until there are `count`, at most `most`; return how many there are."""
         with self.growing:
             while len(self.idents) < min(count, self.most):
                 try:
@@ -111,12 +111,12 @@ class _Loop:
         self.errors: list[BaseException] = []
 
     def run(self) -> None:
-        """Do blocks as long as there are any."""
+        """Do blocks until none is left."""
         for start in self.starts:
             self.work(start, min(start + self.step, self.count))
 
     def help(self) -> None:
-        """Do blocks in a helper, which is noted before it takes the first."""
+        """Do blocks in a helper thread, which is counted before it takes the first."""
         self.begun.append(None)
         try:
             self.run()
@@ -136,7 +136,7 @@ class _Loop:
 
 
 class LlvmThread(Workers):
-    """A thread that uses LLVM: not interrupted, and no process is forked or ends during its jobs.
+    """A thread for LLVM: never interrupted; no process forks or exits during its jobs.
 
     Ctrl-C is not raised in it, so it can neither interrupt LLVM and llvmlite nor be lost in one of
     llvmlite's finalizers, and it reaches the caller at once.
@@ -188,14 +188,14 @@ class LlvmThread(Workers):
         return True
 
     def _after_forks(self, job: Job) -> None:
-        """Do a job of many, of which the next would else be taken before a fork can begin."""
+        """Do a job after pending forks, which would otherwise wait for all queued jobs."""
         while FORKS:
             sleep(0.001)
         with self.working:
             job()
 
     def close(self) -> None:
-        """Drop the jobs that are not begun, and wait for the others; later calls are the caller's.
+        """Drop queued jobs and wait for the running one; later calls run in the caller's thread.
 
         The lock stays taken, so that no other thread uses LLVM from here on.
         """
@@ -206,7 +206,7 @@ class LlvmThread(Workers):
         self.working.acquire()
 
     def _after_fork(self) -> None:
-        """Let LLVM work again; Python drops an interrupt of the wait before a fork: repeat it."""
+        """Release LLVM after a fork; repeat an interrupt of the wait, which Python drops."""
         try:
             self.working.release()
         except RuntimeError:
@@ -258,7 +258,7 @@ def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[in
 
 @atexit.register
 def _close_at_exit() -> None:
-    """Wait for LLVM, which crashes if the process exits under it; Ctrl-C then ends the process."""
+    """Wait for LLVM before exit, since it would crash; Ctrl-C ends the process."""
     try:
         for thread in LLVM_THREADS:
             thread.close()

@@ -40,7 +40,7 @@ class Spread(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """A call to time, and for how many states it is."""
+    """A call to time, and its number of states."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -81,7 +81,7 @@ def _spreads(
 
 
 def _number(timer: Timer) -> int:
-    """How many calls fill a round."""
+    """The number of calls that fill a round."""
     timer.timeit(1)
     number = 1
     while (spent := timer.timeit(number)) < ROUND:

@@ -85,7 +85,7 @@ QUICK = 1000
 
 @dataclass(frozen=True)
 class Step:
-    """Something that was done to get a cheaper program, and the count after it."""
+    """A step of the search, and the count after it."""
 
     name: str
     count: Count
@@ -93,7 +93,7 @@ class Step:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The cheapest program found, and how."""
+    """The cheapest program found, and how it was found."""
 
     program: Program
     formulation: str
@@ -198,7 +198,7 @@ class Task:
         return thread_time() >= self.deadline
 
     def cost(self, program: Program) -> float:
-        """What a program costs, by the weight of this search."""
+        """The cost of a program, by the weight of this search."""
         return program.count().cost(self.weight)
 
 
@@ -321,7 +321,7 @@ def _movable(request: Request, effort: Effort) -> list[int]:
 
 
 def possible_units(request: Request, effort: Effort) -> list[Any]:
-    """The lengths that may be made the unit: what goes in and comes out must have none."""
+    """The lengths that may be the unit; none if inputs or results have lengths."""
     robot, quantity = request.robot, request.quantity
     has_lengths = "P" in robot.joint_letters or request.wrench or "frame" in quantity.options
     if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:

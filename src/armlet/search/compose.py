@@ -69,14 +69,14 @@ class Composition:
 
     @cached_property
     def identity(self) -> str:
-        """All that the program depends on, as text."""
+        """All data that the program depends on, as text for the key of the cache."""
         args = [arg for call in self.recording.calls for arg in call.args]
         outer = program(self.name, self.inputs, [*self.outputs, *args], self.single, self.names)
         shapes = [len(call.args) for call in self.recording.calls]
         return repr((json.dumps(outer.to_dict()), shapes, [r.identity for r in self.requests]))
 
     def program(self, programs: Sequence[Program]) -> Program:
-        """The program in which each call is computed by its own one of the programs."""
+        """The program in which call k is computed by the k-th of the programs."""
         outputs = self.recording.inline_calls(self.outputs, programs)
         return program(self.name, self.inputs, outputs, self.single, self.names)
 
@@ -208,7 +208,7 @@ def compose_quantities(
     minimal: bool,
     options: Mapping[str, Any],
 ) -> Composition:
-    """Quantities of a robot in one program, their arguments in the order of the state's."""
+    """Quantities of a robot in one program; its inputs are in the order q, qd, qdd, tau, wrench."""
     requests = dict(_requests(robot, names, constants, minimal, options))
     if not requests:
         raise ArmletError("no quantity is named: give one or more, such as inverse_dynamics")

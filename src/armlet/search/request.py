@@ -43,7 +43,7 @@ class Request:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """All that the program depends on, as data whose text tells one from another."""
+        """All data that the program depends on, for the key of the cache."""
         robot = self.robot
         frames = [(k, f.body, f.pose.R.tolist(), list(f.pose.r)) for k, f in robot.frames.items()]
         tree = robot.joint_letters, robot.parent, robot.couplings, robot.dh

@@ -33,12 +33,12 @@ CHECKED = 16
 
 
 def most_rows(code: Lowered) -> int:
-    """How many rows an entry takes at most."""
+    """The largest number of rows that an entry takes."""
     return max(1, BATCH // max(1, len(code.operations)))
 
 
 def entry(code: Lowered, dtype: str, lanes: int) -> str:
-    """The text of @entry and @vectorcall, to stand after the kernel's own."""
+    """The text of @entry and @vectorcall, which follows that of the kernel."""
     inputs = [x.shape for x in code.inputs.values()]
     outputs = [output.shape for output in code.outputs]
     lines = [
@@ -61,7 +61,7 @@ def entry(code: Lowered, dtype: str, lanes: int) -> str:
 
 
 def dispatcher(inputs: int) -> str:
-    """The text of an @entry without a kernel, which calls others by the option given."""
+    """The text of an @entry without a kernel, which selects another entry by the option."""
     return module_text([*declarations(SHARED), *_arguments(inputs, "slow", ()), *SLOW], "float64")
 
 
@@ -98,7 +98,7 @@ SLOW = (
 
 
 def _arguments(inputs: int, then: str, memory: Iterable[str]) -> list[str]:
-    """Find the arguments: in order as they come, or by name; another kernel may have to take them.
+    """Put the arguments in order, and pass them on where the option selects another entry.
 
     Goes on with the inputs at %slots and the arrays to write to in %out.
     """
@@ -143,7 +143,7 @@ def _arguments(inputs: int, then: str, memory: Iterable[str]) -> list[str]:
 
 
 def _memory(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[str]:
-    """Memory for the shape of every array, rows in front, and for copies of a few vectors."""
+    """Allocate memory for the shapes of all arrays, and for copies of a few vectors."""
     lines = [
         f"%{name}.axes = alloca [{1 + len(shape)} x i64]"
         for name, shape in _array_names(inputs, outputs)
@@ -156,7 +156,7 @@ def _memory(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[str]:
 
 
 def _check_one_state(inputs: Sequence[Shape]) -> list[str]:
-    """Look whether every input is a contiguous array of one state, which most calls are made with.
+    """Check whether every input is a contiguous array of one state, as in most calls.
 
     That is what `@fits` says for each of them, in fewer instructions.
     """
@@ -206,7 +206,7 @@ def _check_one_state(inputs: Sequence[Shape]) -> list[str]:
 
 
 def _batch_shapes(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) -> list[str]:
-    """Find how many states there are, one or some rows, and from that every array's shape."""
+    """Find the number of rows, if it is a batch, and the shape of every array."""
     lines = ["several:", "%first = load ptr, ptr %slots" if inputs else "%first = add i64 0, 0"]
     rank = len(inputs[0]) if inputs else 0
     lines += [
@@ -243,7 +243,7 @@ def _batch_shapes(inputs: Sequence[Shape], outputs: Sequence[Shape], most: int) 
 
 
 def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> list[str]:
-    """Go on in one way, however the inputs were found."""
+    """Join the paths of one state and of a batch."""
     last = len(inputs)
     lines = [f"input{last}:", "br label %found", "found:"]
 
@@ -263,7 +263,7 @@ def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) 
 
 
 def _array_names(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tuple[str, Shape]]:
-    """The names of arrays in the text, with the shapes that they have in one state."""
+    """The names of arrays in the text, with their shapes for one state."""
     return [
         *((f"a{k}", shape) for k, shape in enumerate(inputs)),
         *((f"r{k}", shape) for k, shape in enumerate(outputs)),
@@ -271,14 +271,14 @@ def _array_names(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> list[tupl
 
 
 def _rows_copied(shape: Shape) -> int:
-    """How many states' vectors are copied at most: none of what is not a vector, or a long one."""
+    """The largest number of vectors that are copied; 0 for other arrays and long vectors."""
     if len(shape) != 1 or shape[0] > COPIED:
         return 0
     return min(FEW, COPIED // max(1, shape[0]))
 
 
 def _locate_input(k: int, shape: Shape) -> list[str]:
-    """Find where an input's numbers are: in its array, or in a copy of a few states' vectors."""
+    """Find the address of an input's numbers: in its array, or in a copy."""
     a, most = f"%s.a{k}", _rows_copied(shape)
     lines = [
         f"input{k}:",
@@ -316,7 +316,7 @@ def _locate_input(k: int, shape: Shape) -> list[str]:
 
 
 def _results(inputs: int, outputs: int, single: bool) -> list[str]:
-    """Find the arrays to write to, `%r0`, `%r1`, …, and what is returned, `%returned`.
+    """Find the arrays to write to, `%r0`, `%r1`, …, and the value to return, `%returned`.
 
     They are those given, if they can be written to and are not too many, or others.
     """
@@ -351,7 +351,7 @@ def _results(inputs: int, outputs: int, single: bool) -> list[str]:
 
 
 def _single_result() -> list[str]:
-    """The only result: the array given, or a free one."""
+    """Find the only result: the array of `out`, or a free one."""
     return [
         "br label %run",
         "have:",
@@ -367,7 +367,7 @@ def _single_result() -> list[str]:
 
 
 def _result_tuple(outputs: int) -> list[str]:
-    """Several results and the tuple that holds them.
+    """Find several results and the tuple that holds them.
 
     A tuple that was returned before is used again as it is, if it and its arrays are free.
     """
@@ -429,7 +429,7 @@ def _result_tuple(outputs: int) -> list[str]:
 
 
 def _phi(kind: str, name: str, new: str, spares: Sequence[str], outputs: int) -> str:
-    """A value that is a new one, or that of one of the spare tuples."""
+    """The phi of a value: a new one, or that of a spare tuple."""
     ways = [f"[ {new}, %fill ]", f"[ {new}, %keep_tuple ]"]
     ways += [f"[ {spare}, %item{s}.{outputs} ]" for s, spare in enumerate(spares)]
     return f"%{name} = phi {kind} {', '.join(ways)}"

@@ -71,7 +71,7 @@ counted:"""
 
 
 def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]:
-    """The module of @xla, and those of what it calls.
+    """The module of @xla, and the modules of what it calls.
 
     It is for at least a vector of rows, or for any few.
     """

@@ -41,7 +41,7 @@ class Library(Protocol):
 
 
 def library_of(arrays: Iterable[Any], out: Any = None) -> Library | None:
-    """The module for the first array that is not NumPy's, or that has such entries; or None.
+    """The module for the library of the arrays, or of their entries; None for NumPy and numbers.
 
     Raises DataError if there is one and `out` is given, which only kernels on NumPy arrays take.
     """
@@ -60,7 +60,7 @@ def library_of(arrays: Iterable[Any], out: Any = None) -> Library | None:
 
 
 def unnested(arrays: Iterable[Any]) -> Iterator[Any]:
-    """Arrays, and in place of those that are nested what they hold."""
+    """The arrays, with nested lists and tuples replaced by what they hold."""
     for x in arrays:
         if is_nested(x):
             yield from unnested(x)
@@ -75,7 +75,7 @@ def broadcast_mapped(
     size: int,
     broadcast: Callable[[Any, Shape], Any],
 ) -> list[Any]:
-    """Arrays with the same leading axes, of which the first is a new one of this size.
+    """The arrays broadcast to the same leading axes, of which the first is the mapped one.
 
     Mapped arrays have it as their first axis. An input given once stays as it is if not mapped.
     """
@@ -94,5 +94,5 @@ def broadcast_mapped(
 
 
 def extra_axes(shape: Shape, derivative: Shape) -> tuple[int, ...]:
-    """The axes that a derivative has before those of an input given once, to be summed over."""
+    """The leading axes of a derivative by an input that is given once, to be summed over."""
     return tuple(range(len(derivative) - len(shape)))

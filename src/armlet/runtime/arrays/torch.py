@@ -59,7 +59,7 @@ def _run(kernel: Kernel, arrays: Sequence[Any], threads: int) -> Any:
 
 
 def _is_tracked(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether autograd has to record what is computed from tensors, which takes it some time."""
+    """Whether autograd has to record the operation; that takes time."""
     needed = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     return needed or forward_ad._current_level >= 0 or transforms_are_active()
 
@@ -86,7 +86,7 @@ def _tensor(name: str, x: Any, kernel: Kernel) -> torch.Tensor:
 
 
 def _check_unrecorded(name: str) -> None:
-    """Raise if PyTorch records the operations on tensors: it would take results for constants."""
+    """Raise if PyTorch records operations: it would record the results as constants."""
     if torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) for mode in RECORDING):
         raise DataError(
             f"{name} is called while PyTorch records operations (torch.func.linearize, make_fx, "
