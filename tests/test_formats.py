@@ -1,10 +1,12 @@
 """Files in and out: what is written reads back as the same robot."""
 
 import errno
+import inspect
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from support.coupled import MIMIC
 from support.robots import WRITERS, deviation, random_robot, states, value
 
 import armlet
+from armlet.cli.robot_options import OPTIONS
 from armlet.description import Mesh
+from armlet.formats import LoadOptions, ModelOptions
 from armlet.robot.pose import axis_rotation, rotation_of_quaternion, rpy_of
 
 
@@ -322,3 +326,27 @@ def test_roll_pitch_yaw_and_quaternions_give_the_rotation_back():
     np.testing.assert_array_equal(
         rotation_of_quaternion(half, half, 0, 0), axis_rotation(0, np.pi / 2)
     )
+
+
+# ------------------------------------------------------------------ options
+
+
+def test_options_of_loading_are_keywords_with_their_defaults():
+    for function, options in (
+        (armlet.load, LoadOptions),
+        (armlet.from_mujoco, ModelOptions),
+        (armlet.from_pinocchio, ModelOptions),
+    ):
+        _, *parameters = inspect.signature(function).parameters.values()
+        assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
+        defaults = {parameter.name: parameter.default for parameter in parameters}
+        assert defaults == {field.name: field.default for field in fields(options)}
+        assert all(re.search(rf"\b{name}\b", inspect.getdoc(function)) for name in defaults)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'mimc'"):
+        armlet.load("planar2r", mimc="free")
+
+
+def test_the_command_line_has_options_of_loading():
+    names = {field.name for field in fields(LoadOptions)}
+    assert names - OPTIONS.keys() == {"strict"}
+    assert not OPTIONS.keys() - names
