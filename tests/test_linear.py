@@ -48,7 +48,7 @@ def counted(arm, function, arguments):
 
     def run(graph, *state):
         symbols = {str(name): graph.symbol(str(name)) for name in arm.symbols}
-        return function(arm.with_constants(symbols), *state)
+        return function(arm._with_constants(symbols), *state)
 
     return trace_function("", run, dict.fromkeys(arguments, (arm.n,))).count()
 

@@ -495,7 +495,7 @@ def test_the_set_of_gravity_may_be_symbolic(joints, alpha):
         arm = replace(arm, dh=tuple(row._replace(alpha=alpha) for row in arm.dh))
     names = {x for group in ("geometry", "inertia", "gravity") for x in arm.constants(group)}
     rng = np.random.default_rng(0)
-    numbers = arm.with_constants({name: rng.uniform(0.2, 1) for name in sorted(names)})
+    numbers = arm._with_constants({name: rng.uniform(0.2, 1) for name in sorted(names)})
     size = rank(stacked(numbers, quantity="gravity_regressor", parameters="standard"))
     assert len(armlet.minimal_parameters(arm, of="gravity")) == size
     program = armlet.trace(arm, "gravity_regressor", "unit_bodies", parameters="gravity")

@@ -139,7 +139,7 @@ RULES = {
 def test_this_holds_as_in_mujoco(load, rule):
     if "actuators is in" in rule:  # which MuJoCo's inverse dynamics does not add
         robot = load(RULES[rule])
-        assert not robot.has_compensation
+        assert not robot._has_compensation
         m, d, _ = peer(RULES[rule], robot)
         mujoco.mj_forward(m, d)
         assert np.any(d.qfrc_gravcomp)
@@ -158,7 +158,7 @@ def test_frictionloss_is_coulomb_friction(load):
 def test_without_springs_and_dampers_there_are_no_passive_forces(load):
     robot = load(model(SPRUNG, '<option><flag spring="disable" damper="disable"/></option>'))
     assert robot.springs == (Spring(),)
-    assert not robot.has_compensation
+    assert not robot._has_compensation
     assert robot.drives[0] == (0, 0, 2, 0)
 
 
@@ -292,7 +292,7 @@ def test_arms_of_the_menagerie_have_the_passive_forces_of_mujoco(file, fingers):
     for section in ("asset", "keyframe", "contact", "visual"):
         text = re.sub(rf"<{section}>.*?</{section}>", "", text, flags=re.DOTALL)
     assert_agrees(robot, text)
-    assert robot.has_compensation or any(spring.stiffness for spring in robot.springs)
+    assert robot._has_compensation or any(spring.stiffness for spring in robot.springs)
 
 
 # ------------------------------------------------------------------ the quantity

@@ -107,7 +107,7 @@ class RobotQuantity:
         """
         groups = self._traced_groups
         names = [name for values in groups.values() for name in values]
-        robot = self.robot.with_constants(dict.fromkeys(names, 1.0))
+        robot = self.robot._with_constants(dict.fromkeys(names, 1.0))
         late = dict.fromkeys(groups, "argument")
         requested = make_request(robot, self.name, late, True, self.options)
         shapes = [x.shape for x in requested.inputs[len(arrays) :]]

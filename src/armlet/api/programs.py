@@ -256,7 +256,9 @@ def minimal_parameters(
         return by_rank(robot, _regressor(robot, of, rotors, friction), standard, zero, of)
     if robot.symbols:
         sympy = importlib.import_module("sympy")
-        robot = robot.with_constants({name: sympy.Symbol(x) for name, x in robot._symbolic.items()})
+        robot = robot._with_constants(
+            {name: sympy.Symbol(x) for name, x in robot._symbolic.items()}
+        )
     return minimal_set(robot, rotors, friction, kind, of)
 
 

@@ -34,7 +34,7 @@ def reference(
         for group in GROUPS:
             if group in arguments:
                 constants |= zip(robot.constants(group), arguments[group].flat, strict=True)
-        arm = robot.with_constants({name: float(x) for name, x in constants.items()})
+        arm = robot._with_constants({name: float(x) for name, x in constants.items()})
         return [y for define in definitions for y in define(arm, arguments, frames)]
 
     return results

@@ -197,7 +197,7 @@ def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
 
 def _coupled(robot: RobotModel) -> str:
     """Rows for coupled joints: the entry of q that moves each, and how."""
-    entry = {leader: k for k, leader in enumerate(robot.leaders)}
+    entry = {leader: k for k, leader in enumerate(robot._leaders)}
     rows = [
         f"\n| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
         f"{one_line(robot._coupling_text(i))} |"

@@ -204,7 +204,7 @@ def describe(robot: RobotModel) -> Description:
     robot._require_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
-    zero = [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot.at_zero]
+    zero = [Pose(X.rotation().astype(float), X.origin().astype(float)) for X in robot._at_zero]
     for i, joint in enumerate(robot.joints):
         p, own = robot.parent[i], base_of[i]
         axis = own.R.T[:, 2]

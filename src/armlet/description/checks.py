@@ -225,7 +225,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
     ]
     leader = [coupling.leader for coupling in robot.couplings] or range(robot.nb)
     moving = {i for i, drives in zip(leader, driven, strict=True) if drives}
-    light = [robot.joints[i].name for i in robot.leaders if i not in moving]
+    light = [robot.joints[i].name for i in robot._leaders if i not in moving]
     if light:
         move = "joint moves a link" if len(light) == 1 else "joints move links"
         problems.warn(

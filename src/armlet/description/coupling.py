@@ -245,7 +245,7 @@ def mimic_tie(joint: str, leader: str, factor: float, offset: float, where: str)
 
 def note_contrary_limits(robot: RobotModel, problems: Problems) -> None:
     """Note if joints cannot follow their leader anywhere within their own limits."""
-    for i in robot.leaders if robot.couplings else ():
+    for i in robot._leaders if robot.couplings else ():
         _, contrary = common_limits(robot.joints[i].limits, robot._followers(i))
         if contrary:
             names = listing([quote(joint.name) for joint in contrary])

@@ -85,7 +85,7 @@ def warn_of_passive(robot: RobotModel) -> None:
         if spring.stiffness
     ]
     dropped = [f"the springs of joints {listing(sprung)}"] if sprung else []
-    dropped += ["the gravity compensation"] if robot.has_compensation else []
+    dropped += ["the gravity compensation"] if robot._has_compensation else []
     if dropped:
         warnings.warn(
             f"URDF cannot hold {' and '.join(dropped)} of robot {quote(robot.name)}, which are "

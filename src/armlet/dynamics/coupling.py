@@ -20,7 +20,7 @@ Projection = Callable[[RobotModel, Any], Any]
 
 def torques(robot: RobotModel, tau: Any) -> Matrix:
     """Γᵀ τ: torques of the coordinates, of one column or several."""
-    return robot.coordinate_torques(np.array(tau, dtype=object))
+    return robot._coordinate_torques(np.array(tau, dtype=object))
 
 
 def columns(robot: RobotModel, J: Matrix) -> Matrix:

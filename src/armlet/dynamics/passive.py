@@ -40,7 +40,7 @@ def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
         f + spring.stiffness * (q[i] - spring.reference)
         for i, (f, spring) in enumerate(zip(friction, robot.springs, strict=True))
     ]
-    if not robot.has_compensation:
+    if not robot._has_compensation:
         return tau
     compensated = gravity_torque(lump(robot._compensated_bodies()), q)
     return [t - g for t, g in zip(tau, compensated, strict=True)]

@@ -24,15 +24,15 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
     lengths = [abs(float(x)) for row in robot.dh for x in (row.a, row.d)]
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]
     length = max(lengths)
-    slides = [x.translates for i in robot.leaders for x in robot.twists[i]]
+    slides = [x.translates for i in robot._leaders for x in robot.twists[i]]
     way = np.random.default_rng(0).uniform(-1, 1, robot.nv) * np.where(slides, length or 1.0, 1.0)
     q = robot.integrate(np.zeros(robot.nq), way)
     H = composite_bodies(robot, q).astype(float)
     m_hat = composite_masses(robot)
     _, J_hat = composites(robot, robot.joint_positions(q), m_hat, robot.c, robot.J)
-    sizes = [float(m_hat[i] if x.translates else np.trace(J_hat[i])) for i, x in robot.velocities]
+    sizes = [float(m_hat[i] if x.translates else np.trace(J_hat[i])) for i, x in robot._velocities]
     carried = np.diag(inertia(robot, np.diag(np.abs(sizes))))
-    joints = [i for i in robot.leaders for _ in robot.twists[i]]
+    joints = [i for i in robot._leaders for _ in robot.twists[i]]
     for k in reversed(range(robot.nv)):
         if abs(H[k, k]) <= ROUNDING * carried[k]:
             return joints[k]

@@ -98,7 +98,7 @@ class Total:
         n, function = arm.n, on_hand[self.starting_from]
 
         def with_symbols(graph: Graph) -> RobotModel:
-            return arm.with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
+            return arm._with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
 
         def from_bodies(graph: Graph, q: Vector, c: Matrix, J: Matrix) -> Any:
             return function(with_symbols(graph), q, c, [symmetric(*x) for x in J])

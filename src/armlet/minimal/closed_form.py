@@ -140,7 +140,7 @@ def _closed_form(
     """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
     context = joint_contexts(robot, friction)
-    at_zero = robot.at_zero
+    at_zero = robot._at_zero
 
     def over(i: int, body: Body) -> Body:
         """The part of a body on frame i that is lumped on the parent, in the parent's frame."""
@@ -196,7 +196,7 @@ def constant_composites(
         if i != BASE:
             bodies[i] = add(bodies[i], body)
 
-    at_zero = robot.at_zero
+    at_zero = robot._at_zero
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
         if rotors and context[i].stands_in and robot.joints[i].letter == "R":

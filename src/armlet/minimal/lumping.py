@@ -63,7 +63,7 @@ def hand_over(robot: RobotModel, part: Over) -> RobotModel:
 
     What arrives at the base is dropped.
     """
-    at_zero = robot.at_zero
+    at_zero = robot._at_zero
     total = gather(robot, lambda i, body: at_zero[i].body(*part(i, body)), robot.bodies)
     m, c, J = zip(*(subtract(body, part(i, body)) for i, body in enumerate(total)), strict=True)
     return replace(robot, m=m, c=c, J=J)

@@ -50,7 +50,7 @@ class JointContext(NamedTuple):
 
 def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointContext]:
     """The context of every joint; with friction, a constant force may be its offset."""
-    at_zero = robot.at_zero
+    at_zero = robot._at_zero
     reach = size(x for row in robot.dh for x in (row.b, row.a, row.d))
     weight = size(robot.g)
     on_base = JointContext(robot.g, (robot.g,), reach=reach, weight=weight)

@@ -198,11 +198,11 @@ class RobotModel:
             self.joints[i]._replace(
                 limits=common_limits(self.joints[i].limits, self._followers(i))[0]
             )
-            for i in self.leaders
+            for i in self._leaders
         )
 
     @cached_property
-    def leaders(self) -> tuple[int, ...]:
+    def _leaders(self) -> tuple[int, ...]:
         """The joint of each coordinate."""
         if not self.couplings:
             return tuple(range(self.nb))
@@ -215,7 +215,7 @@ class RobotModel:
 
     def _coupling_text(self, i: int) -> str:
         """How joint i is moved by another, such as "-2 finger + 0.5"; empty if it leads."""
-        if i in self.leaders:
+        if i in self._leaders:
             return ""
         leader, factor, offset = self.couplings[i]
         name = self.joints[leader].name
@@ -248,7 +248,7 @@ class RobotModel:
         moved: NDArray[Any] = rates[..., index] * np.array(factors, rates.dtype)
         return moved
 
-    def coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
+    def _coordinate_torques(self, tau: NDArray[Any]) -> NDArray[Any]:
         """Torques of the coordinates that do the same work as torques of all joints: Γᵀ tau.
 
         The first axis is that of the joints; others stay as they are.
@@ -264,7 +264,9 @@ class RobotModel:
     @cached_property
     def _moved_by(self) -> tuple[list[int], list[Any]]:
         """For each joint velocity, the index of the entry of qd that drives it, and the factor."""
-        places = dict(zip(self.leaders, slices([x.type.nv for x in self.coordinates]), strict=True))
+        places = dict(
+            zip(self._leaders, slices([x.type.nv for x in self.coordinates]), strict=True)
+        )
         moved = [
             (k, coupling.factor)
             for coupling in self.couplings
@@ -285,7 +287,7 @@ class RobotModel:
         return tuple(twist for twists in self.twists for twist in twists)
 
     @cached_property
-    def velocities(self) -> tuple[tuple[int, Twist], ...]:
+    def _velocities(self) -> tuple[tuple[int, Twist], ...]:
         """For each velocity of the robot, the body that it moves and its unit twist."""
         return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
 
@@ -353,12 +355,12 @@ class RobotModel:
         return [drive.rotor_inertia for drive in self.drives]
 
     @cached_property
-    def has_springs(self) -> bool:
+    def _has_springs(self) -> bool:
         """Whether some joint has a spring."""
         return not all(is_zero(spring.stiffness) for spring in self.springs)
 
     @cached_property
-    def has_compensation(self) -> bool:
+    def _has_compensation(self) -> bool:
         """Whether the weight of some body is compensated."""
         return not all(is_zero(x) for mass, c in self.compensation for x in (mass, *c))
 
@@ -380,7 +382,7 @@ class RobotModel:
         ]
 
     @property
-    def at_zero(self) -> list[Displacement]:
+    def _at_zero(self) -> list[Displacement]:
         """The displacement of each body from its parent with all joints at zero."""
         return self.displacements([0] * sum(joint.type.nq for joint in self.joints))
 
@@ -444,7 +446,7 @@ class RobotModel:
                 raise ValueError(f"no group of constants is called {group!r}")
         return named
 
-    def with_constants(self, named: Mapping[str, Scalar]) -> Self:
+    def _with_constants(self, named: Mapping[str, Scalar]) -> Self:
         """The robot with some constants replaced, by the names that `constants` gives them."""
         if not named:
             return self
@@ -558,7 +560,7 @@ class RobotModel:
         """The robot with every joint a coordinate; the robot itself if no joints are coupled."""
         return replace(self, couplings=()) if self.couplings else self
 
-    def without_friction(self) -> Self:
+    def _without_friction(self) -> Self:
         """The robot without friction in its drives, whose rotor inertia stays."""
         return replace(self, drives=tuple(Drive(rotor) for rotor in self.rotor_inertia))
 

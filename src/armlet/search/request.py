@@ -153,7 +153,7 @@ class Request:
 
         def run(graph: Graph, *values: Any) -> Any:
             args = {x.name: value for x, value in zip(inputs, values, strict=True)}
-            robot = self.robot.with_constants(self._traced_constants(graph, args))
+            robot = self.robot._with_constants(self._traced_constants(graph, args))
             if self.lumps(entry):
                 robot = lump(arrangement.of(robot))
             state = [args[argument] for argument in self.quantity.arguments]

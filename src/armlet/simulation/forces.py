@@ -100,7 +100,7 @@ class Friction:
             drive_friction(drive, v, self.direction(v), stribeck)
             for drive, v, stribeck in self._joints(robot, qd)
         ]
-        return _vector(robot.coordinate_torques(np.array(torques, dtype=object)))
+        return _vector(robot._coordinate_torques(np.array(torques, dtype=object)))
 
     def damping(self, robot: RobotModel, qd: Array, ahead: Array, share: float) -> Array:
         """How steeply friction rises with each velocity on the way from qd to ahead.
@@ -121,7 +121,7 @@ class Friction:
             onward = math.where(abs(later) < abs(v), to_later, here)
             steepness = math.where(v * later < 0, to_rest, onward)
             damping.append((drive.viscous + (drive.coulomb + stribeck) * steepness) * factor)
-        return _vector(robot.coordinate_torques(np.array(damping, dtype=object)))
+        return _vector(robot._coordinate_torques(np.array(damping, dtype=object)))
 
     def damping_at_rest(self, robot: RobotModel) -> Array:
         """The derivative of each joint's friction by its velocity at rest, where it is steepest."""
@@ -237,8 +237,8 @@ class Arm:
         if self.torque is not None:
             state = {"t": t, "q": q, "qd": qd}
             tau = self.torque.record(call_arguments(self.torque, state, u))
-        if self.robot.has_springs or self.robot.has_compensation:
-            smooth = Arm(self.robot.without_friction())
+        if self.robot._has_springs or self.robot._has_compensation:
+            smooth = Arm(self.robot._without_friction())
             tau = tau - smooth.quantity("passive_torque", {}, q, qd)
         return tau
 
@@ -396,7 +396,7 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
         limited = np.array([np.isfinite(joint.limits[:2]).any() for joint in robot.coordinates])
         yield "stops", np.diag(arm.stops.stiffness * limited), np.diag(arm.stops.damping * limited)
     K, D = none, none
-    if robot.has_springs:
+    if robot._has_springs:
         stiffness = np.array([float(spring.stiffness) for spring in robot.springs])
         K = gamma.T @ (stiffness[:, None] * gamma)
     if arm.torque is not None:

@@ -520,10 +520,10 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
 def _elastic_energy(robot: Robot, run: Trajectory) -> Array:
     """The potential energy of springs, less that of the weights that are compensated."""
     stored = np.zeros(len(run))
-    if robot.has_springs:
+    if robot._has_springs:
         stiffness, reference = np.array(robot.springs, dtype=float).T
         stored = (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
-    if robot.has_compensation:
+    if robot._has_compensation:
         stored = stored - robot._compensated_bodies().energy(run.q, run.qd)[1]
     return stored
 

@@ -160,7 +160,7 @@ def _frames(arm: RobotModel) -> Table:
     table = _table(title, ["joint", *moved, "kind", "parent"], [*units, "range"])
     for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
         values = [_number(_in_degrees(key, row[key])) for key in keys]
-        how = [arm._coupling_text(i) or f"q[{arm.leaders.index(i)}]"] if arm.couplings else []
+        how = [arm._coupling_text(i) or f"q[{arm._leaders.index(i)}]"] if arm.couplings else []
         table.add_row(joint.name, *how, joint.kind, row["parent"], *values, _range(joint))
     return table
 
@@ -183,12 +183,12 @@ def _bodies(arm: RobotModel) -> Table | None:
     """Mass and centre of mass in the frames of the file, if they are numbers."""
     if arm.symbols:
         return None
-    columns = ["mass", "x", "y", "z", *(["compensated"] if arm.has_compensation else [])]
+    columns = ["mass", "x", "y", "z", *(["compensated"] if arm._has_compensation else [])]
     table = _table("bodies (kg, m; file frames)", ["link"], columns)
     for i, link in enumerate(arm.links):
         m = arm.m[i]
         com = arm.frames[link].pose.inverse().point(arm.c[i] / m) if m else (0, 0, 0)
-        held = [_number(arm.compensation[i].mass)] if arm.has_compensation else []
+        held = [_number(arm.compensation[i].mass)] if arm._has_compensation else []
         table.add_row(link, _number(m), *(_number(round(float(x), 9)) for x in com), *held)
     return table
 
@@ -204,7 +204,7 @@ def _drives(arm: RobotModel) -> Table | None:
 
 
 def _springs(arm: RobotModel) -> Table | None:
-    if not arm.has_springs:
+    if not arm._has_springs:
         return None
     table = _table("springs (SI)", ["joint"], ["stiffness", "reference"])
     for joint, spring in zip(arm.joints, arm.springs, strict=True):

@@ -38,7 +38,7 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
         body[p] = body[p] + X.body(i, body[i])
 
     H = np.zeros((robot.nv, robot.nv), dtype=object)
-    for k, (i, (w, v)) in enumerate(robot.velocities):
+    for k, (i, (w, v)) in enumerate(robot._velocities):
         wrench = body[i].wrench(w, v)
         for j in robot.path_to_base(i):
             rows = robot.v_of[j]

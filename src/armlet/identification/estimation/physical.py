@@ -180,7 +180,7 @@ def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
     points: list[list[Array]] = [[np.zeros(3)] for _ in range(robot.nb)]
-    for parent, mount in zip(robot.parent, robot.at_zero, strict=True):
+    for parent, mount in zip(robot.parent, robot._at_zero, strict=True):
         if parent != BASE:
             points[parent].append(np.asarray(mount.origin(), dtype=float))
     for body, pose in robot.frames.values():

@@ -165,7 +165,7 @@ class TorqueRegressor:
     @property
     def names(self) -> tuple[str, ...]:
         """All parameters in their order."""
-        joints = (f"{term}{i + 1}" for term in self.friction for i in self.robot.leaders)
+        joints = (f"{term}{i + 1}" for term in self.friction for i in self.robot._leaders)
         return (*self.parameters.names, *joints, *self.extra)
 
     @property
@@ -200,9 +200,9 @@ class TorqueRegressor:
 
     def known_torques(self, q: Array, qd: Array) -> Array:
         """The torques of springs and gravity compensation, which are not identified, (k, n)."""
-        if not (self.robot.has_springs or self.robot.has_compensation):
+        if not (self.robot._has_springs or self.robot._has_compensation):
             return np.zeros_like(qd)
-        return np.asarray(self.robot.without_friction().passive_torque(q, qd))
+        return np.asarray(self.robot._without_friction().passive_torque(q, qd))
 
     def payload(self, load: Load | None) -> Array:
         """What a payload adds to the parameters, (p,)."""
@@ -222,7 +222,7 @@ class TorqueRegressor:
         for chunk in samples.chunks(CHUNK):
             W = chunk.decimate(self.columns(x.q, x.qd, x.qdd) for x in chunk.blocks())
             tau, known = chunk.decimate(chunk.tau), W @ load
-            if self.robot.has_springs or self.robot.has_compensation:
+            if self.robot._has_springs or self.robot._has_compensation:
                 passive = (self.known_torques(x.q, x.qd) for x in chunk.blocks())
                 known = known + chunk.decimate(passive)
             if self.gains:
@@ -249,7 +249,7 @@ class TorqueRegressor:
 
     def with_drives(self, robot: Robot, values: Mapping[str, float]) -> Robot:
         """A robot whose drives have the parameters that are among the values, by their names."""
-        followers = set(range(robot.nb)) - set(robot.leaders)
+        followers = set(range(robot.nb)) - set(robot._leaders)
         values = {**values, **{f"{term}{i + 1}": 0.0 for term in self.friction for i in followers}}
         drives = (
             drive._replace(

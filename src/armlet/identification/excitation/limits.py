@@ -168,7 +168,7 @@ def _torque(robot: Robot, limits: Range) -> Limit:
 
     direction = np.sign(robot.joint_velocities(np.ones(robot.nv)))  # of each joint
     dry = np.array([drive.coulomb for drive in robot.drives], dtype=float) * direction
-    size = np.abs(robot.coordinate_torques(dry))
+    size = np.abs(robot._coordinate_torques(dry))
     narrow = Range(limits.lower + size, limits.upper - size)
     for joint, x, limit in zip(robot.coordinates, size, limits.upper, strict=True):
         if x >= limit:

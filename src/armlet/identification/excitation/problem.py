@@ -209,7 +209,7 @@ class Regressor:
         none = np.zeros(len(parameters))
         rows = np.array([back.get(name, none) for name in places], dtype=float)
         signs = np.sign(robot.joint_velocities(np.ones(robot.nv)))
-        self.coulomb = robot.coordinate_torques(signs[:, None] * rows)
+        self.coulomb = robot._coordinate_torques(signs[:, None] * rows)
         """Which columns have the sign of a velocity, one row for each velocity."""
 
     def score(self, state: State) -> Score:
