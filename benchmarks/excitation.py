@@ -77,7 +77,7 @@ def time_search(limited):
 
 
 def threads():
-    """The times with one and two threads, of which armlet uses one unless told otherwise."""
+    """The times with one and two threads, of which armlet uses one by default."""
     for count in ("1", "2"):
         for limited in ("limited", "as they are"):
             print(f"{count} BLAS threads, {limited}: ", end="", flush=True)

@@ -33,8 +33,8 @@ ROOT = Path(__file__).parents[1].resolve()
 VENVS = ROOT / ".venv-elsewhere"
 # fmt: off
 DRAWN = (
-    "conditioning", "controllers", "docs", "examples", "excite", "friction", "gains",
-    "identify", "identify_many", "instrumental", "logs",
+    "controllers", "docs", "examples", "excite", "friction", "gains",
+    "identify", "identify_many", "instrumental", "logs", "preprocessing",
 )
 BLAS = (
     *DRAWN, "coupled_files", "large", "minimal", "passive", "peers", "rank",
@@ -55,9 +55,9 @@ SYSTEM = (
     "urdf", "view_files", "xacro",
 )
 PYTHON = (
-    "algebra", "cache", "calls", "cli", "conditioning", "controllers", "docs", "dynamics",
+    "algebra", "cache", "calls", "cli", "controllers", "docs", "dynamics",
     "excite", "formats", "functions", "graph", "identify", "kernel", "kernel_arrays",
-    "kernel_lifetime", "logs", "loop", "plotting", "readable", "robot", "search",
+    "kernel_lifetime", "logs", "loop", "plotting", "preprocessing", "readable", "robot", "search",
     "simulation", "surface", "threads", "urdf",
 )
 # fmt: on

@@ -238,6 +238,7 @@ def test_a_robots_own_limits_are_used_less_a_margin():
         ({"harmonics": 1}, "harmonics is 1: expected a whole number, 2 or more"),
         ({"harmonics": 3, "splines": 9}, "expected one of them"),
         ({"starts": 0}, "starts is 0"),
+        ({"limits": {"speed": 1.0}}, "limits is .*: expected an armlet.MotionLimits"),
         ({"rate": 0.0}, "rate is 0.0"),
     ],
 )

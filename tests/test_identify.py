@@ -680,6 +680,8 @@ def test_what_makes_no_sense_is_refused():
     for options, message in (
         ({"estimator": "magic"}, "estimator is 'magic': expected one of ordinary, weighted, rob"),
         ({"validation": 1.5}, "validation is 1.5: expected a share of the time"),
+        ({"model": {"rotors": True}}, "model is .*: expected an armlet.TorqueModel"),
+        ({"physical": "yes"}, "physical is 'yes': expected True, False or an armlet.Physical"),
     ):
         with pytest.raises(DataError, match=message):
             armlet.identify(robot, log, **options)

@@ -51,9 +51,9 @@ def test_memory_does_not_grow_with_the_number_of_logs():
 
 def test_logs_that_cannot_be_read_are_named_and_left_out(whole):
     logs = [partial(read, seed, bad=(12, 13)) for seed in range(14)]
-    with pytest.warns(DataWarning) as told:
+    with pytest.warns(DataWarning) as caught:
         found = armlet.identify(robot, logs, physical=False)
-    assert [str(x.message) for x in told] == [
+    assert [str(x.message) for x in caught] == [
         f"a log is left out: run{k}.csv has no torques" for k in (12, 13)
     ]
     np.testing.assert_allclose(found.values, whole.values, rtol=1e-12)
@@ -74,9 +74,9 @@ def test_whatever_a_function_raises_leaves_out_its_log_alone():
     good = [partial(read, seed) for seed in range(3)]
     expected = armlet.identify(robot, good, physical=False)
     bad = [partial(raising, KeyError("tau")), partial(raising, ValueError("odd")), lambda: None]
-    with pytest.warns(DataWarning) as told:
+    with pytest.warns(DataWarning) as caught:
         found = armlet.identify(robot, [good[0], *bad, *good[1:]], physical=False)
-    first, second, third = (str(x.message) for x in told)
+    first, second, third = (str(x.message) for x in caught)
     assert first == "a log is left out: number 2 raised KeyError: 'tau'"
     assert second == "a log is left out: number 3 raised ValueError: odd"
     assert "returned None: expected a Log" in third

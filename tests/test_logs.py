@@ -676,7 +676,7 @@ def test_transmissions_that_do_not_fit_are_refused(robot, run):
             Log.read(run, robot, **options)
 
 
-# ------------------------------------------------------------------ errors and suspicions
+# ------------------------------------------------------------------ errors and warnings
 
 
 def test_time_that_goes_back_names_the_row(robot, run):
@@ -832,7 +832,7 @@ def test_logs_are_cut_by_rows_and_by_time(robot, run):
 
 
 @recorded
-def test_the_recorded_panda_is_read_without_suspicion(arms):
+def test_the_recorded_panda_is_read_without_warnings(arms):
     log = panda_log()
     assert len(log) == 20_544
     np.testing.assert_allclose(log.q.min(0)[:3], [-2.149, -1.548, -2.095], atol=1e-3)

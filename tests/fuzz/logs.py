@@ -62,15 +62,17 @@ def trial(rng, folder):
     damage = pick(rng, CHANGES[separator is not None]) if rng.random() < 0.4 else None
     if damage:
         damage(rng, path, separator)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             log = Log.read(path, robot, **options)
         except DataError as error:
             refused(error, path, damage or spoilt in REFUSED or not is_certain)
             return
-    assert all(issubclass(x.category, DataWarning) for x in told), [str(x.message) for x in told]
-    said = " ".join([*(str(x.message) for x in told), *log.notes])
+    assert all(issubclass(x.category, DataWarning) for x in caught), [
+        str(x.message) for x in caught
+    ]
+    said = " ".join([*(str(x.message) for x in caught), *log.notes])
     if damage is flipped and path.suffix != ".npz":  # another digit is another number
         return
     lost = damage is cut and spoilt == "not a number"  # it was in a line that is gone
@@ -260,14 +262,16 @@ def check_trajectory(rng, folder, robot, truth):
     damage = pick(rng, (None, cut, flipped))
     if damage:
         damage(rng, path, None)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found, log = Trajectory.read(path), Log.read(path, robot)
         except DataError as error:
             refused(error, path, damage)
             return
-    assert all(issubclass(x.category, DataWarning) for x in told), [str(x.message) for x in told]
+    assert all(issubclass(x.category, DataWarning) for x in caught), [
+        str(x.message) for x in caught
+    ]
     if damage is flipped and path.suffix != ".npz":
         return
     assert damage is not cut or path.suffix == ".csv", "cut, and nothing is said"

@@ -107,7 +107,8 @@ def identify(
         Parameters with deviations, `robot`, and how well the torques are met.
     """
     check.one_of(estimator, "estimator", ESTIMATORS)
-    model = model or TorqueModel()
+    model = TorqueModel() if model is None else model
+    check.instance(model, "model", TorqueModel, "an armlet.TorqueModel")
     if model.gains and estimator != "weighted":
         raise DataError(f"gains are found by least squares, weighted: not with {estimator!r}")
     share = 0.0
@@ -165,6 +166,7 @@ def _prior(physical: Physical | bool | None, regressor: TorqueRegressor) -> Prio
     if physical is False:
         return None
     options = Physical() if physical is True else physical
+    check.instance(options, "physical", Physical, "True, False or an armlet.Physical")
     return options.of_robot(regressor.robot, regressor.standard)
 
 

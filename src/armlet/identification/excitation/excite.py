@@ -154,7 +154,9 @@ def excite(
     validation.number(rate, "rate", "rows per second", low=1 / duration)
     validation.integer(starts, "starts", low=1)
     path = _path(duration, harmonics, splines)
-    ranges, notes = (limits or MotionLimits()).of_robot(robot)
+    limits = MotionLimits() if limits is None else limits
+    validation.instance(limits, "limits", MotionLimits, "an armlet.MotionLimits")
+    ranges, notes = limits.of_robot(robot)
     regressor = Regressor(robot, parameters, rotors, friction, ranges["speed"].upper)
     notes += regressor.notes
     problem = Problem(path, regressor, limits_of(robot, ranges), ranges["position"])
