@@ -33,9 +33,9 @@ def test_a_roll_out_reaches_the_loop_kernel_in_twelve_functions(monkeypatch):
             paths.append(path_to_here())
             super().__init__(*args)
 
-        def pieces(self, *args):
+        def run_blocks(self, *args):
             paths.append(path_to_here())
-            return super().pieces(*args)
+            return super().run_blocks(*args)
 
     monkeypatch.setattr("armlet.simulation.step.LoopKernel", Kernel)
     armlet.rollout(armlet.load("panda"), np.zeros((100, 7)), dt=1e-3, steps=3)
@@ -58,7 +58,7 @@ def test_every_argument_of_a_roll_out_is_read_on_a_straight_way():
         armlet.rollout(robot, np.zeros((3, 2)), None, hold, arguments=arguments, dt=1e-3, steps=2)
 
     call()
-    entered = functions_until(call, "runtime.loop_kernel.LoopKernel.results")
+    entered = functions_until(call, "runtime.loop_kernel.LoopKernel.empty_results")
     beside = [name for name in entered if not name.startswith("_support.")]
     assert beside[0] == "simulation.rollout.rollout"
     assert len(beside) <= 20, beside
