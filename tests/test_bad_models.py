@@ -1,4 +1,4 @@
-"""What users are told of files and calls that cannot be right."""
+"""Messages about files and calls that cannot be right."""
 
 import tomllib
 from math import inf, nan, pi

@@ -36,9 +36,9 @@ def hand(tmp_path):
 
 
 def shown(*args):
-    told = run(*args)
-    assert told.returncode == 0, told.stderr
-    return json.loads(told.stdout)
+    done = run(*args)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 # ------------------------------------------------------------------ joints that mimic others
@@ -65,9 +65,9 @@ def test_all_problems_of_a_file_are_lines_of_one_error(tmp_path):
         .replace('type="prismatic"', 'type="ball"'),
         encoding="utf-8",
     )
-    told = run("info", path)
-    assert told.returncode == 1
-    first, *rest = told.stderr.splitlines()
+    done = run("info", path)
+    assert done.returncode == 1
+    first, *rest = done.stderr.splitlines()
     assert first.startswith("error: arm.urdf: ")
     assert first.endswith(" problems:")
     assert rest
@@ -174,10 +174,10 @@ def test_a_frame_is_counted_and_shown():
     ],
 )
 def test_an_option_that_does_not_fit_is_one_clear_line(args, line):
-    told = run(*args)
-    assert told.returncode == 1
-    assert told.stderr.startswith(line)
-    assert len(told.stderr.strip().splitlines()) == 1
+    done = run(*args)
+    assert done.returncode == 1
+    assert done.stderr.startswith(line)
+    assert len(done.stderr.strip().splitlines()) == 1
 
 
 # ------------------------------------------------------------------ output
@@ -220,9 +220,9 @@ def test_json_is_all_that_is_on_standard_output(command):
 
 
 def test_python_m_armlet_is_the_command():
-    told = run("info", "panda", "--json", command=(sys.executable, "-m", "armlet"))
-    assert told.returncode == 0
-    assert json.loads(told.stdout)["name"] == "panda"
+    done = run("info", "panda", "--json", command=(sys.executable, "-m", "armlet"))
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["name"] == "panda"
 
 
 # ------------------------------------------------------------------ generated code
@@ -316,9 +316,9 @@ def test_the_self_test_fails_if_the_program_is_not_the_quantity(tmp_path, monkey
     ],
 )
 def test_options_that_no_function_takes_are_refused(tmp_path, options, line):
-    told = run("generate", "planar2r", *options.split(), "-o", tmp_path)
-    assert told.returncode == 1
-    assert told.stderr.startswith(line)
+    done = run("generate", "planar2r", *options.split(), "-o", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(line)
 
 
 # ------------------------------------------------------------------ shells
@@ -361,8 +361,8 @@ def test_the_shell_completes_files(tmp_path, monkeypatch):
 
 def test_completion_can_be_installed():
     """The shell that starts the command decides; Bash stays its parent only if more follows."""
-    told = run(f"{ARMLET} --show-completion; exit", command=("bash", "-c"))
-    assert "_ARMLET_COMPLETE" in told.stdout
+    done = run(f"{ARMLET} --show-completion; exit", command=("bash", "-c"))
+    assert "_ARMLET_COMPLETE" in done.stdout
 
 
 # ------------------------------------------------------------------ simulate
@@ -370,10 +370,10 @@ def test_completion_can_be_installed():
 
 def test_simulate_writes_the_motion_and_tells_it(tmp_path):
     out = tmp_path / "run.csv"
-    told = run("simulate", "planar2r", "--duration", "1", "--q0", "0.1,0.2", "--out", str(out))
+    done = run("simulate", "planar2r", "--duration", "1", "--q0", "0.1,0.2", "--out", str(out))
     found = armlet.Trajectory.read(out)
     assert (len(found), found.q[0].tolist()) == (1001, [0.1, 0.2])
-    assert "planar2r: 1001 rows, 0 to 1 s" in told.stdout
+    assert "planar2r: 1001 rows, 0 to 1 s" in done.stdout
     held = shown("simulate", "planar2r", "--torque", "hold", "--duration", "0.5", "--json")
     assert held["last"]["q"] == pytest.approx([0, 0], abs=1e-9)
     torques = tmp_path / "torques.csv"
@@ -393,6 +393,6 @@ def test_simulate_writes_the_motion_and_tells_it(tmp_path):
     ],
 )
 def test_simulate_refuses_what_it_does_not_understand(options, message):
-    told = run("simulate", "planar2r", *options)
-    assert told.returncode == 1
-    assert message in told.stderr
+    done = run("simulate", "planar2r", *options)
+    assert done.returncode == 1
+    assert message in done.stderr

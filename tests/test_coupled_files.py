@@ -317,8 +317,8 @@ def test_generated_c_of_coupled_joints_meets_its_reference_values(tmp_path):
     assert made.returncode == 0, made.stderr
     sources = sorted((tmp_path / "c").glob("*.c"))
     subprocess.run(["gcc", *sources, "-o", tmp_path / "test", "-lm"], check=True)
-    told = subprocess.run([tmp_path / "test"], capture_output=True, text=True, check=True).stdout
-    assert told.count("passed") == 3
+    output = subprocess.run([tmp_path / "test"], capture_output=True, text=True, check=True).stdout
+    assert output.count("passed") == 3
 
 
 # ------------------------------------------------------------------ the Panda with its hand
@@ -363,8 +363,8 @@ def test_the_panda_with_its_hand_works_from_its_file_to_c(tmp_path, file):
     assert deviation(robot.forward_dynamics(q, qd, tau), qdd) < 1e-9
     run = armlet.simulate(robot, q, duration=0.05, dt=1e-3)
     assert run.q.shape[1] == 8
-    told = armlet_run("info", ROBOTS / file)
-    assert "moved by" in told.stdout
+    output = armlet_run("info", ROBOTS / file)
+    assert "moved by" in output.stdout
     made = armlet_run("generate", ROBOTS / file, "-f", "inverse_dynamics", "--out", tmp_path / "c")
     assert made.returncode == 0, made.stderr
     assert "moved by" in (tmp_path / "c" / "README.md").read_text()

@@ -114,7 +114,7 @@ def test_an_order_that_cannot_be_is_refused(tree, order, message):
 
 
 def test_the_command_line_takes_an_order(tree):
-    told = run("info", tree, "--order", "pinocchio", "--json")
-    assert told.stdout.index("B_tip") < told.stdout.index("z_right")
-    told = run("info", tree, "--order", "z_right,z_left,B_tip,a_tip", "--json")
-    assert told.stdout.index("z_right") < told.stdout.index("z_left")
+    done = run("info", tree, "--order", "pinocchio", "--json")
+    assert done.stdout.index("B_tip") < done.stdout.index("z_right")
+    done = run("info", tree, "--order", "z_right,z_left,B_tip,a_tip", "--json")
+    assert done.stdout.index("z_right") < done.stdout.index("z_left")

@@ -192,8 +192,8 @@ NOT_MODELLED = {
 
 @pytest.mark.parametrize("name", NOT_MODELLED)
 def test_what_is_not_modelled_is_refused_or_left_out(load, name):
-    text, said = NOT_MODELLED[name]
-    with pytest.raises(armlet.ModelError, match=said) as raised:
+    text, statement = NOT_MODELLED[name]
+    with pytest.raises(armlet.ModelError, match=statement) as raised:
         load(text)
     assert 'passive="ignore" (on the command line --passive ignore)' in str(raised.value)
     with pytest.warns(armlet.ModelWarning, match="left out as passive='ignore' says"):

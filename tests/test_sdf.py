@@ -372,8 +372,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_read_is_refused_by_name(refusal, case):
     part, message = REFUSED[case]
-    said = refusal(model(link("base"), link("rod"), part))
-    assert f"line 1: {message}" in said
+    refused = refusal(model(link("base"), link("rod"), part))
+    assert f"line 1: {message}" in refused
 
 
 def test_a_ball_joint_may_be_fixed(load):
@@ -474,12 +474,12 @@ def test_a_joint_may_have_the_name_of_a_link_before_version_1_7(load, refusal):
 
 def test_a_joint_that_gets_another_name_takes_that_of_no_other(load, refusal):
     others = [joint("a_joint", "base", "b"), joint("a", "b", "a")]
-    told = refusal(model(*others, link("base"), link("b"), link("a")), version="1.6")
-    assert "two elements of a model are called 'a'" in told
+    output = refusal(model(*others, link("base"), link("b"), link("a")), version="1.6")
+    assert "two elements of a model are called 'a'" in output
     for tag in ("frame", "model"):
         same = f'<{tag} name="b"/>'
-        told = refusal(model(link("a"), link("b"), joint("j", "a", "b"), same), version="1.6")
-        assert "two elements of a model are called 'b'" in told
+        output = refusal(model(link("a"), link("b"), joint("j", "a", "b"), same), version="1.6")
+        assert "two elements of a model are called 'b'" in output
 
 
 def test_a_link_called_world_is_not_the_world(load):

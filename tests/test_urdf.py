@@ -351,9 +351,9 @@ def test_the_mass_of_the_base_is_told_beside_that_of_the_moving_bodies(tmp_path)
     robot = armlet.load(path)
     assert (robot.base_mass, float(robot.mass)) == (5.0, 6.0)
     assert armlet.load(path, lock={"j00": 0}).base_mass == 7.0
-    told = " ".join(CliRunner().invoke(app, ["info", str(path)]).output.split())
-    assert "6 kg move; base 'base' has 5 kg" in told
-    assert "together 11 kg" in told
+    output = " ".join(CliRunner().invoke(app, ["info", str(path)]).output.split())
+    assert "6 kg move; base 'base' has 5 kg" in output
+    assert "together 11 kg" in output
     data = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).output)
     assert data["mass"] == {"moving": 6.0, "base": 5.0}
 

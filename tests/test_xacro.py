@@ -74,8 +74,8 @@ def test_arguments_are_given_on_loading_and_on_the_command_line(load, tmp_path, 
     robot = load(xacro={"n": 1, "hand": True})
     assert robot.joint_names == ("to_upper",)
     assert "flange" not in robot.frames
-    told = run("info", tmp_path / "arm.urdf.xacro", "--xacro", "n=1", "--json")
-    assert "to_lower" not in told.stdout
+    done = run("info", tmp_path / "arm.urdf.xacro", "--xacro", "n=1", "--json")
+    assert "to_lower" not in done.stdout
     assert refusal(xacro={"m": 1}) == (
         "arm.urdf.xacro: no xacro argument is called 'm': expected one of hand, n"
     )
@@ -264,8 +264,8 @@ def test_what_xacro_left_in_a_urdf_file_is_overlooked(tmp_path):
 
 @needs_xacro
 def test_errors_name_the_expanded_file(refusal):
-    said = refusal('<link name="x"><inertial><mass value="${\'a\'}"/></inertial></link>')
-    assert said.startswith("arm.urdf.xacro (expanded), line")
+    message = refusal('<link name="x"><inertial><mass value="${\'a\'}"/></inertial></link>')
+    assert message.startswith("arm.urdf.xacro (expanded), line")
 
 
 @needs_xacro
