@@ -251,7 +251,7 @@ def test_options_that_make_no_sense_are_refused(options, message):
     ("limits", "message"),
     [
         ({"speed": [1, 2]}, r"speed has shape \(2,\): expected a number or 3 numbers"),
-        ({"speed": -1}, "speed is -1: expected numbers above zero"),
+        ({"speed": -1}, "speed is -1: expected numbers, more than 0"),
         ({"position": (1, -1), "speed": 1}, "from 1 to -1 at entry 0"),
         ({"position": 3.0, "speed": 1}, r"expected a pair, \(lower, upper\)"),
         ({"margin": 1.0}, "margin is 1.0"),

@@ -36,7 +36,12 @@ from armlet.identification.estimation.physical import (
 )
 from armlet.identification.estimation.torque_model import CHUNK, TorqueModel, TorqueRegressor
 from armlet.identification.logs.log import Log
-from armlet.identification.preprocessing import Preprocessing, Samples, preprocess
+from armlet.identification.preprocessing import (
+    Preprocessing,
+    Samples,
+    preprocess,
+    preprocess_all,
+)
 from armlet.identification.result import Fit, Identified
 from armlet.robot.components import BASE, PHI
 
@@ -442,8 +447,7 @@ def cross_validate(
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
     factors = []
-    for log in [logs] if isinstance(logs, Log) else logs:
-        samples = preprocess(log.in_order_of(robot), preprocessing)
+    for samples in preprocess_all(logs, robot, preprocessing):
         for indices in np.array_split(samples.indices, blocks):
             factors.append(regressor.factors([replace(samples, indices=indices)]))
     if len(factors) < 2:
@@ -510,9 +514,8 @@ def identify_payload(
     body, at = robot.frame(frame)
     if body == BASE:
         raise ModelError(f"frame {frame!r} is on the base, where a payload has no effect")
-    runs = [logs] if isinstance(logs, Log) else logs
-    samples = (preprocess(log.in_order_of(robot), preprocessing) for log in runs)
-    terms = [Factors.of(*rows) for run in samples for rows in _payload_rows(arm, body, run)]
+    runs = preprocess_all(logs, robot, preprocessing)
+    terms = [Factors.of(*rows) for run in runs for rows in _payload_rows(arm, body, run)]
     if not terms:
         raise DataError("there are no logs: expected one or more")
     factors = Factors.sum(terms)

@@ -14,7 +14,7 @@ from armlet.errors import DataError
 from armlet.identification.estimation.estimators import Array, weighted
 from armlet.identification.estimation.torque_model import USUAL, Sigmoid, TorqueModel
 from armlet.identification.logs.log import Log
-from armlet.identification.preprocessing import Preprocessing, Samples, preprocess
+from armlet.identification.preprocessing import Preprocessing, preprocess_all
 from armlet.simulation.forces import Friction
 
 SLOWEST, FASTEST = 1e-4, 1.0
@@ -58,7 +58,7 @@ def friction_shape(
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
-    runs = _runs(robot, logs, preprocessing)
+    runs = [*preprocess_all(logs, robot, preprocessing)]
 
     def shape(x: Any) -> Friction:
         v, *w = np.exp(np.clip(x, np.log(SLOWEST), np.log(FASTEST))).tolist()
@@ -73,13 +73,6 @@ def friction_shape(
         simplex = np.vstack([start, start + np.eye(len(start))])
         options = {"xatol": 0.02, "fatol": 1e-4, "maxiter": 60, "initial_simplex": simplex}
         return shape(minimize(cost, start, method="Nelder-Mead", options=options).x)
-
-
-def _runs(
-    robot: Robot, logs: Log | Iterable[Log], preprocessing: Preprocessing | None
-) -> list[Samples]:
-    every = [logs] if isinstance(logs, Log) else logs
-    return [preprocess(log.in_order_of(robot), preprocessing) for log in every]
 
 
 @single_blas_thread
@@ -110,7 +103,7 @@ def sigmoid_friction(
     """
     from scipy.optimize import least_squares  # which takes as long to load as all of armlet
 
-    runs = _runs(robot, logs, preprocessing)
+    runs = [*preprocess_all(logs, robot, preprocessing)]
     if not runs:
         raise DataError("there are no logs: expected one or more")
     regressor, n = replace(model or TorqueModel(), friction=()).of_robot(robot), robot.n

@@ -405,7 +405,7 @@ class Excitation(Trajectory):
             rows,
             columns,
             height=150 * rows + 150,
-            title=self._title(),
+            title=f"{plain(self.robot.name)}: {self._summary()}; dashed: limits",
             shared_xaxes=True,
             horizontal_spacing=0.07,
             vertical_spacing=0.25 / rows,
@@ -446,19 +446,14 @@ class Excitation(Trajectory):
         figure.update_yaxes(nticks=5)
         return with_theme(figure, theme)
 
-    def _title(self) -> str:
+    def _summary(self) -> str:
         ended = f", {self.ended}" if self.ended else ""
-        return (
-            f"{plain(self.robot.name)}: condition number {self.condition:.4g} for "
-            f"{len(self.parameters)} parameters{ended}; dashed: limits"
-        )
+        count = len(self.parameters)
+        return f"condition number {self.condition:.4g} for {count} parameters{ended}"
 
     def __repr__(self) -> str:
-        ended = f", {self.ended}" if self.ended else ""
-        return (
-            f"<Excitation of {self.robot.name!r}: {self.path.duration:g} s, {len(self.t)} rows, "
-            f"condition number {self.condition:.4g} for {len(self.parameters)} parameters{ended}>"
-        )
+        size = f"{self.path.duration:g} s, {len(self.t)} rows"
+        return f"<Excitation of {self.robot.name!r}: {size}, {self._summary()}>"
 
 
 def tool_positions(robot: Robot, q: Array) -> Array:

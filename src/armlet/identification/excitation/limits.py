@@ -294,9 +294,7 @@ def _require_speeds(robot: Robot) -> None:
 
 def _both_ways(name: str, value: ArrayLike, n: int) -> Range:
     """The range from minus a limit to the limit."""
-    size = _numbers(name, value, n)
-    if not (size > 0).all():
-        raise DataError(f"{name} is {quote(value)}: expected numbers above zero")
+    size = _numbers(name, value, n, above=0)
     return Range(-size, size)
 
 
@@ -319,9 +317,10 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
     return lower, upper
 
 
-def _numbers(name: str, value: ArrayLike, n: int) -> Array:
+def _numbers(name: str, value: ArrayLike, n: int, **bounds: float) -> Array:
+    """A number for each of several entries."""
     expected = f"a number or {n} numbers"
-    numbers = validation.array(value, name, (), (n,), expected=expected, finite=False)
+    numbers = validation.array(value, name, (), (n,), expected=expected, finite=False, **bounds)
     return np.array(np.broadcast_to(numbers, (n,)))
 
 

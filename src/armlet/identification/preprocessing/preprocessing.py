@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armlet._support import validation
+from armlet.api import Robot
 from armlet.errors import DataError, listing
 from armlet.identification.logs.checks import AT_REST
 from armlet.identification.logs.log import Load, Log
@@ -327,6 +328,14 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
         notes=tuple(notes),
         payload=log.payload,
     )
+
+
+def preprocess_all(
+    logs: Log | Iterable[Log], robot: Robot, settings: Preprocessing | None
+) -> Iterator[Samples]:
+    """Yield the samples of one log or several, columns in the order of a robot's joints."""
+    for log in [logs] if isinstance(logs, Log) else logs:
+        yield preprocess(log.in_order_of(robot), settings)
 
 
 # ------------------------------------------------------------------ choices
