@@ -516,6 +516,7 @@ def test_a_sampler_that_makes_no_sense_is_refused(cost):
         ({"torque": two}, r"has no argument plan of shape \(m,\)"),
         ({"steps": 0}, "steps is 0: expected a whole number, 1 or more"),
         ({"threads": -1}, "threads is -1: expected a whole number, 1 or more"),
+        ({"stop": True}, "an option is 'stop': expected one of method, friction, stops"),
     ):
         with pytest.raises(DataError, match=message):
             sampler(cost, **options)

@@ -20,7 +20,7 @@ import armlet
 from armlet.description import Connection, Tie
 from armlet.description.coupling import resolve_ties
 from armlet.robot import Coupling, Limits
-from armlet.simulation.forces import Friction
+from armlet.simulation.forces import Friction, friction_damping, friction_torque
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*no range to move in:armlet.ModelWarning"),
@@ -246,7 +246,7 @@ def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
     qd = np.random.default_rng(0).uniform(-0.02, 0.02, robot.n)
 
     def both(qd):
-        return model.torque(robot, qd), model.damping(robot, qd, qd, 0.5)
+        return friction_torque(model, robot, qd), friction_damping(model, robot, qd, qd, 0.5)
 
     found, slope = armlet.function(robot, qd=robot.n)(both)(qd)
     each = np.array(

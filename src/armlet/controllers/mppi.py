@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,15 @@ from armlet.errors import DataError, DataWarning, quote
 from armlet.simulation.forces import Friction, Stops
 from armlet.simulation.rollout import rollout
 from armlet.simulation.step import check_result, check_steps
+
+
+class RolloutOptions(TypedDict, total=False):
+    """The options of `armlet.rollout` that a `Sampler` has, too."""
+
+    method: str | None
+    friction: bool | Friction
+    stops: bool | Stops
+    threads: int
 
 
 class Sampler:
@@ -46,10 +56,10 @@ class Sampler:
     torque : Function, optional
         The torques, of q, qd, plan (of any size m) and further arguments; by default the plan is of
         torques in addition to gravity's.
-    method, friction, stops, threads
-        As in `armlet.rollout`.
     seed : int or numpy.random.Generator, optional
         Of the random changes.
+    **options
+        `method`, `friction`, `stops` and `threads`, as in `armlet.rollout`.
 
     Attributes
     ----------
@@ -90,14 +100,13 @@ class Sampler:
         samples: int = 512,
         correlation: float = 0.0,
         torque: Function | None = None,
-        method: str | None = None,
-        friction: bool | Friction = False,
-        stops: bool | Stops = False,
-        threads: int = 1,
         seed: int | np.random.Generator | None = None,
+        **options: Unpack[RolloutOptions],
     ) -> None:
         check_steps(dt, steps)
-        validation.integer(threads, "threads", low=1)
+        for name in options:
+            validation.one_of(name, "an option", RolloutOptions.__annotations__)
+        validation.integer(options.get("threads", 1), "threads", low=1)
         validation.integer(samples, "samples", low=2)
         validation.number(temperature, "temperature", above=0)
         validation.number(correlation, "correlation", low=0, below=1)
@@ -107,7 +116,7 @@ class Sampler:
         self.dt, self.steps, self.samples = dt, steps, samples
         self.noise = gains("noise", noise, size)
         self.temperature, self.correlation = temperature, correlation
-        self.method, self.friction, self.stops, self.threads = method, friction, stops, threads
+        self.options = options
         self.random = np.random.default_rng(seed)
         self.plan, self.costs = np.zeros((steps, size)), np.zeros(samples)
 
@@ -138,12 +147,9 @@ class Sampler:
                 self.torque,
                 dt=self.dt,
                 steps=self.steps,
-                method=self.method,
                 reduce=self.cost,
                 arguments={**arguments, "plan": plans},
-                friction=self.friction,
-                stops=self.stops,
-                threads=self.threads,
+                **self.options,
             )
         assert runs.cost is not None
         self.costs = np.where(np.isfinite(runs.cost), runs.cost, np.inf)

@@ -74,15 +74,6 @@ class Friction:
         """Whether a robot has any friction under this law."""
         return bool(np.any(self.stribeck)) or any(any(drive[1:]) for drive in robot.drives)
 
-    def direction(self, v: Array) -> Array:
-        """What replaces the sign of velocities: tanh(q̇/v)."""
-        return math.tanh(v / self.velocity)
-
-    def stribeck_share(self, v: Array) -> Array:
-        """The share of Stribeck's friction that is left at velocities: exp(-(q̇/w)²)."""
-        slow = v / self.stribeck_velocity
-        return math.exp(-(slow * slow))
-
     def stribeck_at_rest(self, robot: RobotModel) -> list[float]:
         """Stribeck's friction at rest, joint by joint."""
         count = len(robot.drives)
@@ -94,51 +85,68 @@ class Friction:
         stribeck: list[float] = np.broadcast_to(self.stribeck, count).tolist()
         return stribeck
 
-    def torque(self, robot: RobotModel, qd: Array) -> Array:
-        """The torques that friction takes from those of the drives."""
-        torques = [
-            drive_friction(drive, v, self.direction(v), stribeck)
-            for drive, v, stribeck in self._joints(robot, qd)
-        ]
-        return _vector(robot._coordinate_torques(np.array(torques, dtype=object)))
 
-    def damping(self, robot: RobotModel, qd: Array, ahead: Array, share: float) -> Array:
-        """How steeply friction rises with each velocity on the way from qd to ahead.
+def friction_direction(law: Friction, v: Array) -> Array:
+    """What replaces the sign of velocities: tanh(q̇/v)."""
+    return math.tanh(v / law.velocity)
 
-        Where a speed grows this is the derivative at qd, without the falling part of Stribeck's
-        friction; where it falls, the law becomes steeper, and this is the mean from qd to ahead.
-        Where a velocity changes its sign it is the mean from qd to rest, divided by `share`.
-        """
-        damping = []
-        factors = robot.joint_velocities([1] * robot.nv)  # of each joint at unit velocity
-        joints = zip(self._joints(robot, qd), robot.joint_velocities(ahead), factors, strict=True)
-        for (drive, v, stribeck), later, factor in joints:
-            now, then = self.direction(v), self.direction(later)
-            here = (1 - now * now) / self.velocity
-            change = math.maximum(abs(v - later), LEAST * self.velocity)
-            to_later = math.maximum(abs(now - then) / change, here)
-            to_rest = 1 / (share * math.maximum(abs(v), self.velocity))
-            onward = math.where(abs(later) < abs(v), to_later, here)
-            steepness = math.where(v * later < 0, to_rest, onward)
-            damping.append((drive.viscous + (drive.coulomb + stribeck) * steepness) * factor)
-        return _vector(robot._coordinate_torques(np.array(damping, dtype=object)))
 
-    def damping_at_rest(self, robot: RobotModel) -> Array:
-        """The derivative of each joint's friction by its velocity at rest, where it is steepest."""
-        stribeck = np.array(self.stribeck_at_rest(robot))
-        dry = np.array([float(x.coulomb) for x in robot.drives]) + stribeck
-        return np.array([float(x.viscous) for x in robot.drives]) + dry / self.velocity
+def stribeck_share(law: Friction, v: Array) -> Array:
+    """The share of Stribeck's friction that is left at velocities: exp(-(q̇/w)²)."""
+    slow = v / law.stribeck_velocity
+    return math.exp(-(slow * slow))
 
-    def _joints(self, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
-        """Of each joint: its drive, its velocity, and Stribeck's friction at that velocity."""
-        joints = zip(
-            robot.drives,
-            robot.joint_velocities(qd),
-            self.stribeck_at_rest(robot),
-            strict=True,
-        )
-        for drive, v, at_rest in joints:
-            yield drive, v, at_rest * self.stribeck_share(v) if at_rest else 0
+
+def friction_torque(law: Friction, robot: RobotModel, qd: Array) -> Array:
+    """The torques that friction takes from those of the drives."""
+    torques = [
+        drive_friction(drive, v, friction_direction(law, v), stribeck)
+        for drive, v, stribeck in _joints(law, robot, qd)
+    ]
+    return _vector(robot._coordinate_torques(np.array(torques, dtype=object)))
+
+
+def friction_damping(
+    law: Friction, robot: RobotModel, qd: Array, ahead: Array, share: float
+) -> Array:
+    """How steeply friction rises with each velocity on the way from qd to ahead.
+
+    Where a speed grows this is the derivative at qd, without the falling part of Stribeck's
+    friction; where it falls, the law becomes steeper, and this is the mean from qd to ahead.
+    Where a velocity changes its sign it is the mean from qd to rest, divided by `share`.
+    """
+    damping = []
+    factors = robot.joint_velocities([1] * robot.nv)  # of each joint at unit velocity
+    joints = zip(_joints(law, robot, qd), robot.joint_velocities(ahead), factors, strict=True)
+    for (drive, v, stribeck), later, factor in joints:
+        now, then = friction_direction(law, v), friction_direction(law, later)
+        here = (1 - now * now) / law.velocity
+        change = math.maximum(abs(v - later), LEAST * law.velocity)
+        to_later = math.maximum(abs(now - then) / change, here)
+        to_rest = 1 / (share * math.maximum(abs(v), law.velocity))
+        onward = math.where(abs(later) < abs(v), to_later, here)
+        steepness = math.where(v * later < 0, to_rest, onward)
+        damping.append((drive.viscous + (drive.coulomb + stribeck) * steepness) * factor)
+    return _vector(robot._coordinate_torques(np.array(damping, dtype=object)))
+
+
+def friction_damping_at_rest(law: Friction, robot: RobotModel) -> Array:
+    """The derivative of each joint's friction by its velocity at rest, where it is steepest."""
+    stribeck = np.array(law.stribeck_at_rest(robot))
+    dry = np.array([float(x.coulomb) for x in robot.drives]) + stribeck
+    return np.array([float(x.viscous) for x in robot.drives]) + dry / law.velocity
+
+
+def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
+    """Of each joint: its drive, its velocity, and Stribeck's friction at that velocity."""
+    joints = zip(
+        robot.drives,
+        robot.joint_velocities(qd),
+        law.stribeck_at_rest(robot),
+        strict=True,
+    )
+    for drive, v, at_rest in joints:
+        yield drive, v, at_rest * stribeck_share(law, v) if at_rest else 0
 
 
 # ------------------------------------------------------------------ stops
@@ -162,27 +170,29 @@ class Stops:
         validation.number(self.depth, "the stops' depth", "one in rad or m", above=0)
         validation.number(self.damping, "the stops' damping", "one in Nm s/rad or N s/m", low=0)
 
-    def torque(self, robot: RobotModel, q: Array, qd: Array) -> Array:
-        """The torques of the stops."""
-        torques = []
-        for below, beyond, v in zip(*_depths(robot, q), qd, strict=True):
-            depth = math.minimum((beyond + below) / self.depth, 1)
-            torques.append(self.stiffness * (below - beyond) - self.damping * depth * v)
-        return _vector(torques)
 
-    def stiffness_and_damping(
-        self, robot: RobotModel, q: Array, qd: Array, ahead: Array
-    ) -> tuple[Array, Array]:
-        """How steeply stops push back with each position, and brake with each velocity.
+def stop_torque(stops: Stops, robot: RobotModel, q: Array, qd: Array) -> Array:
+    """The torques of the stops."""
+    torques = []
+    for below, beyond, v in zip(*_depths(robot, q), qd, strict=True):
+        depth = math.minimum((beyond + below) / stops.depth, 1)
+        torques.append(stops.stiffness * (below - beyond) - stops.damping * depth * v)
+    return _vector(torques)
 
-        A stop counts if a joint is in it at q or at `ahead`.
-        """
-        K, D = [], []
-        for *depths, v in zip(*_depths(robot, q), *_depths(robot, ahead), qd, strict=True):
-            depth = math.maximum(depths[0] + depths[1], depths[2] + depths[3])
-            D.append(self.damping * math.minimum(depth / self.depth, 1))
-            K.append(math.where(depth > 0, self.stiffness + self.damping / self.depth * abs(v), 0))
-        return _vector(K), _vector(D)
+
+def stop_stiffness(
+    stops: Stops, robot: RobotModel, q: Array, qd: Array, ahead: Array
+) -> tuple[Array, Array]:
+    """How steeply stops push back with each position, and brake with each velocity.
+
+    A stop counts if a joint is in it at q or at `ahead`.
+    """
+    K, D = [], []
+    for *depths, v in zip(*_depths(robot, q), *_depths(robot, ahead), qd, strict=True):
+        depth = math.maximum(depths[0] + depths[1], depths[2] + depths[3])
+        D.append(stops.damping * math.minimum(depth / stops.depth, 1))
+        K.append(math.where(depth > 0, stops.stiffness + stops.damping / stops.depth * abs(v), 0))
+    return _vector(K), _vector(D)
 
 
 def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
@@ -246,21 +256,21 @@ class Arm:
         """The torques of friction and stops, each a function of its own joint's motion."""
         tau = 0 * qd
         if self.friction is not None:
-            tau = tau - self.friction.torque(self.robot, qd)
-        return tau if self.stops is None else tau + self.stops.torque(self.robot, q, qd)
+            tau = tau - friction_torque(self.friction, self.robot, qd)
+        return tau if self.stops is None else tau + stop_torque(self.stops, self.robot, q, qd)
 
     def joint_stiffness(
         self, q: Array, qd: Array, h: Any, ahead: Array, share: float
     ) -> tuple[Array, Array]:
         """How steeply friction and stops rise with each position and velocity, never negative.
 
-        On the way from qd to `ahead` in a time h; `share` is that of `Friction.damping`.
+        On the way from qd to `ahead` in a time h; `share` is that of `friction_damping`.
         """
         K = D = 0 * qd
         if self.friction is not None:
-            D = D + self.friction.damping(self.robot, qd, ahead, share)
+            D = D + friction_damping(self.friction, self.robot, qd, ahead, share)
         if self.stops is not None:
-            K, braking = self.stops.stiffness_and_damping(self.robot, q, qd, q + h * qd)
+            K, braking = stop_stiffness(self.stops, self.robot, q, qd, q + h * qd)
             D = D + braking
         return K, D
 
@@ -390,7 +400,7 @@ def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str
     gamma = robot.joint_velocities(np.eye(robot.nv)).T  # of joints, by those of coordinates
     none = np.zeros((robot.nv, robot.nv))
     if arm.friction is not None:
-        damping = arm.friction.damping_at_rest(robot)
+        damping = friction_damping_at_rest(arm.friction, robot)
         yield "friction", none, gamma.T @ (damping[:, None] * gamma)
     if arm.stops is not None:
         limited = np.array([np.isfinite(joint.limits[:2]).any() for joint in robot.coordinates])

@@ -37,7 +37,7 @@ from armlet.identification.logs.log import joint_order
 from armlet.identification.preprocessing import Samples
 from armlet.identification.preprocessing.filters import interpolate, lowpass
 from armlet.simulation import Trajectory, rollout
-from armlet.simulation.forces import Friction
+from armlet.simulation.forces import Friction, friction_torque
 
 Instrument = Callable[[Robot, Samples], ArrayLike]
 """The positions at the times `run.t`, (k, n), of a robot with the parameters estimated so far."""
@@ -279,7 +279,7 @@ def closed_loop(
         targets = (target, target_velocity, target_acceleration)
         inputs = {"q": q, "qd": qd, **dict(zip(TARGETS, targets, strict=True))}
         drives = bare.with_drives(viscous=viscous, coulomb=coulomb, offset=offset)
-        resisting: Array = law.torque(drives, qd)
+        resisting: Array = friction_torque(law, drives, qd)
         return controller(*(inputs[name] for name in controller.inputs)) - resisting
 
     def simulate(arm: Robot, run: Samples) -> Array:

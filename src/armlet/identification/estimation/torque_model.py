@@ -17,7 +17,7 @@ from armlet.identification.estimation.estimators import Array, Factors, Rows
 from armlet.identification.logs.log import Load
 from armlet.identification.preprocessing import Samples
 from armlet.minimal import MinimalParameters, standard_names
-from armlet.simulation.forces import Friction
+from armlet.simulation.forces import Friction, friction_direction, stribeck_share
 
 Column = Callable[[Array, Array, Array], ArrayLike]
 """The torques of all joints, (k, n), at states (k, n), for a parameter that is 1."""
@@ -265,9 +265,9 @@ class TorqueRegressor:
             return self.shape.torques(qd)[0]
         if self.shape is None:
             return FRICTION[term](qd, np.sign(qd))
-        sign = self.shape.direction(qd)
+        sign = friction_direction(self.shape, qd)
         if term == "stribeck":
-            return np.asarray(self.shape.stribeck_share(qd) * sign)
+            return np.asarray(stribeck_share(self.shape, qd) * sign)
         return FRICTION[term](qd, sign)
 
     def _column(self, name: str, function: Any, state: Mapping[str, Array]) -> Array:
