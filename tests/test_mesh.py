@@ -162,3 +162,16 @@ def test_all_meshes_together_are_bounded(tmp_path):
         f"<mujoco><asset>{meshes}</asset><worldbody><body><joint/>{geoms}</body></worldbody></mujoco>"
     )
     assert "'m8.obj', with more than the 33554432 bytes that are left" in refusal(path)
+
+
+def test_a_mesh_is_drawn_where_it_is_whether_or_not_it_gives_the_inertia(arm):
+    place = 'refpos="1 2 3" refquat="1 .2 .3 .4" scale="2 1 -1"'
+    path = arm(binary_stl(*random_hull(7)), mesh=place)
+    (by_mesh,) = armlet.load(path).meshes["body2"]
+    inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    path.write_text(path.read_text().replace("<geom type", f"{inertial}<geom type"))
+    (by_hand,) = armlet.load(path).meshes["body2"]
+    assert by_mesh.file == by_hand.file == "mesh.stl"
+    assert by_mesh.scale == by_hand.scale == (2, 1, -1)
+    np.testing.assert_allclose(by_mesh.pose.r, by_hand.pose.r, atol=1e-12)
+    np.testing.assert_allclose(by_mesh.pose.R, by_hand.pose.R, atol=1e-12)

@@ -1,5 +1,6 @@
 """MJCF against MuJoCo itself: random models, and a small one for each rule."""
 
+import sys
 from pathlib import Path
 
 import mujoco
@@ -199,3 +200,23 @@ def test_actuators_that_are_no_torques_of_joints_are_told(load):
     with pytest.warns(armlet.ModelWarning, match="on no joint .* 2 on a site") as warned:
         load(text(servo + 2 * '<general site="s"/>'))
     assert len(warned) == 1
+
+
+# ------------------------------------------------------------------ the package
+
+
+def test_the_extra_is_named_where_mujoco_is_missing_or_old(load, monkeypatch):
+    text = model(f"<body><joint/>{BOX}</body>")
+    monkeypatch.setattr(mujoco, "__version__", "3.3.7")
+    with pytest.raises(armlet.ArmletError, match=r"MuJoCo is 3\.3\.7: expected 4 or newer"):
+        load(text)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(armlet.ArmletError, match=r'pip install "armlet\[mjcf\]"'):
+        load(text)
+
+
+def test_warnings_of_mujoco_are_not_written_to_a_file(load, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(armlet.ModelError, match="expected finite numbers"):
+        load(model(f'<body pos="nan 0 0"><joint/>{BOX}</body>'))
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.xml"]

@@ -274,6 +274,16 @@ def test_a_robot_beside_free_bodies_moves_as_in_mujoco(folder):
         agrees(path, left_out=["cube"])
 
 
+def test_forces_on_a_body_that_is_left_out_do_not_count(folder):
+    lid = f'<body><joint name="lid" stiffness="1 2" damping="1 2"/>{BOX}</body>'
+    box = f'<body name="box" gravcomp="-1"><freejoint/>{BOX}{lid}</body>'
+    path = folder(model(ARM + box, '<actuator><position joint="lid"/></actuator>'))
+    with pytest.warns(ModelWarning, match="left out, since they are on free joints"):
+        robot = armlet.load(path)
+    assert robot.joint_names == ("turn",)
+    assert robot.notes == ()
+
+
 def test_a_weld_between_a_free_body_and_the_robot_is_refused(folder):
     path = folder(
         model(

@@ -36,6 +36,8 @@ SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
 """Types of geoms, by MuJoCo's numbers."""
 NEVER, ALWAYS = 0, 1
 """Whether inertias come from geoms, by MuJoCo's numbers; otherwise where bodies have none."""
+MEMORY, MEMORY_PER_JOINT = 2**20, 1000
+"""Bytes that MuJoCo needs to compile a model, generously; a file may ask for any number."""
 MAX_REASON = 300
 """The most characters of a message of MuJoCo's that are shown."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
@@ -297,4 +299,4 @@ def _strip(spec: Any) -> None:
         joint.align = 0
     spec.compiler.fusestatic = spec.compiler.discardvisual = spec.compiler.alignfree = False
     spec.compiler.LRopt.mode = 0
-    spec.memory = -1
+    spec.memory = MEMORY + MEMORY_PER_JOINT * len(spec.joints)
