@@ -79,8 +79,8 @@ def upside_down(load):
     return lambda *args, **options: load(*args, **options).with_gravity((0, 0, 9.81))
 
 
-def a_little_off(converted):
-    return lambda *args: converted(*args) * 1.001
+def a_little_off(function):
+    return lambda *args: function(*args) * 1.001
 
 
 def anywhere(self, name, starts, subject):
@@ -99,7 +99,7 @@ BREAKS = {
     "loader_structure": lambda p: p.setattr(loading, "read_mjcf", refusing(IndexError(3))),
     "loader_files": lambda p: p.setattr("armlet.formats.files.Folders.find", anywhere),
     "loader_includes":  lambda p: p.setattr("armlet.formats.files.Folders._allows", always),
-    "kernels":    lambda p: p.setattr(Kernel, "converted", a_little_off(Kernel.converted)),
+    "kernels":    lambda p: p.setattr(Kernel, "evaluate", a_little_off(Kernel.evaluate)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),
     "robots":     lambda p: p.setattr(armlet, "load", upside_down(armlet.load)),
