@@ -65,8 +65,8 @@ def test_random_trees_of_pinocchio_agree_with_it(seed):
     q = states(robot, seed)[0]
     for frame in robot.frames:
         if model.existFrame(frame, pin.BODY):
-            close(value(robot, "forward_kinematics", q, formulation="rows", frame=frame),
-                  peer.forward_kinematics(q, frame))  # fmt: skip
+            ours = value(robot, "forward_kinematics", q, formulation="rows", frame=frame)
+            close(ours, peer.forward_kinematics(q, frame))
 
 
 @pytest.mark.parametrize("name", armlet.catalogue())

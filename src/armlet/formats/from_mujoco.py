@@ -97,11 +97,11 @@ class _Reader:
     def __init__(self, model: Any, problems: Problems, places: Places) -> None:
         self.model, self.problems, self.places = model, problems, places
         bodies = [model.body(i).name for i in range(1, model.nbody)]
-        self.bodies = [WORLD, *_named(bodies, "body")]
+        self.bodies = [WORLD, *_fill_names(bodies, "body")]
         joints = [model.joint(k).name for k in range(model.njnt)]
         for k in np.flatnonzero(model.jnt_type == FREE):
             joints[k] = joints[k] or f"{self.bodies[model.jnt_bodyid[k]]}_free"
-        self.joints = _named(joints, "joint")
+        self.joints = _fill_names(joints, "joint")
         self.left_out = self._free_bodies_beside()
         self.targets = [TARGETS[k] for k in model.actuator_trntype]
         self.on_joints = [
@@ -121,7 +121,7 @@ class _Reader:
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
-        """Note the bodies on free joints beside a robot; they and all that they carry.
+        """The bodies on free joints beside a robot and all that they carry, with a warning.
 
         The robot is what moves otherwise. Where nothing else moves it is itself on a free joint:
         the bodies stay that carry others on joints, or all if none does.
@@ -141,8 +141,8 @@ class _Reader:
             )
         return set(np.flatnonzero(np.isin(model.body_rootid, beside)).tolist())
 
-    def _kept_bodies(self) -> list[tuple[int, str]]:
-        """The bodies that are not left out, and their names."""
+    def _robot_bodies(self) -> list[tuple[int, str]]:
+        """The bodies of the robot and the world, and their names."""
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
     # ------------------------------------------------------------------ the tree
@@ -151,7 +151,7 @@ class _Reader:
         """The links and joints: of bodies, massless ones between several joints, and of sites."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
-        for i, name in self._kept_bodies():
+        for i, name in self._robot_bodies():
             where = self.where("body", name)
             parent = self.bodies[model.body_parentid[i]]
             pose = pose_in_mujoco(model.body_pos[i], model.body_quat[i])
@@ -159,7 +159,7 @@ class _Reader:
             for k in between:
                 joint, child = self._joint(k), name
                 if k != between[-1]:
-                    child = _unlike(taken, f"{name}_{joint.name}")
+                    child = _unique(taken, f"{name}_{joint.name}")
                     links.append(Link(child, where=joint.where))
                 joints.append(replace(joint, parent=parent, child=child, pose=pose @ joint.pose))
                 parent, pose = child, IDENTITY_POSE
@@ -218,12 +218,12 @@ class _Reader:
         inertia = at.R @ np.diag(model.body_inertia[i]) @ at.R.T
         link = Link(name, float(model.body_mass[i]), at.r, inertia)
         lifted = link.mass * float(model.body_gravcomp[i])
-        if not lifted or self.is_off(PASSIVE) or any(self._by_actuators(i)):
+        if not lifted or self.is_off(PASSIVE) or any(self._actuated_compensation(i)):
             return link
         return replace(link, compensation=Compensation(lifted, lifted * at.r))
 
-    def _by_actuators(self, i: int) -> list[bool]:
-        """Whether actuators compensate gravity at the joints with one coordinate before a body."""
+    def _actuated_compensation(self, i: int) -> list[bool]:
+        """Whether actuators compensate gravity, per joint with one coordinate before a body."""
         model, found = self.model, []
         while i:
             own = [k for k in self._joints_of(i) if model.jnt_type[k] >= PRISMATIC]
@@ -272,7 +272,7 @@ class _Reader:
             for k in np.flatnonzero(model.jnt_type >= PRISMATIC).tolist()
             if model.jnt_bodyid[k] not in self.left_out
         ]
-        names = _named([model.key(k).name for k in range(model.nkey)], "key")
+        names = _fill_names([model.key(k).name for k in range(model.nkey)], "key")
         return {
             key: {name: float(qpos[at]) for name, at in joints}
             for key, qpos in zip(names, model.key_qpos, strict=True)
@@ -329,7 +329,7 @@ class _Reader:
         """The equalities between joints; other constraints are errors."""
         model = self.model
         for k in np.flatnonzero(model.eq_active0).tolist():
-            bodies, (said, where) = self._tied_bodies(k), self._owner("equality", k)
+            bodies, (said, where) = self._bodies_of_equality(k), self._owner("equality", k)
             if bodies and bodies <= self.left_out | {0}:
                 continue
             if model.eq_type[k] != JOINT_EQUALITY:
@@ -348,8 +348,8 @@ class _Reader:
             coefficients = tuple(model.eq_data[k][:count].tolist())
             yield Tie(joint, leader, coefficients, said, where, mutual=True)
 
-    def _tied_bodies(self, k: int) -> set[int]:
-        """The bodies that an equality holds, none where it holds others."""
+    def _bodies_of_equality(self, k: int) -> set[int]:
+        """The bodies that an equality constrains; none where it constrains tendons or flexes."""
         model = self.model
         objects = [int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
         if model.eq_type[k] == JOINT_EQUALITY:
@@ -374,7 +374,7 @@ class _Reader:
         )
 
     def refuse_others(self) -> None:
-        """Refuse what changes the dynamics and is no force that may be left out."""
+        """Refuse what changes the dynamics and cannot be left out by passive="ignore"."""
         model, problems = self.model, self.problems
         if model.nflex:
             problems.error(f"{problems.where}: {model.nflex} flexes: expected rigid bodies")
@@ -386,7 +386,7 @@ class _Reader:
                 f"{where}: {called} has an inertia on no joint, which armlet does not model: "
                 "remove its armature"
             )
-        for i, name in self._kept_bodies():
+        for i, name in self._robot_bodies():
             subject = f"{self.where('body', name)}: body {quote(name)}"
             if model.body_gravcomp[i] < 0:
                 gravcomp = f"gravcomp {model.body_gravcomp[i]:g}"
@@ -402,21 +402,21 @@ class _Reader:
                 said = f"{key} {value:g}, a fluid around the robot"
                 yield PassiveForce("forces of a fluid:", key, said, self.problems.where)
         for array, force, meaning, flag in NOT_MODELLED:
-            rows, modelled = getattr(model, array), self._modelled(array)
+            rows, modelled = getattr(model, array), self._exempt_rows(array)
             for k in [k for k in range(len(rows)) if np.any(rows[k]) and k not in modelled]:
                 if not self.is_off(flag):
                     called, where = self._owner(array.partition("_")[0], k)
                     said = f"{called} has {meaning} ({array} {rows[k]})"
                     yield PassiveForce(force, called, said, where)
-        for i, name in self._kept_bodies():
-            is_mixed = model.body_gravcomp[i] and len(set(self._by_actuators(i))) > 1
+        for i, name in self._robot_bodies():
+            is_mixed = model.body_gravcomp[i] and len(set(self._actuated_compensation(i))) > 1
             if is_mixed and not self.is_off(PASSIVE):
                 said = f"body {quote(name)} has a gravcomp by the actuators of some joints only"
                 where = self.where("body", name)
                 yield PassiveForce("gravity compensation of links", quote(name), said, where)
 
-    def _modelled(self, array: str) -> Container[int]:
-        """The rows of an array that are modelled, or belong to bodies that are left out."""
+    def _exempt_rows(self, array: str) -> Container[int]:
+        """The rows of an array that are modelled, or that belong to bodies that are left out."""
         if array == "actuator_damping":
             return self.on_joints
         bodies = {"jnt": self.model.jnt_bodyid, "dof": self.model.dof_bodyid}.get(array[:3], [])
@@ -449,14 +449,14 @@ def _largest(ends: Vector, is_limited: bool) -> float:
     return float(np.abs(ends).max()) if is_limited else inf
 
 
-def _named(names: Sequence[str], kind: str) -> list[str]:
+def _fill_names(names: Sequence[str], kind: str) -> list[str]:
     """The names, numbered ones in place of those that are empty."""
     taken = set(names)
-    return [name or _unlike(taken, f"{kind}{k}") for k, name in enumerate(names, start=1)]
+    return [name or _unique(taken, f"{kind}{k}") for k, name in enumerate(names, start=1)]
 
 
-def _unlike(taken: set[str], name: str) -> str:
-    """The name, with a suffix if it is taken; it is then added to those taken."""
+def _unique(taken: set[str], name: str) -> str:
+    """The name, with a suffix where it is taken; it is added to those taken."""
     while name in taken:
         name += "_"
     taken.add(name)

@@ -54,7 +54,7 @@ def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -
     if ("worldbody", "") not in files.places:
         raise ModelError(f"{root.where}: <mujoco> has no <worldbody>: expected one")
     try:
-        with _without_warnings(mujoco):
+        with _silence(mujoco):
             spec = mujoco.MjSpec.from_file(str(path))
             meshes = _Meshes(spec, files)
             meshes.reduce()
@@ -62,15 +62,15 @@ def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -
             model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise ModelError(files.refusal(str(error))) from None
-    description = read_mujoco(model, problems, files.places, meshes.drawn(model))
+    description = read_mujoco(model, problems, files.places, meshes.shapes_of_geoms(model))
     meshes.refuse_missing(description, problems)
     name = root.get("model") or clip(path.stem)
     return replace(description, name=name, source=clip(path.name))
 
 
 @contextmanager
-def _without_warnings(mujoco: Any) -> Iterator[None]:
-    """Without the warnings of MuJoCo, which it would write to a file in the working folder."""
+def _silence(mujoco: Any) -> Iterator[None]:
+    """Silence the warnings of MuJoCo, which it would write to a file in the working folder."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _: None)
     try:
@@ -109,15 +109,15 @@ class _Files:
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
 
     def _size(self, element: Element, model: Path, above: tuple[Path, ...], depth: int) -> int:
-        """The number of elements that one of a model becomes, itself among them."""
+        """The number of elements that an element stands for: itself, its children, all copies."""
         tag, name = element.tag, element.get("name")
         if depth > MAX_DEPTH:
-            raise ModelError(f"{_called(element)} is nested deeper than {MAX_DEPTH} elements")
+            raise ModelError(f"{_label(element)} is nested deeper than {MAX_DEPTH} elements")
         if tag in SOFT:
-            raise ModelError(f"{_called(element)} is not read: expected rigid bodies")
+            raise ModelError(f"{_label(element)} is not read: expected rigid bodies")
         children = element.children
         if tag == "include" or (tag == "model" and depth > 1):
-            other, above = self._named(element, above)
+            other, above = self._open(element, above)
             if tag == "model":
                 self.add_model(other, above[-1], above[:-1])
                 self.models[model, name or other.get("model")] = above[-1]
@@ -142,14 +142,14 @@ class _Files:
             self.sizes[model, name] = size
         if size > MAX_ELEMENTS:
             raise ModelError(
-                f"{_called(element)} brings the model to more than {MAX_ELEMENTS} elements: "
+                f"{_label(element)} brings the model to more than {MAX_ELEMENTS} elements: "
                 "expected the description of one robot"
             )
         return size
 
-    def _named(self, element: Element, above: tuple[Path, ...]) -> tuple[Element, tuple[Path, ...]]:
+    def _open(self, element: Element, above: tuple[Path, ...]) -> tuple[Element, tuple[Path, ...]]:
         """The root of the file that an element names, and the files that lead to it."""
-        subject, name = _called(element), element.word("file", "the name of a file")
+        subject, name = _label(element), element.word("file", "the name of a file")
         starts = [self.path.parent, above[-1].parent]
         found = self.folders.find(name, starts, subject)
         if found is None:
@@ -167,7 +167,7 @@ class _Files:
         return parse_xml(data, clip(found.name)), (*above, found)
 
     def refusal(self, message: str) -> str:
-        """What MuJoCo says of an error, after the file, and the line if it is in this file."""
+        """The message of an error of MuJoCo: file, line if it is in that file, and reason."""
         reason, _, element = message.strip().partition("\n")
         line = re.search(r"line ([1-9]\d*)", element) if len(self.read) == 1 else None
         tag, name = re.search("Element '(.+?)'", element), re.search("name '(.+?)'", element)
@@ -177,8 +177,8 @@ class _Files:
         return f"{where}: MuJoCo refuses {clip(subject)}: {clip(reason, MAX_REASON)}"
 
 
-def _called(element: Element) -> str:
-    """An element for messages: file and line, tag and name."""
+def _label(element: Element) -> str:
+    """What messages call an element: file and line, tag and name."""
     name = f" {quote(element.get('name'))}" if element.get("name") else ""
     return f"{element.where}: <{element.tag}>{name}"
 
@@ -221,7 +221,7 @@ class _Meshes:
             waiting += [(x, moves or bool(x.joints)) for x in reversed(body.bodies)]
             for geom in body.geoms:
                 if geom.meshname or geom.type == HFIELD:
-                    self._reduce(geom, body, moves and _weighs(geom, body))
+                    self._reduce(geom, body, moves and _has_weight(geom, body))
         for body, _, _ in self.missing:
             body.explicitinertial, body.mass, body.inertia = True, 1.0, [1.0, 1.0, 1.0]
         used = {geom.meshname for geom in self.spec.geoms}
@@ -253,8 +253,8 @@ class _Meshes:
             self.spec.mesh(name).file = key
         return path is not None
 
-    def drawn(self, model: Any) -> dict[int, Mesh | None]:
-        """How geoms with meshes are drawn, by number; MuJoCo moves those that it compiles."""
+    def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
+        """The mesh of each geom that has one, in the geom's frame, which MuJoCo moves."""
         found = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]
@@ -280,8 +280,8 @@ class _Meshes:
                 )
 
 
-def _weighs(geom: Any, body: Any) -> bool:
-    """Whether a geom counts for the inertia of its body."""
+def _has_weight(geom: Any, body: Any) -> bool:
+    """Whether a geom contributes to the inertia of its body."""
     rule, (low, high) = int(body.compiler.inertiafromgeom), body.compiler.inertiagrouprange
     if rule == NEVER or (rule != ALWAYS and body.explicitinertial) or geom.type == HFIELD:
         return False
@@ -290,7 +290,7 @@ def _weighs(geom: Any, body: Any) -> bool:
 
 
 def _strip(spec: Any) -> None:
-    """Remove what changes no dynamics and needs files or time, and keep all bodies apart."""
+    """Remove what needs files or time and changes no dynamics; keep every body as it is written."""
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for element in [*spec.textures, *spec.hfields, *spec.skins]:
