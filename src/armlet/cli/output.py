@@ -97,9 +97,17 @@ def progress(items: Iterable[Item], what: str) -> Iterable[Item]:
 
 
 class Table(rich.table.Table):
-    """A table of words and numbers, which are printed whole, and of text that may be wrapped."""
+    """A table of words to the left and numbers to the right, printed whole, and of wrapped text."""
 
-    def __init__(self, title: str = "", caption: str = "") -> None:
+    def __init__(
+        self,
+        words: Iterable[str] = (),
+        numbers: Iterable[str | Text] = (),
+        text: str = "",
+        *,
+        title: str = "",
+        caption: str = "",
+    ) -> None:
         super().__init__(
             title=title or None,
             title_justify="left",
@@ -109,11 +117,11 @@ class Table(rich.table.Table):
             header_style="bold",
             pad_edge=False,
         )
-
-    def words(self, *names: str) -> None:
-        """Add columns of names, to the left."""
-        for name in names:
+        for name in words:
             self.add_column(name, no_wrap=True)
+        self.numbers(*numbers)
+        if text:
+            self.text(text)
 
     def numbers(self, *names: str | Text) -> None:
         """Add columns of numbers, to the right."""

@@ -37,9 +37,12 @@ def bench(
 
 def _table(name: str, times: dict[str, Times]) -> Table:
     libraries = [x for x in LIBRARIES if any(x in each.call for each in times.values())]
-    table = Table(f"{name}: nanoseconds per state", f"batch: {ROWS:,} states on one thread")
-    table.words("quantity")
-    table.numbers("M", "A", *(f"{x}, {way}" for way in ("call", "batch") for x in libraries))
+    table = Table(
+        ["quantity"],
+        ["M", "A", *(f"{x}, {way}" for way in ("call", "batch") for x in libraries)],
+        title=f"{name}: nanoseconds per state",
+        caption=f"batch: {ROWS:,} states on one thread",
+    )
     for quantity, each in times.items():
         seconds = [way.get(x) for way in (each.call, each.batch) for x in libraries]
         cells = ["" if x is None else f"{1e9 * x:.{1 if x < 1e-7 else 0}f}" for x in seconds]

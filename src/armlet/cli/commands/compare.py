@@ -108,9 +108,7 @@ def _scale(runs: list[Run]) -> int:
 
 
 def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
-    table = Table(f"{arm.name}: {quantity}")
-    table.words("formulation")
-    table.numbers("M", "A", "M+A")
+    table = Table(["formulation"], ["M", "A", "M+A"], title=f"{arm.name}: {quantity}")
     table.add_column("", no_wrap=True)
     table.numbers("ns per state", "deviation")
     whole = _scale(runs)

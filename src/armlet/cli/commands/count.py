@@ -119,9 +119,7 @@ def count(
 
 
 def _table(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]) -> Table:
-    table = Table(title)
-    table.words("quantity", "formulation")
-    table.numbers("all", "M+A", "minimal", "M+A")
+    table = Table(["quantity", "formulation"], ["all", "M+A", "minimal", "M+A"], title=title)
     for name, result in best.items():
         for row in (row for row in rows if row["quantity"] == name):
             every, fewest = row["all"], row["minimal"]
@@ -162,10 +160,7 @@ def _source(row: dict[str, Any]) -> str:
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
     """The steps of the search for the cheapest program, and what each gained."""
-    table = Table(f"the cheapest {quantity}")
-    table.words("step")
-    table.numbers("count", "M+A", "gain")
-    table.text("what")
+    table = Table(["step"], ["count", "M+A", "gain"], "what", title=f"the cheapest {quantity}")
     before = None
     for step in best.steps:
         total = step.count.total

@@ -100,9 +100,7 @@ def _print(demo: Demo, where: str) -> None:
 
 def _operations(demo: Demo) -> Table:
     caption = f"compiled code at {STATES} random states, compared with the definition"
-    table = Table("operations", caption)
-    table.words("quantity")
-    table.numbers(*COUNTS)
+    table = Table(["quantity"], COUNTS, title="operations", caption=caption)
     for row in _count_rows(demo):
         table.add_row(*row)
     return table
@@ -110,9 +108,9 @@ def _operations(demo: Demo) -> Table:
 
 def _speed(demo: Demo) -> Table:
     caption = f"batches of {ROWS:,} states; NumPy runs the program that armlet prints as Python"
-    table = Table("nanoseconds per state", caption)
-    table.words("quantity", "")
-    table.numbers(*_libraries(demo))
+    table = Table(
+        ["quantity", ""], _libraries(demo), title="nanoseconds per state", caption=caption
+    )
     for row in _time_rows(demo):
         table.add_row(*row)
     return table

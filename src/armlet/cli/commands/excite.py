@@ -123,9 +123,7 @@ def _print(plan: Excitation, written: list[str]) -> None:
     """Print the margins of every joint and of the tool."""
     letters = {joint.letter for joint in plan.robot.coordinates}
     jointwise = [name for name in plan.limits if name != "tool"]
-    table = Table()
-    table.words("margin of")
-    table.numbers(*(f"{name} ({units(name, letters)})" for name in jointwise))
+    table = Table(["margin of"], [*(f"{name} ({units(name, letters)})" for name in jointwise)])
     for i, joint in enumerate(plan.joints):
         table.add_row(joint, *(f"{plan.margins[name][i]:.3g}" for name in jointwise))
     console = Terminal()

@@ -192,24 +192,18 @@ def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -
 
 
 def _print(arm: Robot, result: Identified, written: list[str]) -> None:
-    table = Table()
-    table.words("parameter")
-    table.numbers("value", "deviation", "%")
+    table = Table(["parameter"], ["value", "deviation", "%"])
     for name, x, s in zip(result.names, result.values, result.deviations, strict=True):
         share = 100 * s / max(abs(x), np.finfo(float).tiny)
         percent = f"{share:.1f}" if share < 1000 else "> 1000"
         style = None if name in result.essential else "dim"
         table.add_row(name, f"{x:.5g}", f"{s:.2g}", percent, style=style)
-    fits = Table()
-    fits.words("error in % of the torque")
-    fits.numbers("all", *(joint.name for joint in arm.coordinates))
+    fits = Table(["error in % of the torque"], ["all", *(joint.name for joint in arm.coordinates)])
     for name, fit in result.fits.items():
         fits.add_row(name, f"{fit.whole:.2f}", *(f"{x:.2f}" for x in fit.joints))
     gains = None
     if result.gains is not None:
-        gains = Table()
-        gains.words("joint")
-        gains.numbers("gain", "deviation")
+        gains = Table(["joint"], ["gain", "deviation"])
         for joint, x, s in zip(arm.coordinates, *result.gains, strict=True):
             gains.add_row(joint.name, f"{x:.5g}", f"{s:.2g}")
     console = Terminal()

@@ -1,6 +1,5 @@
 """armlet info"""
 
-from collections.abc import Sequence
 from math import degrees, isinf
 from typing import Annotated, Any
 
@@ -56,9 +55,8 @@ def info(
     if arm.keyframes:
         console.print(f"keyframes: {', '.join(arm.keyframes)}")
     if poses:
-        table = _table(
-            "frames (m, deg; in the link's own frame)", ["frame", "link"], [*"xyz", *RPY]
-        )
+        title = "frames (m, deg; in the link's own frame)"
+        table = Table(["frame", "link"], [*"xyz", *RPY], title=title)
         for name, at in poses.items():
             angles = (degrees(x) for x in at["rpy"])
             table.add_row(name, at["link"], *map(_number, at["xyz"]), *map(_number, angles))
@@ -131,14 +129,6 @@ def _finite(limits: dict[str, float]) -> dict[str, float | None]:
     return {key: None if isinf(value) else value for key, value in limits.items()}
 
 
-def _table(title: str, words: list[str], numbers: Sequence[str | Text]) -> Table:
-    """An empty table, words to the left and numbers to the right."""
-    table = Table(title)
-    table.words(*words)
-    table.numbers(*numbers)
-    return table
-
-
 def _number(value: float | str) -> Text:
     """A number, or the name of a constant without a value."""
     if isinstance(value, str):
@@ -157,7 +147,7 @@ def _frames(arm: RobotModel) -> Table:
     units = [styled_text(f"{key} ", ("deg" if key in ANGLES else "m", "dim")) for key in keys]
     title = "canonical frames (modified DH)"
     moved = ["moved by"] if arm.couplings else []
-    table = _table(title, ["joint", *moved, "kind", "parent"], [*units, "range"])
+    table = Table(["joint", *moved, "kind", "parent"], [*units, "range"], title=title)
     for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
         values = [_number(_in_degrees(key, row[key])) for key in keys]
         how = [arm._coupling_text(i) or f"q[{arm._leaders.index(i)}]"] if arm.couplings else []
@@ -184,7 +174,7 @@ def _bodies(arm: RobotModel) -> Table | None:
     if arm.symbols:
         return None
     columns = ["mass", "x", "y", "z", *(["compensated"] if arm._has_compensation else [])]
-    table = _table("bodies (kg, m; file frames)", ["link"], columns)
+    table = Table(["link"], columns, title="bodies (kg, m; file frames)")
     for i, link in enumerate(arm.links):
         m = arm.m[i]
         com = arm.frames[link].pose.inverse().point(arm.c[i] / m) if m else (0, 0, 0)
@@ -197,7 +187,7 @@ def _drives(arm: RobotModel) -> Table | None:
     if not any(any(drive) for drive in arm.drives):
         return None
     columns = ["rotor inertia", "viscous", "Coulomb", "offset"]
-    table = _table("drives (SI, joint side)", ["joint"], columns)
+    table = Table(["joint"], columns, title="drives (SI, joint side)")
     for joint, drive in zip(arm.joints, arm.drives, strict=True):
         table.add_row(joint.name, *(_number(x) for x in drive))
     return table
@@ -206,7 +196,7 @@ def _drives(arm: RobotModel) -> Table | None:
 def _springs(arm: RobotModel) -> Table | None:
     if not arm._has_springs:
         return None
-    table = _table("springs (SI)", ["joint"], ["stiffness", "reference"])
+    table = Table(["joint"], ["stiffness", "reference"], title="springs (SI)")
     for joint, spring in zip(arm.joints, arm.springs, strict=True):
         table.add_row(joint.name, *(_number(x) for x in spring))
     return table

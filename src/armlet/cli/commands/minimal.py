@@ -58,10 +58,7 @@ def minimal(
         }
         print_json(data)
         return
-    table = Table()
-    table.words("parameter")
-    table.numbers("value")
-    table.text("is")
+    table = Table(["parameter"], ["value"], "is")
     for name, expression, value in rows:
         table.add_row(name, "" if value is None else f"{value:.6g}", expression)
     rank = "" if ranked is None else f"; the rank of the regressor is {ranked}"

@@ -22,10 +22,7 @@ def robots(as_json: Json = False) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table()
-    table.words("name", "joints")
-    table.numbers("mass")
-    table.text("arm")
+    table = Table(["name", "joints"], ["mass"], "arm")
     for row in rows:
         table.add_row(row["name"], row["joints"], f"{row['mass']:.2f} kg", row["title"])
     console = Terminal()

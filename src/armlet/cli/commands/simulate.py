@@ -113,9 +113,7 @@ def _summary(arm: Robot, run: Trajectory) -> dict[str, Any]:
 
 
 def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:
-    table = Table()
-    table.words("joint")
-    table.numbers("start", "end", "least", "most", "fastest", "largest torque")
+    table = Table(["joint"], ["start", "end", "least", "most", "fastest", "largest torque"])
     for i, joint in enumerate(run.joints):
         q, qd, tau = run.q[:, i], run.qd[:, i], run.tau[:, i]
         values = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(tau).max())
