@@ -158,9 +158,10 @@ def test_a_file_that_ends_the_process_says_so(refusal, monkeypatch, tmp_path):
     child = tmp_path / "child.py"
     child.write_text("import os; os._exit(3)")
     monkeypatch.setattr(xacro, "CHILD", child)
-    assert refusal() == (
-        "arm.urdf.xacro: expanding it ended the process of xacro: expected a result"
-    )
+    for text in ("1", "1" * 10**6):  # more than a pipe holds
+        assert refusal(xacro={"n": text}) == (
+            "arm.urdf.xacro: expanding it ended the process of xacro: expected a result"
+        )
 
 
 @needs_xacro

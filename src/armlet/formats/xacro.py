@@ -68,37 +68,38 @@ def _argument_texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> dict[str, Any]:
     """Run the child process, and look up the packages that it asks for; returns its result."""
-    where = clip(path.name)
-    with subprocess.Popen(
-        [sys.executable, "-P", "-X", "utf8", str(CHILD)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        text=True,
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        late = Timer(MAX_SECONDS, child.kill)
-        late.start()
-        start = monotonic()
-        try:
-            packages: dict[str, str] = {}
-            print(json.dumps({"file": str(path), "arguments": arguments}), file=child.stdin)
-            while True:
-                child.stdin.flush()
-                line = child.stdout.readline(MAX_BYTES)
-                if not line.endswith("\n"):
-                    raise ModelError(_end_message(where, line, monotonic() - start))
-                answer: dict[str, Any] = json.loads(line)
-                if "find" not in answer:
-                    break
-                name = answer["find"]
-                packages[name] = str(folders.package(name, where))
-                print(json.dumps(packages[name]), file=child.stdin)
-        finally:
-            late.cancel()
-            child.kill()
+    where, start = clip(path.name), monotonic()
+    packages: dict[str, str] = {}
+    message: Any = {"file": str(path), "arguments": arguments}
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-P", "-X", "utf8", str(CHILD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            text=True,
+        ) as child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            late = Timer(MAX_SECONDS, child.kill)
+            late.start()
+            try:
+                while True:
+                    print(json.dumps(message), file=child.stdin, flush=True)
+                    line = child.stdout.readline(MAX_BYTES)
+                    if not line.endswith("\n"):
+                        raise ModelError(_end_message(where, line, monotonic() - start))
+                    answer: dict[str, Any] = json.loads(line)
+                    if "find" not in answer:
+                        break
+                    name = answer["find"]
+                    packages[name] = message = str(folders.package(name, where))
+            finally:
+                late.cancel()
+                child.kill()
+    except BrokenPipeError:  # it ended before it read
+        raise ModelError(_end_message(where, "", monotonic() - start)) from None
     if "text" in answer:
         answer["text"] = _with_package_names(answer["text"], packages)
     return answer
