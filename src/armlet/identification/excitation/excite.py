@@ -46,6 +46,7 @@ from armlet.plotting import (
     with_theme,
 )
 from armlet.simulation import Trajectory
+from armlet.simulation.trajectory import Occurrence  # noqa: F401  in the type hints of its fields
 
 Array = NDArray[np.float64]
 CHECKED = 1000.0
