@@ -1,7 +1,5 @@
 """`Trajectory`: what `armlet.simulate` returns, with its files and its plot."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -86,7 +84,7 @@ class Trajectory(Plottable):
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, rows: slice) -> Trajectory:
+    def __getitem__(self, rows: slice) -> "Trajectory":
         """The rows of a slice."""
         if not isinstance(rows, slice):
             raise TypeError(f"a trajectory is cut by a slice, such as run[10:20], not by {rows!r}")
@@ -95,7 +93,7 @@ class Trajectory(Plottable):
     def _arrays(self) -> dict[str, Array]:
         return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
 
-    def _with_arrays(self, arrays: Mapping[str, Array]) -> Trajectory:
+    def _with_arrays(self, arrays: Mapping[str, Array]) -> "Trajectory":
         """The same with other rows."""
         own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
@@ -105,7 +103,7 @@ class Trajectory(Plottable):
         """Kinetic and potential energy together, (k,)."""
         return self.kinetic + self.potential
 
-    def at(self, times: ArrayLike) -> Trajectory:
+    def at(self, times: ArrayLike) -> "Trajectory":
         """The trajectory at other times within its own.
 
         Positions and velocities are cubics between rows, which have the values and derivatives of
@@ -157,7 +155,7 @@ class Trajectory(Plottable):
         return {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
 
     @classmethod
-    def read(cls, path: str | Path) -> Trajectory:
+    def read(cls, path: str | Path) -> "Trajectory":
         """Read a trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
         file = expand_user(path)
         table = tables.read(file, (".npz", ".csv", ".parquet"))
@@ -269,7 +267,7 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
     return arrays
 
 
-def decimate(run: Trajectory, count: int) -> Trajectory:
+def decimate(run: Trajectory, count: int) -> "Trajectory":
     """The first of every so many rows, and the last row."""
     if count == 1:
         return run
