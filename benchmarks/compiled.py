@@ -29,7 +29,7 @@ FAST = ("-O3", "-march=native", "-DNDEBUG", "-fPIC", "-shared")
 CLANG, CASADI = "Pinocchio, clang", "Pinocchio, CasADi, C"
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """Something that a peer needs is not installed."""
 
 
@@ -38,14 +38,14 @@ def pinocchio_model(robot):
     try:
         from pinocchio import buildModelFromXML
     except ImportError as error:
-        raise Missing(str(error)) from None
+        raise MissingError(str(error)) from None
     model = buildModelFromXML(urdf_text(robot))
     lines = [_numbers(robot.gravity)]
     for i in range(1, model.njoints):
         kind = model.joints[i].shortname().removeprefix("JointModel")
         at, body = model.jointPlacements[i], model.inertias[i]
         if kind not in ("RX", "RY", "RZ", "PX", "PY", "PZ"):
-            raise Missing(f"joint {i} is of kind {kind}")
+            raise MissingError(f"joint {i} is of kind {kind}")
         entries = (at.rotation, at.translation, body.mass, body.lever, body.inertia)
         lines.append(f"{kind} {model.parents[i]} {' '.join(map(_numbers, entries))}")
     return "\n".join(lines) + "\n"
@@ -61,7 +61,7 @@ def newest(*names):
     for name in (*numbered, *names):
         if shutil.which(name):
             return name
-    raise Missing(f"no {names[0]} is installed")
+    raise MissingError(f"no {names[0]} is installed")
 
 
 def build(command, target, *sources):
@@ -71,7 +71,7 @@ def build(command, target, *sources):
         done = subprocess.run(command, capture_output=True, text=True, cwd=target.parent)
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if "error" in line]
-            raise Missing(f"{Path(command[0]).name} fails: {(lines or ['?'])[0][:200]}")
+            raise MissingError(f"{Path(command[0]).name} fails: {(lines or ['?'])[0][:200]}")
     return target
 
 
@@ -84,7 +84,7 @@ def headers(sites):
         ("Eigen (pip install cmeel-eigen)", [place for place in eigen if place.exists()]),
     ):
         if not found:
-            raise Missing(f"no headers of {name} are installed")
+            raise MissingError(f"no headers of {name} are installed")
         yield f"-I{found[0]}"
 
 
@@ -122,7 +122,7 @@ def with_casadi(robot, folder, sites):
     compiler, gcc = newest("clang++"), newest("gcc")
     casadi = [site / "casadi" for site in sites if (site / "casadi" / "include").exists()]
     if not casadi:
-        raise Missing("no headers of CasADi (pip install casadi) are installed")
+        raise MissingError("no headers of CasADi (pip install casadi) are installed")
     source, model = NATIVE / "casadi.cpp", model_file(robot, folder)
     command = [
         compiler,
@@ -168,7 +168,7 @@ def native(robot, folder, sites, rounds, skipped):
     for name, make in ((CLANG, with_clang), (CASADI, with_casadi)):
         try:
             versions[name], libraries[name] = make(robot, folder, sites)
-        except Missing as reason:
+        except MissingError as reason:
             skipped.append(f"{name}: {reason}")
     found = {"versions": versions, "quantities": {}}
     for quantity in QUANTITIES:

@@ -133,8 +133,10 @@ class Writer:
         inside = [self.joint() for _ in range(joints)] + [self.inertia()]
         inside.append(self.maybe(f'<site name="site_{self.next()}" {self.place()}/>'))
         if depth:
-            for _ in range(self.rng.choice([1, 1, 2])):
-                inside.append(self.body(depth - 1, self.rng.choice([0, 1, 1, 2, 3])))
+            inside += (
+                self.body(depth - 1, self.rng.choice([0, 1, 1, 2, 3]))
+                for _ in range(self.rng.choice([1, 1, 2]))
+            )
         text = "".join(inside)
         return self.framed(f'<body name="{name}" {self.place()} {self.childclass()}>{text}</body>')
 

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class cached_property(Generic[T]):
+class cached_property(Generic[T]):  # noqa: N801  as functools has it
     """A property that is computed on first access, like functools.cached_property.
 
     That one holds a lock in Python 3.11, the same for all objects: of threads that compile, one at

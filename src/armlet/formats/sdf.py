@@ -582,7 +582,7 @@ class _Reader:
         reference = number_of(dynamics, "spring_reference", 0.0)
         return replace(
             joint,
-            axis=self._axis(scope, name, element, axis, child_at),
+            axis=self._axis(scope, name, axis, child_at),
             point=in_child.r,
             limits=limits if kind != "continuous" else limits._replace(lower=-inf, upper=inf),
             drive=_drive(element, dynamics),
@@ -601,9 +601,7 @@ class _Reader:
         owner, link = scope.link_of(name, element)
         return owner.prefix + link, self.poses[owner.prefix + link]
 
-    def _axis(
-        self, scope: Scope, name: str, element: Element, axis: Element, child_at: Pose
-    ) -> Vector:
+    def _axis(self, scope: Scope, name: str, axis: Element, child_at: Pose) -> Vector:
         """The axis of a joint, in the frame of its child.
 
         By version 1.4 it is given in the frame of the model; later in that of the joint, unless the

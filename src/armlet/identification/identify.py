@@ -446,10 +446,11 @@ def cross_validate(
     """
     check.integer(blocks, "blocks", low=1)
     regressor = (model or TorqueModel()).of_robot(robot)
-    factors = []
-    for samples in preprocess_all(logs, robot, preprocessing):
-        for indices in np.array_split(samples.indices, blocks):
-            factors.append(regressor.factors([replace(samples, indices=indices)]))
+    factors = [
+        regressor.factors([replace(samples, indices=indices)])
+        for samples in preprocess_all(logs, robot, preprocessing)
+        for indices in np.array_split(samples.indices, blocks)
+    ]
     if len(factors) < 2:
         raise DataError("there is one block: expected several runs, or blocks=5, for instance")
     others = (factors[:k] + factors[k + 1 :] for k in range(len(factors)))

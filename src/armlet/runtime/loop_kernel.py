@@ -67,7 +67,7 @@ class LoopKernel:
         first: int = 0,
         every: int = 1,
         threads: int = 1,
-        advance: Callable[[float], None] = lambda share: None,
+        advance: Callable[[float], None] = lambda _: None,
     ) -> tuple[Array, ...]:
         """The outputs of all runs, the recorded ones with a row for `every` so many steps.
 

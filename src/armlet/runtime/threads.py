@@ -244,7 +244,8 @@ def map_unordered(function: Callable[[int], T], count: int) -> Iterator[tuple[in
         yield from ((k, function(k)) for k in numbers)
         return
     try:
-        if not any([thread.begin(partial(do_next, thread)) for thread in LLVM_THREADS[:count]]):
+        begun = [thread.begin(partial(do_next, thread)) for thread in LLVM_THREADS[:count]]
+        if not any(begun):
             yield from ((k, LLVM_THREADS[0].call(function, k)) for k in numbers)
             return
         for _ in range(count):

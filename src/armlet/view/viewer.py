@@ -175,8 +175,7 @@ class Viewer:
         heaviest = float(np.ceil(max(1.0, 0.5 * float(self.robot.mass))))
         controls = [gui.add_slider("Mass (kg)", 0.0, heaviest, 0.01, 0.0)]
         limit = round(0.3 * reach, 3)
-        for axis in "xyz":
-            controls.append(gui.add_slider(f"{axis} (m)", -limit, limit, 1e-3, 0.0))
+        controls += [gui.add_slider(f"{axis} (m)", -limit, limit, 1e-3, 0.0) for axis in "xyz"]
         self.payload = controls
         for slider in controls:
             slider.on_update(self._by_user(self._on_payload))

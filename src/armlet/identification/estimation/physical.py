@@ -259,7 +259,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
         w = cp.Variable(len(Vt))
         y = (Vt.T / np.where(determined, size, 1)) @ (w + np.where(determined, target, 0))
         residuals = cp.multiply(np.where(determined, 1, size), w) - np.where(determined, 0, target)
-        limits = _limits(cp, unknowns.prior + unknowns.T @ y, names, prior)
+        limits = _limits(unknowns.prior + unknowns.T @ y, names, prior)
         distance = FAINT * cp.sum_squares(y[prior.bodies.size :])
         for i in range(len(prior.bodies)):
             P = np.eye(4) + _matrix(cp, y[10 * i : 10 * i + 10])
@@ -288,7 +288,7 @@ def _matrix(cp: Any, entries: Any) -> Any:
     return cp.reshape(E.reshape(16, 10) @ entries, (4, 4), order="C")
 
 
-def _limits(cp: Any, s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
+def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     """What standard parameters must be besides physical."""
     limits = [s[k] >= 0 for k, name in enumerate(names) if name.rstrip("0123456789") in NONNEGATIVE]
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]

@@ -143,7 +143,7 @@ def _of_state(robot: Robot, name: str, limits: Range) -> Limit:
     """Limits of positions, velocities or accelerations."""
     k = ("position", "speed", "acceleration").index(name)
 
-    def vjp(s: State, cotangents: Array) -> State:
+    def vjp(_: State, cotangents: Array) -> State:
         return State(*(cotangents if j == k else np.zeros_like(cotangents) for j in range(3)))
 
     return Limit(name, _of_joints(robot, name), limits, lambda s: s[k], vjp)
