@@ -327,7 +327,7 @@ def plant_block(
     friction: bool | Friction = True,
     stops: bool | Stops = False,
 ) -> Block:
-    """A block that is the arm, moved by torques.
+    """A block that simulates the arm under torques.
 
     It is simulated by `rosenbrock2` where friction or stops act, and by `rk4` otherwise.
     """

@@ -48,7 +48,7 @@ class HeldArguments:
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:
-    """A value at rows of times: the same at all, or the one held in the step of each."""
+    """A value at each of some times: one for all, or the row that is held in the step of each."""
     if value.shape == shape:
         return np.broadcast_to(value, (len(t), *shape))
     return value[np.minimum(step_at(t, dt), steps - 1)]
@@ -127,7 +127,7 @@ class Event:
 def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
-    """Find all events in the order of time, up to the first that ends; whether there is one."""
+    """Find the events in the order of time; return whether the last one ends the simulation."""
     crossings = [
         (Occurrence(event.label, t, *_state_at(trajectory, t)), event.ends)
         for event in events

@@ -395,7 +395,7 @@ def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 
 
 def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str, Array, Array]]:
-    """Causes, with the derivatives of their forces by q and by qd, negated."""
+    """Yield each cause of forces, with their derivatives by q and by qd, negated."""
     robot = arm.robot
     gamma = robot.joint_velocities(np.eye(robot.nv)).T  # of joints, by those of coordinates
     none = np.zeros((robot.nv, robot.nv))

@@ -44,7 +44,7 @@ STAGE_MEMORY = 4
 def semi_implicit_euler(
     arm: Arm, h: Any, t: Any, q: Array, qd: Array, u: Inputs
 ) -> tuple[Array, Array]:
-    """The new velocity first, which then moves the arm."""
+    """Semi-implicit Euler: the new velocity first, which then moves the arm."""
     qd = qd + h * arm.acceleration(t, q, qd, u)
     return q + h * qd, qd
 
@@ -235,7 +235,7 @@ def default_integrator(arm: Arm, explicit: str) -> str:
 
 
 def warn_if_unstable(rates: Sequence[Rate], method: str, dt: float, stacklevel: int) -> bool:
-    """Warn where steps of this length are too long for an integrator; whether that was so."""
+    """Warn if steps of this length are too long for an integrator; return whether they are."""
     integrator = INTEGRATORS[method]
     for rate in rates:
         longest = integrator.stability / rate.value if rate.value else np.inf

@@ -277,7 +277,7 @@ class _Backward:
                 self.rows[name] = []
 
     def states(self, state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
-        """Rows of what is carried, from one step to another."""
+        """The states of all runs, in rows, from one step to another."""
         values = self.steps.values_between(begin, end)
         return self.forward(
             *state,
@@ -290,7 +290,7 @@ class _Backward:
         )
 
     def pull_back(self, state: Sequence[Array], begin: int, end: int) -> list[Array]:
-        """Go back from step `end` to `begin`, where the state is; returns the state at the end."""
+        """Pull the cotangents back from step `end` to `begin`; return the state at the end."""
         rows = self.states(state, begin, end, 1)
         values = {"dt": np.array(self.steps.dt)}
         for name, start, later in zip(("q", "qd", "t"), state, rows, strict=False):
@@ -333,7 +333,7 @@ def _summed_over_runs(x: Input, derivatives: Array) -> Array:
 
 
 def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str, str]:
-    """The starts and inputs that a derivative is by, by the names that users have for them."""
+    """The starts and inputs to differentiate by, keyed by the names that users have for them."""
     if INTEGRATORS[steps.method].memory:
         raise DataError(
             f"{steps.method} has no derivatives: expected an integrator that remembers no past "

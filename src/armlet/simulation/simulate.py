@@ -98,7 +98,7 @@ def simulate(
     record: Sequence[str | Function] = (),
     every: int = 1,
 ) -> Trajectory:
-    """Simulate an arm.
+    """Simulate an arm from one start, by an adaptive integrator or by fixed steps.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
 def _row_by_row(
     steps: Steps, python: PythonTorque | None, x0: Array, rtol: float, atol: float
 ) -> tuple[Array, Array, Array, str]:
-    """The same by an adaptive integrator, or under torques of a Python function."""
+    """Rows of t, q and qd by an adaptive integrator, or under torques of a Python function."""
     states: list[Array] = []
     begun, n, ended = time.monotonic(), len(x0) // 2, ""
     if python is None or steps.method in ADAPTIVE:
@@ -417,7 +417,7 @@ def _adaptive_rows(
 
 
 def _torque_at(steps: Steps, torque: Torque, t: float, q: Array, qd: Array) -> Array:
-    """The torques of a Python function at a state, which it may write to or keep."""
+    """The torques of a Python function at a state; it gets copies of the arrays."""
     returned = torque(float(t), q.copy(), qd.copy())
     tau = validation.array(returned, "what the torque function returns", finite=False)
     if tau.shape != qd.shape:

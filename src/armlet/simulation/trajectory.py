@@ -94,7 +94,7 @@ class Trajectory(Plottable):
         return {**{name: getattr(self, name) for name in ARRAYS}, **self.recorded}
 
     def _with_arrays(self, arrays: Mapping[str, Array]) -> "Trajectory":
-        """The same with other rows."""
+        """The trajectory with other rows."""
         own: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
         return replace(self, **own, recorded={name: arrays[name] for name in self.recorded})
 
@@ -267,8 +267,8 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
     return arrays
 
 
-def decimate(run: Trajectory, count: int) -> "Trajectory":
-    """The first of every so many rows, and the last row."""
+def decimate(run: Trajectory, count: int) -> Trajectory:
+    """The first of every `count` rows, and the last row."""
     if count == 1:
         return run
     rows = np.arange(len(run)) % count == 0
