@@ -132,7 +132,7 @@ def test_nothing_public_takes_or_returns_just_anything():
         bases = inspect.getmro(value) if inspect.isclass(value := getattr(armlet, name)) else ()
         names = {k: x for base in bases for k, x in vars(sys.modules[base.__module__]).items()}
         for label, function in functions(name, value):
-            hints = typing.get_type_hints(function, names | function.__globals__)
+            hints = typing.get_type_hints(function, names | inspect.unwrap(function).__globals__)
             asked = [*inspect.signature(function).parameters, "return"]
             if label not in ANY_SCALAR | INTERNAL:
                 for key in set(asked) - {"self", "cls"}:
