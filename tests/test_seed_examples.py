@@ -101,8 +101,10 @@ def stanford_fall():
 
 def test_the_stanford_arm_moves_between_the_postures_that_are_stated():
     first, last = stanford_arm.motion(0.0), stanford_arm.motion(10.0)
-    np.testing.assert_allclose(stanford_arm.shown(first.q), [0, 90, 0, 0, 0, 0], atol=1e-12)
-    np.testing.assert_allclose(stanford_arm.shown(last.q), [60, 60, 0.1, 60, 60, 60], atol=1e-12)
+    np.testing.assert_allclose(stanford_arm.in_degrees(first.q), [0, 90, 0, 0, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        stanford_arm.in_degrees(last.q), [60, 60, 0.1, 60, 60, 60], atol=1e-12
+    )
     assert np.abs([first.qd, first.qdd, last.qd, last.qdd]).max() < 1e-15
 
 
@@ -144,7 +146,7 @@ def test_the_stanford_arm_falls_from_known_accelerations_through_known_states(st
         [-2.3282, 32.4739, 0.3480, -1.3785, 57.5339, 0.7401],
         [0.1457, 4.6390, 2.9997, 2.5470, 85.3465, -0.2060],
     ]
-    found = stanford_arm.shown(stanford_fall.at([0.5, 1.0]).q)
+    found = stanford_arm.in_degrees(stanford_fall.at([0.5, 1.0]).q)
     np.testing.assert_allclose(found, expected, atol=1e-4)
     assert np.ptp(stanford_fall.energy) < 1e-10 * np.ptp(stanford_fall.kinetic)
 
@@ -186,7 +188,7 @@ def test_ldl_solves_symmetric_positive_systems():
     for n in range(1, 8):
         root, y = rng.normal(size=(n, n)), rng.normal(size=n)
         H = root @ root.T + np.eye(n)
-        np.testing.assert_allclose(puma.ldl_solved(H, y), np.linalg.solve(H, y), rtol=1e-10)
+        np.testing.assert_allclose(puma.ldl_solve(H, y), np.linalg.solve(H, y), rtol=1e-10)
 
 
 def test_forward_dynamics_by_ldl_solve_the_equations_of_motion():
