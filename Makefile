@@ -34,7 +34,8 @@ test: .venv/dev
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-# What `make test` leaves out: tests marked long, and those of PyTorch, FMPy and viser, which are no part of dev.
+# What `make test` leaves out: long tests (of others, not the longer cases: `pytest -m long`), and those of PyTorch,
+# FMPy and viser, which are no part of dev.
 test-extras: .venv/extras
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m "" --skipped
 

@@ -17,7 +17,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--skipped",
         action="store_true",
-        help="only tests that the last run skipped, and those marked long",
+        help="only tests that the last run skipped, and those that are long in all their cases",
     )
 
 
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [
             item
             for item in items
-            if item.get_closest_marker("long")
+            if any(mark.name == "long" for mark in getattr(item.function, "pytestmark", ()))
             or item.nodeid in last
             or item.nodeid.partition("::")[0] in last
         ]
