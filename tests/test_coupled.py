@@ -21,7 +21,9 @@ from armlet.robot import Coupling
 
 CHUNK = 10
 every_chunk = pytest.mark.parametrize("chunk", cases(range(2), long=range(2, 20)))
-pytestmark = pytest.mark.filterwarnings("ignore:.*no range to move in:armlet.ModelWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(no range to move in|like a robot on legs):armlet.ModelWarning"
+)
 
 
 def coupled(folder, seed, joints, **options):

@@ -70,6 +70,7 @@ def check(robot, urdf, frame, peers, without=frozenset()):
                 assert deviation(found, expected) < limit, (peer, quantity)
 
 
+@pytest.mark.filterwarnings("ignore:.*like a robot on legs:armlet.ModelWarning")
 @pytest.mark.parametrize("chunk", cases(range(2), long=range(2, 30)))
 def test_random_trees_agree(tmp_path, chunk):
     for seed in range(1000 + chunk * CHUNK, 1000 + (chunk + 1) * CHUNK):

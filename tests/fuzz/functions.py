@@ -277,7 +277,7 @@ EXACT = """
     negative positive floor ceil trunc rint copysign signbit isnan isinf isfinite clip heaviside
 """
 """The functions that do not round."""
-COARSE = "log1p arcsinh arccosh arctanh logaddexp logaddexp2 expm1 arccos log"
+COARSE = "exp2 log1p arcsinh arccosh arctanh logaddexp logaddexp2 expm1 arccos log"
 """Functions that are exact to an absolute error."""
 
 

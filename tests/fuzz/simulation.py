@@ -308,7 +308,7 @@ def odd_values(case):
             [None],
             3,
             lambda t, q, qd: t,
-            [lambda t, q, qd: q * np.ones(2)],
+            [lambda t, q, qd: np.ones(2)],
             [lambda t, q, qd: "a"],
             [other],
         ),
