@@ -29,7 +29,7 @@ BAR = 1e-3
 """The largest error after 2 s, rad."""
 CHAOTIC = 1000
 """The growth of small changes from which a motion is not judged."""
-EXACT = {"method": "dop853", "rtol": 1e-10, "atol": 1e-12}
+EXACT = armlet.Adaptive("dop853", rtol=1e-10, atol=1e-12)
 LANES, TIMED, ROUNDS = 1000, 50, 5
 
 
@@ -61,7 +61,7 @@ def motion(robot, kind):
 
 def by_rollout(robot, q, tau):
     return armlet.rollout(
-        robot, q[None], torque=tau, dt=DT, steps=STEPS, every=STEPS, friction=True
+        armlet.Plant(robot), q[None], torque=tau, dt=DT, steps=STEPS, every=STEPS
     ).q[-1, 0]
 
 
@@ -102,8 +102,8 @@ def growth(robot, q, tau):
     changes = 1e-7 * np.random.default_rng(5).choice([-1, 1], (8, robot.n))
     changes[0] = 0
     torque = np.repeat(tau[:, None], len(changes), axis=1)
-    options = {"dt": DT, "steps": STEPS, "every": STEPS, "friction": True}
-    end = armlet.rollout(robot, q + changes, torque=torque, **options).q[-1]
+    options = {"dt": DT, "steps": STEPS, "every": STEPS}
+    end = armlet.rollout(armlet.Plant(robot), q + changes, torque=torque, **options).q[-1]
     return np.abs(end - end[0]).max() / 1e-7
 
 
@@ -114,7 +114,7 @@ def errors(robot, kind):
     """The error of every default after 2 s, rk4's, the growth, and the seconds of dop853."""
     robot, q, tau = motion(robot, kind)
     begun = time.perf_counter()
-    exact = armlet.simulate(robot, q, torque=tau, duration=DT * STEPS, dt=DT, **EXACT).q[-1]
+    exact = armlet.simulate(robot, q, torque=tau, duration=DT * STEPS, dt=DT, method=EXACT).q[-1]
     taken = time.perf_counter() - begun
     found = {}
     for name, end in DEFAULTS.items():
@@ -128,15 +128,15 @@ def errors(robot, kind):
     return found, np.abs(old.q[-1] - exact).max(), growth(robot, q, tau), taken
 
 
-def cost(robot, **options):
+def cost(plant, **options):
     """Nanoseconds of a step of a roll-out of many arms, one core."""
-    q = np.random.default_rng(1).uniform(-1, 1, (LANES, robot.n))
+    q = np.random.default_rng(1).uniform(-1, 1, (LANES, plant.robot.n))
     least = np.inf
     for _ in range(ROUNDS):
         begun = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            armlet.rollout(robot, q, dt=DT, steps=TIMED, every=TIMED, **options)
+            armlet.rollout(plant, q, dt=DT, steps=TIMED, every=TIMED, **options)
         least = min(least, time.perf_counter() - begun)
     return 1e9 * least / LANES / TIMED
 
@@ -160,9 +160,9 @@ def main():
         for friction in ("drives", "URDF"):
             robot = with_friction(armlet.load(name), friction)
             times = [
-                cost(robot, friction=True),
-                cost(robot, friction=True, method="semi_implicit_euler"),
-                cost(robot),
+                cost(armlet.Plant(robot)),
+                cost(armlet.Plant(robot), method="semi_implicit_euler"),
+                cost(armlet.Plant(robot, friction=False)),
             ]
             for kind in ("driven", "fall"):
                 found, old, grown, taken = errors(robot, kind)

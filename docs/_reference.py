@@ -10,7 +10,7 @@ from armlet.cli import app
 SECTIONS = {
     "Robots": ("Robot", "load", "general_arm", "catalogue"),
     "Programs": ("trace", "cheapest", "compile", "function", "Program", "Kernel", "Function"),
-    "Motion": ("simulate", "rollout", "Trajectory"),
+    "Motion": ("simulate", "rollout", "Plant", "Trajectory"),
     "Identification": (
         "Log",
         "Preprocessing",

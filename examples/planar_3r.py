@@ -40,7 +40,8 @@ def inverse(t: ArrayLike) -> Array:
 
 def free_fall(q0: ArrayLike = (0.0, 0.0, 0.0), duration: float = FALL) -> Trajectory:
     """The arm without torques, from rest."""
-    return armlet.simulate(arm(), q0, duration=duration, rtol=1e-11, atol=1e-12)
+    exact = armlet.Adaptive(rtol=1e-11, atol=1e-12)
+    return armlet.simulate(arm(), q0, duration=duration, method=exact)
 
 
 def numbers() -> Iterator[str]:

@@ -69,18 +69,15 @@ def ldl_solve(H: Array, y: Array) -> Array:
     return x
 
 
-def simulation(method: str = "adams_bashforth4", steps: int = 1000) -> Trajectory:
+def simulation(method: str | armlet.Adaptive = "adams_bashforth4", steps: int = 1000) -> Trajectory:
     """The arm under the torques of its motion, from rest."""
     return armlet.simulate(
-        robot,
+        armlet.Plant(robot, friction=False),
         START,
         torque=torque,
         duration=DURATION,
         dt=DURATION / steps,
         method=method,
-        friction=False,
-        rtol=1e-12,
-        atol=1e-12,
     )
 
 

@@ -50,24 +50,22 @@ def sensitivity(robot: armlet.Robot, torque: Array) -> armlet.Rollouts:
     """The motion without a payload, and its derivative by the payload's mass, row by row."""
     phi = payload(robot, 0.0)
     return armlet.rollout(
-        robot,
+        armlet.Plant(robot, friction=False, inertia=phi),
         START[None],
         torque=torque,
-        inertia=phi,
         method="rk4",
         dt=DT,
         steps=STEPS,
-        tangents={"inertia": payload(robot, 1.0) - phi},
+        wrt={"inertia": payload(robot, 1.0) - phi},
     )
 
 
 def simulated_positions(robot: armlet.Robot, torque: Array, mass: float) -> Array:
     """The positions with a payload, (steps, n)."""
     found = armlet.rollout(
-        robot,
+        armlet.Plant(robot, friction=False, inertia=payload(robot, mass)),
         START[None],
         torque=torque,
-        inertia=payload(robot, mass),
         method="rk4",
         dt=DT,
         steps=STEPS,
@@ -84,19 +82,19 @@ def correct_torque(
     def distance(q: Array, goal: Array) -> float:
         return ((q - goal) ** 2).sum()
 
-    goal, phi = path()[0][:-1], payload(robot, mass)
+    goal = path()[0][:-1]
+    plant = armlet.Plant(robot, friction=False, inertia=payload(robot, mass))
 
     def off(x: Array) -> tuple[float, Array]:
         found = armlet.rollout(
-            robot,
+            plant,
             START[None],
             torque=x.reshape(torque.shape),
-            inertia=phi,
             reduce=distance,
             arguments={"goal": goal},
             dt=DT,
             steps=STEPS,
-            gradient=["torque"],
+            wrt=["torque"],
         )
         assert found.cost is not None
         assert found.gradient is not None

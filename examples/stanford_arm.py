@@ -42,7 +42,8 @@ def inverse(t: ArrayLike) -> Array:
 
 def free_fall(robot: Robot | None = None, duration: float = FALL) -> Trajectory:
     """The arm without torques, from rest in the posture of Table 3."""
-    return armlet.simulate(robot or arm(), START, duration=duration, rtol=1e-11, atol=1e-12)
+    exact = armlet.Adaptive(rtol=1e-11, atol=1e-12)
+    return armlet.simulate(robot or arm(), START, duration=duration, method=exact)
 
 
 def in_degrees(q: Array) -> Array:

@@ -282,9 +282,9 @@ def cost():
     return cost
 
 
-def sampler(cost, **options):
+def sampler(cost, robot=planar, **options):
     given = {"dt": 0.02, "steps": 25, "noise": 20, "temperature": 0.5, "seed": 0, "samples": 64}
-    return controllers.Sampler(planar, cost, **{**given, **options})
+    return controllers.Sampler(robot, cost, **{**given, **options})
 
 
 def test_a_plan_becomes_the_weighted_mean_of_those_tried_out(cost):
@@ -309,7 +309,8 @@ def test_a_plan_becomes_the_weighted_mean_of_those_tried_out(cost):
 
 
 def test_steps_of_a_sampler_that_are_too_long_for_friction_are_told(cost):
-    found = sampler(cost, friction=armlet.Friction(velocity=1e-3, stribeck=50), method="rk4")
+    plant = armlet.Plant(planar, armlet.Friction(velocity=1e-3, stribeck=50))
+    found = sampler(cost, plant, method="rk4")
     with pytest.warns(DataWarning, match="time constant of friction"):
         found([0, 0], [0, 0], goal=[1, 1])
 
@@ -516,7 +517,6 @@ def test_a_sampler_that_makes_no_sense_is_refused(cost):
         ({"torque": two}, r"has no argument plan of shape \(m,\)"),
         ({"steps": 0}, "steps is 0: expected a whole number, 1 or more"),
         ({"threads": -1}, "threads is -1: expected a whole number, 1 or more"),
-        ({"stop": True}, "an option is 'stop': expected one of method, friction, stops"),
     ):
         with pytest.raises(DataError, match=message):
             sampler(cost, **options)

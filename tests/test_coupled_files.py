@@ -265,11 +265,12 @@ def test_a_simulated_gripper_moves_all_its_fingers_and_keeps_its_energy(tmp_path
     text, _ = coupled_urdf(4, 5)
     robot = loaded(tmp_path, text)
     q0 = np.full(robot.n, 0.3)
-    run = armlet.simulate(robot, q0, duration=0.3, dt=1e-3, method="rk4", friction=False)
+    plant = armlet.Plant(robot, friction=False)
+    run = armlet.simulate(plant, q0, duration=0.3, dt=1e-3, method="rk4")
     assert run.joints == robot.joint_names
     energy = run.kinetic + run.potential
     assert np.ptp(energy) < 1e-6 * np.ptp(run.potential)
-    steps = armlet.rollout(robot, q0[None], dt=1e-3, steps=300, method="rk4", friction=False)
+    steps = armlet.rollout(plant, q0[None], dt=1e-3, steps=300, method="rk4")
     assert deviation(steps.q[-1, 0], run.q[-1]) < 1e-6
 
 

@@ -309,7 +309,8 @@ def test_an_arm_without_friction_is_simulated_as_by_rk4(planar, tmp_path):
 def test_an_arm_has_stops_and_no_friction_if_asked(planar, tmp_path):
     limits = [joint._replace(limits=Limits(-0.5, 0.5)) for joint in planar.joints]
     robot = replace(planar, joints=tuple(limits)).with_drives(viscous=0.3)
-    armlet.to_fmu(robot, tmp_path / "arm.fmu", friction=False, stops=True, q0=[0.4, 0.0])
+    plant = armlet.Plant(robot, friction=False, stops=True)
+    armlet.to_fmu(plant, tmp_path / "arm.fmu", q0=[0.4, 0.0])
     instance = Instance(unpacked(tmp_path / "arm.fmu", tmp_path / "arm"))
     instance.start()
     assert instance.step(0.0, 0.6) == OK
@@ -319,8 +320,6 @@ def test_an_arm_has_stops_and_no_friction_if_asked(planar, tmp_path):
         duration=0.6,
         dt=1e-3,
         method="rosenbrock2",
-        friction=False,
-        limits="stop",
     )
     np.testing.assert_allclose(instance.get("q"), run.q[-1], rtol=0, atol=1e-9)
     free = armlet.simulate(robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rk4")

@@ -102,7 +102,7 @@ def test_the_closed_loop_has_all_friction_of_the_law():
     held = armlet.controllers.pd_with_gravity(robot, 60, 6)
     law = armlet.Friction(velocity=0.5, stribeck=(5.0, 2.0), stribeck_velocity=1.0)
     run = armlet.simulate(
-        robot,
+        armlet.Plant(robot, law),
         q[0],
         0 * q[0],
         held,
@@ -110,7 +110,6 @@ def test_the_closed_loop_has_all_friction_of_the_law():
         duration=t[-1],
         dt=1e-3,
         method="rk4",
-        friction=law,
     )
     samples = preprocess(armlet.Log(t, q, 0 * q), armlet.Preprocessing(trim=0, rest=True))
     motion = closed_loop(robot, held, command, friction=law)(robot, samples)

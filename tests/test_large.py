@@ -68,7 +68,8 @@ def test_motions_follow_the_definition_of_runge_and_kutta(large):
         q, qd = np.split(x, 2)
         return np.concatenate([qd, robot.forward_dynamics(q, qd, np.zeros(robot.n))])
 
-    run = armlet.simulate(robot, x[: robot.n], duration=2 * h, dt=h, method="rk4", friction=False)
+    plant = armlet.Plant(robot, friction=False)
+    run = armlet.simulate(plant, x[: robot.n], duration=2 * h, dt=h, method="rk4")
     for _ in range(2):
         a = slope(x)
         b = slope(x + h / 2 * a)

@@ -47,17 +47,15 @@ def given(arm, per_run=True):
 def rolled_out(arm, cost, x, method="rk4", **options):
     goal = {"goal": x["goal"]} if cost is not None else {}
     return armlet.rollout(
-        arm,
+        armlet.Plant(arm, friction=False, inertia=x["inertia"]),
         x["q0"],
         x["qd0"],
         x["torque"],
-        inertia=x["inertia"],
         arguments=goal,
         dt=0.02,
         steps=STEPS,
         method=method,
         reduce=cost,
-        friction=False,
         **options,
     )
 
@@ -68,8 +66,8 @@ def test_forward_reverse_and_central_differences_agree(arm, cost, method, per_ru
     x = given(arm, per_run)
     rng = np.random.default_rng(1)
     tangents = {name: rng.normal(size=value.shape) for name, value in x.items()}
-    found = rolled_out(arm, cost, x, method, gradient=[*x])
-    forward = rolled_out(arm, cost, x, method, tangents=tangents)
+    found = rolled_out(arm, cost, x, method, wrt=[*x])
+    forward = rolled_out(arm, cost, x, method, wrt=tangents)
     same_bits(found.cost, forward.cost)
     back = sum((found.gradient[name] * tangents[name]).sum() for name in x)
     assert back == pytest.approx(forward.tangents.cost.sum(), rel=1e-12)
@@ -88,7 +86,7 @@ def test_derivatives_with_friction_and_stops_agree_with_differences(arm, cost):
     """By the method that roll-outs then have by default."""
     drives = tuple(x._replace(viscous=0.2, coulomb=2.0) for x in arm.drives)
     joints = tuple(x._replace(limits=x.limits._replace(lower=-0.5, upper=0.5)) for x in arm.joints)
-    robot = replace(arm, drives=drives, joints=joints)
+    plant = armlet.Plant(replace(arm, drives=drives, joints=joints), stops=True)
     rng = np.random.default_rng(5)
     x = {
         "q0": rng.uniform(-0.5, 0.5, (RUNS, 2)),
@@ -99,19 +97,17 @@ def test_derivatives_with_friction_and_stops_agree_with_differences(arm, cost):
 
     def cost_of(x, **options):
         return armlet.rollout(
-            robot,
+            plant,
             *x.values(),
             dt=0.01,
             steps=STEPS,
-            friction=True,
-            stops=True,
             reduce=cost,
             arguments={"goal": [0.1, 0.2]},
             **options,
         )
 
-    forward = cost_of(x, tangents=tangents)
-    gradient = cost_of(x, gradient=[*x]).gradient
+    forward = cost_of(x, wrt=tangents)
+    gradient = cost_of(x, wrt=[*x]).gradient
     back = sum((gradient[name] * tangents[name]).sum() for name in x)
     assert back == pytest.approx(forward.tangents.cost.sum(), rel=1e-9)
     h = 1e-7
@@ -125,7 +121,7 @@ def test_every_row_has_its_derivatives(arm):
     x = given(arm)
     x.pop("goal")
     tangents = {"inertia": np.random.default_rng(2).normal(size=x["inertia"].shape)}
-    found = rolled_out(arm, None, x, every=5, tangents=tangents)
+    found = rolled_out(arm, None, x, every=5, wrt=tangents)
     h = 1e-5
     moved = [
         rolled_out(arm, None, x | {"inertia": x["inertia"] + s * h * tangents["inertia"]}, every=5)
@@ -141,9 +137,9 @@ def test_every_row_has_its_derivatives(arm):
 def test_long_runs_go_back_in_pieces(arm, cost, monkeypatch):
     x = given(arm)
     names = ["q0", "torque", "inertia"]
-    whole = rolled_out(arm, cost, x, gradient=names)
+    whole = rolled_out(arm, cost, x, wrt=names)
     monkeypatch.setattr(sys.modules["armlet.simulation.rollout"], "MEMORY", 0)
-    pieces = rolled_out(arm, cost, x, gradient=names)
+    pieces = rolled_out(arm, cost, x, wrt=names)
     same_bits(pieces.cost, whole.cost)
     for name in names:
         same_bits(pieces.gradient[name], whole.gradient[name])
@@ -168,7 +164,7 @@ def test_a_controller_s_gains_have_a_gradient(arm, cost):
             **options,
         )
 
-    found = total(gains, gradient=["gains"]).gradient["gains"]
+    found = total(gains, wrt=["gains"]).gradient["gains"]
     for k, h in enumerate(1e-5 * np.eye(2)):
         expected = (total(gains + h).cost - total(gains - h).cost).sum() / 2e-5
         assert found[k] == pytest.approx(expected, rel=1e-6)
@@ -205,16 +201,13 @@ def test_derivatives_of_a_loop_are_those_of_its_steps():
 
 
 WRONG = {
-    "name": ({"gradient": ["q"]}, "gradient has 'q': expected names of q0, qd0, torque, in"),
-    "both": (
-        {"gradient": ["q0"], "tangents": {"q0": 1}},
-        "gradient and tangents are options",
-    ),
+    "name": ({"wrt": ["q"]}, "wrt has 'q': expected names of q0, qd0, torque, in"),
+    "text": ({"wrt": "q0"}, "wrt is 'q0': expected a list of names"),
     "shape": (
-        {"tangents": {"torque": [0, 0]}},
+        {"wrt": {"torque": [0, 0]}},
         r"tangent of torque has shape \(2,\): expected that",
     ),
-    "memory": ({"gradient": ["q0"], "method": "adams_bashforth4"}, "bashforth4 has no derivatives"),
+    "memory": ({"wrt": ["q0"], "method": "adams_bashforth4"}, "bashforth4 has no derivatives"),
 }
 
 
@@ -226,4 +219,4 @@ def test_derivatives_that_make_no_sense_are_refused(arm, cost, options, message)
 
 def test_a_gradient_needs_a_cost(arm):
     with pytest.raises(DataError, match="a gradient is that of a cost: expected reduce="):
-        rolled_out(arm, None, given(arm), gradient=["q0"])
+        rolled_out(arm, None, given(arm), wrt=["q0"])

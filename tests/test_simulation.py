@@ -107,7 +107,12 @@ def test_stages_are_the_whole_step(arm):
 
 @pytest.mark.parametrize("duration", cases([2.0], long=[10.0]))
 def test_energy_is_kept_by_an_adaptive_method(panda, duration):
-    run = armlet.simulate(panda, starts(panda, 1)[0], duration=duration, rtol=1e-10, atol=1e-12)
+    run = armlet.simulate(
+        panda,
+        starts(panda, 1)[0],
+        duration=duration,
+        method=armlet.Adaptive(rtol=1e-10, atol=1e-12),
+    )
     assert np.ptp(run.energy) < 1e-9 * np.ptp(run.kinetic)
 
 
@@ -157,7 +162,7 @@ def test_friction_takes_the_energy_that_is_lost(arm):
     drive = arm.drives[0]._replace(viscous=0.5, coulomb=1.0)
     robot = replace(arm, drives=(drive,) * arm.n)
     model = Friction(velocity=0.05)
-    run = armlet.simulate(robot, starts(arm, 1)[0], duration=0.2, friction=model)
+    run = armlet.simulate(armlet.Plant(robot, model), starts(arm, 1)[0], duration=0.2)
     torque = 0.5 * run.qd + np.tanh(run.qd / 0.05)
     power = (torque * run.qd).sum(1)
     lost = np.sum((power[1:] + power[:-1]) / 2 * np.diff(run.t))
@@ -189,7 +194,7 @@ def test_friction_is_followed_by_steps_that_are_longer_than_it_takes_to_act(name
         return np.concatenate([qd, robot.forward_dynamics(q, qd, tau)])
 
     torque, q = stir if driven else None, starts(robot, 3)
-    found = armlet.rollout(robot, q, torque=torque, dt=1e-3, steps=400, friction=True, every=400)
+    found = armlet.rollout(armlet.Plant(robot), q, torque=torque, dt=1e-3, steps=400, every=400)
     for x, end in zip(q, found.q[-1], strict=True):
         start = np.concatenate([x, 0 * x])
         exact = integrate.solve_ivp(derivative, (0, 0.4), start, "LSODA", rtol=1e-8, atol=1e-9)
@@ -209,13 +214,12 @@ def test_an_arm_that_friction_holds_rests_but_for_the_creep_of_the_smooth_law(pa
 
     law = Friction(stribeck=stribeck)
     found = armlet.rollout(
-        robot,
+        armlet.Plant(robot, law),
         starts(robot, 10),
         torque=hold,
         arguments={"load": share * coulomb},
         dt=dt,
         steps=round(0.5 / dt),
-        friction=law,
     )
     creep = law.velocity * np.arctanh(np.abs(share))
     last = found.qd[-20:]
@@ -230,7 +234,7 @@ def test_friction_that_is_too_stiff_for_the_method_is_told(arm, method):
     with pytest.warns(DataWarning, match=told):
         armlet.simulate(robot, np.zeros(6), duration=0.002, dt=1e-3, method=method)
     with pytest.warns(DataWarning, match=told):
-        armlet.rollout(robot, np.zeros((2, 6)), dt=1e-3, steps=2, method=method, friction=True)
+        armlet.rollout(armlet.Plant(robot), np.zeros((2, 6)), dt=1e-3, steps=2, method=method)
 
 
 def test_gains_that_are_too_high_for_the_steps_are_told(arm):
@@ -270,7 +274,7 @@ def test_the_adaptive_method_is_implicit_where_friction_is_stiff(arm, monkeypatc
             lambda *args, solver=solver, **x: used.append(solver) or solver(*args, **x),
         )
     for friction in (True, False):
-        armlet.simulate(robot, np.zeros(6), duration=0.01, friction=friction)
+        armlet.simulate(armlet.Plant(robot, friction), np.zeros(6), duration=0.01)
     assert [solver.__name__ for solver in used] == ["LSODA", "DOP853"]
 
 
@@ -315,7 +319,7 @@ def test_every_motion_may_have_inertias_of_its_own(arm):
     q = starts(arm, 1).repeat(9, axis=0)
     inertia = np.tile(arm.phi, (9, 1, 1))
     inertia[4] = heavy.phi
-    found = armlet.rollout(arm, q, inertia=inertia, dt=1e-3, steps=100, every=100)
+    found = armlet.rollout(armlet.Plant(arm, inertia=inertia), q, dt=1e-3, steps=100, every=100)
     light = armlet.rollout(arm, q, dt=1e-3, steps=100, every=100)
     alone = armlet.rollout(heavy, q, dt=1e-3, steps=100, every=100)
     np.testing.assert_allclose(found.q[0, 3], light.q[0, 3], atol=1e-12)
@@ -367,9 +371,7 @@ WRONG = {
     "steps": ({"steps": 0}, "steps is 0: expected a whole number, 1 or more"),
     "rows": ({"every": 1.5}, "every is 1.5: expected a whole number, 1 or more"),
     "torque": ({"torque": np.zeros((4, 6))}, r"torque has shape \(4, 6\): expected one of"),
-    "inertia": ({"inertia": np.zeros((6, 9))}, r"inertia has shape \(6, 9\): expected one of"),
     "arguments": ({"arguments": {"x": 1.0}}, "no function has an argument 'x'"),
-    "friction": ({"friction": 3}, "friction is 3: expected a bool or Friction"),
     "no thread": ({"threads": 0}, "threads is 0: expected a whole number, 1 or more"),
     "less than none": ({"threads": -1}, "threads is -1: expected a whole number, 1 or more"),
     "half a thread": ({"threads": 1.5}, r"threads is 1\.5: expected a whole number, 1 or more"),
@@ -381,6 +383,27 @@ def test_a_roll_out_that_makes_no_sense_is_refused(arm, options, message):
     options = {"q0": np.zeros((2, 6)), "dt": 1e-3, "steps": 10, **options}
     with pytest.raises(DataError, match=message):
         armlet.rollout(arm, **options)
+
+
+def test_a_plant_that_makes_no_sense_is_refused(arm):
+    for options, message in (
+        ({"friction": 3}, "friction is 3: expected a bool or Friction"),
+        ({"stops": None}, "stops is None: expected a bool or Stops"),
+    ):
+        with pytest.raises(DataError, match=message):
+            armlet.Plant(arm, **options)
+    plant = armlet.Plant(arm, inertia=np.zeros((6, 9)))
+    with pytest.raises(DataError, match=r"inertia has shape \(6, 9\): expected one of"):
+        armlet.rollout(plant, np.zeros((2, 6)), dt=1e-3, steps=10)
+
+
+def test_a_simulation_has_the_inertia_of_its_plant(arm):
+    q, phi = starts(arm, 1)[0], 1.5 * arm.phi
+    options = {"duration": 0.05, "dt": 1e-3, "method": "rk4"}
+    run = armlet.simulate(armlet.Plant(arm, inertia=phi), q, **options)
+    alone = armlet.simulate(arm.with_inertia(phi), q, **options)
+    same_bits(run.q, alone.q)
+    same_bits(run.energy, alone.energy)
 
 
 def test_functions_that_make_no_sense_are_refused(arm):
@@ -411,9 +434,9 @@ def test_derivatives_of_no_threads_are_refused(arm):
 
     options = {"dt": 1e-3, "steps": 3, "threads": -1}
     with pytest.raises(DataError, match="threads is -1"):
-        armlet.rollout(arm, np.zeros((2, 6)), reduce=cost, gradient=["q0"], **options)
+        armlet.rollout(arm, np.zeros((2, 6)), reduce=cost, wrt=["q0"], **options)
     with pytest.raises(DataError, match="threads is -1"):
-        armlet.rollout(arm, np.zeros((2, 6)), tangents={"q0": np.ones((2, 6))}, **options)
+        armlet.rollout(arm, np.zeros((2, 6)), wrt={"q0": np.ones((2, 6))}, **options)
 
 
 def test_stribeck_friction_acts_where_the_drives_have_none():
@@ -422,8 +445,8 @@ def test_stribeck_friction_acts_where_the_drives_have_none():
     for stribeck in (2.0, (2.0, 0.0), [0.0, 1.0]):
         model = Friction(stribeck=stribeck, stribeck_velocity=10.0)
         alone, beside, free = (
-            armlet.simulate(arm, [0, 0], duration=0.3, dt=1e-4, method="rk4", friction=friction)
-            for arm, friction in ((robot, model), (tiny, model), (robot, False))
+            armlet.simulate(armlet.Plant(arm, law), [0, 0], duration=0.3, dt=1e-4, method="rk4")
+            for arm, law in ((robot, model), (tiny, model), (robot, False))
         )
         assert np.abs(alone.q - beside.q).max() < 1e-9
         assert np.abs(alone.q - free.q).max() > 1e-3
@@ -458,7 +481,7 @@ def test_stops_that_make_no_sense_are_refused(options):
 
 def test_stribeck_friction_of_another_number_of_joints_is_refused(arm):
     with pytest.raises(DataError, match="expected one number or 6, one for each joint"):
-        armlet.simulate(arm, np.zeros(6), duration=0.1, friction=Friction(stribeck=(1.0, 2.0)))
+        armlet.simulate(armlet.Plant(arm, Friction(stribeck=(1.0, 2.0))), np.zeros(6), duration=0.1)
 
 
 def test_arguments_that_are_missing_or_unclear_are_named(arm):
@@ -495,7 +518,7 @@ def test_motions_that_diverge_are_marked_and_counted():
     gains = np.array([0.0, 1e9, 0.0, -1e9, 0.0])
     options = {"torque": push, "arguments": {"gain": gains}, "dt": 0.01, "steps": 100}
     start = np.full((5, 2), 0.1)
-    for more in ({}, {"reduce": cost}, {"reduce": cost, "gradient": ["gain"]}, {"every": 7}):
+    for more in ({}, {"reduce": cost}, {"reduce": cost, "wrt": ["gain"]}, {"every": 7}):
         with pytest.warns(DataWarning, match="2 of 5 roll-outs are not finite .* number 1: `fin"):
             runs = armlet.rollout(robot, start, np.ones((5, 2)), **options, **more)
         assert runs.finite.tolist() == [True, False, True, False, True]
@@ -505,7 +528,7 @@ def test_motions_that_diverge_are_marked_and_counted():
     model = Friction(stribeck=1.0)
     for order in (slice(None), slice(None, None, -1), [1, 0, 2, 3, 4]):
         with pytest.warns(DataWarning, match="1 of 5 roll-outs are not finite"):
-            runs = armlet.rollout(robot, start[order], friction=model, **options)
+            runs = armlet.rollout(armlet.Plant(robot, model), start[order], **options)
         assert runs.finite.tolist() == np.isfinite(start[order]).all(1).tolist()
     start[1] = 0.1
     assert armlet.rollout(robot, start, np.ones((5, 2)), **options).finite.all()
@@ -519,7 +542,7 @@ def test_a_gradient_that_is_not_finite_is_told():
         return np.sqrt(q @ q)
 
     with pytest.warns(DataWarning, match="the gradient by 'q0' is not finite"):
-        armlet.rollout(robot, [[0, 0]], dt=0.1, steps=1, reduce=distance, gradient=["q0"])
+        armlet.rollout(robot, [[0, 0]], dt=0.1, steps=1, reduce=distance, wrt=["q0"])
 
 
 HOSTILE = (
@@ -576,9 +599,10 @@ def test_arguments_may_have_any_name_in_a_simulation(named, method):
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "adams_bashforth4"])
 def test_arguments_may_have_any_name_in_a_roll_out(named, method):
     robot, both = named
-    options = {"dt": 0.01, "steps": 10, "method": method, "inertia": 2 * robot.phi}
+    options = {"dt": 0.01, "steps": 10, "method": method}
+    plant = armlet.Plant(robot, inertia=2 * robot.phi)
     found = [
-        armlet.rollout(robot, [[0.1, 0.2]], torque=law, reduce=price, arguments=values, **options)
+        armlet.rollout(plant, [[0.1, 0.2]], torque=law, reduce=price, arguments=values, **options)
         for law, price, values in both
     ]
     same_bits(found[0].q, found[1].q)
@@ -592,11 +616,11 @@ def test_derivatives_may_be_by_arguments_of_any_name(named):
     for law, price, values in both:
         options |= {"torque": law, "reduce": price, "arguments": values}
         names = [*values]
-        found = armlet.rollout(robot, [[0.1, 0.2]], gradient=names, **options)
+        found = armlet.rollout(robot, [[0.1, 0.2]], wrt=names, **options)
         gradients.append([found.gradient[name] for name in names])
         tangents = {name: 1.0 + k for k, name in enumerate(names)}
         derivatives.append(
-            armlet.rollout(robot, [[0.1, 0.2]], tangents=tangents, **options).tangents.cost
+            armlet.rollout(robot, [[0.1, 0.2]], wrt=tangents, **options).tangents.cost
         )
     same_bits(np.array(gradients[0]), np.array(gradients[1]))
     same_bits(derivatives[0], derivatives[1])
@@ -622,10 +646,10 @@ def test_a_name_that_may_mean_two_things_in_a_derivative_is_refused():
         "steps": 3,
         "arguments": {"q0": [0.1, 0.1], "inertia": 1.0},
     }
-    armlet.rollout(robot, [[0, 0]], gradient=["qd0", "inertia"], **options)
-    for name, more in (("q0", {}), ("inertia", {"inertia": robot.phi})):
+    armlet.rollout(robot, [[0, 0]], wrt=["qd0", "inertia"], **options)
+    for name, plant in (("q0", robot), ("inertia", armlet.Plant(robot, inertia=robot.phi))):
         with pytest.raises(DataError, match=f"has '{name}', which is also an argument"):
-            armlet.rollout(robot, [[0, 0]], gradient=[name], **options, **more)
+            armlet.rollout(plant, [[0, 0]], wrt=[name], **options)
 
 
 def test_a_cost_may_be_of_the_torques_that_are_held(arm):
@@ -679,7 +703,7 @@ def test_a_method_of_several_steps_may_do_few(arm, steps):
 def test_a_program_and_a_python_function_give_the_same_motion(arm):
     q, target = starts(arm, 1)[0], np.zeros(arm.n)
     pull = own_torque(arm)
-    options = {"duration": 0.2, "dt": 1e-2, "rtol": 1e-10, "atol": 1e-12}
+    options = {"duration": 0.2, "dt": 1e-2, "method": armlet.Adaptive(rtol=1e-10, atol=1e-12)}
     compiled = armlet.simulate(arm, q, torque=pull, arguments={"target": target}, **options)
 
     def called(t, q, qd):
@@ -697,7 +721,7 @@ def test_a_program_and_a_python_function_give_the_same_motion(arm):
 def test_stops_hold_the_joints(panda):
     q = starts(panda, 1)[0]
     free = armlet.simulate(panda, q, duration=1.0)
-    held = armlet.simulate(panda, q, duration=1.0, limits="stop")
+    held = armlet.simulate(armlet.Plant(panda, stops=True), q, duration=1.0)
     upper = np.array([joint.limits.upper for joint in panda.joints])
     lower = np.array([joint.limits.lower for joint in panda.joints])
     assert np.any((free.q > upper) | (free.q < lower))
@@ -712,18 +736,18 @@ def test_stops_hold_the_joints(panda):
 
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "adams_bashforth4"])
 def test_a_stop_that_is_too_stiff_for_the_steps_is_named_with_a_step_that_works(panda, method):
-    options = {"method": method, "duration": 1.0, "limits": "stop"}
+    options, plant = {"method": method, "duration": 1.0}, armlet.Plant(panda, stops=True)
     with warnings.catch_warnings(record=True) as caught:  # the motion diverges, too
         warnings.simplefilter("always")
-        armlet.simulate(panda, np.zeros(7), dt=0.01, **options)
+        armlet.simulate(plant, np.zeros(7), dt=0.01, **options)
     told = re.search(
         rf"of stops at joint '\w+' is \S+ s: steps of 0.01 s by {method} are too long, the "
         r"motion is wrong; choose dt=(\S+), or method='rosenbrock2'",
         str(caught[0].message),
     )
     assert told
-    whole = armlet.simulate(panda, np.zeros(7), dt=float(told[1]), **options)
-    close = armlet.simulate(panda, np.zeros(7), duration=1.0, limits="stop")
+    whole = armlet.simulate(plant, np.zeros(7), dt=float(told[1]), **options)
+    close = armlet.simulate(plant, np.zeros(7), duration=1.0)
     assert whole.ended == ""
     np.testing.assert_allclose(whole.q[-1], close.q[-1], atol=0.05)
 
@@ -733,9 +757,11 @@ def test_a_stop_is_not_blamed_where_the_steps_are_short_enough(panda):
     def unstable(q, qd):
         return panda.gravity_torque(q) + 300 * qd + 1
 
-    options = {"method": "rk4", "dt": 2e-6, "duration": 0.1, "limits": "stop"}
+    options = {"method": "rk4", "dt": 2e-6, "duration": 0.1}
     with pytest.warns(DataWarning, match="the motion diverges"):
-        run = armlet.simulate(panda, np.zeros(7), torque=unstable, **options)
+        run = armlet.simulate(
+            armlet.Plant(panda, stops=True), np.zeros(7), torque=unstable, **options
+        )
     assert "diverges" in run.ended
     assert "stop" not in run.ended
 
@@ -984,7 +1010,9 @@ def test_a_simulation_that_makes_no_sense_is_refused(arm):
 
 @pytest.fixture(scope="module")
 def run(arm):
-    return armlet.simulate(arm, starts(arm, 1)[0], duration=0.5, dt=1e-2, rtol=1e-10)
+    return armlet.simulate(
+        arm, starts(arm, 1)[0], duration=0.5, dt=1e-2, method=armlet.Adaptive(rtol=1e-10)
+    )
 
 
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
@@ -1101,7 +1129,7 @@ def test_a_trajectory_is_written_to_a_pipe(run, tmp_path, ending):
 
 
 def test_between_rows_a_trajectory_is_close_to_the_motion(arm, run):
-    fine = armlet.simulate(arm, run.q[0], duration=0.5, dt=1e-3, rtol=1e-10)
+    fine = armlet.simulate(arm, run.q[0], duration=0.5, dt=1e-3, method=armlet.Adaptive(rtol=1e-10))
     found = run.at(fine.t)
     assert np.abs(found.q - fine.q).max() < 1e-4
     assert np.abs(found.q[::10] - fine.q[::10]).max() < 1e-8

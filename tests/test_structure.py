@@ -22,6 +22,7 @@ UPWARD = {("graph.program", "codegen.source")}
 MOST_MODULES = 16
 MOST_LINES = 800
 MOST_REASONS = 25
+MOST_PARAMETERS = 12
 EVERY = [path for path in SOURCE.rglob("*.py") if path.is_file()]
 FILES = [path for path in EVERY if path != SOURCE / "__init__.py"]
 MODULE = re.compile(r"armlet(\.\w+)+")
@@ -177,6 +178,25 @@ def test_a_folder_has_few_modules():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_file_says_one_thing(path):
     assert len(path.read_text().splitlines()) <= MOST_LINES
+
+
+def parameters(function):
+    """The names of the parameters of a function's syntax tree, but for self and cls."""
+    args = function.args
+    named = [*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg]
+    return [x.arg for x in named if x is not None and x.arg not in ("self", "cls")]
+
+
+@pytest.mark.parametrize("name", [x for x in INSIDE if not x.startswith("cli.commands")])
+def test_a_function_has_few_parameters(name):
+    """More means that a noun is missing; commands have an option for each."""
+    functions = [x for x in ast.walk(TREES[name]) if isinstance(x, ast.FunctionDef)]
+    assert not [x.name for x in functions if len(parameters(x)) > MOST_PARAMETERS]
+
+
+def test_all_parameters_are_counted():
+    (function,) = ast.parse("def f(self, a, /, b, *c, d=1, **e): pass").body
+    assert parameters(function) == ["a", "b", "c", "d", "e"]
 
 
 CATEGORIES = {

@@ -44,9 +44,11 @@ from armlet.runtime import Kernel
 from armlet.search.cheapest import SearchResult, Step
 from armlet.simulation import (
     INTEGRATORS,
+    Adaptive,
     Event,
     Friction,
     MotionError,
+    Plant,
     Rollouts,
     Stops,
     Trajectory,
@@ -60,6 +62,7 @@ __all__ = [
     "FORMULATIONS",
     "INTEGRATORS",
     "QUANTITIES",
+    "Adaptive",
     "ArmletError",
     "Arrangement",
     "CompileError",
@@ -81,6 +84,7 @@ __all__ = [
     "MotionError",
     "MotionLimits",
     "Physical",
+    "Plant",
     "Preprocessing",
     "Program",
     "Quantity",

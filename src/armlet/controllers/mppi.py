@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,18 +13,9 @@ from armlet.api.functions import Function, function
 from armlet.api.robot import Robot
 from armlet.controllers.feedback import Array, gains
 from armlet.errors import DataError, DataWarning, quote
-from armlet.simulation.forces import Friction, Stops
+from armlet.simulation.forces import Plant
 from armlet.simulation.rollout import rollout
 from armlet.simulation.step import check_result, check_steps
-
-
-class RolloutOptions(TypedDict, total=False):
-    """The options of `armlet.rollout` that a `Sampler` has, too."""
-
-    method: str | None
-    friction: bool | Friction
-    stops: bool | Stops
-    threads: int
 
 
 class Sampler:
@@ -37,7 +27,8 @@ class Sampler:
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot or Plant
+        As in `armlet.rollout`.
     cost : Function
         The cost at an instant, a number, of q, qd, t (from now on), plan and further arguments; it
         is added up over the steps.
@@ -58,8 +49,8 @@ class Sampler:
         torques in addition to gravity's.
     seed : int or numpy.random.Generator, optional
         Of the random changes.
-    **options
-        `method`, `friction`, `stops` and `threads`, as in `armlet.rollout`.
+    method, threads
+        As in `armlet.rollout`.
 
     Attributes
     ----------
@@ -90,7 +81,7 @@ class Sampler:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: Robot | Plant,
         cost: Function,
         *,
         dt: float,
@@ -101,22 +92,26 @@ class Sampler:
         correlation: float = 0.0,
         torque: Function | None = None,
         seed: int | np.random.Generator | None = None,
-        **options: Unpack[RolloutOptions],
+        method: str | None = None,
+        threads: int = 1,
     ) -> None:
         check_steps(dt, steps)
-        for name in options:
-            validation.one_of(name, "an option", RolloutOptions.__annotations__)
-        validation.integer(options.get("threads", 1), "threads", low=1)
+        validation.integer(threads, "threads", low=1)
         validation.integer(samples, "samples", low=2)
         validation.number(temperature, "temperature", above=0)
         validation.number(correlation, "correlation", low=0, below=1)
-        self.robot, self.cost, self.torque = robot, cost, torque or _torque_above_gravity(robot)
-        _check_functions(self.cost, self.torque, robot.nv)
-        (size,) = self.torque.inputs["plan"].shape
+        arm = robot.robot if isinstance(robot, Plant) else robot
+        self.robot, self.cost, self.torque = robot, cost, torque or _torque_above_gravity(arm)
+        check_result("cost", cost, ())
+        check_result("torque", self.torque, (arm.nv,))
+        plan = self.torque.inputs.get("plan")
+        if plan is None or len(plan.shape) != 1:
+            raise DataError(f"{self.torque!r} has no argument plan of shape (m,): expected one")
+        (size,) = plan.shape
         self.dt, self.steps, self.samples = dt, steps, samples
         self.noise = gains("noise", noise, size)
         self.temperature, self.correlation = temperature, correlation
-        self.options = options
+        self.method, self.threads = method, threads
         self.random = np.random.default_rng(seed)
         self.plan, self.costs = np.zeros((steps, size)), np.zeros(samples)
 
@@ -149,7 +144,8 @@ class Sampler:
                 steps=self.steps,
                 reduce=self.cost,
                 arguments={**arguments, "plan": plans},
-                **self.options,
+                method=self.method,
+                threads=self.threads,
             )
         assert runs.cost is not None
         self.costs = np.where(np.isfinite(runs.cost), runs.cost, np.inf)
@@ -181,11 +177,3 @@ def _torque_above_gravity(robot: Robot) -> Function:
         return robot.gravity_torque(q) + plan
 
     return torque_above_gravity
-
-
-def _check_functions(cost: Function, torque: Function, size: int) -> None:
-    """Refuse what is not a cost, or not a torque of a plan."""
-    check_result("cost", cost, ())
-    check_result("torque", torque, (size,))
-    if "plan" not in torque.inputs or len(torque.inputs["plan"].shape) != 1:
-        raise DataError(f"{torque!r} has no argument plan of shape (m,): expected one")

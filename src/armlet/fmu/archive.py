@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from armlet._support import validation
 from armlet._support.files import check_writable, unwritable, write_bytes
 from armlet.api.functions import Function
+from armlet.api.robot import Robot
 from armlet.codegen.project import MARK, c_files, function_name, mark
 from armlet.codegen.source.c import WIDTH, one_line, printer_for, unique_identifiers
 from armlet.codegen.templates import fill
@@ -30,8 +31,7 @@ from armlet.errors import CompileError, clip
 from armlet.fmu.block import Block, Variable, function_block, functions_of, plant_block
 from armlet.fmu.description import build_description, model_description
 from armlet.graph import Program
-from armlet.robot import RobotModel
-from armlet.simulation.forces import Friction, Stops
+from armlet.simulation.forces import Plant, single_plant
 
 COMPILERS = ("cc", "gcc", "clang")
 OPTIONS = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fvisibility=hidden")
@@ -45,7 +45,7 @@ FMI2_PLATFORMS = {
 
 
 def to_fmu(
-    robot: RobotModel,
+    robot: Robot | Plant,
     path: str | Path,
     of: str | Sequence[str] | Function | Program | None = None,
     *,
@@ -53,8 +53,6 @@ def to_fmu(
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     step: float = 1e-3,
-    friction: bool | Friction = True,
-    stops: bool | Stops = False,
 ) -> str:
     """Write a functional mock-up unit, for Simulink, Modelica and other programs.
 
@@ -64,7 +62,8 @@ def to_fmu(
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot or Plant
+        The arm itself has friction and no stops, unless a `Plant` says otherwise.
     path : str or Path
         The file to write; other programs expect it to end in .fmu.
     of : str, sequence of str, Function or Program, optional
@@ -79,10 +78,6 @@ def to_fmu(
         Of the arm itself: the default of the parameter with this name, the longest step of
         the integration, in s. The integrator is `rosenbrock2` of `armlet.INTEGRATORS` where
         friction or stops act, and `rk4` otherwise.
-    friction : bool or Friction
-        Of the arm itself: whether drives have friction, and how it is smoothed.
-    stops : bool or Stops
-        Of the arm itself: whether joints have stops at their limits.
 
     Returns
     -------
@@ -102,9 +97,10 @@ def to_fmu(
     """
     check_writable(Path(path))
     if of is None:
-        block = plant_block(robot, q0=q0, qd0=qd0, step=step, friction=friction, stops=stops)
+        block = plant_block(robot, q0=q0, qd0=qd0, step=step)
     else:
-        block = function_block(robot, functions_of(robot, of))
+        arm = single_plant(robot).robot
+        block = function_block(arm, functions_of(arm, of))
     return write_unit(Path(path), block, fmi)
 
 

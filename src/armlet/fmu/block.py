@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from armlet._support import validation
 from armlet.api import functions
 from armlet.api.programs import cheapest, formulations
+from armlet.api.robot import Robot
 from armlet.codegen.project import Function
 from armlet.codegen.source.c import identifier, one_line
 from armlet.dynamics import QUANTITIES
@@ -22,7 +23,7 @@ from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
 from armlet.robot import PHI, RobotModel
 from armlet.robot.robot import GROUPS
-from armlet.simulation.forces import Arm, Friction, Stops, rates_at
+from armlet.simulation.forces import Arm, Plant, rates_at, single_plant
 from armlet.simulation.integrators import INTEGRATORS, default_integrator, warn_if_unstable
 from armlet.simulation.step import make_arm
 
@@ -319,24 +320,24 @@ def _add(variables: dict[str, Variable], new: Variable, shared: bool = False) ->
 
 
 def plant_block(
-    robot: RobotModel,
+    robot: Robot | Plant,
     *,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     step: float = 1e-3,
-    friction: bool | Friction = True,
-    stops: bool | Stops = False,
 ) -> Block:
     """A block that simulates the arm under torques.
 
     It is simulated by `rosenbrock2` where friction or stops act, and by `rk4` otherwise.
     """
+    plant = single_plant(robot)
+    robot = plant.robot
     robot._require_values("a functional mock-up unit")
     if not robot.nv:
         raise ModelError(f"robot {quote(robot.name)} has no joints: expected one at least")
     step = validation.number(step, "step", "a time in s", low=SHORTEST_STEP)
     n = robot.nv
-    arm, _ = make_arm(robot, None, 1, friction=friction, stops=stops)
+    arm, _ = make_arm(plant, None, 1)
     integrator = default_integrator(arm, "rk4")
     q = [] if q0 is None else validation.array(q0, "q0", (n,)).tolist()
     qd = [] if qd0 is None else validation.array(qd0, "qd0", (n,)).tolist()

@@ -1,19 +1,21 @@
 """Simulation of arms: one trajectory (`simulate`), or many roll-outs at once (`rollout`)."""
 
 from armlet.simulation.events import Event
-from armlet.simulation.forces import Friction, Stops
+from armlet.simulation.forces import Friction, Plant, Stops
 from armlet.simulation.integrators import INTEGRATORS, Integrator
 from armlet.simulation.rollout import rollout
-from armlet.simulation.simulate import MotionError, simulate
+from armlet.simulation.simulate import Adaptive, MotionError, simulate
 from armlet.simulation.step import Rollouts
 from armlet.simulation.trajectory import Trajectory
 
 __all__ = [
     "INTEGRATORS",
+    "Adaptive",
     "Event",
     "Friction",
     "Integrator",
     "MotionError",
+    "Plant",
     "Rollouts",
     "Stops",
     "Trajectory",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from armlet import math
 from armlet._support import validation
 from armlet.api.functions import Function
 from armlet.api.programs import cheapest
+from armlet.api.robot import Robot
 from armlet.dynamics.passive import drive_friction
 from armlet.errors import DataError, quote
 from armlet.graph import Input
@@ -210,6 +212,51 @@ def _depths(robot: RobotModel, q: Array) -> tuple[list[Scalar], list[Scalar]]:
 
 
 # ------------------------------------------------------------------ the arm
+
+
+@dataclass(frozen=True, eq=False)
+class Plant:
+    """A robot as it is simulated: with friction, with stops, with other inertias.
+
+    Springs and gravity compensation of the robot always act.
+
+    Parameters
+    ----------
+    robot : Robot
+    friction : bool or Friction
+        Whether drives have friction, and how it is smoothed.
+    stops : bool or Stops
+        Whether joints have stops at their limits.
+    inertia : array_like of shape (nb, 10), optional
+        Inertial parameters in place of `robot.phi`; of a roll-out also (N, nb, 10), for each run.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> robot = armlet.load("panda")
+    >>> plant = armlet.Plant(robot, friction=False, stops=True)
+    >>> armlet.simulate(plant, [0, 0, 0, -1, 0, 1, 0], duration=1.0)
+    <Trajectory of 7 joints, 1001 rows, 0 to 1 s>
+    """
+
+    robot: Robot
+    friction: bool | Friction = True
+    stops: bool | Stops = False
+    inertia: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        for name, law in (("friction", Friction), ("stops", Stops)):
+            value = getattr(self, name)
+            if not isinstance(value, (bool, law)):
+                raise DataError(f"{name} is {quote(value)}: expected a bool or {law.__name__}")
+
+
+def single_plant(robot: Robot | Plant) -> Plant:
+    """The plant of one simulation, by default with friction; its inertias are the robot's own."""
+    plant = robot if isinstance(robot, Plant) else Plant(robot)
+    if plant.inertia is None:
+        return plant
+    return replace(plant, robot=plant.robot.with_inertia(plant.inertia), inertia=None)
 
 
 @dataclass(frozen=True)

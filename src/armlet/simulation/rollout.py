@@ -13,17 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import validation
 from armlet._support.progress import advancing, status
 from armlet.api.functions import Function
+from armlet.api.robot import Robot
 from armlet.errors import DataError, DataWarning, quote
 from armlet.graph import Input
-from armlet.robot import RobotModel
 from armlet.runtime.loop_kernel import LoopKernel
-from armlet.simulation.forces import PREFIX, Friction, Stops, cached_rates
+from armlet.simulation.forces import PREFIX, Plant, cached_rates
 from armlet.simulation.integrators import INTEGRATORS, default_integrator, warn_if_unstable
 from armlet.simulation.step import (
     Rollouts,
     Steps,
     check_steps,
     first_inputs,
+    has_rows,
     make_arm,
     run,
     start_state,
@@ -37,7 +38,7 @@ STARTS = ("q0", "qd0")
 
 
 def rollout(
-    robot: RobotModel,
+    robot: Robot | Plant,
     q0: ArrayLike,
     qd0: ArrayLike | None = None,
     torque: ArrayLike | Function | None = None,
@@ -47,19 +48,17 @@ def rollout(
     method: str | None = None,
     every: int = 1,
     reduce: Function | None = None,
-    inertia: ArrayLike | None = None,
     arguments: Mapping[str, ArrayLike] | None = None,
-    friction: bool | Friction = False,
-    stops: bool | Stops = False,
-    gradient: Sequence[str] = (),
-    tangents: Mapping[str, ArrayLike] | None = None,
+    wrt: Sequence[str] | Mapping[str, ArrayLike] = (),
     threads: int = 1,
 ) -> Rollouts:
     """Simulate an arm from many starts at once, by steps of fixed length, one run per vector lane.
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot or Plant
+        A robot alone has no friction and no stops; a `Plant` may have them, and inertias for each
+        run.
     q0, qd0 : array_like of shape (N, n)
         The starts; at rest by default.
     torque : array_like or Function, optional
@@ -81,22 +80,14 @@ def rollout(
         Sum this function of q, qd, t and further arguments over the starts of all steps, and keep
         only the last row. The sum is `cost`. Where `torque` is an array, an argument tau is
         the torque of the step.
-    inertia : array_like of shape (nb, 10) or (N, nb, 10), optional
-        Inertial parameters as in `robot.phi`, for all runs or for each.
     arguments : mapping of str to array_like, optional
         Further arguments of the functions: one value, or one for every run (N, ...), every step
         (steps, ...) or both (steps, N, ...).
-    friction : bool or Friction
-        Whether drives have friction, and how it is smoothed. Springs and gravity compensation
-        of the robot always act.
-    stops : bool or Stops
-        Whether joints have stops at their limits.
-    gradient : sequence of str
-        What the sum of all costs is differentiated by: "q0", "qd0", "torque" (an array),
-        "inertia" or names of arguments. The derivatives go back through all steps.
-    tangents : mapping of str to array_like, optional
-        Tangents of the same arguments, each of the shape of its value, along which q, qd and the
-        cost are differentiated step by step.
+    wrt : sequence of str, or mapping of str to array_like
+        Differentiate with respect to "q0", "qd0", "torque" (an array), "inertia" (of a `Plant`) or
+        arguments by name. Names give the `gradient` of the sum of all costs, which goes back
+        through all steps. A mapping has a tangent of each, of the shape of its value, and gives
+        the `tangents`: the derivatives of q, qd and cost along them, step by step.
     threads : int
         How many threads share the runs.
 
@@ -114,27 +105,16 @@ def rollout(
     >>> runs.q.shape
     (10, 1000, 2)
     """
-    q0 = validation.array(q0, "q0", ("N", robot.nq), finite=False)
+    plant = robot if isinstance(robot, Plant) else Plant(robot, friction=False)
+    q0 = validation.array(q0, "q0", ("N", plant.robot.nq), finite=False)
     runs = len(q0)
-    if qd0 is None:
-        qd0 = np.zeros((runs, robot.nv))
-    else:
-        qd0 = validation.array(qd0, "qd0", ("N", robot.nv), finite=False)
+    qd0 = np.zeros((runs, plant.robot.nv)) if qd0 is None else qd0
+    qd0 = validation.array(qd0, "qd0", ("N", plant.robot.nv), finite=False)
     if len(qd0) != runs:
         raise DataError(f"q0 has {runs} rows and qd0 {len(qd0)}: expected the same")
     check_steps(dt, steps, every)
     validation.integer(threads, "threads", low=1)
-    arm, values = make_arm(
-        robot,
-        runs,
-        steps,
-        torque=torque,
-        reduce=reduce,
-        inertia=inertia,
-        arguments=arguments,
-        friction=friction,
-        stops=stops,
-    )
+    arm, values = make_arm(plant, runs, steps, torque=torque, reduce=reduce, arguments=arguments)
     method = default_integrator(arm, "semi_implicit_euler") if method is None else method
     validation.one_of(method, "method", INTEGRATORS)
     if runs:
@@ -142,18 +122,12 @@ def rollout(
         warn_if_unstable(rates, method, dt, stacklevel=2)
     every = every if reduce is None else steps
     loop = Steps(arm, method, values, dt, steps, every, reduce, threads)
-    if gradient and tangents:
-        raise DataError("gradient and tangents are options of one call: expected one of them")
-    if gradient:
-        result = _reverse(loop, q0, qd0, gradient)
-    elif tangents:
-        arrays = {
-            name: validation.array(x, f"the tangent of {name}", finite=False)
-            for name, x in tangents.items()
-        }
-        result = _forward(loop, q0, qd0, arrays)
-    else:
+    if not wrt:
         result = run(loop, q0, qd0)
+    elif isinstance(wrt, Mapping):
+        result = _forward(loop, q0, qd0, wrt)
+    else:
+        result = _reverse(loop, q0, qd0, wrt)
     _warn_of_nan(result)
     return result
 
@@ -181,14 +155,15 @@ def _warn_of_nan(result: Rollouts) -> None:
 # ------------------------------------------------------------------ derivatives
 
 
-def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, Array]) -> Rollouts:
+def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLike]) -> Rollouts:
     """Roll-outs, and their derivatives along tangents of the starts and of arguments."""
-    names = _input_names(steps, tangents, "tangents")
+    names = _input_names(steps, tangents)
     varied = [x for x in names.values() if x not in STARTS]
     arm, method, reduce = steps.arm, steps.method, steps.reduce
     values = dict(zip((x.name for x in arm.inputs), steps.values, strict=True))
     along = {name: np.zeros_like(x) for name, x in {"q0": q0, "qd0": qd0, **values}.items()}
-    for name, tangent in tangents.items():
+    for name, value in tangents.items():
+        tangent = validation.array(value, f"the tangent of {name}", finite=False)
         expected = along[names[name]].shape
         if tangent.shape != expected:
             raise DataError(
@@ -222,17 +197,17 @@ def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, Array])
     return runs._replace(tangents=derivatives)
 
 
-def _reverse(steps: Steps, q0: Array, qd0: Array, by: Sequence[str]) -> Rollouts:
+def _reverse(steps: Steps, q0: Array, qd0: Array, wrt: Sequence[str]) -> Rollouts:
     """The ends of roll-outs with their costs, and the gradient of the sum of all costs.
 
     States are stored for as many steps as fit into MEMORY, and otherwise at the starts of segments,
     each of which is then computed again on the way back.
     """
-    names = _input_names(steps, by, "gradient")
+    names = _input_names(steps, wrt)
     if steps.reduce is None:
         raise DataError("a gradient is that of a cost: expected reduce=, a user function")
     arm, runs = steps.arm, len(q0)
-    backward = _Backward(steps, runs, [x for x in names.values() if x not in STARTS])
+    backward = _Backward(steps, runs, [x for x in arm.inputs if x.name in names.values()])
     bytes_of_step = 8 * max(1, runs) * (arm.robot.nq + arm.robot.nv + 1)
     length = max(isqrt(steps.count) + 1, MEMORY // bytes_of_step)
     segments = [(k, min(k + length, steps.count)) for k in range(0, steps.count, length)]
@@ -252,8 +227,9 @@ def _reverse(steps: Steps, q0: Array, qd0: Array, by: Sequence[str]) -> Rollouts
 class _Backward:
     """The way back through the steps, which sums up the derivatives of all costs."""
 
-    def __init__(self, steps: Steps, runs: int, names: Sequence[str]) -> None:
+    def __init__(self, steps: Steps, runs: int, inputs: Sequence[Input]) -> None:
         arm, method, reduce = steps.arm, steps.method, steps.reduce
+        names = [x.name for x in inputs]
 
         def compile_loops() -> tuple[LoopKernel, LoopKernel]:
             with status(f"tracing steps of {method}"):
@@ -263,31 +239,17 @@ class _Backward:
 
         key = ("vjp", arm, method, reduce, *names)
         self.forward, self.backward = arm.robot._once(key, compile_loops)
-        self.steps, self.runs, self.names = steps, runs, names
-        self.inputs = {x.name: x for x in arm.inputs}
+        self.steps, self.runs, self.inputs = steps, runs, inputs
         shapes = ((runs, arm.robot.nq), (runs, arm.robot.nv), (runs,))
         self.cotangents: list[Array] = [*map(np.zeros, shapes), np.ones(runs)]
-        self.sums: dict[str, Array] = {}
-        self.rows: dict[str, list[Array]] = {}
-        for name in names:
-            x = self.inputs[name]
-            if x.rate in ("run", "once"):
-                self.sums[name] = np.zeros((runs, *x.shape))
-            else:
-                self.rows[name] = []
+        self.sums = {x.name: np.zeros((runs, *x.shape)) for x in inputs if not has_rows(x)}
+        self.blocks: dict[str, list[Array]] = {x.name: [] for x in inputs if has_rows(x)}
 
     def states(self, state: Sequence[Array], begin: int, end: int, every: int) -> tuple[Array, ...]:
         """The states of all runs, in rows, from one step to another."""
-        values = self.steps.values_between(begin, end)
-        return self.forward(
-            *state,
-            np.array(self.steps.dt),
-            *values,
-            runs=self.runs,
-            steps=end - begin,
-            every=every,
-            threads=self.steps.threads,
-        )
+        arrays = (*state, np.array(self.steps.dt), *self.steps.values_between(begin, end))
+        count, threads = end - begin, self.steps.threads
+        return self.forward(*arrays, runs=self.runs, steps=count, every=every, threads=threads)
 
     def pull_back(self, state: Sequence[Array], begin: int, end: int) -> list[Array]:
         """Pull the cotangents back from step `end` to `begin`; return the state at the end."""
@@ -297,42 +259,32 @@ class _Backward:
             values[name] = np.concatenate([start[None], later[:-1]])[::-1]
         between = self.steps.values_between(begin, end)
         for x, value in zip(self.steps.arm.inputs, between, strict=True):
-            values[x.name] = value[::-1] if x.rate in ("step", "state") else value
+            values[x.name] = value[::-1] if has_rows(x) else value
         used = [values[name] for name in self.backward.loop.body.inputs if name in values]
-        results = self.backward(
-            *used,
-            *self.cotangents,
-            *self.sums.values(),
-            runs=self.runs,
-            steps=end - begin,
-            threads=self.steps.threads,
-        )
-        count = len(self.cotangents)
-        self.cotangents = [*results[:count]]
-        for name, derivatives in zip(self.names, results[count:], strict=True):
-            if name in self.sums:
-                self.sums[name] = derivatives
+        arrays = (*used, *self.cotangents, *self.sums.values())
+        threads = self.steps.threads
+        results = self.backward(*arrays, runs=self.runs, steps=end - begin, threads=threads)
+        carried = len(self.cotangents)
+        self.cotangents = [*results[:carried]]
+        for x, derivatives in zip(self.inputs, results[carried:], strict=True):
+            if has_rows(x):
+                self.blocks[x.name].insert(0, derivatives[::-1])
             else:
-                self.rows[name].insert(0, derivatives[::-1])
+                self.sums[x.name] = derivatives
         return [x[-1] for x in rows]
 
     def gradient(self) -> dict[str, Array]:
-        """The derivatives by the starts and by the inputs, each of the shape of its value."""
-        gradient = dict(zip(STARTS, self.cotangents, strict=False))
-        for name, derivatives in self.sums.items():
-            gradient[name] = _summed_over_runs(self.inputs[name], derivatives)
-        for name, blocks in self.rows.items():
-            gradient[name] = _summed_over_runs(self.inputs[name], np.concatenate(blocks))
+        """The derivatives by the starts and by the inputs, summed over runs that share a value."""
+        gradient = dict(zip(STARTS, self.cotangents, strict=False)) | self.sums
+        gradient |= {name: np.concatenate(blocks) for name, blocks in self.blocks.items()}
+        axis_of_runs = {"once": 0, "step": 1}
+        for x in self.inputs:
+            if x.rate in axis_of_runs:
+                gradient[x.name] = gradient[x.name].sum(axis_of_runs[x.rate])
         return gradient
 
 
-def _summed_over_runs(x: Input, derivatives: Array) -> Array:
-    """Derivatives for every run, summed where one value is for all runs."""
-    axis = {"once": 0, "step": 1}.get(x.rate)
-    return derivatives if axis is None else derivatives.sum(axis)
-
-
-def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str, str]:
+def _input_names(steps: Steps, names: Collection[str]) -> dict[str, str]:
     """The starts and inputs to differentiate by, keyed by the names that users have for them."""
     if INTEGRATORS[steps.method].memory:
         raise DataError(
@@ -340,7 +292,7 @@ def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str,
             "steps"
         )
     if isinstance(names, str):
-        raise DataError(f"{option} is {quote(names)}: expected a list of names")
+        raise DataError(f"wrt is {quote(names)}: expected a list of names")
     inputs = [x.name for x in steps.arm.inputs]
     own = {name: name for name in STARTS}
     own |= {name: x for name, x in (("torque", "tau"), ("inertia", "inertia")) if x in inputs}
@@ -348,10 +300,10 @@ def _input_names(steps: Steps, names: Collection[str], option: str) -> dict[str,
     for name in names:
         if name in own and name in arguments:
             raise DataError(
-                f"{option} has {name!r}, which is also an argument of a function: expected an "
+                f"wrt has {name!r}, which is also an argument of a function: expected an "
                 "argument with another name"
             )
         if name not in own and name not in arguments:
             expected = ", ".join({**own, **arguments})
-            raise DataError(f"{option} has {quote(name)}: expected names of {expected}")
+            raise DataError(f"wrt has {quote(name)}: expected names of {expected}")
     return {name: own.get(name) or arguments[name] for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -27,7 +27,7 @@ from armlet.simulation.events import (
     held_rows,
     step_at,
 )
-from armlet.simulation.forces import Friction, call_arguments, rates_at
+from armlet.simulation.forces import Plant, call_arguments, rates_at, single_plant
 from armlet.simulation.integrators import INTEGRATORS, warn_if_unstable
 from armlet.simulation.step import (
     STATE,
@@ -43,7 +43,7 @@ from armlet.simulation.trajectory import ARRAYS, Trajectory, decimate
 
 Array = NDArray[np.float64]
 Torque = Callable[[float, Array, Array], ArrayLike]
-AtLimits = Literal["ignore", "stop", "error"]
+AtLimits = Literal["ignore", "error"]
 LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
 """SciPy's integrators, which choose the length of their steps, and their classes."""
@@ -72,6 +72,30 @@ class PythonTorque(NamedTuple):
     rows: list[Array]
 
 
+@dataclass(frozen=True)
+class Adaptive:
+    """An adaptive integrator, one of SciPy's, which chooses its steps for a tolerance.
+
+    Parameters
+    ----------
+    method : {"dop853", "rk45", "radau", "lsoda"}, optional
+        By default "lsoda" where friction, stops or the torque function are stiff at the start, and
+        "dop853" otherwise.
+    rtol, atol : float
+        The relative and absolute tolerance.
+    """
+
+    method: str | None = None
+    rtol: float = 1e-8
+    atol: float = 1e-10
+
+    def __post_init__(self) -> None:
+        if self.method is not None:
+            validation.one_of(self.method, "method", ADAPTIVE)
+        validation.number(self.rtol, "rtol", above=0)
+        validation.number(self.atol, "atol", above=0)
+
+
 class MotionError(ArmletError):
     """A simulation that ended before its time; `trajectory` is what came before."""
 
@@ -81,17 +105,14 @@ class MotionError(ArmletError):
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | Plant,
     q0: ArrayLike,
     qd0: ArrayLike | None = None,
     torque: ArrayLike | Function | Torque | None = None,
     *,
     duration: float,
     dt: float | None = None,
-    method: str | None = None,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
-    friction: bool | Friction = True,
+    method: str | Adaptive | None = None,
     limits: AtLimits = "ignore",
     arguments: Mapping[str, ArrayLike] | None = None,
     events: Sequence[Event | Function | StateFunction] = (),
@@ -102,7 +123,8 @@ def simulate(
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot or Plant
+        A robot alone has the friction of its drives, and no stops; a `Plant` says otherwise.
     q0, qd0 : array_like of shape (n,)
         The start; at rest by default.
     torque : optional
@@ -115,19 +137,13 @@ def simulate(
     dt : float, optional
         The time between rows, and the length of fixed steps. By default a thousandth of the
         duration.
-    method : str, optional
-        The integrator: "dop853", "rk45", "radau" and "lsoda" (SciPy's) are adaptive, they choose
-        their steps for a tolerance; those of `armlet.INTEGRATORS` have fixed steps. By
-        default "lsoda" where friction, stops or the torque function are stiff at the start, and
-        "dop853" otherwise. A `DataWarning` says if fixed steps are too long for them.
-    rtol, atol : float
-        The relative and absolute tolerance of adaptive integrators.
-    friction : bool or Friction
-        Whether drives have friction, and how it is smoothed. Springs and gravity compensation
-        of the robot always act.
-    limits : {"ignore", "stop", "error"}
-        What happens at the limits of joints: nothing, damped stops, or a `MotionError` where a
-        joint is beyond them after a dt.
+    method : str or Adaptive, optional
+        The integrator: "dop853", "rk45", "radau" and "lsoda" are adaptive, `Adaptive` has their
+        tolerances and the default; those of `armlet.INTEGRATORS` have fixed steps. A `DataWarning`
+        says if these are too long for friction, stops or the torque function.
+    limits : {"ignore", "error"}
+        What happens at the limits of joints: nothing, or a `MotionError` where a joint is beyond
+        them after a dt. A `Plant` may have stops there.
     arguments : mapping of str to array_like, optional
         Further arguments of the torque function, of events and of recorded functions: one value,
         or one for every dt (steps, ...), each held until the next. Any name but t, q and qd will
@@ -162,12 +178,14 @@ def simulate(
     dt = duration / ROWS if dt is None else dt
     dt = validation.number(dt, "dt", "a length of time in s", above=0)
     validation.one_of(limits, "limits", LIMITS)
+    adaptive = method if isinstance(method, Adaptive) else Adaptive()
+    method = method.method if isinstance(method, Adaptive) else method
     if method is not None:
         validation.one_of(method, "method", (*ADAPTIVE, *INTEGRATORS))
     count = _step_count(duration, dt)
     check_steps(dt, count, every)
-    rtol = validation.number(rtol, "rtol", above=0)
-    atol = validation.number(atol, "atol", above=0)
+    plant = single_plant(robot)
+    robot = plant.robot
     for name, items in (("events", events), ("record", record)):
         if isinstance(items, str) or not isinstance(items, Sequence):
             raise DataError(f"{name} is {quote(items)}: expected a list")
@@ -182,15 +200,8 @@ def simulate(
                 "and jump in between: expected another method, or an armlet.function"
             )
         python, applied = PythonTorque(torque, []), np.zeros((count, robot.nv))
-    arm, values = make_arm(
-        robot,
-        None,
-        count,
-        torque=applied,
-        arguments=_torque_arguments(values_of, torque, watched, record),
-        friction=friction,
-        stops=limits == "stop",
-    )
+    torque_arguments = _torque_arguments(values_of, torque, watched, record)
+    arm, values = make_arm(plant, None, count, torque=applied, arguments=torque_arguments)
     q = validation.array(q0, "q0", (robot.nq,))
     qd = validation.array(np.zeros(robot.nv) if qd0 is None else qd0, "qd0", (robot.nv,))
     rates = rates_at(arm, q, qd, first_inputs(arm, values))
@@ -203,7 +214,7 @@ def simulate(
     if python is None and method in INTEGRATORS:
         *rows, ended = _fixed_steps(steps, q, qd)
     else:
-        *rows, ended = _row_by_row(steps, python, np.concatenate([q, qd]), rtol, atol)
+        *rows, ended = _row_by_row(steps, python, np.concatenate([q, qd]), adaptive)
     fine = _trajectory(robot, steps, python, rows, ended)
     early = fine.ended
     occurrences, is_end = find_events(watched, fine, held)
@@ -315,13 +326,13 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
 
 
 def _row_by_row(
-    steps: Steps, python: PythonTorque | None, x0: Array, rtol: float, atol: float
+    steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> tuple[Array, Array, Array, str]:
     """Rows of t, q and qd by an adaptive integrator, or under torques of a Python function."""
     states: list[Array] = []
     begun, n, ended = time.monotonic(), len(x0) // 2, ""
     if python is None or steps.method in ADAPTIVE:
-        rows = _adaptive_rows(steps, python, x0, rtol, atol)
+        rows = _adaptive_rows(steps, python, x0, adaptive)
     else:
         rows = _held_torque_rows(steps, python, x0)
     try:
@@ -359,7 +370,7 @@ def _held_torque_rows(steps: Steps, python: PythonTorque, x: Array) -> Iterator[
 
 
 def _adaptive_rows(
-    steps: Steps, python: PythonTorque | None, x0: Array, rtol: float, atol: float
+    steps: Steps, python: PythonTorque | None, x0: Array, adaptive: Adaptive
 ) -> Iterator[Array]:
     """The states at every dt by one of SciPy's integrators."""
     arm, dt, method = steps.arm, steps.dt, steps.method
@@ -390,7 +401,7 @@ def _adaptive_rows(
             )
         return A
 
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol}
+    options: dict[str, Any] = {"rtol": adaptive.rtol, "atol": adaptive.atol}
     if method in IMPLICIT and python is None:
         derivatives = [Kernel(acceleration.program.derivative(name)) for name in ("q", "qd")]
         options["jac"] = jacobian

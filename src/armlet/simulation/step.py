@@ -20,12 +20,12 @@ from armlet.errors import DataError, quote
 from armlet.graph import Input, Loop, Program, trace_function
 from armlet.graph.signature import Shape
 from armlet.graph.trace.arrays import as_traced
-from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.loop_kernel import LoopKernel
 from armlet.simulation.forces import (
     Arm,
     Friction,
+    Plant,
     Stops,
     argument_input,
     call_arguments,
@@ -95,16 +95,13 @@ def arguments_by_name(arguments: Mapping[str, ArrayLike] | None) -> Mapping[str,
 
 
 def make_arm(
-    robot: RobotModel,
+    plant: Plant,
     runs: int | None,
     steps: int,
     *,
     torque: Any = None,
     reduce: Function | None = None,
-    inertia: ArrayLike | None = None,
     arguments: Mapping[str, ArrayLike] | None = None,
-    friction: bool | Friction | None = False,
-    stops: bool | Stops | None = False,
 ) -> tuple[Arm, list[Array]]:
     """An arm under the forces of a call, and the values of its inputs.
 
@@ -112,6 +109,7 @@ def make_arm(
     user functions. How often one changes follows from the shape of its value: `runs` is the
     number of roll-outs, or None for one simulation, whose arrays have no axis for it.
     """
+    robot = plant.robot
     if callable(torque) and not isinstance(torque, Function):
         raise DataError(f"torque is {quote(torque)}: expected a function under armlet.function")
     function = torque if isinstance(torque, Function) else None
@@ -135,19 +133,17 @@ def make_arm(
 
     if torque is not None and function is None:
         add("tau", "torque", torque, (robot.nv,))
-    if inertia is not None:
-        add("inertia", "inertia", inertia, (robot.nb, 10))
+    if plant.inertia is not None:
+        add("inertia", "inertia", plant.inertia, (robot.nb, 10))
     for name, value in arguments.items():
         if name not in shapes:
             raise DataError(f"no function has an argument {name!r}: expected one that has")
         add(argument_input(name), name, value, shapes[name])
-    if not isinstance(friction, Friction):
-        is_on = validation.instance(friction, "friction", bool, "a bool or Friction")
-        friction = Friction() if is_on else None
-    if not isinstance(stops, Stops):
-        stops = Stops() if validation.instance(stops, "stops", bool, "a bool or Stops") else None
-    law = friction if friction is not None and friction.acts_on(robot) else None
-    return Arm(robot, function, law, stops, tuple(inputs)), values
+    friction = Friction() if plant.friction is True else plant.friction or None
+    stops = Stops() if plant.stops is True else plant.stops or None
+    if friction is not None and not friction.acts_on(robot):
+        friction = None
+    return Arm(robot, function, friction, stops, tuple(inputs)), values
 
 
 def _argument_shapes(
@@ -185,11 +181,16 @@ def _rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: 
     return fits[0]
 
 
+def has_rows(x: Input) -> bool:
+    """Whether the value of an input has a row for each step."""
+    return x.rate in ("step", "state")
+
+
 def first_inputs(arm: Arm, values: Sequence[Array]) -> dict[str, Array]:
     """The inputs at the first step of the first run, by name."""
     first = {}
     for x, value in zip(arm.inputs, values, strict=True):
-        at_start = value[0] if x.rate in ("step", "state") else value
+        at_start = value[0] if has_rows(x) else value
         first[x.name] = at_start[0] if x.rate in ("run", "state") else at_start
     return first
 
@@ -292,7 +293,7 @@ class Steps:
     def values_between(self, begin: int, end: int) -> list[Array]:
         """The values of the inputs for some of the steps."""
         return [
-            value[begin:end] if x.rate in ("step", "state") else value
+            value[begin:end] if has_rows(x) else value
             for x, value in zip(self.arm.inputs, self.values, strict=True)
         ]
 
@@ -356,7 +357,7 @@ def _memory(steps: Steps, states: Sequence[list[Array]]) -> Array:
     acceleration = acceleration_kernel(steps.arm)
     for k, (q, qd, t, *_) in reversed(list(enumerate(states))):
         now = [
-            np.broadcast_to(value[0] if x.rate in ("step", "state") else value, (len(q), *x.shape))
+            np.broadcast_to(value[0] if has_rows(x) else value, (len(q), *x.shape))
             for x, value in zip(steps.arm.inputs, steps.values_between(k, k + 1), strict=True)
         ]
         past += [qd, acceleration(q, qd, t, *now)]

@@ -22,6 +22,7 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.fmu import check_replaceable, function_block, plant_block, write_unit
 from armlet.robot.robot import GROUPS
+from armlet.simulation import Plant
 
 UNIT = "fmu"
 """The target that is a functional mock-up unit."""
@@ -170,8 +171,8 @@ class MockupUnit:
         if functions:
             block = function_block(robot, functions)
         else:
-            options: dict[str, Any] = {"step": self.step, "friction": self.friction}
-            block = plant_block(robot, **{k: v for k, v in options.items() if v is not None})
+            plant = Plant(robot, friction=self.friction is not False)
+            block = plant_block(plant, **({} if self.step is None else {"step": self.step}))
         return block.functions, write_unit(path, block, self.fmi or 3, self.fused)
 
 

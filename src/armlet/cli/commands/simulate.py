@@ -15,10 +15,11 @@ from armlet.cli.options import Json, Out, Plot, name_option, numbers, write
 from armlet.cli.output import Table, Terminal, print_json, styled_text
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quote
-from armlet.simulation import INTEGRATORS, Trajectory
-from armlet.simulation.simulate import ADAPTIVE, LIMITS
+from armlet.simulation import INTEGRATORS, Plant, Trajectory
+from armlet.simulation.simulate import ADAPTIVE
 
 Array = NDArray[np.float64]
+LIMITS = ("ignore", "stop", "error")
 
 
 def _at_start(what: str) -> Any:
@@ -51,16 +52,16 @@ def simulate(
     Example: armlet simulate panda --duration 2 --limits stop --plot run.html
     """
     arm = choice.load()
+    one_of(limits, "--limits", LIMITS)
     run = simulation.simulate(
-        arm,
+        Plant(arm, friction, stops=limits == "stop"),
         _start("--q0", q0, arm.nq),
         _start("--qd0", qd0, arm.nv),
         _torque(arm, torque),
         duration=duration,
         dt=dt,
         method=method,
-        friction=friction,
-        limits=one_of(limits, "--limits", LIMITS),
+        limits="error" if limits == "error" else "ignore",
     )
     written = write(run, out, plot)
     if as_json:

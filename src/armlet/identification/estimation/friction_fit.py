@@ -53,7 +53,7 @@ def friction_shape(
     Returns
     -------
     Friction
-        For `TorqueModel(friction=...)` and `simulate(friction=...)`; the size of Stribeck friction
+        For `TorqueModel(friction=...)` and `Plant(friction=...)`; the size of Stribeck friction
         is among the parameters that `identify` finds.
     """
     from scipy.optimize import minimize  # which takes as long to load as all of armlet

@@ -36,7 +36,7 @@ from armlet.identification.estimation.torque_model import TorqueRegressor
 from armlet.identification.logs.log import joint_order
 from armlet.identification.preprocessing import Samples
 from armlet.identification.preprocessing.filters import interpolate, lowpass
-from armlet.simulation import Trajectory, rollout
+from armlet.simulation import Plant, Trajectory, rollout
 from armlet.simulation.forces import Friction, friction_torque
 
 Instrument = Callable[[Robot, Samples], ArrayLike]
@@ -305,14 +305,13 @@ def closed_loop(
             for name in ("viscous", "coulomb", "offset")
         }
         motion = rollout(
-            bare,
+            Plant(bare, friction=False, inertia=arm.phi.astype(float)),
             first,
             speed,
             driven,
             dt=dt,
             steps=steps,
             method="rk4",
-            inertia=arm.phi.astype(float),
             arguments=arguments,
         )
         return interpolate(t, ends, np.concatenate([first, motion.q[:, 0]]))
