@@ -6,7 +6,7 @@ friction, stops, integrators, rows, events, costs and derivatives are its own.
 
 import tempfile
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from support.robots import coupled_urdf, random_urdf
 
 import armlet
 from armlet import DataWarning, Friction, Stops
+from armlet.simulation.simulate import ADAPTIVE
 
 ROBOTS = 10
 NAMES = (
@@ -37,16 +38,17 @@ def trial(rng, folder):
     options = case.simulate_options() if one else case.rollout_options()
     if case.method == "default":
         del options["method"]
-    call = armlet.simulate if one else armlet.rollout
     odd = ""
     if rng.random() < ODD:
         odd = str(rng.choice([name for name in odd_values(case) if name in ALWAYS[one]]))
+        if odd in ("gradient", "tangents"):
+            options = {x: y for x, y in options.items() if x not in ("gradient", "tangents")}
         options[odd] = pick(rng, odd_values(case)[odd])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         with np.errstate(all="ignore"):
             try:
-                found = call(case.robot, **options)
+                found = call(case, **options)
             except armlet.ArmletError:
                 if not odd:
                     raise
@@ -54,6 +56,21 @@ def trial(rng, folder):
     assert not odd, f"not refused: {odd}={options[odd]!r}"
     said = [x for x in said if issubclass(x.category, DataWarning)]
     (check_simulation if one else check_roll_outs)(case, found, options, said)
+
+
+def call(case, friction, stops=False, inertia=None, **options):
+    """Simulate or roll out a case; a plant, tolerances and derivatives are made of the options."""
+    plant = armlet.Plant(case.robot, friction, stops, inertia)
+    if case.runs is None:
+        method = options.get("method")
+        adaptive = armlet.Adaptive(rtol=options.pop("rtol"), atol=options.pop("atol"))
+        if "method" not in options or (isinstance(method, str) and method in ADAPTIVE):
+            options["method"] = replace(adaptive, method=method)
+        return armlet.simulate(plant, **options)
+    for name in ("tangents", "gradient"):
+        if name in options:
+            options["wrt"] = options.pop(name)
+    return armlet.rollout(plant, **options)
 
 
 @cache
@@ -180,7 +197,8 @@ class Case:
             "method": self.method,
             "friction": self.friction,
             "arguments": dict(self.arguments),
-            "limits": pick(rng, ("ignore", "stop", "error")),
+            "limits": pick(rng, ("ignore", "error")),
+            "stops": bool(rng.random() < 0.3),
             "rtol": 1e-9,
             "atol": 1e-10,
         }
@@ -288,7 +306,7 @@ def odd_values(case):
         "atol": no_number,
         "method": ("euler", "", 3, ["rk4"], {}),
         "friction": (3, "yes", None, Friction(stribeck=(0.1,) * (case.robot.nb + 1))),
-        "limits": ("bounce", None, 3, ["stop"]),
+        "limits": ("bounce", None, 3, ["error"]),
         "stops": (3, "yes", None),
         "inertia": ("a", np.zeros((case.robot.nb, 9)), np.zeros(10), object()),
         "arguments": (
