@@ -263,7 +263,7 @@ def test_the_command_writes_one_function_of_several_quantities(tmp_path):
         (["bias", "jacobian"], {"frame": "nose"}, "nose"),
         (["bias"], {"formulation": "lin"}, "expected a mapping with one for each of bias"),
         ("bias", {"formulation": {"bias": "lin"}}, "expected the name of one for bias"),
-        (["bias"], {"minimize": "time"}, "minimize of several quantities"),
+        (["bias"], {"minimize": "time"}, "minimize is 'time': expected one of operations"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arms, quantity, options, message):

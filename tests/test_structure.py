@@ -159,7 +159,7 @@ def test_a_cycle_of_modules_is_seen():
 
 
 def test_the_cache_of_searches_is_keyed_by_all_sources_that_decide_them():
-    """Machine code decides where time is minimized only; errors and version nothing."""
+    """Machine code, errors and version decide nothing."""
     without = ("", "errors", "version", "runtime")
     graph = {name: set() if layer(name) in without else used for name, used in GRAPH.items()}
     layers = {layer(name) for name in reached(graph, ["search.cheapest", "search.compose"])}

@@ -65,8 +65,8 @@ def trace(
         default), "symbolic" (by name, not counted) or "argument" (given at run time).
     minimal : bool
         Lump inertias first, which gives the same result in fewer operations.
-    minimize : {"operations", "multiplications", "additions", "time"}
-        The objective of the search; time, of one quantity only, is measured on this machine.
+    minimize : {"operations", "multiplications", "additions"}
+        The objective of the search.
     **options
         Options of the quantity: `wrench=True` adds the wrench that the tool exerts on the world as
         an argument, `frame="…"` names the frame of the kinematics (by default the tool),

@@ -17,6 +17,8 @@ from armlet.robot import RobotModel
 
 Pair = tuple[Array, Array]
 Triple = tuple[Array, Array, Array]
+Out, OutPair, OutTriple = Array | None, Pair | None, Triple | None
+"""Where results are written: new arrays if None."""
 
 
 class Robot(RobotModel):
@@ -164,7 +166,7 @@ class Robot(RobotModel):
         qdd: ArrayLike,
         wrench: ArrayLike | None = None,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """Joint torques for given accelerations qdd: H(q) qdd + b(q, qd).
@@ -178,32 +180,28 @@ class Robot(RobotModel):
         """
         return evaluate(self, Robot.inverse_dynamics, (q, qd, qdd), out, threads, wrench=wrench)
 
-    def inertia_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def inertia_matrix(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """The joint-space inertia matrix H(q), with rotor inertias on its diagonal.
 
         Returns shape (..., n, n), symmetric.
         """
         return evaluate(self, Robot.inertia_matrix, (q,), out, threads)
 
-    def inverse_inertia_matrix(
-        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
-    ) -> Array:
+    def inverse_inertia_matrix(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """The inverse of the joint-space inertia matrix, rotor inertias taken into account.
 
         Returns shape (..., n, n), symmetric.
         """
         return evaluate(self, Robot.inverse_inertia_matrix, (q,), out, threads)
 
-    def bias(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
-    ) -> Array:
+    def bias(self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Coriolis, centrifugal and gravity torques b(q, qd).
 
         Returns shape (..., n).
         """
         return evaluate(self, Robot.bias, (q, qd), out, threads)
 
-    def gravity_torque(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def gravity_torque(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Gravity torques g(q): the torques that hold the arm still.
 
         Returns shape (..., n).
@@ -211,7 +209,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.gravity_torque, (q,), out, threads)
 
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+        self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Array:
         """The Coriolis matrix C(q, qd): b = C qd + g, and dH/dt - 2 C is skew.
 
@@ -220,13 +218,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.coriolis_matrix, (q, qd), out, threads)
 
     def forward_dynamics(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        tau: ArrayLike,
-        *,
-        out: Array | None = None,
-        threads: int = 1,
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Array:
         """Joint accelerations under torques tau: H(q)^-1 (tau - b(q, qd)).
 
@@ -240,7 +232,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         qdd: ArrayLike,
         *,
-        out: Triple | None = None,
+        out: OutTriple = None,
         threads: int = 1,
     ) -> Triple:
         """Derivatives of the torques by qdd (H), qd (V) and q (P).
@@ -255,7 +247,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         tau: ArrayLike,
         *,
-        out: Triple | None = None,
+        out: OutTriple = None,
         threads: int = 1,
     ) -> Triple:
         """Derivatives of the accelerations under torques tau by q, qd and tau.
@@ -265,13 +257,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.forward_linearization, (q, qd, tau), out, threads)
 
     def state_space(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        tau: ArrayLike,
-        *,
-        out: Pair | None = None,
-        threads: int = 1,
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: OutPair = None, threads: int = 1
     ) -> Pair:
         """Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).
 
@@ -285,7 +271,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         frame: str | None = None,
         *,
-        out: Triple | None = None,
+        out: OutTriple = None,
         threads: int = 1,
     ) -> Triple:
         """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
@@ -304,7 +290,7 @@ class Robot(RobotModel):
         qdd: ArrayLike,
         frame: str | None = None,
         *,
-        out: Triple | None = None,
+        out: OutTriple = None,
         threads: int = 1,
     ) -> Triple:
         """Derivatives of the torques by acceleration, velocity and displacement of a frame.
@@ -318,9 +304,7 @@ class Robot(RobotModel):
         )
         return mask_singular(self, "cartesian_linearization", q, frame, results)
 
-    def friction_torque(
-        self, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
-    ) -> Array:
+    def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.
 
         Returns shape (..., n). No other quantity includes friction.
@@ -328,7 +312,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.friction_torque, (qd,), out, threads)
 
     def passive_torque(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
+        self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Array:
         """Torques that motors need beyond the rigid bodies': friction, springs, less compensation.
 
@@ -339,18 +323,14 @@ class Robot(RobotModel):
         """
         return evaluate(self, Robot.passive_torque, (q, qd), out, threads)
 
-    def momentum(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None, threads: int = 1
-    ) -> Array:
+    def momentum(self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Angular momentum about the base's origin and linear momentum of all bodies, base axes.
 
         Returns shape (..., 6).
         """
         return evaluate(self, Robot.momentum, (q, qd), out, threads)
 
-    def energy(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Pair | None = None, threads: int = 1
-    ) -> Pair:
+    def energy(self, q: ArrayLike, qd: ArrayLike, *, out: OutPair = None, threads: int = 1) -> Pair:
         """Kinetic and potential energy.
 
         Returns two arrays of shape (...); the potential is zero with all mass at the base's origin.
@@ -368,7 +348,7 @@ class Robot(RobotModel):
         rotors: bool = False,
         friction: bool = False,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """The regressor Y(q, qd, qdd): torques are Y phi, phi the minimal parameters or all.
@@ -387,7 +367,7 @@ class Robot(RobotModel):
         | MinimalParameters[Any]
         | None = None,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """The gravity regressor Y(q): gravity torques are Y phi, phi the minimal parameters or all.
@@ -404,7 +384,7 @@ class Robot(RobotModel):
         parameters: Literal["minimal", "standard"] | MinimalParameters[Any] | None = None,
         rotors: bool = False,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """The energy regressor Y(q, qd): kinetic and potential energy are Y phi, up to a constant.
@@ -417,7 +397,7 @@ class Robot(RobotModel):
     # ------------------------------------------------------------------ kinematics
 
     def forward_kinematics(
-        self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None, threads: int = 1
+        self, q: ArrayLike, frame: str | None = None, *, out: Out = None, threads: int = 1
     ) -> Array:
         """The pose of a frame (by default the tool) in the base: a 4x4 homogeneous matrix.
 
@@ -430,7 +410,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.forward_kinematics, (q,), out, threads, frame=frame)
 
     def jacobian(
-        self, q: ArrayLike, frame: str | None = None, *, out: Array | None = None, threads: int = 1
+        self, q: ArrayLike, frame: str | None = None, *, out: Out = None, threads: int = 1
     ) -> Array:
         """The geometric Jacobian of a frame (by default the tool): angular rows first, base axes.
 
@@ -443,7 +423,7 @@ class Robot(RobotModel):
         q: ArrayLike,
         frames: Sequence[str] | None = None,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """The poses of all frames in the base, or of those named: 4x4 homogeneous matrices.
@@ -459,7 +439,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         frame: str | None = None,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """The velocity of a frame (by default the tool): angular first, base axes.
@@ -475,7 +455,7 @@ class Robot(RobotModel):
         qdd: ArrayLike,
         frame: str | None = None,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """The acceleration of a frame (by default the tool): angular first, base axes.
@@ -490,7 +470,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         frame: str | None = None,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """The acceleration of a frame while no joint accelerates: its Jacobian's rate times qd.
@@ -505,7 +485,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         frame: str | None = None,
         *,
-        out: Array | None = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Array:
         """How fast the Jacobian of a frame (by default the tool) changes: angular rows first.
@@ -514,16 +494,14 @@ class Robot(RobotModel):
         """
         return evaluate(self, Robot.jacobian_rate, (q, qd), out, threads, frame=frame)
 
-    def centre_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def centre_of_mass(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """The centre of mass of all moving bodies, in the base.
 
         Returns shape (..., 3).
         """
         return evaluate(self, Robot.centre_of_mass, (q,), out, threads)
 
-    def centre_of_mass_jacobian(
-        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
-    ) -> Array:
+    def centre_of_mass_jacobian(self, q: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """The Jacobian of the centre of mass: its velocity is this times qd, in base axes.
 
         Returns shape (..., 3, n).

@@ -1,7 +1,7 @@
 """The search for the cheapest program: formulations, frames, units, simplification."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,17 +10,13 @@ from pathlib import Path
 from time import thread_time
 from typing import Any
 
-import numpy as np
-
 from armlet._support.progress import status
 from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, Formulation
 from armlet.graph import ORDER, Count, Program, Traced, compact, simplify
 from armlet.graph.count import M_PLUS_A
 from armlet.robot import Arrangement, RobotModel
-from armlet.runtime import Kernel, cache
-from armlet.runtime.engine import machine_name
-from armlet.runtime.timing import STATES, native_loop, time_in_turns
+from armlet.runtime import cache
 from armlet.scalar import is_zero
 from armlet.search.request import CANONICAL, Request
 
@@ -29,7 +25,7 @@ WEIGHTS: dict[str, Mapping[str, float]] = {
     "multiplications": {"mul": 1.0, "div": 1.0, "add": 1e-3, "sub": 1e-3},
     "additions": {"mul": 1e-3, "div": 1e-3, "add": 1.0, "sub": 1.0},
 }
-"""What may be minimized, by name, apart from time."""
+"""What may be minimized, by name."""
 LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 14, "sqrt": 20}
 """Cycles until the result of an operation can be used, on processors of today."""
 RATE = 2.5
@@ -70,8 +66,6 @@ class Effort:
     expensive programs of six-axis arms take some ten seconds. A search that was cut short is
     cached too, since the next one would be cut short at the same place.
     """
-    rounds: int = 11
-    """How often kernels are timed where time is minimized."""
 
     def longest(self, request: Request) -> int:
         """Operations above which a program for a request is neither rearranged nor simplified."""
@@ -105,9 +99,8 @@ class SearchResult:
 
 def cheapest_program(request: Request, minimize: str = "operations") -> SearchResult:
     """The cheapest program for a request, searched for once and then cached on disk."""
-    one_of(minimize, "minimize", (*WEIGHTS, "time"))
-    find = partial(_fastest, request) if minimize == "time" else partial(_best, request, minimize)
-    return cached_search(search_key(request, minimize), find)
+    one_of(minimize, "minimize", WEIGHTS)
+    return cached_search(search_key(request, minimize), partial(_best, request, minimize))
 
 
 def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchResult:
@@ -128,32 +121,9 @@ def _best(request: Request, minimize: str) -> SearchResult:
     result = search(request, weight)
     if weight is M_PLUS_A:
         return result
-    return _least((result, cheapest_program(request)), lambda x: x.program.count().cost(weight))
-
-
-def _fastest(request: Request) -> SearchResult:
-    """The fastest of the cheapest programs by each weight and of the first formulation.
-
-    The kernels for one state are timed in turns on random states.
-    """
-    request.check_values()
-    results = [cheapest_program(request, minimize) for minimize in WEIGHTS]
-    first = results[0].steps[0]
-    plain = request.program(first.name)
-    results.append(SearchResult(plain, first.name, CANONICAL, (first,)))
-    rng = np.random.default_rng(0)
-    states = [rng.uniform(-1, 1, (STATES, *x.shape)) for x in plain.inputs.values()]
-    loops = {str(k): native_loop(Kernel(x.program), states) for k, x in enumerate(results)}
-    times = time_in_turns(loops, EFFORT.rounds)
-    medians = {id(x): times[str(k)].median for k, x in enumerate(results)}
-    return _least(results, lambda x: medians[id(x)])
-
-
-def _least(
-    results: Sequence[SearchResult], measure: Callable[[SearchResult], float]
-) -> SearchResult:
-    """The result that measures least; it is complete if all are."""
-    return replace(min(results, key=measure), complete=all(x.complete for x in results))
+    results = (result, cheapest_program(request))
+    best = min(results, key=lambda x: x.program.count().cost(weight))
+    return replace(best, complete=all(x.complete for x in results))
 
 
 def search(
@@ -352,8 +322,7 @@ def search_key(request: Request, minimize: str) -> str | None:
     """The name of a search in the cache; None if it reads code that is not armlet's own."""
     if not all(entry.is_built_in for entry in request.built_on):
         return None
-    here = (SOURCES, machine_name()) if minimize == "time" else (SEARCH_SOURCES, "")
-    return cache.key("search", minimize, *here, repr(request.identity))
+    return cache.key("search", minimize, SEARCH_SOURCES, repr(request.identity))
 
 
 def _to_json(result: SearchResult) -> dict[str, Any]:
@@ -394,5 +363,5 @@ def digest(*names: str) -> str:
     return result.hexdigest()
 
 
-SEARCH_SOURCES, SOURCES = digest(*READ_BY_SEARCH), digest("")
+SEARCH_SOURCES = digest(*READ_BY_SEARCH)
 """Taken when the code is loaded: files may change under a process that runs."""

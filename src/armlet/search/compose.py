@@ -90,7 +90,7 @@ class Composition:
 
 def cheapest_composition(composition: Composition, minimize: str = "operations") -> SearchResult:
     """The cheapest program for quantities together, searched for once and then cached on disk."""
-    one_of(minimize, "minimize of several quantities", WEIGHTS)
+    one_of(minimize, "minimize", WEIGHTS)
     key = None
     if all(search_key(request, minimize) for request in composition.requests):
         key = cache.key("compose", SEARCH_SOURCES, minimize, composition.identity)

@@ -11,7 +11,7 @@ from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES, Formulation, Quantity
 from armlet.dynamics.regressor import with_columns
 from armlet.dynamics.singular import joint_without_inertia
-from armlet.errors import ArmletError, CompileError, ModelError
+from armlet.errors import ArmletError, ModelError
 from armlet.graph import Graph, Input, Program, trace_function
 from armlet.minimal import lump
 from armlet.robot import Arrangement, RobotModel
@@ -68,14 +68,6 @@ class Request:
                 shape = (robot.nb, 10) if group == "inertia" else (count,)
                 inputs.append(Input(group, shape, "once"))
         return inputs
-
-    def check_values(self) -> None:
-        """Raise if a constant has no value, so that nothing can be timed."""
-        if "symbolic" in self.constants.values() or self.robot.symbols:
-            raise CompileError(
-                f"{self.name} of {self.robot.name!r} has symbolic constants, so it takes no "
-                "time: give them values, or minimize operations"
-            )
 
     def takes(self, entry: Formulation) -> bool:
         """Whether a formulation takes the options, and holds for the robot."""

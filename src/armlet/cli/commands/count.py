@@ -32,7 +32,7 @@ PASSES = {
     "sharing": "terms and factors that occur together",
 }
 """What each simplification pass does."""
-MINIMIZED = ("operations", "multiplications", "additions", "time")
+MINIMIZED = ("operations", "multiplications", "additions")
 VERDICTS = {"below": "green", "equal": "", "above": "red"}
 """How a count compares with a published total, and the colour of that."""
 
@@ -55,7 +55,7 @@ def count(
         bool, typer.Option("--drives", help="Keep rotor inertias and friction.")
     ] = False,
     minimize: Annotated[
-        str, options.name_option("What the search minimizes (time needs --numbers)", MINIMIZED)
+        str, options.name_option("What the search minimizes", MINIMIZED)
     ] = "operations",
     published: Annotated[
         bool, typer.Option("--published", help="Compare with the totals printed in the literature.")
