@@ -314,13 +314,7 @@ def test_an_arm_has_stops_and_no_friction_if_asked(planar, tmp_path):
     instance = Instance(unpacked(tmp_path / "arm.fmu", tmp_path / "arm"))
     instance.start()
     assert instance.step(0.0, 0.6) == OK
-    run = armlet.simulate(
-        robot,
-        [0.4, 0.0],
-        duration=0.6,
-        dt=1e-3,
-        method="rosenbrock2",
-    )
+    run = armlet.simulate(plant, [0.4, 0.0], duration=0.6, dt=1e-3, method="rosenbrock2")
     np.testing.assert_allclose(instance.get("q"), run.q[-1], rtol=0, atol=1e-9)
     free = armlet.simulate(robot, [0.4, 0.0], duration=0.6, dt=1e-3, method="rk4")
     assert abs(free.q[-1] - run.q[-1]).max() > 0.1

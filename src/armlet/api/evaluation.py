@@ -52,7 +52,8 @@ def evaluate(
         options["wrench"] = True
     quantity = quantity_of(robot, name, options)
     result: Result
-    if library := library_of((*quantity.traced_constants, *arrays), out):
+    constants = [[*x.values()] for x in quantity.traced_groups.values()]
+    if library := library_of((*constants, *arrays), out):
         result = library.evaluate(quantity, arrays, threads)
         return result
     kernel: Any = quantity.kernel_for("float64")
@@ -84,12 +85,7 @@ class RobotQuantity:
         return self._kernels[dtype]
 
     @property
-    def traced_constants(self) -> list[list[Any]]:
-        """The values of all constants in the groups that have a traced one."""
-        return [[*x.values()] for x in self._traced_groups.values()]
-
-    @property
-    def _traced_groups(self) -> dict[str, dict[str, Any]]:
+    def traced_groups(self) -> dict[str, dict[str, Any]]:
         """The constants by name of the groups that have a traced one, as with a traced payload."""
         robot = self.robot
 
@@ -105,7 +101,7 @@ class RobotQuantity:
         The groups of constants that are traced become arguments of the program, whose robot has
         numbers in their place.
         """
-        groups = self._traced_groups
+        groups = self.traced_groups
         names = [name for values in groups.values() for name in values]
         robot = self.robot._with_constants(dict.fromkeys(names, 1.0))
         late = dict.fromkeys(groups, "argument")

@@ -17,8 +17,10 @@ from armlet.robot import RobotModel
 
 Pair = tuple[Array, Array]
 Triple = tuple[Array, Array, Array]
-Out, OutPair, OutTriple = Array | None, Pair | None, Triple | None
-"""Where results are written: new arrays if None."""
+Out = Array | None
+"""Where results are written: to new arrays if None."""
+OutPair = Pair | None
+OutTriple = Triple | None
 
 
 class Robot(RobotModel):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import Any, NamedTuple
 
@@ -137,7 +137,7 @@ def variable(
         about = about or meaning
         units = tuple(by_type[0 if joint.type.rotates else 1] for joint in robot.coordinates)
         labels = tuple(one_line(joint.name) for joint in robot.coordinates)
-        limits = _limits(robot).get(label, ()) if kind != "output" else ()
+        limits = _limits(robot, label) if kind != "output" else ()
     size = prod(shape)
     if kind not in ("output", "independent") and not start:
         start = [min(max(0.0, low), high) for low, high in limits] or [0.0] * size
@@ -147,19 +147,16 @@ def variable(
     return Variable(name, kind, shape, about, own_units, labels, values, limits, depends, at_start)
 
 
-def _limits(robot: RobotModel) -> Mapping[str, tuple[tuple[float, float], ...]]:
-    """The limits of joints by what they limit, where any joint has one."""
+def _limits(robot: RobotModel, label: str) -> tuple[tuple[float, float], ...]:
+    """The limits of positions, velocities or torques; none if no joint has one."""
     joints = [joint.limits for joint in robot.coordinates]
     limits_of = {
         "q": tuple((x.lower, x.upper) for x in joints),
         "qd": tuple((-x.velocity, x.velocity) for x in joints),
         "tau": tuple((-x.effort, x.effort) for x in joints),
     }
-    return {
-        name: limits
-        for name, limits in limits_of.items()
-        if any(low > -inf or high < inf for low, high in limits)
-    }
+    limits = limits_of.get(label, ())
+    return limits if any(low > -inf or high < inf for low, high in limits) else ()
 
 
 def dependencies(program: Program) -> list[list[frozenset[Entry]]]:
@@ -343,20 +340,14 @@ def plant_block(
     qd = [] if qd0 is None else validation.array(qd0, "qd0", (n,)).tolist()
     rates = rates_at(arm, np.array(q or [0.0] * n), np.zeros(n), {})
     warn_if_unstable(rates, integrator, step, stacklevel=3)
-    limits = ((SHORTEST_STEP, np.inf),)
     variables = [
         _time(robot),
         variable(robot, "tau", "input", (n,)),
         variable(robot, "q0", "fixed", (n,), "Joint positions at the start.", q),
         variable(robot, "qd0", "fixed", (n,), "Joint velocities at the start.", qd),
-        Variable(
-            "step",
-            "fixed",
-            (),
-            "The longest step of the integration.",
-            units=("s",),
-            start=(step,),
-            limits=limits,
+        replace(
+            variable(robot, "step", "fixed", (), "The longest step of the integration.", [step]),
+            limits=((SHORTEST_STEP, np.inf),),
         ),
         _state(robot, "q", (n,), lambda k: [("q0", k)]),
         _state(robot, "qd", (n,), lambda k: [("qd0", k)]),

@@ -17,8 +17,6 @@ CAUSALITY = {
     "output": ("output", "continuous"),
 }
 """Causality and variability of each kind of variable."""
-STATE = {2: "FMUstate", 3: "FMUState"}
-"""How each version spells it."""
 
 
 def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]) -> str:
@@ -35,7 +33,7 @@ def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]
             "variableNamingConvention": "structured",
         },
     )
-    state = STATE[fmi]
+    state = "FMUstate" if fmi == 2 else "FMUState"
     features = (
         "canHandleVariableCommunicationStepSize",
         f"canGetAndSet{state}",
@@ -48,7 +46,12 @@ def model_description(block: Block, fmi: int, token: str, sources: Sequence[str]
         files = ET.SubElement(simulation, "SourceFiles")
         for name in sources:
             ET.SubElement(files, "File", name=name)
-    _units(ET.SubElement(root, "UnitDefinitions"), block)
+    units = ET.SubElement(root, "UnitDefinitions")
+    used = {unit for x in block.variables for unit in x.units}
+    for name, powers in UNITS.items():
+        if name in used:
+            unit = ET.SubElement(units, "Unit", name=name)
+            ET.SubElement(unit, "BaseUnit", {base: str(power) for base, power in powers.items()})
     categories = ET.SubElement(root, "LogCategories")
     ET.SubElement(categories, "Category", name="logStatusError")
     ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1", stepSize="0.001")
@@ -66,14 +69,6 @@ def build_description(block: Block, sources: Sequence[str]) -> str:
     for name in sources:
         ET.SubElement(files, "SourceFile", name=name)
     return _text(root)
-
-
-def _units(parent: ET.Element, block: Block) -> None:
-    used = {unit for x in block.variables for unit in x.units}
-    for name, powers in UNITS.items():
-        if name in used:
-            unit = ET.SubElement(parent, "Unit", name=name)
-            ET.SubElement(unit, "BaseUnit", {base: str(power) for base, power in powers.items()})
 
 
 # ------------------------------------------------------------------ FMI 3: arrays

@@ -15,7 +15,7 @@ from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, Formulation
 from armlet.graph import ORDER, Count, Program, Traced, compact, simplify
 from armlet.graph.count import M_PLUS_A
-from armlet.robot import Arrangement, RobotModel
+from armlet.robot import Arrangement
 from armlet.runtime import cache
 from armlet.scalar import is_zero
 from armlet.search.request import CANONICAL, Request
@@ -183,7 +183,9 @@ def rank(task: Task) -> "list[Candidate]":
     own = [name for name, entry in table.items() if entry.is_built_in]
     valid = [name for name in own if request.takes(table[name])] or own[:1]
     names = [name for name in valid if table[name].contends] or valid[:1]
-    if request.robot.n > effort.joints and _longest_path(request.robot) > effort.path:
+    robot = request.robot
+    paths = (sum(1 for _ in robot.path_to_base(i)) for i in range(robot.n))
+    if robot.n > effort.joints and max(paths) > effort.path:
         least = min(_power(table[name]) for name in names)
         names = [name for name in names if _power(table[name]) == least]
     candidates: list[Candidate] = []
@@ -202,11 +204,6 @@ def rank(task: Task) -> "list[Candidate]":
 def _power(entry: Formulation) -> int:
     """The power of the number of joints by which the operations of a formulation grow."""
     return int(entry.growth.partition("^")[2][:1] or 1)
-
-
-def _longest_path(robot: RobotModel) -> int:
-    """The number of joints from the base to the farthest body."""
-    return max(sum(1 for _ in robot.path_to_base(i)) for i in range(robot.n))
 
 
 class Candidate:
@@ -229,11 +226,12 @@ class Candidate:
         return self.length > self.task.effort.longest(self.task.request)
 
     def rearrange(self) -> None:
-        """Try other frames, then other units, one after the other, and keep what gains."""
+        """Try origins moved back along their axes, then other units, and keep what gains."""
         if not self.lumps or self.is_long:
             return
         task = self.task
-        for i in _movable(task.request, task.effort):
+        with_offsets = [i for i, row in enumerate(task.request.robot.dh) if not is_zero(row.d)]
+        for i in with_offsets[: task.effort.trials]:
             if task.is_over():
                 break
             self._try("frames", self.arrangement._replace(back=(*self.arrangement.back, i)))
@@ -282,12 +280,6 @@ def cycles(program: Program) -> float:
         before = max((done[a.index] for a in args if isinstance(a, Traced)), default=0)
         done[i] = before + LATENCY.get(op, 0)
     return max(max(done.values(), default=0), program.count().total / RATE)
-
-
-def _movable(request: Request, effort: Effort) -> list[int]:
-    """The bodies whose origins may be moved back along their axes."""
-    rows = request.robot.dh
-    return [i for i, row in enumerate(rows) if not is_zero(row.d)][: effort.trials]
 
 
 def possible_units(request: Request, effort: Effort) -> list[Any]:
@@ -352,16 +344,14 @@ def _from_json(data: dict[str, Any]) -> SearchResult:
     )
 
 
-def digest(*names: str) -> str:
-    """A digest of source files of this library, given as files and folders."""
+def _digest_of_sources() -> str:
     here = Path(__file__).parents[1]
     result = sha256()
-    for name in names:
-        path = here / name
+    for path in (here / name for name in READ_BY_SEARCH):
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             result.update(str(file.relative_to(here)).encode() + file.read_bytes())
     return result.hexdigest()
 
 
-SEARCH_SOURCES = digest(*READ_BY_SEARCH)
+SEARCH_SOURCES = _digest_of_sources()
 """Taken when the code is loaded: files may change under a process that runs."""

@@ -71,6 +71,16 @@ class PythonTorque(NamedTuple):
     function: Torque
     rows: list[Array]
 
+    def at(self, robot: RobotModel, t: float, q: Array, qd: Array) -> Array:
+        """The torques at a state; the function gets copies of the arrays."""
+        returned = self.function(float(t), q.copy(), qd.copy())
+        tau = validation.array(returned, "what the torque function returns", finite=False)
+        if tau.shape != qd.shape:
+            raise DataError(f"the torque function returns shape {tau.shape}: expected {qd.shape}")
+        if not np.isfinite(tau).all():
+            raise FloatingPointError(_bad_torque(robot, t, tau))
+        return tau
+
 
 @dataclass(frozen=True)
 class Adaptive:
@@ -308,19 +318,17 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
     t = np.concatenate([[0.0], result.t])
     q = np.concatenate([q0[None], result.q[:, 0]])
     qd = np.concatenate([qd0[None], result.qd[:, 0]])
-    slow = qd.max() <= FASTEST and qd.min() >= -FASTEST
-    if not (slow and np.isfinite(q.sum())):  # which is faster than to look at each row
-        good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
-        if not good.all():
-            k = int(np.argmin(good))
-            is_finite = np.isfinite(q[k]) & np.isfinite(qd[k])
-            if is_finite.all():
-                ended = _too_fast(steps.arm.robot, t[k], qd[k])
-            else:
-                ended = _not_finite(steps.arm.robot, t[k], is_finite)
-            rows = max(k, 1)  # the start is kept, however fast it is
-            hint = "a smaller dt or another method may help"
-            return t[:rows], q[:rows], qd[:rows], f"{ended}; {hint}"
+    good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
+    if not good.all():
+        k = int(np.argmin(good))
+        is_finite = np.isfinite(q[k]) & np.isfinite(qd[k])
+        if is_finite.all():
+            ended = _too_fast(steps.arm.robot, t[k], qd[k])
+        else:
+            ended = _not_finite(steps.arm.robot, t[k], is_finite)
+        rows = max(k, 1)  # the start is kept, however fast it is
+        hint = "a smaller dt or another method may help"
+        return t[:rows], q[:rows], qd[:rows], f"{ended}; {hint}"
     is_whole = t[-1] > (steps.count - 0.5) * steps.dt
     return t, q, qd, "" if is_whole else _interrupted(t[-1], begun)
 
@@ -341,7 +349,7 @@ def _row_by_row(
                 now = len(states) * steps.dt
                 _check_finite(steps.arm.robot, now, x)
                 if python is not None:
-                    python.rows.append(_torque_at(steps, python.function, now, *np.split(x, 2)))
+                    python.rows.append(python.at(steps.arm.robot, now, *np.split(x, 2)))
                 states.append(x)
                 advance(len(states) / steps.count)
     except KeyboardInterrupt:
@@ -379,7 +387,7 @@ def _adaptive_rows(
     def inputs_at(t: float, q: Array, qd: Array) -> list[Array]:
         """The inputs at a time: of one with rows, the row that is held."""
         if python is not None:
-            return [_torque_at(steps, python.function, t, q, qd)]
+            return [python.at(arm.robot, t, q, qd)]
         k = min(int(t / dt + 1e-9), steps.count - 1)
         pairs = zip(arm.inputs, steps.values, strict=True)
         return [value[k] if x.rate == "step" else value for x, value in pairs]
@@ -427,20 +435,6 @@ def _adaptive_rows(
             k += 1
 
 
-def _torque_at(steps: Steps, torque: Torque, t: float, q: Array, qd: Array) -> Array:
-    """The torques of a Python function at a state; it gets copies of the arrays."""
-    returned = torque(float(t), q.copy(), qd.copy())
-    tau = validation.array(returned, "what the torque function returns", finite=False)
-    if tau.shape != qd.shape:
-        raise DataError(f"the torque function returns shape {tau.shape}: expected {qd.shape}")
-    if not np.isfinite(tau).all():
-        ended = _no_torque(steps.arm.robot, t, tau)
-        if t == 0:
-            raise DataError(f"{ended}: expected finite torques at the start")
-        raise FloatingPointError(ended)
-    return tau
-
-
 # ------------------------------------------------------------------ why a simulation ended
 
 
@@ -462,9 +456,12 @@ def _too_fast(robot: RobotModel, t: float, qd: Array) -> str:
     return f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"
 
 
-def _no_torque(robot: RobotModel, t: float, tau: Array) -> str:
+def _bad_torque(robot: RobotModel, t: float, tau: Array) -> str:
     joint = robot.coordinates[int(np.argmin(np.isfinite(tau)))].name
-    return f"the torque of joint {joint!r} is not finite at {t:g} s"
+    ended = f"the torque of joint {joint!r} is not finite at {t:g} s"
+    if t == 0:
+        raise DataError(f"{ended}: expected finite torques at the start")
+    return ended
 
 
 def _interrupted(t: float, begun: float) -> str:
@@ -487,7 +484,7 @@ def _trajectory(
         tau = held_rows(np.array(python.rows), qd.shape[1:], t, steps.dt, len(python.rows))
         is_at_row = np.isclose(t[-1], step_at(t[-1:], steps.dt) * steps.dt, rtol=1e-12)
         if steps.method in ADAPTIVE and not is_at_row:  # but at an event between rows
-            tau[-1] = _torque_at(steps, python.function, t[-1], q[-1], qd[-1])
+            tau[-1] = python.at(robot, t[-1], q[-1], qd[-1])
         u = {"tau": tau}
     else:
         u = {
@@ -501,9 +498,7 @@ def _trajectory(
     good = np.isfinite(tau).all(1)
     if not good.all():
         k = int(np.argmin(good))
-        ended = _no_torque(arm.robot, t[k], tau[k])
-        if not k:
-            raise DataError(f"{ended}: expected finite torques at the start")
+        ended = _bad_torque(robot, t[k], tau[k])
         t, q, qd, tau = t[:k], q[:k], qd[:k], tau[:k]
         u = {name: x[:k] for name, x in u.items()}
     kernel, inputs = acceleration_kernel(arm), {**u, "t": t, "q": q, "qd": qd}

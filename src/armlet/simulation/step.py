@@ -207,10 +207,11 @@ def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: boo
         carried.append(Input("cost", ()))
     if memory:
         carried.append(Input("memory", (memory, robot.nv)))
-    inputs = [*carried, Input("dt", (), "once"), *arm.inputs]
+    inputs, stages = [*carried, Input("dt", (), "once"), *arm.inputs], 1
     if staged:
         assert integrator.rows is not None
-        inputs.append(Input("row", integrator.rows.shape[1:], "stage"))
+        stages, *row_shape = integrator.rows.shape
+        inputs.append(Input("row", (*row_shape,), "stage"))
     advance = integrator.stage if staged else integrator.step
     assert advance is not None
 
@@ -226,9 +227,8 @@ def step_loop(arm: Arm, method: str, reduce: Function | None = None, staged: boo
         return tuple(np.array(x, dtype=object) for x in (*outputs, *rest))
 
     step.__name__ = f"{'stage' if staged else 'step'}_of_{method}"
-    rows = 1 if integrator.rows is None or not staged else len(integrator.rows)
     carried_to = {k: x.name for k, x in enumerate(carried)}
-    return Loop(_trace(step, inputs), carried_to, recorded=(0, 1), stages=rows)
+    return Loop(_trace(step, inputs), carried_to, recorded=(0, 1), stages=stages)
 
 
 def _trace(function: Any, inputs: Sequence[Input]) -> Program:
