@@ -193,12 +193,11 @@ class Function:
                         f"{vars(self)['__name__']} returns {quote(x)}: expected arrays of numbers "
                         "and of what it computes, or a tuple or a dictionary of these"
                     )
-        return [object_array([_number(x) for x in y.flat], y.shape) for y in outputs], single, names
-
-
-def _number(x: Any) -> Any:
-    """A NumPy number as a Python number; anything else as it is."""
-    return x.item() if isinstance(x, np.generic) else x
+        numbers = [
+            object_array([x.item() if isinstance(x, np.generic) else x for x in y.flat], y.shape)
+            for y in outputs
+        ]
+        return numbers, single, names
 
 
 def _inputs(
@@ -230,11 +229,10 @@ def _inputs(
                 f"the shape of argument {argument!r} of {name} is not given: expected "
                 f"armlet.function(..., {argument}=3) or the like"
             )
-        inputs[argument] = _input(argument, shapes.get(argument, state.get(argument, ())))
+        shape = shapes.get(argument, state.get(argument, ()))
+        if isinstance(shape, Input):
+            inputs[argument] = shape._replace(name=argument)
+        else:
+            axes = (shape,) if isinstance(shape, int) else tuple(shape)
+            inputs[argument] = Input(argument, axes)
     return inputs
-
-
-def _input(name: str, shape: Shape) -> Input:
-    if isinstance(shape, Input):
-        return shape._replace(name=name)
-    return Input(name, (shape,) if isinstance(shape, int) else tuple(shape))

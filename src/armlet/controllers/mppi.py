@@ -170,8 +170,6 @@ class Sampler:
 
 
 def _torque_above_gravity(robot: Robot) -> Function:
-    """Torques of a plan in addition to those that hold the weight of the arm."""
-
     @function(robot, plan=robot.nv)
     def torque_above_gravity(q: Array, plan: Array) -> Array:
         return robot.gravity_torque(q) + plan

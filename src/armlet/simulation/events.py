@@ -128,21 +128,15 @@ def find_events(
     events: Sequence[Event], trajectory: Trajectory, held: HeldArguments
 ) -> tuple[list[Occurrence], bool]:
     """Find the events in the order of time; return whether the last one ends the simulation."""
-    crossings = [
-        (Occurrence(event.label, t, *_state_at(trajectory, t)), event.ends)
-        for event in events
-        for t in _crossings(event, trajectory, held)
-    ]
+    crossings = []
+    for event in events:
+        for t in _crossings(event, trajectory, held):
+            now = trajectory.at([t])
+            crossings.append((Occurrence(event.label, t, now.q[0], now.qd[0]), event.ends))
     crossings.sort(key=lambda x: x[0].t)
     last = next((k for k, (_, ends) in enumerate(crossings) if ends), None)
     occurrences = [x for x, _ in crossings]
     return (occurrences, False) if last is None else (occurrences[: last + 1], True)
-
-
-def _state_at(trajectory: Trajectory, t: float) -> tuple[Array, Array]:
-    """Positions and velocities between rows."""
-    now = trajectory.at([t])
-    return now.q[0], now.qd[0]
 
 
 def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Iterator[float]:
@@ -156,8 +150,8 @@ def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Ite
     )
 
     def value(time: float) -> float:
-        q, qd = _state_at(trajectory, time)
-        return float(event.values(np.array([time]), q[None], qd[None], held)[0])
+        now = trajectory.at([time])
+        return float(event.values(now.t, now.q, now.qd, held)[0])
 
     for k in np.flatnonzero(rises | falls).tolist():
         yield t[k + 1] if values[k + 1] == 0 else brentq(value, t[k], t[k + 1], xtol=1e-12)

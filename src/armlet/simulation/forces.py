@@ -60,17 +60,9 @@ class Friction:
         unit = "one in rad/s or m/s"
         validation.number(self.velocity, "the friction's velocity", unit, above=0)
         validation.number(self.stribeck_velocity, "the friction's stribeck_velocity", unit, above=0)
-        stribeck = validation.array(
-            self.stribeck,
-            "the friction's stribeck",
-            (),
-            ("joints",),
-            expected="a torque, or one for each joint",
-            low=0,
-        ).tolist()
-        object.__setattr__(
-            self, "stribeck", tuple(stribeck) if isinstance(stribeck, list) else stribeck
-        )
+        name, expected = "the friction's stribeck", "a torque, or one for each joint"
+        array = validation.array(self.stribeck, name, (), ("joints",), expected=expected, low=0)
+        object.__setattr__(self, "stribeck", tuple(array.tolist()) if array.ndim else float(array))
 
     def acts_on(self, robot: RobotModel) -> bool:
         """Whether a robot has any friction under this law."""
@@ -141,13 +133,8 @@ def friction_damping_at_rest(law: Friction, robot: RobotModel) -> Array:
 
 def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
     """Of each joint: its drive, its velocity, and Stribeck's friction at that velocity."""
-    joints = zip(
-        robot.drives,
-        robot.joint_velocities(qd),
-        law.stribeck_at_rest(robot),
-        strict=True,
-    )
-    for drive, v, at_rest in joints:
+    velocities, stribeck = robot.joint_velocities(qd), law.stribeck_at_rest(robot)
+    for drive, v, at_rest in zip(robot.drives, velocities, stribeck, strict=True):
         yield drive, v, at_rest * stribeck_share(law, v) if at_rest else 0
 
 
@@ -364,13 +351,11 @@ def state_inputs(robot: RobotModel) -> list[Input]:
 
 
 PREFIX = "arguments."
+"""Of inputs for arguments of user functions, which may have any name."""
 
 
 def argument_input(name: str) -> str:
-    """The input for an argument of user functions.
-
-    The prefix keeps it apart from all other inputs, so that users may choose any name.
-    """
+    """The input for an argument of user functions."""
     return PREFIX + name
 
 

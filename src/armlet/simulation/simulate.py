@@ -523,26 +523,18 @@ def _check_limits(robot: Robot, run: Trajectory, returned: Trajectory) -> None:
         )
 
 
-def _elastic_energy(robot: Robot, run: Trajectory) -> Array:
-    """The potential energy of springs, less that of the weights that are compensated."""
-    stored = np.zeros(len(run))
-    if robot._has_springs:
-        stiffness, reference = np.array(robot.springs, dtype=float).T
-        stored = (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
-    if robot._has_compensation:
-        stored = stored - robot._compensated_bodies().energy(run.q, run.qd)[1]
-    return stored
-
-
 def _check_energy(robot: Robot, run: Trajectory, has_friction: bool) -> None:
     """Warn where steps are so long that a motion without torques gains energy."""
     is_driven = has_friction and any(drive.offset for drive in robot.drives)
     if is_driven or len(run) < 2:
         return
-    potential = run.potential + _elastic_energy(robot, run)
+    potential = run.potential
+    if robot._has_springs:
+        stiffness, reference = np.array(robot.springs, dtype=float).T
+        potential = potential + (robot.joint_positions(run.q) - reference) ** 2 @ stiffness / 2
+    if robot._has_compensation:
+        potential = potential - robot._compensated_bodies().energy(run.q, run.qd)[1]
     gained = run.kinetic[-1] + potential[-1] - run.kinetic[0] - potential[0]
-    if gained <= 0:
-        return
     exchanged = np.ptp(potential)
     if gained > GROWTH * max(exchanged, 1e-12):
         warnings.warn(
