@@ -31,7 +31,7 @@ def assemble(
     """
     links = {link.name: link for link in description.links}
     locked, followers = resolve_ties(description.ties, description.joints, lock or {})
-    joints = lock_joints(description.joints, locked, description.where)
+    joints = _lock(description, locked)
     base = _base_link(description, joints)
     ordered = _parents_first(description, joints, base)
 
@@ -53,7 +53,7 @@ def assemble(
     frames = {name: Frame(body, own[body].inverse() @ at) for name, (body, at) in carrier.items()}
     n = len(moving)
     m, c, J = [0.0] * (n + 1), [np.zeros(3)] * (n + 1), [np.zeros((3, 3))] * (n + 1)
-    compensated = [Compensation(0.0, np.zeros(3))] * (n + 1)
+    lifted, lifted_c = [0.0] * (n + 1), [np.zeros(3)] * (n + 1)
     for name, (i, (R, r)) in frames.items():
         link = links[name]
         com = R @ link.com + r
@@ -62,12 +62,14 @@ def assemble(
         J[i] = J[i] + R @ link.inertia @ R.T + np.asarray(point_inertia(link.mass, com), float)
         mass, moment = link.compensation
         if mass or np.any(moment):
-            moment = compensated[i].moment + R @ moment + mass * r
-            compensated[i] = Compensation(compensated[i].mass + mass, moment)
+            lifted[i] = lifted[i] + mass
+            lifted_c[i] = lifted_c[i] + R @ moment + mass * r
     for i, joint in enumerate(moving):
         where = f"{joint.where or description.where}: link {quote(joint.child)}"
         check_finite(c[i], f"{where}: its first moment about the axis of its joint")
         check_finite(J[i], f"{where}: its inertia about the axis of its joint")
+    parents = {joint.parent for joint in joints}
+    tips = [link.name for link in description.links if link.name not in parents]
     g = own[BASE].R.T @ description.gravity
     g[np.abs(g) <= tolerance * np.abs(g).max()] = 0
     return RobotModel(
@@ -83,12 +85,12 @@ def assemble(
         links=tuple(j.child for j in moving),
         base_link=base,
         frames=frames,
-        tool=_tool(description, joints),
+        tool=description.tool or (tips[0] if len(tips) == 1 else None),
         source=description.source,
         meshes={link.name: link.meshes for link in description.links if link.meshes},
         springs=tuple(j.spring for j in moving),
         compensation=tuple(
-            Compensation(float(mass), vector(*moment.tolist())) for mass, moment in compensated[:n]
+            Compensation(float(lifted[i]), vector(*lifted_c[i].tolist())) for i in range(n)
         ),
         couplings=couplings([j.name for j in moving], followers),
         keyframes={
@@ -104,18 +106,15 @@ def assemble(
     )
 
 
-def lock_joints(
-    joints: Sequence[Connection], lock: Mapping[str, float], where: str
-) -> list[Connection]:
+def _lock(description: Description, lock: Mapping[str, float]) -> list[Connection]:
     """The joints, with those named in `lock` fixed at the given value."""
-    moving = [joint.name for joint in joints if joint.kind != "fixed"]
-    unknown = sorted(set(lock) - set(moving))
-    if unknown:
+    moving = [joint.name for joint in description.joints if joint.kind != "fixed"]
+    if unknown := sorted(set(lock) - set(moving)):
         raise ModelError(
-            f"{where or 'lock'}: no moving joint is called {quote(unknown[0])}: expected one "
-            f"of {listing(moving)}"
+            f"{description.where or 'lock'}: no moving joint is called {quote(unknown[0])}: "
+            f"expected one of {listing(moving)}"
         )
-    return [fix_joint(j, lock[j.name]) if j.name in lock else j for j in joints]
+    return [fix_joint(j, lock[j.name]) if j.name in lock else j for j in description.joints]
 
 
 def fix_joint(joint: Connection, q: float) -> Connection:
@@ -184,15 +183,6 @@ def _parents_first(
             "armlet takes trees: cut the loop by removing one joint"
         )
     return ordered
-
-
-def _tool(description: Description, joints: Sequence[Connection]) -> str | None:
-    """The tool named by the file, else the only link without children, else None."""
-    if description.tool is not None:
-        return description.tool
-    parents = {joint.parent for joint in joints}
-    tips = [link.name for link in description.links if link.name not in parents]
-    return tips[0] if len(tips) == 1 else None
 
 
 def describe(robot: RobotModel) -> Description:

@@ -1,7 +1,7 @@
 """Checks of a description before a robot is assembled from it, and of that robot."""
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan
 from typing import Any
 
@@ -54,8 +54,24 @@ def check(description: Description, problems: Problems) -> None:
         subject = f"{joint.where or where}: joint {quote(joint.name)}"
         with problems.collect():
             _check_joint(joint, subject, problems)
-        if names_are_clear:
-            _check_ends(joint, subject, parent_of, links, names, problems)
+        if not names_are_clear:
+            continue
+        for end, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in links:
+                problems.error(
+                    f"{subject} has the {end} {quote(name)}, which does not exist: expected one of "
+                    f"{names}",
+                    "joints have a parent or a child that does not exist",
+                    f"{joint.name} ({end} {quote(name)})",
+                )
+        if joint.child in parent_of:
+            problems.error(
+                f"{subject} has the child {quote(joint.child)}, which is the child of joint "
+                f"{quote(parent_of[joint.child])} already: expected a tree, one joint per link",
+                "joints have a child with another joint to it: expected a tree, one joint per link",
+                f"{joint.name} (child {quote(joint.child)})",
+            )
+        parent_of.setdefault(joint.child, joint.name)
     if description.tool is not None and description.tool not in links:
         problems.error(
             f"{where}: the tool is {quote(description.tool)}, which does not exist: expected one "
@@ -63,33 +79,6 @@ def check(description: Description, problems: Problems) -> None:
         )
     with problems.collect():
         check_finite(description.gravity, f"{where}: gravity")
-
-
-def _check_ends(
-    joint: Connection,
-    subject: str,
-    parent_of: dict[str, str],
-    links: Collection[str],
-    names: str,
-    problems: Problems,
-) -> None:
-    """Refuse a joint between links that do not exist, or to one that has a parent already."""
-    for end, name in (("parent", joint.parent), ("child", joint.child)):
-        if name not in links:
-            problems.error(
-                f"{subject} has the {end} {quote(name)}, which does not exist: expected one of "
-                f"{names}",
-                "joints have a parent or a child that does not exist",
-                f"{joint.name} ({end} {quote(name)})",
-            )
-    if joint.child in parent_of:
-        problems.error(
-            f"{subject} has the child {quote(joint.child)}, which is the child of joint "
-            f"{quote(parent_of[joint.child])} already: expected a tree, one joint per link",
-            "joints have a child with another joint to it: expected a tree, one joint per link",
-            f"{joint.name} (child {quote(joint.child)})",
-        )
-    parent_of.setdefault(joint.child, joint.name)
 
 
 def check_names(named: Iterable[tuple[str, str]], kind: str) -> None:
@@ -209,22 +198,16 @@ def _check_link(link: Link, subject: str, problems: Problems) -> None:
         )
 
 
-# ---------------------------------------------------------------------------------- the robot
-
-
 def check_tips(robot: RobotModel, problems: Problems) -> None:
     """Warn of joints that move nothing but links without mass, on a robot with masses."""
     weighs = [robot.m[i] > 0 or np.any(robot.J[i] != 0) for i in range(robot.nb)]
     if not any(weighs):
         return
-    for i in reversed(range(robot.nb)):
-        if robot.parent[i] != BASE and weighs[i]:
-            weighs[robot.parent[i]] = True
-    driven = [
-        heavy or drive.rotor_inertia != 0 for heavy, drive in zip(weighs, robot.drives, strict=True)
-    ]
+    for i, p in robot.tips_to_base():
+        if p != BASE and weighs[i]:
+            weighs[p] = True
     leader = [coupling.leader for coupling in robot.couplings] or range(robot.nb)
-    moving = {i for i, drives in zip(leader, driven, strict=True) if drives}
+    moving = {leader[i] for i in range(robot.nb) if weighs[i] or robot.rotor_inertia[i] != 0}
     light = [robot.joints[i].name for i in robot._leaders if i not in moving]
     if light:
         move = "joint moves a link" if len(light) == 1 else "joints move links"
@@ -242,9 +225,8 @@ def note_fixed_base(description: Description, robot: RobotModel, problems: Probl
     That is one link with several joints, or four branches and more, on a robot of a kilogram and
     more (not a hand), whose file neither names the world nor has a joint to it.
     """
-    if robot.base_link in WORLDS or any(
-        joint.kind in UNSUPPORTED_JOINTS for joint in description.joints
-    ):
+    kinds = {joint.kind for joint in description.joints}
+    if robot.base_link in WORLDS or kinds & UNSUPPORTED_JOINTS.keys():
         return
     moving = {joint.name for joint in robot.joints}
     parents = [joint.parent for joint in description.joints if joint.name in moving]

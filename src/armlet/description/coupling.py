@@ -42,9 +42,6 @@ class Follower(NamedTuple):
     line: Line
 
 
-# ---------------------------------------------------------------------------------- descriptions
-
-
 def apply_mimic(
     description: Description, lock: Mapping[str, float], mimic: str
 ) -> tuple[Description, dict[str, float]]:
@@ -93,9 +90,6 @@ def drop_lost_leaders(description: Description, problems: Problems) -> Descripti
         "like this, so that what mimics it is free"
     )
     return replace(description, ties=tuple(tie for tie in description.ties if tie not in lost))
-
-
-# ---------------------------------------------------------------------------------- robots
 
 
 def resolve_ties(
@@ -201,20 +195,15 @@ def _reached(
 
 def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[Coupling, ...]:
     """The coupling of each joint; none if no joint follows another."""
-    index = {name: i for i, name in enumerate(names)}
     if not followers:
         return ()
-    return tuple(
-        Coupling(index[followers[name].leader], *map(_exact, followers[name].line))
-        if name in followers
-        else Coupling(i)
-        for i, name in enumerate(names)
-    )
-
-
-def _exact(x: float) -> float:
-    """The number, as an integer if it is whole: folding removes products with one."""
-    return int(x) if x == int(x) else x
+    index = {name: i for i, name in enumerate(names)}
+    all_couplings = []
+    for name in names:
+        leader, line = followers.get(name, Follower(name, Line()))
+        exact = (int(x) if x == int(x) else x for x in line)  # folding removes products with one
+        all_couplings.append(Coupling(index[leader], *exact))
+    return tuple(all_couplings)
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:

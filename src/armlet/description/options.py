@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from armlet.description.checks import UNSUPPORTED_JOINTS
-from armlet.description.description import Connection, Description, Link, PassiveForce
+from armlet.description.description import Connection, Description, Link
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, ModelWarning, listing, quote
 from armlet.robot import Compensation, RobotModel, Spring
@@ -30,17 +30,20 @@ def fix_unsupported(
     return replace(description, joints=tuple(joints)), rest
 
 
-# ---------------------------------------------------------------------------------- passive forces
-
-
 def apply_passive(description: Description, passive: str, problems: Problems) -> Description:
     """The description with its passive forces, or without those beyond damping and friction.
 
     What armlet does not model is refused, or left out with the others, with one warning.
     """
+    forces = description.not_modelled
+    if passive == "read" and forces:
+        them = "it" if len(forces) == 1 else "them"
+        problems.error(
+            f"{forces[0].where}: {listing([force.statement for force in forces], '; ')}, which "
+            f"armlet does not model: remove {them}, or leave out all passive forces but damping "
+            'and friction, passive="ignore" (on the command line --passive ignore)'
+        )
     if passive == "read":
-        if description.not_modelled:
-            problems.error(_refusal(description.not_modelled))
         return description
     dropped: dict[str, list[str]] = defaultdict(list)
     for joint in description.joints:
@@ -49,7 +52,7 @@ def apply_passive(description: Description, passive: str, problems: Problems) ->
     for link in description.links:
         if is_compensated(link):
             dropped["gravity compensation of links"].append(quote(link.name))
-    for force in description.not_modelled:
+    for force in forces:
         dropped[force.kind].append(force.subject)
     if dropped:
         items = [f"{kind} {listing(names)}" for kind, names in dropped.items()]
@@ -59,16 +62,6 @@ def apply_passive(description: Description, passive: str, problems: Problems) ->
         links=tuple(replace(link, compensation=Compensation()) for link in description.links),
         joints=tuple(replace(joint, spring=Spring()) for joint in description.joints),
         not_modelled=(),
-    )
-
-
-def _refusal(forces: Sequence[PassiveForce]) -> str:
-    """The message about forces that armlet does not model."""
-    them = "it" if len(forces) == 1 else "them"
-    return (
-        f"{forces[0].where}: {listing([force.statement for force in forces], '; ')}, which armlet "
-        f"does not model: remove {them}, or leave out all passive forces but damping and friction, "
-        'passive="ignore" (on the command line --passive ignore)'
     )
 
 
@@ -95,9 +88,6 @@ def warn_of_passive(robot: RobotModel) -> None:
         )
 
 
-# ---------------------------------------------------------------------------------- order
-
-
 def reorder(
     description: Description, locked: Collection[str], order: str | Sequence[str]
 ) -> Description:
@@ -111,7 +101,7 @@ def reorder(
     if order != "pinocchio":
         moving = [j.name for j in description.joints if j.kind != "fixed" and j.name not in locked]
         names = _check_order(order, moving, description)
-    place = dict(zip(names, range(len(names)), strict=True))
+    place = {name: k for k, name in enumerate(names)}
     joints = sorted(description.joints, key=lambda joint: place.get(joint.name, -1))
     return replace(description, joints=tuple(joints))
 

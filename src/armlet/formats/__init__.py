@@ -11,8 +11,17 @@ from armlet.description.options import warn_of_passive
 from armlet.formats.dh import EARTH, from_dh, general_arm
 from armlet.formats.from_mujoco import read_mujoco
 from armlet.formats.from_pinocchio import read_pinocchio
-from armlet.formats.loading import ENDINGS, about, catalogue, from_model, load
-from armlet.formats.options import LoadOptions, ModelOptions, lock_values, takes_options
+from armlet.formats.loading import (
+    ENDINGS,
+    LoadOptions,
+    ModelOptions,
+    about,
+    catalogue,
+    from_model,
+    load,
+    lock_values,
+    takes_options,
+)
 from armlet.formats.toml import toml_text
 from armlet.formats.urdf import urdf_text
 from armlet.robot import RobotModel

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet._support.validation import MAX_SIZE
-from armlet.algebra import point_inertia, upper_triangle, vector
+from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.description import Connection, Description, Link, assemble
 from armlet.description.checks import check, check_names, check_tips
 from armlet.description.problems import Problems
@@ -21,7 +21,6 @@ from armlet.robot.pose import IDENTITY_POSE, TOLERANCE, axis_rotation, round_ang
 from armlet.scalar import Scalar, Symbol, Vector, is_zero
 
 EARTH = (0.0, 0.0, -9.81)
-CONVENTIONS = ("standard", "modified")
 JOINT_LETTERS = {"R": "revolute", "P": "prismatic"}
 FROM_USER = 3
 """How far the user's call of `Robot.from_dh` is from `from_dh`, for warnings."""
@@ -75,7 +74,16 @@ def from_dh(
                 dh_row(row, subject), convention, kind, f"joint{i}", links[-1].name, f"link{i}"
             )
         )
-        links.append(_dh_link(f"link{i}", body, subject))
+        try:
+            mass, com, tensor = body
+            I = array(tensor)
+            I = symmetric(*I).astype(float) if I.shape == (6,) else I.reshape(3, 3)
+            links.append(Link(f"link{i}", float(array(mass)), array(com).reshape(3), I))
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(
+                f"the inertia of {subject} is {quote(body)}: expected (mass, centre of mass, "
+                "inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
+            ) from None
     description = Description(
         name, tuple(links), tuple(connections), gravity_vector(gravity), where=clip(name)
     )
@@ -95,21 +103,6 @@ def _entries(table: Any, subject: str) -> list[Any]:
     except TypeError:
         raise ModelError(
             f"{subject} is {quote(table)}: expected a sequence, one entry per joint"
-        ) from None
-
-
-def _dh_link(name: str, body: Any, subject: str) -> Link:
-    try:
-        mass, com, tensor = body
-        I = array(tensor)
-        if I.shape == (6,):
-            xx, xy, xz, yy, yz, zz = I
-            I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Link(name, float(array(mass)), array(com).reshape(3), I.reshape(3, 3))
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(
-            f"the inertia of {subject} is {quote(body)}: expected (mass, centre of mass, "
-            "inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
         ) from None
 
 
@@ -161,7 +154,7 @@ def check_angles(angles: Mapping[str, float], subject: str) -> None:
 
 
 def check_convention(convention: str, subject: str) -> None:
-    if not isinstance(convention, str) or convention not in CONVENTIONS:
+    if not isinstance(convention, str) or convention not in ("standard", "modified"):
         raise ModelError(
             f"{subject}: the convention is {quote(convention)}: expected 'modified' (Craig: alpha "
             "and a come first, the frame is on the joint's own axis) or 'standard' (theta and d "
@@ -251,7 +244,13 @@ def symbolic_arm(
         source=name,
         **bodies_of(phi),
     )
-    _check_own_names(arm)
+    for own, name in arm._symbolic.items():
+        if OWN.fullmatch(name) and name != own:
+            raise ModelError(
+                f"{arm.name}: the constant {own} is called {quote(name)}, which is the name of "
+                f"another constant: expected {quote(own)} or a name of another form, such as "
+                f"{quote(f'L{len(arm._symbolic)}')}"
+            )
     return arm
 
 
@@ -315,17 +314,6 @@ def _is_scalar(x: Any) -> bool:
         return has_symbols(x)
     is_number = isinstance(x, Real) and not isinstance(x, bool)
     return is_number and isfinite(x) and abs(x) < MAX_SIZE
-
-
-def _check_own_names(arm: RobotModel) -> None:
-    """Refuse the name that armlet itself gives to another constant."""
-    for own, name in arm._symbolic.items():
-        if OWN.fullmatch(name) and name != own:
-            raise ModelError(
-                f"{arm.name}: the constant {own} is called {quote(name)}, which is the name of "
-                f"another constant: expected {quote(own)} or a name of another form, such as "
-                f"{quote(f'L{len(arm._symbolic)}')}"
-            )
 
 
 def general_arm(joints: str) -> RobotModel:

@@ -93,10 +93,9 @@ class Folders:
         """The file of a name in the first of some folders that has it, or None."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             return None
-        candidates = [_real(start / name) for start in starts]
-        inside = [path for path in candidates if self._allows(path)]
-        file = next((path for path in inside if os.path.isfile(path)), None)
-        if file is None and len(inside) < len(candidates):
+        inside = self._inside(name, starts)
+        file = next(filter(os.path.isfile, inside), None)
+        if file is None and len(inside) < len(starts):
             raise ModelError(
                 f"{subject} names {quote(name)}, which is outside the folder of the model: "
                 f"expected a file in it; to allow it, {CURE}"
@@ -134,17 +133,12 @@ class Folders:
         return folder
 
     def _package(self, name: str, mark: str) -> Path | None:
+        """The package in or around the folders, or below them, or else a folder of its name."""
         if name in ("", ".", ".."):
             return None
-        inside = [_real(root / name) for root in self.allowed]
         around = [x for x in self.allowed if name in (x.name, _package_name(x, mark))]
-        for folder in (*filter(self._allows, inside), *around):
-            if os.path.isdir(folder):
-                return folder
-        return self._package_below(name, mark)
-
-    def _package_below(self, name: str, mark: str) -> Path | None:
-        """The package below the folders named by the user, or else a folder of its name."""
+        for folder in filter(os.path.isdir, (*self._inside(name, self.allowed), *around)):
+            return folder
         alike = [folder for folder in self._below if folder.name == name]
         marked = (x for x in (*alike, *self._below) if _package_name(x, mark) is not None)
         called = (x for x in marked if name in (x.name, _package_name(x, mark)))
@@ -155,15 +149,16 @@ class Folders:
         """The folders below those named by the user, the nearest first."""
         return list(islice(_walk(self.roots[1:]), MAX_FOLDERS))
 
-    def _allows(self, path: Path) -> bool:
-        return any(path.is_relative_to(root) for root in self.allowed)
+    def _inside(self, name: str, starts: Sequence[Path]) -> list[Path]:
+        """The paths of a name relative to some folders that are in the folders allowed."""
+        paths = (_real(start / name) for start in starts)
+        return [x for x in paths if any(x.is_relative_to(root) for root in self.allowed)]
 
     def _existing(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
         """The first file that exists of a path relative to some folders."""
-        inside = [x for start in starts if self._allows(x := _real(start / path))]
-        for candidate in inside:
-            if os.path.isfile(candidate):
-                return candidate
+        inside = self._inside(path, starts)
+        for candidate in filter(os.path.isfile, inside):
+            return candidate
         if inside:
             raise ModelError(
                 f"{where}: the file {quote(name)} is in none of the folders {_shown(starts)}: "

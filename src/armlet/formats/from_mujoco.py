@@ -110,7 +110,11 @@ class _Reader:
             if self.targets[k] == "joint" and model.jnt_bodyid[joint] not in self.left_out
         ]
         self.on_others = [k for k, target in enumerate(self.targets) if target != "joint"]
-        self._add_motors()
+        self.rotors = np.array(model.dof_armature, float)
+        self.viscous = np.array(model.dof_damping, float)
+        self.efforts: dict[int, float] = {}
+        for k in self.on_joints:
+            self._add_motor(k)
 
     def where(self, kind: str, name: str) -> str:
         """The file and line of an element if they are known, or else the file."""
@@ -207,10 +211,7 @@ class _Reader:
         return replace(joint, pose=fix_joint(joint, -joint.at_start).pose)
 
     def _link(self, i: int) -> Link:
-        """A body with its inertia and its gravity compensation; the world has none.
-
-        A compensation by the actuators of the joints before a body is a part of their torques.
-        """
+        """A body with its inertia and its gravity compensation, if no actuators are its cause."""
         model, name = self.model, self.bodies[i]
         if i == 0:
             return Link(name)
@@ -224,12 +225,12 @@ class _Reader:
 
     def _actuated_compensation(self, i: int) -> list[bool]:
         """Whether actuators compensate gravity, per joint with one coordinate before a body."""
-        model, found = self.model, []
+        model, actuated = self.model, []
         while i:
             own = [k for k in self._joints_of(i) if model.jnt_type[k] >= PRISMATIC]
-            found += [bool(model.jnt_actgravcomp[k]) for k in own]
+            actuated += [bool(model.jnt_actgravcomp[k]) for k in own]
             i = model.body_parentid[i]
-        return found
+        return actuated
 
     def _sites(self, i: int) -> list[tuple[int, str]]:
         """The sites of a body that have a name, which is changed where a body has the same."""
@@ -287,24 +288,19 @@ class _Reader:
         is_plugin = model.actuator_plugin[k] >= 0
         return not (is_plugin or any(laws)) and bool(model.actuator_gainprm[k, 0] == 1)
 
-    def _add_motors(self) -> None:
-        """Add up rotor inertia, damping and largest effort at the joints, through the gears."""
-        model = self.model
-        self.rotors = np.array(model.dof_armature, float)
-        self.viscous = np.array(model.dof_damping, float)
-        self.efforts: dict[int, float] = {}
-        for k in self.on_joints:
-            joint, control = int(model.actuator_trnid[k, 0]), model.actuator_ctrladr[k]
-            gear = abs(float(model.actuator_gear[model.actuator_outadr[k], 0]))
-            force = _largest(model.actuator_forcerange[k], model.actuator_forcelimited[k])
-            if self._is_torque(k):
-                range_, is_limited = model.actuator_ctrlrange, model.actuator_ctrllimited
-                force = min(force, _largest(range_[control], is_limited[control]))
-            dof = model.jnt_dofadr[joint]
-            self.rotors[dof] += gear * gear * model.actuator_armature[k]
-            self.viscous[dof] += gear * gear * model.actuator_damping[k]
-            effort = gear * force if gear else 0.0
-            self.efforts[joint] = self.efforts.get(joint, 0.0) + effort
+    def _add_motor(self, k: int) -> None:
+        """Add rotor inertia, damping and largest effort to a joint, through the gear."""
+        model, control = self.model, self.model.actuator_ctrladr[k]
+        joint = int(model.actuator_trnid[k, 0])
+        dof = model.jnt_dofadr[joint]
+        gear = abs(float(model.actuator_gear[model.actuator_outadr[k], 0]))
+        force = _largest(model.actuator_forcerange[k], model.actuator_forcelimited[k])
+        if self._is_torque(k):
+            limited = model.actuator_ctrllimited[control]
+            force = min(force, _largest(model.actuator_ctrlrange[control], limited))
+        self.rotors[dof] += gear * gear * model.actuator_armature[k]
+        self.viscous[dof] += gear * gear * model.actuator_damping[k]
+        self.efforts[joint] = self.efforts.get(joint, 0.0) + (gear * force if gear else 0.0)
 
     def control_laws(self) -> tuple[str, ...]:
         """A note on actuators that are more than torques; a warning of those on no joint."""
@@ -315,13 +311,12 @@ class _Reader:
                 f"{self.problems.where}: left out, since they are on no joint and armlet has "
                 f"torques of joints: actuators, {counts}"
             )
-        laws = [k for k in self.on_joints if not self._is_torque(k)]
-        if not laws:
-            return ()
-        return (
-            f"of {len(laws)} actuators on joints with a control law, torque limits, armature and "
-            "damping are read, the law is not",
+        count = sum(not self._is_torque(k) for k in self.on_joints)
+        note = (
+            f"of {count} actuators on joints with a control law, torque limits, armature and "
+            "damping are read, the law is not"
         )
+        return (note,) if count else ()
 
     # ------------------------------------------------------------------ constraints and forces
 
@@ -403,8 +398,8 @@ class _Reader:
                 yield PassiveForce("forces of a fluid:", key, said, self.problems.where)
         for array, force, meaning, flag in NOT_MODELLED:
             rows, modelled = getattr(model, array), self._exempt_rows(array)
-            for k in [k for k in range(len(rows)) if np.any(rows[k]) and k not in modelled]:
-                if not self.is_off(flag):
+            for k in range(0 if self.is_off(flag) else len(rows)):
+                if np.any(rows[k]) and k not in modelled:
                     called, where = self._owner(array.partition("_")[0], k)
                     said = f"{called} has {meaning} ({array} {rows[k]})"
                     yield PassiveForce(force, called, said, where)

@@ -1,37 +1,135 @@
-"""From a file, or a model of another package, to a robot: read and checked, with options."""
+"""From a file, or a model of another package, to a robot: options, reading and checks."""
 
 import os
 import tomllib
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, wraps
+from inspect import Parameter, Signature, signature
+from math import nan
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
 from armlet._support.files import expand_user, shown_path
+from armlet._support.validation import MAX_SIZE
 from armlet.description import Description, assemble
 from armlet.description.checks import check, check_tips, note_fixed_base
-from armlet.description.coupling import apply_mimic, drop_lost_leaders, note_contrary_limits
-from armlet.description.options import apply_passive, fix_unsupported, reorder
+from armlet.description.coupling import Mimic, apply_mimic, drop_lost_leaders, note_contrary_limits
+from armlet.description.options import PASSIVE, Passive, apply_passive, fix_unsupported, reorder
 from armlet.description.problems import Problems
 from armlet.description.rounding import warn_of_rounded_angles
 from armlet.errors import ModelError, clip, quote
 from armlet.formats.dh import EARTH, gravity_vector
 from armlet.formats.files import Folders, locate_meshes
 from armlet.formats.mjcf import read_mjcf
-from armlet.formats.options import LoadOptions, RobotOptions, lock_values
 from armlet.formats.sdf import read_sdf
 from armlet.formats.toml import read_toml
 from armlet.formats.urdf import read_urdf
 from armlet.formats.xacro import expand_xacro
 from armlet.formats.xml import Element, read_xml
-from armlet.robot import RobotModel
+from armlet.robot import TOLERANCE, RobotModel
 
 ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
 FROM_USER = 5
 """How far the user's call of `armlet.load` is from `_finish`, for warnings."""
+
+MAX_TOLERANCE = 0.1
+Keywords = ParamSpec("Keywords")
+Source = TypeVar("Source")
+Options = TypeVar("Options")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotOptions:
+    """The options of every way to read a robot; `armlet.load` documents each."""
+
+    lock: Mapping[str, float] | None = None
+    mimic: Mimic = "couple"
+    tool: str | None = None
+    gravity: Sequence[float] | None = None
+    strict: bool = False
+    tolerance: float = TOLERANCE
+    passive: Passive = "read"
+    order: Literal["file", "pinocchio"] | Sequence[str] = "file"
+
+    def __post_init__(self) -> None:
+        lock_values(self.lock)
+        if not 0 <= _as_float(self.tolerance) < MAX_TOLERANCE:
+            raise ModelError(
+                f"tolerance is {quote(self.tolerance)}: expected a number of at least 0 and below "
+                f"{MAX_TOLERANCE} (rad)"
+            )
+        if self.passive not in PASSIVE:
+            raise ModelError(f"passive is {quote(self.passive)}: expected 'read' or 'ignore'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions(RobotOptions):
+    """The options of a robot that is read from a file."""
+
+    folders: Sequence[str | Path] = ()
+    xacro: Mapping[str, str | float | bool] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(RobotOptions):
+    """The options of a robot that is read from the model of another package."""
+
+    name: str | None = None
+
+
+def takes_options(
+    options: Callable[Keywords, Options],
+) -> Callable[
+    [Callable[[Source, Options], Result]], Callable[Concatenate[Source, Keywords], Result]
+]:
+    """Decorate a function of a source and options: its callers give the options as keywords.
+
+    They see the keywords with their defaults, in editors and by type checkers too.
+    """
+
+    def decorate(
+        function: Callable[[Source, Options], Result],
+    ) -> Callable[Concatenate[Source, Keywords], Result]:
+        @wraps(function)
+        def call(source: Source, /, *args: Keywords.args, **kwargs: Keywords.kwargs) -> Result:
+            return function(source, options(*args, **kwargs))
+
+        shown = signature(function)
+        first = next(iter(shown.parameters.values())).replace(kind=Parameter.POSITIONAL_ONLY)
+        parameters = [first, *signature(options).parameters.values()]
+        hints = {parameter.name: parameter.annotation for parameter in parameters}
+        call.__annotations__ = hints | {"return": shown.return_annotation}
+        vars(call)["__signature__"] = Signature(
+            parameters, return_annotation=shown.return_annotation
+        )
+        return call
+
+    return decorate
+
+
+def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
+    """The values of joints to lock, by joint name; what is no finite number is refused."""
+    if lock is not None and not isinstance(lock, Mapping):
+        raise ModelError(f"lock is {quote(lock)}: expected a value for each joint, by its name")
+    for name, value in (lock or {}).items():
+        if not abs(_as_float(value)) < MAX_SIZE:
+            raise ModelError(
+                f"joint {quote(name)} cannot be locked at {quote(value)}: expected a finite number"
+            )
+    return {str(name): float(value) for name, value in (lock or {}).items()}
+
+
+def _as_float(value: Any) -> float:
+    """The value as a float, or NaN if it is not a number."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:
+        return nan
 
 
 @cache
@@ -54,7 +152,11 @@ def load(robot: str | Path, options: LoadOptions) -> RobotModel:
     folders = Folders(path.parent, options.folders)
     source = _read(path, folders, options, problems)
     if isinstance(source, RobotModel):
-        _check_symbolic(source, options)
+        if options.lock or options.gravity is not None or options.order != "file":
+            raise ModelError(
+                f"robot {quote(source.name)} has constants without a value: lock=, gravity= and "
+                "order= are not taken; write them in the file"
+            )
         return source
     description = locate_meshes(source, folders)
     if str(robot) not in catalogue():
@@ -90,15 +192,6 @@ def _finish(description: Description, problems: Problems, options: RobotOptions)
     problems.report(FROM_USER)
     warn_of_rounded_angles(robot, description, lock, FROM_USER)
     return robot if options.tool is None else robot.with_tool(options.tool)
-
-
-def _check_symbolic(arm: RobotModel, options: LoadOptions) -> None:
-    """Refuse the options that an arm with symbols does not take."""
-    if options.lock or options.gravity is not None or options.order != "file":
-        raise ModelError(
-            f"robot {quote(arm.name)} has constants without a value: lock=, gravity= and "
-            "order= are not taken; write them in the file"
-        )
 
 
 def _read(

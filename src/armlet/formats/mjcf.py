@@ -52,7 +52,7 @@ def read_mjcf(root: Element, path: Path, folders: Folders, problems: Problems) -
     files = _Files(path, folders)
     files.add_model(root, path, ())
     if ("worldbody", "") not in files.places:
-        raise ModelError(f"{root.where}: <mujoco> has no <worldbody>: expected one")
+        raise root.error("<mujoco> has no <worldbody>: expected one")
     try:
         with _silence(mujoco):
             spec = mujoco.MjSpec.from_file(str(path))
@@ -105,7 +105,7 @@ class _Files:
     def add_model(self, root: Element, path: Path, above: tuple[Path, ...]) -> None:
         """Check a model and those that it attaches."""
         if root.tag != "mujoco":
-            raise ModelError(f"{root.where}: the root element is <{root.tag}>: expected <mujoco>")
+            raise root.error(f"the root element is <{root.tag}>: expected <mujoco>")
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
 
     def _size(self, element: Element, model: Path, above: tuple[Path, ...], depth: int) -> int:
@@ -151,20 +151,20 @@ class _Files:
         """The root of the file that an element names, and the files that lead to it."""
         subject, name = _label(element), element.word("file", "the name of a file")
         starts = [self.path.parent, above[-1].parent]
-        found = self.folders.find(name, starts, subject)
-        if found is None:
+        file = self.folders.find(name, starts, subject)
+        if file is None:
             raise ModelError(
                 f"{subject} names {quote(name)}, which does not exist: expected a file, relative "
                 "to the folder of the model"
             )
-        if found in above:
-            names = " -> ".join(clip(x.name) for x in (*above[above.index(found) :], found))
+        if file in above:
+            names = " -> ".join(clip(x.name) for x in (*above[above.index(file) :], file))
             raise ModelError(f"{subject} closes a cycle of files: {names}; expected none")
         if len(above) > MAX_NESTED:
             raise ModelError(f"{subject} is in a file that {MAX_NESTED} others lead to")
-        self.read.append(found)
-        data = self.folders.read(found, "text", MAX_BYTES, subject)
-        return parse_xml(data, clip(found.name)), (*above, found)
+        self.read.append(file)
+        data = self.folders.read(file, "text", MAX_BYTES, subject)
+        return parse_xml(data, clip(file.name)), (*above, file)
 
     def refusal(self, message: str) -> str:
         """The message of an error of MuJoCo: file, line if it is in that file, and reason."""
@@ -255,14 +255,14 @@ class _Meshes:
 
     def shapes_of_geoms(self, model: Any) -> dict[int, Mesh | None]:
         """The mesh of each geom that has one, in the geom's frame, which MuJoCo moves."""
-        found = {}
+        shapes = {}
         for geom, shape in self.geoms:
             k = model.geom_dataid[geom.id]
             if shape is not None and k >= 0:
                 moved = pose_in_mujoco(model.mesh_pos[k], model.mesh_quat[k])
                 shape = replace(shape, pose=moved.inverse() @ shape.pose)
-            found[geom.id] = shape
-        return found
+            shapes[geom.id] = shape
+        return shapes
 
     def refuse_missing(self, description: Description, problems: Problems) -> None:
         """Add an error for each mesh that is missing and that the inertia of a link needs."""

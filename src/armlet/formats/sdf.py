@@ -16,18 +16,18 @@ import numpy as np
 from armlet._support.lazy import cached_property
 from armlet.algebra import symmetric
 from armlet.description import Connection, Description, Link, Mesh, Tie
+from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.files import Folders
-from armlet.formats.limits import read_limits
+from armlet.formats.urdf import ENTRIES, WORLD, read_limits
 from armlet.formats.xml import Element, read_xml
 from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring, pose
 from armlet.robot.pose import rotation_of_quaternion
 from armlet.scalar import Vector
 
 MODEL = "__model__"
-WORLD = "world"
 MAX_CHAIN = 100
 """How many frames may each be relative to the next, and models be nested in each other."""
 MAX_INCLUDES = 1000
@@ -45,7 +45,6 @@ UNREAD = {
     "drake:ball_constraint": "a constraint",
 }
 """What models may hold that changes their dynamics."""
-ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 # ---------------------------------------------------------------------------------- elements
@@ -69,23 +68,21 @@ def is_true(text: str) -> bool:
 
 def relative_to(element: Element) -> str:
     """The frame that an element says its pose is relative to, or an empty string."""
-    place = element.first("pose")
-    return "" if place is None else place.get("relative_to") or place.get("frame")
+    place = element.child("pose")
+    return place.get("relative_to") or place.get("frame")
 
 
 def raw_pose(element: Element) -> Pose:
     """The <pose> of an element, in the frame that it is relative to."""
-    place = element.first("pose")
-    if place is None or not place.text.strip():
+    place = element.child("pose")
+    if not place.text.strip():
         return IDENTITY_POSE
     if place.get("rotation_format", "euler_rpy") == "quat_xyzw":
         values = place.text_numbers(7)
         size = np.linalg.norm(values[3:])
         if not 0 < size < inf:
-            raise ModelError(
-                f"{place.where}: <pose>{clip(place.text.strip())}</pose>: expected a quaternion "
-                "that is not zero"
-            )
+            text = clip(place.text.strip())
+            raise place.error(f"<pose>{text}</pose>: expected a quaternion that is not zero")
         x, y, z, w = values[3:] / size
         return Pose(rotation_of_quaternion(w, x, y, z), values[:3])
     values = place.text_numbers(6)
@@ -97,9 +94,7 @@ def version_of(root: Element) -> tuple[int, ...]:
     """The version of the format that a file is written in."""
     match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", root.get("version"))
     if not match or int(match[1]) != 1:
-        raise ModelError(
-            f"{root.where}: <sdf {root.attribute('version')}>: expected a version such as 1.7"
-        )
+        raise root.error(f"<sdf {root.attribute('version')}>: expected a version such as 1.7")
     return int(match[1]), int(match[2])
 
 
@@ -179,14 +174,8 @@ class Scope:
 
     def link_of(self, name: str, user: Element) -> tuple["Scope", str]:
         """The link that a frame is attached to, with the model that has it."""
-        scope, steps = self, 0
-        while True:
-            steps += 1
-            if steps > MAX_CHAIN:
-                raise ModelError(
-                    f"{user.where}: frame {quote(name)} is attached to no link: the frames it is "
-                    "attached to form a loop or a very long chain"
-                )
+        scope = self
+        for _ in range(MAX_CHAIN):
             outer, _, inner = name.partition("::")
             if name in ("", MODEL):
                 name = scope._canonical(user)
@@ -200,36 +189,35 @@ class Scope:
                     return scope, name
                 key = text_of(element, "child") if element.tag == "joint" else ""
                 name = key or element.get("attached_to") or MODEL
+        raise user.error(
+            f"frame {quote(name)} is attached to no link: the frames it is attached to form a loop "
+            "or a very long chain"
+        )
 
     def _canonical(self, user: Element) -> str:
         """The link that the frame of the model is attached to."""
         links = (name for name, element in self.named.items() if element.tag == "link")
         link = self.element.get("canonical_link") or next(chain(links, self.nested), "")
         if not link:
-            raise ModelError(f"{user.where}: the model has no <link>: expected at least one")
+            raise user.error("the model has no <link>: expected at least one")
         return link
 
     def _element(self, name: str, user: Element) -> Element:
         if name not in self.named:
-            raise ModelError(
-                f"{user.where}: <{user.tag}> refers to {quote(name)}, which does not exist in "
-                f"model {quote(self.element.get('name'))}: expected one of "
-                f"{listing(list(self.named))}"
+            raise user.error(
+                f"<{user.tag}> refers to {quote(name)}, which does not exist in model "
+                f"{quote(self.element.get('name'))}: expected one of {listing(list(self.named))}"
             )
         return self.named[name]
 
     def _check_chain(self, name: str, user: Element) -> None:
         if name in self.pending:
             circle = [*self.pending[self.pending.index(name) :], name]
-            raise ModelError(
-                f"{user.where}: frames are relative to each other in a circle: "
-                f"{listing(circle, ' -> ')}"
-            )
+            path = listing(circle, " -> ")
+            raise user.error(f"frames are relative to each other in a circle: {path}")
         if len(self.pending) >= MAX_CHAIN:
-            raise ModelError(
-                f"{user.where}: more than {MAX_CHAIN} frames are each relative to the next: "
-                "expected fewer"
-            )
+            count = f"more than {MAX_CHAIN} frames"
+            raise user.error(f"{count} are each relative to the next: expected fewer")
 
 
 class Opener:
@@ -244,52 +232,53 @@ class Opener:
     def open(self, scope: Scope, files: tuple[str, ...] = (), depth: int = 0) -> Scope:
         """Fill a scope with its names and nested models, included ones among them."""
         if depth > MAX_CHAIN:
-            raise ModelError(f"{scope.element.where}: models are nested more than {MAX_CHAIN} deep")
+            raise scope.element.error(f"models are nested more than {MAX_CHAIN} deep")
         for child in [*scope.element.children]:
             inside, used = child, files
             version, placement = scope.version, child.get("placement_frame")
             if child.tag == "include":
-                path = self._model_file(child, scope.element.tag == WORLD)
-                if path is None:
+                uri = text_of(child, "uri")
+                try:
+                    path = self._file(uri, child)
+                except ModelError as error:
+                    if scope.element.tag != WORLD:
+                        raise
+                    self.missing.append((uri, error))  # models in a world do not affect each other
                     continue
-                inside, version, used = self._include(child, path, files)
+                inside, version = self._include(child, path, files)
+                used = (*files, str(path))
                 placement = text_of(child, "placement_frame") or placement
             if inside.tag not in FRAMES:
                 continue
             name = _name(inside, scope)
             if name in scope.named:
-                raise ModelError(
-                    f"{inside.where}: two elements of a model are called {quote(name)}: names "
-                    "must differ"
-                )
+                called = f"two elements of a model are called {quote(name)}"
+                raise inside.error(f"{called}: names must differ")
             scope.named[name] = inside
             if inside.tag == "model":
-                prefix = f"{scope.prefix}{name}::"
-                nested = Scope(inside, version, prefix, scope, placement)
+                nested = Scope(inside, version, f"{scope.prefix}{name}::", scope, placement)
                 scope.nested[name] = self.open(nested, used, depth + 1)
         return scope
 
     def _include(
         self, include: Element, path: Path, files: tuple[str, ...]
-    ) -> tuple[Element, tuple[int, ...], tuple[str, ...]]:
-        """The model in a file that is included, its version, and the files that lead to it."""
+    ) -> tuple[Element, tuple[int, ...]]:
+        """The model in a file that is included, and its version."""
         self.count += 1
         if self.count > MAX_INCLUDES:
-            raise ModelError(f"{include.where}: more than {MAX_INCLUDES} models are included")
+            raise include.error(f"more than {MAX_INCLUDES} models are included")
         if is_true(include.get("merge")) or is_true(text_of(include, "merge")):
-            raise ModelError(
-                f"{include.where}: <include merge> puts the links of a model among those around "
-                "it, which armlet does not do: leave out merge, or copy the links"
+            raise include.error(
+                "<include merge> puts the links of a model among those around it, which armlet "
+                "does not do: leave out merge, or copy the links"
             )
         if str(path) in files:
-            raise ModelError(f"{include.where}: {clip(path.name)} includes itself")
+            raise include.error(f"{clip(path.name)} includes itself")
         root = read_xml(path)
         models = root.all("model") if root.tag in ROOTS else []
         if len(models) != 1:
-            raise ModelError(
-                f"{include.where}: {clip(path.name)} has {len(models)} <model>: expected an SDF "
-                "file with one"
-            )
+            has = f"{clip(path.name)} has {len(models)} <model>"
+            raise include.error(f"{has}: expected an SDF file with one")
         model = models[0]
         if text_of(include, "name"):
             model.attributes["name"] = text_of(include, "name")
@@ -297,23 +286,9 @@ class Opener:
             child = include.first(tag)
             if child is not None:
                 model.children = [child, *(x for x in model.children if x.tag != tag)]
-        return model, version_of(root), (*files, str(path))
+        return model, version_of(root)
 
-    def _model_file(self, include: Element, in_world: bool) -> Path | None:
-        """The file of a model that is included.
-
-        None if it is not found and stands in a world: models there do not affect each other.
-        """
-        uri = text_of(include, "uri")
-        try:
-            return self._named_file(uri, include)
-        except ModelError as error:
-            if not in_world:
-                raise
-            self.missing.append((uri, error))
-            return None
-
-    def _named_file(self, uri: str, include: Element) -> Path:
+    def _file(self, uri: str, include: Element) -> Path:
         """The file that a URI names, or the one that model.config names in the folder of a URI."""
         if uri.lower().endswith(ENDINGS):
             return self.folders.file(uri, include.where)
@@ -349,16 +324,15 @@ def read_sdf(
 ) -> Description:
     """The description in the elements of an SDF file: one model, or a world with models."""
     if root.tag not in ROOTS:
-        raise ModelError(f"{root.where}: the root element is <{clip(root.tag)}>: expected <sdf>")
+        raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
     worlds, models = root.all("world"), root.all("model")
     if not worlds and not models:
-        raise ModelError(f"{root.where}: <sdf> has no <model> and no <world>: expected one")
+        raise root.error("<sdf> has no <model> and no <world>: expected one")
     top = worlds[0] if worlds else models[0]
     if len(models) > 1 and not worlds:
         top = Element(WORLD, {"name": WORLD}, root.file, root.line, models)
     alone = [x for x in top.children if x.tag in ("model", "include", "joint", "frame")]
-    own = top.first("gravity")
-    if own is not None and top.tag == WORLD:
+    if top.tag == WORLD and (own := top.first("gravity")):
         gravity = own.text_numbers(3)
     start = Scope(top, version_of(root), placement=top.get("placement_frame"))
     opener = Opener(folders)
@@ -368,9 +342,9 @@ def read_sdf(
         for inner in whole.all():
             inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
     if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
-        for _, error in opener.missing:
-            raise error
-        raise ModelError(f"{root.where}: no model has a <link>: expected at least one")
+        if opener.missing:
+            raise opener.missing[0][1]
+        raise root.error("no model has a <link>: expected at least one")
     for uri, error in opener.missing:
         problems.warn(
             f"{error}; the model is left out",
@@ -381,7 +355,7 @@ def read_sdf(
     try:
         reader.read()
     except RecursionError:
-        raise ModelError(f"{root.where}: frames and models are nested too deeply") from None
+        raise root.error("frames and models are nested too deeply") from None
     return reader.description(whole.element.get("name") or clip(file.stem), gravity, file)
 
 
@@ -517,24 +491,20 @@ class _Reader:
             return replace(link, mass=1.0, inertia=np.eye(3))
         for tag in ("auto", "fluid_added_mass"):
             if inertial.first(tag) is not None or is_true(inertial.get(tag)):
-                raise ModelError(
-                    f"{inertial.where}: the <inertial> of link {quote(full)} has {tag}, which "
-                    "armlet does not read: expected mass and inertia as numbers"
+                raise inertial.error(
+                    f"the <inertial> of link {quote(full)} has {tag}, which armlet does not read: "
+                    "expected mass and inertia as numbers"
                 )
-        at = raw_pose(inertial)
-        tensor = inertial.first("inertia")
-        entries = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
-        if tensor is not None:
-            entries = [number_of(tensor, key, x) for key, x in zip(ENTRIES, entries, strict=True)]
+        at, tensor = raw_pose(inertial), inertial.child("inertia")
+        entries = (number_of(tensor, key, float(key[1] == key[2])) for key in ENTRIES)
         I = symmetric(*entries).astype(float)
         mass = number_of(inertial, "mass", 1.0)
         return replace(link, mass=mass, com=at.r, inertia=at.R @ I @ at.R.T)
 
     def _meshes(self, scope: Scope, name: str, element: Element) -> Iterator[Mesh]:
         for visual in element.all("visual"):
-            geometry = visual.first("geometry")
-            mesh = geometry.first("mesh") if geometry else None
-            if mesh is not None and text_of(mesh, "uri"):
+            mesh = visual.child("geometry").child("mesh")
+            if text_of(mesh, "uri"):
                 at = scope.pose_of(name, visual).inverse() @ scope.place(visual, name)
                 scale = mesh.first("scale") if text_of(mesh, "scale") else None
                 sizes = (1.0, 1.0, 1.0) if scale is None else scale.text_numbers(3).tolist()
@@ -570,14 +540,12 @@ class _Reader:
             pose=parent_at.inverse() @ child_at,
             where=element.where,
         )
-        axis = element.first("axis")
-        if kind not in ("revolute", "continuous", "prismatic"):
+        if kind not in MOVING:
             return joint
-        if axis is None:
-            raise ModelError(f"{element.where}: joint {quote(full)} has no <axis>: expected one")
+        axis = element.need("axis", f"joint {quote(full)}")
         self._add_mimic(scope, full, element, axis)
         limits = _limits(axis, f"{axis.where}: joint {quote(full)}", full, self.problems)
-        dynamics = axis.first("dynamics") or Element("dynamics", {}, axis.file, axis.line)
+        dynamics, ratio = axis.child("dynamics"), number_of(element, "drake:gear_ratio", 1.0)
         stiffness = number_of(dynamics, "spring_stiffness", 0.0)
         reference = number_of(dynamics, "spring_reference", 0.0)
         return replace(
@@ -585,7 +553,11 @@ class _Reader:
             axis=self._axis(scope, name, axis, child_at),
             point=in_child.r,
             limits=limits if kind != "continuous" else limits._replace(lower=-inf, upper=inf),
-            drive=_drive(element, dynamics),
+            drive=Drive(
+                rotor_inertia=number_of(element, "drake:rotor_inertia", 0.0) * ratio * ratio,
+                viscous=number_of(dynamics, "damping", 0.0),
+                coulomb=number_of(dynamics, "friction", 0.0),
+            ),
             spring=Spring(stiffness, reference) if stiffness else Spring(),
         )
 
@@ -593,9 +565,7 @@ class _Reader:
         """The link at an end of a joint, with its pose in the world."""
         name = text_of(element, tag)
         if not name:
-            raise ModelError(
-                f"{element.where}: joint {quote(element.get('name'))} has no <{tag}>: expected one"
-            )
+            raise element.error(f"joint {quote(element.get('name'))} has no <{tag}>: expected one")
         if name == WORLD and name not in scope.named:
             return self.base, IDENTITY_POSE
         owner, link = scope.link_of(name, element)
@@ -609,7 +579,7 @@ class _Reader:
         """
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
-        frame = name if xyz is None else xyz.get("expressed_in") or name
+        frame = axis.child("xyz").get("expressed_in") or name
         old = scope.version < (1, 5) or is_true(text_of(axis, "use_parent_model_frame"))
         at = IDENTITY_POSE if old else scope.pose_of(frame, xyz or axis)
         return child_at.R.T @ scope.in_world.R @ at.R @ values
@@ -630,21 +600,10 @@ class _Reader:
 
 def _limits(axis: Element, subject: str, name: str, problems: Problems) -> Limits:
     """The limits of a joint; negative velocities and efforts mean that there is none."""
-    limit = axis.first("limit")
-    texts = {key: text_of(limit, key) for key in Limits._fields} if limit else {}
+    texts = {key: text_of(axis.child("limit"), key) for key in Limits._fields}
     for key in ("velocity", "effort"):
-        if texts.get(key, "").startswith("-"):
+        if texts[key].startswith("-"):
             texts[key] = ""
     texts = {key: text for key, text in texts.items() if text}
     limits = read_limits(texts, subject, name, problems)
     return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in limits))
-
-
-def _drive(joint: Element, dynamics: Element) -> Drive:
-    """Friction of a joint, and the rotor inertia that Drake's elements give it."""
-    ratio = number_of(joint, "drake:gear_ratio", 1.0)
-    return Drive(
-        rotor_inertia=number_of(joint, "drake:rotor_inertia", 0.0) * ratio * ratio,
-        viscous=number_of(dynamics, "damping", 0.0),
-        coulomb=number_of(dynamics, "friction", 0.0),
-    )

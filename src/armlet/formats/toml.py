@@ -5,7 +5,7 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf, isinf, radians
+from math import inf, radians
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,7 @@ def _check_structure(text: str, file: str) -> None:
             )
 
 
-def parse_toml(path: Path) -> dict[str, Any]:
+def _parse(path: Path) -> dict[str, Any]:
     """The data of a TOML file."""
     file = clip(path.name)
     try:
@@ -181,8 +181,10 @@ def parse_toml(path: Path) -> dict[str, Any]:
 
 def read_toml(path: Path) -> Description | RobotModel:
     """The description in a TOML file, or the arm of one that has names of constants."""
-    file, data = clip(path.name), parse_toml(path)
-    if _is_symbolic(data):
+    file, data = clip(path.name), _parse(path)
+    bodies = data.get("body")
+    tables = [x for x in bodies if isinstance(x, dict)] if isinstance(bodies, list) else []
+    if has_symbols([data.get("gravity"), [x.get(key) for x in tables for key in SYMBOLIC]]):
         return _symbolic_arm(Table(data, file, SYMBOLIC_TOP), clip(path.stem))
     top = Table(data, file, TOP)
     unit = top.unit_of_angles()
@@ -236,8 +238,8 @@ def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
     if "mimic" not in body.data or joint.kind == "fixed":
         return []
     mimic = body.table("mimic", {"joint", "factor", "offset"})
-    offset = mimic.number("offset", 0.0) * (1.0 if joint.kind == "prismatic" else unit)
-    factor = mimic.number("factor", 1.0)
+    factor, offset = mimic.number("factor", 1.0), mimic.number("offset", 0.0)
+    offset *= 1.0 if joint.kind == "prismatic" else unit
     return [mimic_tie(joint.name, mimic.text("joint"), factor, offset, mimic.where)]
 
 
@@ -249,15 +251,21 @@ def _pose(table: Table, unit: float) -> Pose:
 
 def _joint(body: Table, convention: str | None, unit: float, previous: str) -> Connection:
     name, child = body.text("joint"), body.text("name")
-    kind = body.text("kind", "revolute")
-    parent = body.text("parent", previous)
-    _check_place(body, convention)
+    kind, parent = body.text("kind", "revolute"), body.text("parent", previous)
     if convention is not None:
-        row = body.numbers("dh", 4) * [unit, 1, 1, unit]
-        connection = dh_connection(
-            dh_row(row, f"{body.where}: dh"), convention, kind, name, parent, child
-        )
+        if place := sorted(PLACE & set(body.data)):
+            raise ModelError(
+                f"{body.where}: {place[0]} is given, but the file has the convention "
+                f"{quote(convention)}: expected dh alone, or no convention"
+            )
+        row = dh_row(body.numbers("dh", 4) * [unit, 1, 1, unit], f"{body.where}: dh")
+        connection = dh_connection(row, convention, kind, name, parent, child)
     else:
+        if "dh" in body.data:
+            raise ModelError(
+                f"{body.where}: dh is given, but the file has no convention: expected convention = "
+                "'standard' or 'modified' at the top of the file, or xyz, rpy and axis here"
+            )
         axis = body.numbers("axis", 3, (0.0, 0.0, 1.0))
         point = body.numbers("point", 3, (0.0, 0.0, 0.0))
         connection = Connection(name, kind, parent, child, _pose(body, unit), axis, point)
@@ -277,21 +285,6 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
         spring=Spring(spring.number("stiffness", 0.0), scale * spring.number("reference", 0.0)),
         where=body.where,
     )
-
-
-def _check_place(body: Table, convention: str | None) -> None:
-    """Refuse a DH row without a convention, and a pose in addition to or instead of a row."""
-    if convention is None and "dh" in body.data:
-        raise ModelError(
-            f"{body.where}: dh is given, but the file has no convention: expected convention = "
-            "'standard' or 'modified' at the top of the file, or xyz, rpy and axis here"
-        )
-    place = sorted(PLACE & set(body.data))
-    if convention is not None and place:
-        raise ModelError(
-            f"{body.where}: {place[0]} is given, but the file has the convention "
-            f"{quote(convention)}: expected dh alone, or no convention"
-        )
 
 
 def _link(body: Table, unit: float) -> Link:
@@ -322,14 +315,6 @@ def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
 
 
 # ---------------------------------------------------------------------------------- symbols
-
-
-def _is_symbolic(data: Mapping[str, Any]) -> bool:
-    """Whether a file has names of constants in place of numbers."""
-    bodies = data.get("body")
-    tables = [x for x in bodies if isinstance(x, dict)] if isinstance(bodies, list) else []
-    values = [table.get(key) for table in tables for key in SYMBOLIC]
-    return has_symbols([data.get("gravity"), values])
 
 
 def _symbolic_arm(top: Table, name: str) -> RobotModel:
@@ -414,7 +399,9 @@ def _joint_table(joint: Connection, link: Link, tie: Tie | None) -> dict[str, An
         table |= {"axis": joint.axis} | ({"point": joint.point} if np.any(joint.point) else {})
         table |= {"mass": link.mass, "com": link.com, "inertia": upper_triangle(link.inertia)}
         for key in ("limits", "drive", "spring"):
-            changed = _changed(getattr(joint, key))
+            values = getattr(joint, key)
+            default = type(values)()._asdict()
+            changed = {k: x for k, x in values._asdict().items() if x != default[k]}
             table |= {key: changed} if changed else {}
         if is_compensated(link):
             table["gravity_compensation"] = link.compensation._asdict()
@@ -429,12 +416,6 @@ def _joint_table(joint: Connection, link: Link, tie: Tie | None) -> dict[str, An
     return table
 
 
-def _changed(values: Limits | Drive | Spring) -> dict[str, float]:
-    """The fields that are not the default."""
-    default = type(values)()._asdict()
-    return {key: value for key, value in values._asdict().items() if value != default[key]}
-
-
 def _entries(table: Mapping[str, Any]) -> list[str]:
     return [f"{key} = {_value(value)}" for key, value in table.items()]
 
@@ -447,8 +428,7 @@ def _value(value: Any) -> str:
         return f"{{ {', '.join(_entries(value))} }}"
     if isinstance(value, list | tuple | np.ndarray):
         return f"[{', '.join(map(_value, value))}]"
-    x = float(value)
-    return ("inf" if x > 0 else "-inf") if isinf(x) else repr(x + 0.0)
+    return repr(float(value) + 0.0)  # without the sign of zero
 
 
 def _quoted(text: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import pi
+from math import copysign, inf, pi
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,9 +16,8 @@ from armlet.description import Connection, Description, Link, Mesh, Solid, Tie, 
 from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
-from armlet.formats.limits import UNLIMITED, read_limits, warn_of_no_limit
-from armlet.formats.xml import Element
-from armlet.robot import IDENTITY_POSE, Drive, Limits, Pose, RobotModel, pose
+from armlet.formats.xml import NUMBER, Element
+from armlet.robot import Drive, Limits, Pose, RobotModel, pose
 from armlet.robot.pose import rotation_of_quaternion, rpy_of
 from armlet.scalar import Matrix, Vector
 
@@ -36,6 +35,9 @@ SOLIDS = {
     "capsule": {"radius": 1, "length": 1},
 }
 """The attributes of each primitive, and how many numbers they are."""
+UNLIMITED = 1e308
+"""Stands for no limit where the format requires a number."""
+INFINITE = {"inf": inf, "+inf": inf, "-inf": -inf, "infinity": inf, "-infinity": -inf}
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot represent, even escaped."""
 
@@ -46,11 +48,10 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
     """The description in the elements of a URDF file; joints that cannot be read are left out."""
     if root.tag != "robot":
-        raise ModelError(f"{root.where}: the root element is <{clip(root.tag)}>: expected <robot>")
+        raise root.error(f"the root element is <{clip(root.tag)}>: expected <robot>")
     if not root.all("link"):
-        raise ModelError(f"{root.where}: <robot> has no <link>: expected at least one")
-    reader = _Reader(problems)
-    drives = _rotor_drives(root, problems)
+        raise root.error("<robot> has no <link>: expected at least one")
+    reader, drives = _Reader(problems), _rotor_drives(root, problems)
     links = [reader.link(element) for element in root.all("link")]
     joints = [reader.joint(element, drives) for element in root.all("joint")]
     links = reader.with_world(links, joints)
@@ -77,8 +78,9 @@ class _Reader:
         with self.problems.collect():
             meshes = tuple(self._meshes(element))
             link = replace(link, meshes=meshes, solids=tuple(self._solids(element)))
-            inertial = self._only(element, "inertial")
-            link = link if inertial is None else self._with_inertia(link, inertial)
+            self._warn_of_repeated(element, "inertial")
+            if inertial := element.first("inertial"):
+                link = self._with_inertia(link, inertial)
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
@@ -96,8 +98,9 @@ class _Reader:
         return [Link(WORLD), *links]
 
     def _with_inertia(self, link: Link, inertial: Element) -> Link:
-        mass, tensor = self._only(inertial, "mass"), self._only(inertial, "inertia")
-        at = self._origin(self._only(inertial, "origin"))
+        self._warn_of_repeated(inertial, "mass", "inertia", "origin")
+        mass, tensor = inertial.first("mass"), inertial.first("inertia")
+        at = self._origin(inertial)
         m = 0.0 if mass is None else mass.number("value")
         I = np.zeros((3, 3)) if tensor is None else self._tensor(link, tensor)
         if mass is None and tensor is None:
@@ -128,12 +131,11 @@ class _Reader:
 
     def _meshes(self, element: Element) -> Iterator[Mesh]:
         for visual in element.all("visual"):
-            geometry = visual.first("geometry")
-            mesh = geometry.first("mesh") if geometry else None
-            if mesh is not None and mesh.get("filename"):
+            mesh = visual.child("geometry").child("mesh")
+            if mesh.get("filename"):
                 try:
                     scale = mesh.numbers("scale", None, (1.0, 1.0, 1.0)).tolist()
-                    at = self._origin(visual.first("origin"))
+                    at = self._origin(visual)
                 except ModelError as error:
                     self.problems.warn(
                         f"{error}; the mesh is left out",
@@ -155,43 +157,60 @@ class _Reader:
     def _solids(self, link: Element) -> Iterator[Solid]:
         """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
         for visual in link.all("visual"):
-            geometry = visual.first("geometry")
-            for shape in geometry.children if geometry else ():
+            for shape in visual.child("geometry").children:
                 with suppress(ModelError):
-                    if size := _solid_size(shape):
-                        yield Solid(shape.tag, size, self._origin(visual.first("origin")))
+                    lengths = SOLIDS.get(shape.tag, {}).items()
+                    size = [float(x) for key, n in lengths for x in shape.numbers(key, n)]
+                    if size and min(size) > 0:
+                        yield Solid(shape.tag, tuple(size), self._origin(visual))
 
     def joint(self, element: Element, drives: Mapping[str, Drive]) -> Connection | None:
         """The joint of an element, or None if it cannot be read."""
         with self.problems.collect():
             name = element.word("name")
             kind = element.word("type", "revolute, continuous, prismatic or fixed")
-            subject = f"joint {quote(name)}"
-            ends = {end: self._only(element, end) for end in ("parent", "child")}
+            self._warn_of_repeated(element, "parent", "child", "origin")
             joint = Connection(
                 name=name,
                 kind=kind,
-                parent=(ends["parent"] or element.need("parent", subject)).word("link"),
-                child=(ends["child"] or element.need("child", subject)).word("link"),
-                pose=self._origin(self._only(element, "origin")),
+                parent=element.need("parent", f"joint {quote(name)}").word("link"),
+                child=element.need("child", f"joint {quote(name)}").word("link"),
+                pose=self._origin(element),
                 where=element.where,
             )
             if kind == "fixed":
                 return joint
-            axis, drive = self._only(element, "axis"), drives.get(name, Drive())
+            self._warn_of_repeated(element, "axis", "limit", "dynamics")
+            axis, dynamics = element.first("axis"), element.child("dynamics")
+            if axis is not None and "xyz" not in axis.attributes:
+                self._warn(
+                    axis,
+                    f"the <axis> of joint {quote(name)} has no xyz: taken as 1 0 0",
+                    "joints have an <axis> without xyz, taken as 1 0 0",
+                    name,
+                )
             return replace(
                 joint,
-                axis=np.array(X_AXIS) if axis is None else self._axis(axis, name),
+                axis=element.child("axis").numbers("xyz", 3, X_AXIS),
                 limits=self._limits(element),
-                drive=_drive(self._only(element, "dynamics"), drive),
+                drive=drives.get(name, Drive())._replace(
+                    viscous=dynamics.number("damping", 0.0),
+                    coulomb=dynamics.number("friction", 0.0),
+                ),
             )
         return None
 
     def _limits(self, joint: Element) -> Limits:
         name, kind = joint.get("name"), joint.get("type")
-        limit = self._only(joint, "limit")
+        limit = joint.first("limit")
         if limit is None:
-            warn_of_no_limit(f"{joint.where}: joint {quote(name)}", name, kind, self.problems)
+            if kind in ("revolute", "prismatic"):
+                self._warn(
+                    joint,
+                    f"joint {quote(name)} is {kind} and has no <limit>: taken as without limits",
+                    "revolute or prismatic joints have no <limit>, and are taken as without limits",
+                    name,
+                )
             return Limits()
         texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
         texts = {"lower": "0", "upper": "0"} | texts
@@ -199,19 +218,8 @@ class _Reader:
             texts = {key: text for key, text in texts.items() if key in ("velocity", "effort")}
         return read_limits(texts, f"{limit.where}: joint {quote(name)}", name, self.problems)
 
-    def _axis(self, axis: Element, joint: str) -> Vector:
-        if "xyz" not in axis.attributes:
-            self._warn(
-                axis,
-                f"the <axis> of joint {quote(joint)} has no xyz: taken as 1 0 0",
-                "joints have an <axis> without xyz, taken as 1 0 0",
-                joint,
-            )
-        return axis.numbers("xyz", 3, X_AXIS)
-
-    def _origin(self, element: Element | None) -> Pose:
-        if element is None:
-            return IDENTITY_POSE
+    def _origin(self, parent: Element) -> Pose:
+        element = parent.child("origin")
         unknown = sorted(set(element.attributes) - {"xyz", "rpy", "quat_xyzw"})
         if unknown:
             self._warn(
@@ -235,20 +243,59 @@ class _Reader:
             )
         return pose(xyz, rpy)
 
-    def _only(self, element: Element, tag: str) -> Element | None:
-        """The first child with a tag, as in other readers, with a warning if there are more."""
-        children = element.all(tag)
-        if len(children) > 1:
-            self._warn(
-                children[1],
-                f"<{element.tag}> has {len(children)} <{tag}>: the first is taken",
-                f"<{element.tag}>s have more than one <{tag}>, of which the first is taken",
-                f"line {children[1].line}",
-            )
-        return children[0] if children else None
+    def _warn_of_repeated(self, element: Element, *tags: str) -> None:
+        """Warn of more than one child with a tag: the first is taken, as in other readers."""
+        for tag in tags:
+            children = element.all(tag)
+            if len(children) > 1:
+                self._warn(
+                    children[1],
+                    f"<{element.tag}> has {len(children)} <{tag}>: the first is taken",
+                    f"<{element.tag}>s have more than one <{tag}>, of which the first is taken",
+                    f"line {children[1].line}",
+                )
 
     def _warn(self, element: Element, message: str, plural: str, name: str) -> None:
         self.problems.warn(f"{element.where}: {message}", plural, name)
+
+
+def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Problems) -> Limits:
+    """The limits of a joint, from the texts in a file by the names of the limits.
+
+    Dynamics do not depend on them: those that cannot be right are changed or left out, with a
+    warning. `subject` is the joint with its file and line.
+    """
+    limits = Limits()
+    for key, text in texts.items():
+        value = _number(text)
+        if value is None or (value < 0 and key in ("velocity", "effort")):
+            problems.warn(
+                f'{subject} has the limit {key}="{clip(text)}": taken as none',
+                "limits are not numbers or below zero, and are taken as none",
+                f"{key} of {joint}",
+            )
+        else:
+            limits = limits._replace(**{key: value})
+    lower, upper, *_ = limits
+    if lower > upper:
+        problems.warn(
+            f"{subject} has the limits lower {lower:g}, upper {upper:g}: taken the other way round",
+            "joints have a lower limit above the upper one, and are taken the other way round",
+            joint,
+        )
+        limits = limits._replace(lower=upper, upper=lower)
+    return limits
+
+
+def _number(text: str) -> float | None:
+    """The number in a text, which may be infinite, or None."""
+    word = text.strip().lower()
+    if word in INFINITE:
+        return INFINITE[word]
+    if not NUMBER.fullmatch(word):
+        return None
+    value = float(word)
+    return value if abs(value) < UNLIMITED else copysign(inf, value)
 
 
 def _mimic(element: Element) -> list[Tie]:
@@ -260,21 +307,12 @@ def _mimic(element: Element) -> list[Tie]:
     return [mimic_tie(element.word("name"), mimic.get("joint"), factor, offset, mimic.where)]
 
 
-def _drive(dynamics: Element | None, drive: Drive) -> Drive:
-    if dynamics is None:
-        return drive
-    return drive._replace(
-        viscous=dynamics.number("damping", 0.0), coulomb=dynamics.number("friction", 0.0)
-    )
-
-
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
     """The rotor inertia of each joint's transmission, times the gear ratio squared."""
     names = dict.fromkeys(joint.get("name") for joint in root.all("joint"))
     drives = {}
     for transmission in root.all("transmission"):
-        joints = transmission.all("joint")
-        actuators = transmission.all("actuator")
+        joints, actuators = transmission.all("joint"), transmission.all("actuator")
         if len(joints) == len(actuators) == 1:
             with problems.collect():
                 drive = _rotor_drive(joints[0], actuators[0])
@@ -282,9 +320,9 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
                     continue
                 name = joints[0].word("name")
                 if name not in names:
-                    raise ModelError(
-                        f"{joints[0].where}: the <transmission> has a rotor inertia or friction "
-                        f"for joint {quote(name)}, which does not exist: expected one of "
+                    raise joints[0].error(
+                        "the <transmission> has a rotor inertia or friction for joint "
+                        f"{quote(name)}, which does not exist: expected one of "
                         f"{listing(list(names))}"
                     )
                 drives[name] = drive
@@ -296,33 +334,22 @@ def _rotor_drive(joint: Element, actuator: Element) -> Drive:
 
     Drake's files have its own ratio beside a mechanicalReduction of 1.
     """
-    inertia = _value(actuator, "rotor_inertia", "drake:rotor_inertia", "motorInertia") or 0.0
-    ratio = None
+    inertia = _value(actuator, 0.0, "rotor_inertia", "drake:rotor_inertia", "motorInertia")
+    ratio = 1.0
     if inertia:
-        ratio = _value(actuator, "drake:gear_ratio", "mechanicalReduction")
-        ratio = _value(joint, "mechanicalReduction") if ratio is None else ratio
-    ratio = 1.0 if ratio is None else ratio
+        of_joint = _value(joint, 1.0, "mechanicalReduction")
+        ratio = _value(actuator, of_joint, "drake:gear_ratio", "mechanicalReduction")
     return Drive(
-        rotor_inertia=inertia * ratio * ratio, offset=_value(actuator, "friction_offset") or 0.0
+        rotor_inertia=inertia * ratio * ratio, offset=_value(actuator, 0.0, "friction_offset")
     )
 
 
-def _value(element: Element, *tags: str) -> float | None:
+def _value(element: Element, default: float, *tags: str) -> float:
     """The number in the first child with one of these tags: its value, or its text."""
-    for tag in tags:
-        child = element.first(tag)
-        if child is not None:
-            if "value" in child.attributes:
-                return child.number("value")
-            return float(child.text_numbers(1)[0])
-    return None
-
-
-def _solid_size(shape: Element) -> tuple[float, ...]:
-    """The lengths of a primitive, or none if the element is no primitive or has no size."""
-    lengths = SOLIDS.get(shape.tag, {}).items()
-    size = tuple(float(x) for key, n in lengths for x in shape.numbers(key, n))
-    return size if size and min(size) > 0 else ()
+    for child in filter(None, map(element.first, tags)):
+        is_attribute = "value" in child.attributes
+        return child.number("value") if is_attribute else float(child.text_numbers(1)[0])
+    return default
 
 
 # ---------------------------------------------------------------------------------- writing
@@ -339,7 +366,8 @@ def urdf_text(robot: RobotModel) -> str:
     for joint in description.joints:
         _add_joint(root, joint, ties.get(joint.name))
     for joint in description.joints:
-        _add_transmission(root, joint)
+        if joint.drive.rotor_inertia or joint.drive.offset:
+            _add_transmission(root, joint)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
     return f'<?xml version="1.0"?>\n{text}\n'
@@ -366,25 +394,19 @@ def _on_axes(description: Description) -> Description:
     """
     links: list[Link] = []
     joints: list[Connection] = []
-    off = {j.child: j for j in description.joints if np.abs(j.point).max() > 0}
+    off = {j.child: j.point for j in description.joints if np.any(j.point)}
     for link in description.links:
         if link.name in off:
-            shift = off[link.name].point
-            links.append(
-                replace(link, name=f"{link.name}_axis", com=link.com - shift, meshes=(), solids=())
-            )
-            links.append(Link(link.name, meshes=link.meshes, solids=link.solids))
-        else:
-            links.append(link)
+            com, own = link.com - off[link.name], f"{link.name}_axis"
+            links.append(replace(link, name=own, com=com, meshes=(), solids=()))
+            link = Link(link.name, meshes=link.meshes, solids=link.solids)
+        links.append(link)
     for joint in description.joints:
         if joint.child in off:
-            name, there = f"{joint.child}_axis", Pose(np.eye(3), joint.point)
-            joints.append(replace(joint, child=name, pose=joint.pose @ there, point=np.zeros(3)))
-            joints.append(
-                Connection(f"{joint.child}_fixed", "fixed", name, joint.child, there.inverse())
-            )
-        else:
-            joints.append(joint)
+            own, child, there = f"{joint.child}_axis", joint.child, Pose(np.eye(3), joint.point)
+            joints.append(replace(joint, child=own, pose=joint.pose @ there, point=np.zeros(3)))
+            joint = Connection(f"{child}_fixed", "fixed", own, child, there.inverse())
+        joints.append(joint)
     return replace(description, links=tuple(links), joints=tuple(joints))
 
 
@@ -445,11 +467,10 @@ def _add_joint(root: ElementTree.Element, joint: Connection, tie: Tie | None) ->
 
 
 def _add_transmission(root: ElementTree.Element, joint: Connection) -> None:
-    if joint.drive.rotor_inertia or joint.drive.offset:
-        transmission = _add(root, "transmission", name=f"{joint.name}_transmission")
-        _add(transmission, "type").text = "transmission_interface/SimpleTransmission"
-        _add(transmission, "joint", name=joint.name)
-        actuator = _add(transmission, "actuator", name=f"{joint.name}_drive")
-        _add(actuator, "mechanicalReduction").text = "1"
-        _add(actuator, "rotor_inertia", value=joint.drive.rotor_inertia)
-        _add(actuator, "friction_offset", value=joint.drive.offset)
+    transmission = _add(root, "transmission", name=f"{joint.name}_transmission")
+    _add(transmission, "type").text = "transmission_interface/SimpleTransmission"
+    _add(transmission, "joint", name=joint.name)
+    actuator = _add(transmission, "actuator", name=f"{joint.name}_drive")
+    _add(actuator, "mechanicalReduction").text = "1"
+    _add(actuator, "rotor_inertia", value=joint.drive.rotor_inertia)
+    _add(actuator, "friction_offset", value=joint.drive.offset)

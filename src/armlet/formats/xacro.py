@@ -35,7 +35,12 @@ def expand_xacro(
             "xacro files are expanded by the package xacro, which is not installed: pip install "
             "'armlet[xacro]'"
         )
-    texts = _argument_texts(arguments)
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise ModelError(f"xacro is {quote(arguments)}: expected a value for each argument")
+    texts = {
+        str(name): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in (arguments or {}).items()
+    }
     result = _run_child(path, texts, folders)
     if "error" in result:
         raise ModelError(_message(result))
@@ -54,16 +59,6 @@ def expand_xacro(
             "that includes this one and calls them"
         )
     return expanded
-
-
-def _argument_texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
-    """The arguments as texts; true and false as in xacro."""
-    if arguments is not None and not isinstance(arguments, Mapping):
-        raise ModelError(f"xacro is {quote(arguments)}: expected a value for each argument")
-    return {
-        str(name): str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in (arguments or {}).items()
-    }
 
 
 def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> dict[str, Any]:
@@ -100,8 +95,9 @@ def _run_child(path: Path, arguments: Mapping[str, str], folders: Folders) -> di
                 child.kill()
     except BrokenPipeError:  # it ended before it read
         raise ModelError(_end_message(where, "", monotonic() - start)) from None
-    if "text" in answer:
-        answer["text"] = _with_package_names(answer["text"], packages)
+    for name, folder in sorted(packages.items(), key=lambda item: len(item[1]), reverse=True):
+        for written in (f"file://{folder}/", f"{folder}/"):  # folders of packages on this machine
+            answer["text"] = answer.get("text", "").replace(written, f"package://{name}/")
     return answer
 
 
@@ -112,14 +108,6 @@ def _end_message(where: str, line: str, seconds: float) -> str:
     if seconds >= MAX_SECONDS:
         return f"{where}: expanding it takes more than {MAX_SECONDS:g} s: expected less"
     return f"{where}: expanding it ended the process of xacro: expected a result"
-
-
-def _with_package_names(text: str, packages: Mapping[str, str]) -> str:
-    """The text with package://NAME in place of the folders of packages on this machine."""
-    for name, folder in sorted(packages.items(), key=lambda item: len(item[1]), reverse=True):
-        for written in (f"file://{folder}/", f"{folder}/"):
-            text = text.replace(written, f"package://{name}/")
-    return text
 
 
 def _message(result: Mapping[str, Any]) -> str:

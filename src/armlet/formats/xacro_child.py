@@ -44,7 +44,10 @@ def main() -> None:
         return str(json.loads(sys.stdin.readline()))
 
     request = json.loads(sys.stdin.readline())
-    _replace_package_index(package_folder)
+    index = ModuleType("ament_index_python")  # in place of the index of a ROS installation
+    packages = ModuleType("ament_index_python.packages")
+    vars(packages)["get_package_share_directory"] = package_folder
+    sys.modules |= {index.__name__: index, packages.__name__: packages}
     import xacro
 
     arguments = Arguments(request["arguments"])
@@ -59,14 +62,6 @@ def main() -> None:
             macros=[macro.body.getAttribute("name") for macro in reversed(xacro.macrostack or [])],
             missing=_missing(str(error), files, arguments),
         )
-
-
-def _replace_package_index(package_folder: Any) -> None:
-    """Let $(find NAME) ask for a folder instead of the index of a ROS installation."""
-    index = ModuleType("ament_index_python")
-    packages = ModuleType("ament_index_python.packages")
-    vars(packages)["get_package_share_directory"] = package_folder
-    sys.modules |= {index.__name__: index, packages.__name__: packages}
 
 
 def _missing(error: str, files: list[str], arguments: Arguments) -> list[str]:

@@ -5,7 +5,6 @@ No document type, so no entities and no external references; bounded in size and
 
 import re
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from xml.parsers import expat
 
@@ -20,8 +19,6 @@ MAX_ELEMENTS = 200_000
 """The most elements of a file, which take memory."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
-OVERLOOKED = (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI)
-"""The errors of the parser that may come from what other readers overlook."""
 DECLARATION = re.compile(rb"<\?xml(?:[^>?]*+\?>)?")
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 
@@ -49,12 +46,20 @@ class Element:
         """The first child with a tag, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
+    def child(self, tag: str) -> "Element":
+        """The first child with a tag, or an empty element."""
+        return self.first(tag) or Element(tag, {}, self.file, self.line)
+
     def need(self, tag: str, subject: str) -> "Element":
         """The first child with a tag, which must exist."""
         child = self.first(tag)
         if child is None:
-            raise ModelError(f"{self.where}: {subject} has no <{tag}>: expected one")
+            raise self.error(f"{subject} has no <{tag}>: expected one")
         return child
+
+    def error(self, message: str) -> ModelError:
+        """An error with the file and line of the element."""
+        return ModelError(f"{self.where}: {message}")
 
     def get(self, key: str, default: str = "") -> str:
         return self.attributes.get(key, default)
@@ -66,7 +71,7 @@ class Element:
     def word(self, key: str, wanted: str = "a name") -> str:
         """An attribute that must be present."""
         if not self.attributes.get(key):
-            raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
+            raise self.error(f'<{self.tag}> has no {key}="…": expected {wanted}')
         return self.attributes[key]
 
     def number(self, key: str, default: float | None = None) -> float:
@@ -84,29 +89,24 @@ class Element:
         if text is None:
             if default is None:
                 wanted = "a number" if n == 1 else "numbers"
-                raise ModelError(f'{self.where}: <{self.tag}> has no {key}="…": expected {wanted}')
+                raise self.error(f'<{self.tag}> has no {key}="…": expected {wanted}')
             return np.array(default, dtype=float)
         return numbers(text, n, f"{self.where}: <{self.tag} {self.attribute(key)}>")
-
-
-def words(text: str) -> list[str]:
-    """The words of a text, between white space as XML defines it, unlike `str.split`."""
-    return re.findall("[^ \t\r\n]+", text)
 
 
 def numbers(text: str, n: int | None, subject: str) -> Vector:
     """The finite numbers in a text, n of them if n is given."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
-    texts = words(text)
+    texts = re.findall("[^ \t\r\n]+", text)  # the white space of XML, unlike `str.split`
     if not all(map(NUMBER.fullmatch, texts)):
         raise ModelError(f"{subject}: expected {wanted}")
     if n is not None and len(texts) != n:
         plural = "numbers" if n > 1 else "number"
         raise ModelError(f"{subject} has {len(texts)} values: expected {n} {plural}")
-    values = [float(x) for x in texts]
-    if not all(isfinite(value) for value in values):
+    values = np.array(texts, dtype=float)
+    if not np.isfinite(values).all():
         raise ModelError(f"{subject}: expected {wanted}")
-    return np.array(values)
+    return values
 
 
 class _Builder:
@@ -131,14 +131,14 @@ class _Builder:
         element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
         self.count += 1
         if len(self.open) >= MAX_DEPTH:
-            raise ModelError(
-                f"{element.where}: <{clip(tag)}> is nested deeper than {MAX_DEPTH} elements: "
-                "expected fewer (no robot file needs as many)"
+            raise element.error(
+                f"<{clip(tag)}> is nested deeper than {MAX_DEPTH} elements: expected fewer (no "
+                "robot file needs as many)"
             )
         if self.count > MAX_ELEMENTS:
-            raise ModelError(
-                f"{element.where}: <{clip(tag)}> is one of more than {MAX_ELEMENTS} elements: "
-                "expected the description of one robot"
+            raise element.error(
+                f"<{clip(tag)}> is one of more than {MAX_ELEMENTS} elements: expected the "
+                "description of one robot"
             )
         if self.open:
             self.open[-1].children.append(element)
@@ -171,7 +171,7 @@ def parse_xml(data: bytes, file: str) -> Element:
     A declaration that is not at the start and comments with "--" in them are made blank if they
     are why the bytes cannot be parsed: other readers of robots overlook them.
     """
-    overlooked = [*OVERLOOKED]
+    overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
     while True:
         builder = _Builder(file)
         try:

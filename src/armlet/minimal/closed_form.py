@@ -1,6 +1,6 @@
 """Minimal parameters in closed form: Lin's set, and that of Gautier and Khalil."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class Combination:
 
     def __add__(self, other: Any) -> "Combination":
         terms = dict(self.terms)
-        for k, factor in terms_of(other):
+        for k, factor in other.terms.items() if isinstance(other, Combination) else ():  # or zero
             terms[k] = terms[k] + factor if k in terms else factor
         return Combination(terms)
 
@@ -59,11 +59,6 @@ class Combination:
         return (-self).__add__(other)
 
     __radd__, __rmul__ = __add__, __mul__
-
-
-def terms_of(x: Any) -> Iterable[tuple[int, Scalar]]:
-    """The terms of a combination, or of zero."""
-    return x.terms.items() if isinstance(x, Combination) else ()
 
 
 def lin(joint: JointType, _: JointContext, body: Body) -> Body:
@@ -156,17 +151,25 @@ def _closed_form(
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
         for name, reads, alone in shows(robot.joint_letters[i], context[i]):
             total = sum((k * entries[x] for x, k in reads.items()), Combination({}))
-            row = without_noise(total, units, reach ** LENGTHS[name[0]])
+            small = NOISE * reach ** LENGTHS[name[0]]
+            row = Combination(
+                {
+                    k: x
+                    for k, x in total.terms.items()
+                    if not (abs(x) < small / units[k] if is_number(x) else identical(x, 0))
+                }
+            )
             unit = [alone.get(x, 0) for x in PHI]
             goes = [-x for x in entries_of(over(i, body_of(unit)))] if p != BASE else []
+            own, carried = enumerate(unit, 10 * i), enumerate(goes, 10 * p)
             rows.append(row)
-            columns.append(by_index(i, unit) | by_index(p, goes))
+            columns.append(dict(own) | dict(carried))
             names.append(f"{name}{i + 1}{'*' if len(row.terms) > 1 else ''}")
     for row in drive_rows(robot, context, rotors, friction):
-        own = max(row.terms)
+        drive = max(row.terms)
         rows.append(row)
-        columns.append({own: 1})
-        names.append(standard[own] + ("*" if len(row.terms) > 1 else ""))
+        columns.append({drive: 1})
+        names.append(standard[drive] + ("*" if len(row.terms) > 1 else ""))
     Lam = matrix([row.terms for row in rows], len(standard))
     back = matrix(columns, len(standard)).T
     return MinimalParameters(robot, kind, tuple(names), standard, Lam, back, of)
@@ -227,11 +230,6 @@ def drive_rows(
             yield Combination({start + 2 * n + i: 1} | weight)
 
 
-def by_index(i: int, entries: Sequence[Scalar]) -> dict[int, Scalar]:
-    """The ten entries of body i by their index among all parameters."""
-    return {10 * i + k: x for k, x in enumerate(entries)}
-
-
 def observable(letter: str, context: JointContext) -> Iterator[Observable]:
     """The parameters of body i that the torques depend on."""
     if letter == "P":
@@ -281,16 +279,6 @@ def body_of(entries: list[Any]) -> Body:
 def entries_of(body: Body) -> list[Any]:
     m, c, J = body
     return [*upper_triangle(J), *c, m]
-
-
-def without_noise(x: Combination, units: Sequence[float], unit: float) -> Combination:
-    """A combination without the terms that are rounding error, in the units of the parameters."""
-
-    def noise(k: int, factor: Scalar) -> bool:
-        small = NOISE * unit / units[k]
-        return bool(abs(factor) < small if is_number(factor) else identical(factor, 0))
-
-    return Combination({k: factor for k, factor in x.terms.items() if not noise(k, factor)})
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:

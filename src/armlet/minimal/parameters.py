@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
@@ -37,16 +37,6 @@ def standard_names(nb: int, rotors: bool = False, friction: bool = False) -> tup
         [f"{key}{i + 1}" for i in range(nb) for key in PHI]
         + [f"{key}{i + 1}" for key in drive for i in range(nb)]
     )
-
-
-def standard_values(robot: RobotModel, names: Sequence[str]) -> NDArray[Any]:
-    """The values of standard parameters of a robot, in the order of their names."""
-    values = robot.constants("inertia") | {
-        f"{key}{i + 1}": value
-        for i, drive in enumerate(robot.drives)
-        for key, value in drive._asdict().items()
-    }
-    return as_array([values[name] for name in names])
 
 
 def is_number(x: Scalar) -> bool:
@@ -102,7 +92,12 @@ class MinimalParameters(Generic[Model]):
     @cached_property
     def phi(self) -> NDArray[Any]:
         """The standard parameters of the robot, in a row."""
-        return standard_values(self.model, self.standard)
+        values = self.model.constants("inertia") | {
+            f"{key}{i + 1}": value
+            for i, drive in enumerate(self.model.drives)
+            for key, value in drive._asdict().items()
+        }
+        return as_array([values[name] for name in self.standard])
 
     @cached_property
     def values(self) -> NDArray[Any]:
