@@ -56,7 +56,10 @@ FORMULATIONS: dict[str, dict[str, Formulation]] = {
     quantity: {x.name: x for x in map(entry_of, FUNCTIONS) if x.quantity == quantity}
     for quantity in QUANTITIES
 }
-"""The formulations of each quantity by name: of those with equal counts the first is taken."""
+"""The formulations of each quantity by name, in the order of `FUNCTIONS`.
+
+Of those with equal counts the search takes the first.
+"""
 
 
 def formulation(

@@ -3,4 +3,3 @@
 from armlet.dynamics.bias import lin, newton_euler
 
 FUNCTIONS = (newton_euler.bias, lin.lin, newton_euler.gravity_torque)
-"""The formulations of this folder: of those with equal counts the first is taken."""

@@ -31,7 +31,7 @@ def lin(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
         ζⱼ  = ʲRₚ (ζₚ + wₚ q̇ₚ) + wⱼ q̇ⱼ
         bⱼ  = -eⱼ · g - Σ dₘⱼ · ζₘ q̇ₘ + Σ dⱼₖ · ζₖ q̇ₖ,  m before j, k beyond j
 
-    Lin 1991, on trees. Of a joint on the base ζ q̇ is w q̇², which need not be turned to frame j.
+    Of a joint on the base ζ q̇ is w q̇², which need not be turned to frame j.
     """
     reference = base_reference(robot, q)
     d = couplings(robot, reference)
@@ -68,7 +68,7 @@ def coefficients(robot: RobotModel, q: Vector) -> Matrix:
         Dₘₖⱼ = -wₖ · dⱼₘ,  j before m
         Dₘⱼₖ =  Dₘₖⱼ (32),   Dⱼₖⱼ = 0 (33),   Dⱼₖₘ = -Dₘₖⱼ (34)
 
-    and zero where the three joints are not on one path to the base. Lin 1991, on trees.
+    and zero where the three joints are not on one path to the base.
     """
     n = robot.n
     reference = base_reference(robot, q)

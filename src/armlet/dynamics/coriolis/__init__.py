@@ -3,4 +3,3 @@
 from armlet.dynamics.coriolis import balafoutis_patel, christoffel, saha
 
 FUNCTIONS = (balafoutis_patel.balafoutis_patel_71, christoffel.christoffel, saha.saha)
-"""The formulations of this folder: of those with equal counts the first is taken."""

@@ -19,8 +19,6 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     the first kind, so that Vᵢⱼ = 2 Σ cᵢⱼₖ q̇ₖ is twice Christoffel's C; and V is linear in q̇:
 
         C(q, q̇) = V(q, q̇ / 2)
-
-    Balafoutis and Patel 1991, Algorithm 7.1, less what H and P take.
     """
     half = [speed / 2 for speed in qd]
     _, V, _ = linearization(robot, q, half, [0] * robot.n)

@@ -18,8 +18,6 @@ from armlet.scalar import Matrix, Vector
 def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
     """C(q, q̇) with Cᵢⱼ = Σ Dᵢₖⱼ q̇ₖ, D Christoffel's symbols of the first kind.
 
-        Dᵢₖⱼ = ½ (∂Hᵢⱼ/∂qₖ + ∂Hᵢₖ/∂qⱼ - ∂Hₖⱼ/∂qᵢ)
-
-    They are the coefficients of Lin 1991, (32)-(34), (45) and (47).
+    Dᵢₖⱼ = ½ (∂Hᵢⱼ/∂qₖ + ∂Hᵢₖ/∂qⱼ - ∂Hₖⱼ/∂qᵢ)
     """
     return (coefficients(robot, q) * np.array(qd, dtype=object)[:, None]).sum(axis=1)

@@ -36,7 +36,7 @@ def saha(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
         Cᵢⱼ = pᵢᵀ (M̃ᵢ (Bᵢⱼ Ωⱼ + Ḃᵢⱼ) + Kᵢ + M̄ᵢ) pⱼ
 
     Kᵢ stands for Bᵀ H̃ of the next body, which (29) prints with a wrong index. Not Christoffel's,
-    but H' - 2 C is skew all the same. Saha 1999, on trees.
+    but H' - 2 C is skew all the same.
     """
     n = robot.n
     at, w, v, p, M, M_bar = moving_bodies(robot, q, qd)

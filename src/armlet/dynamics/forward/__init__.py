@@ -17,4 +17,3 @@ FUNCTIONS = (
     rodriguez_kreutz.rodriguez_kreutz,
     walker_orin.walker_orin_cg,
 )
-"""The formulations of this folder: of those with equal counts the first is taken."""

@@ -26,9 +26,6 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
 
         D y = U⁻¹ (τ - b)
         Uᵀ q̈ = y
-
-    Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.15) to (6.2.17), on trees and with
-    prismatic joints.
     """
     n = robot.n
     V = weighted_complement(robot, q)

@@ -36,7 +36,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         ζᵢ = (ωₚ × w q̇ᵢ, 0)
 
     The rest is `accelerations`, which is all that remains if the bias is given, as in the count of
-    Saha 1999, Table 2. Featherstone 1983, in body axes, on trees.
+    Saha 1999, Table 2.
     """
     n = robot.n
     X = robot.displacements(q)

@@ -27,8 +27,6 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> l
         zₚ += φᵢ (zᵢ + Gᵢ εᵢ)
         λᵢ = φᵢᵀ λₚ
         q̈ᵢ = εᵢ / D̂ᵢ - Gᵢ · λᵢ,  then λᵢ += hᵢ q̈ᵢ
-
-    Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), in base axes, on trees.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
     z = [np.zeros(6, dtype=object)] * (robot.n + 1)

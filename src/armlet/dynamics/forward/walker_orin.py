@@ -37,7 +37,6 @@ def walker_orin_cg(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> lis
     without drives and relative to the largest acceleration, is below 1e-9 with two to four joints;
     with six or seven it goes from 6e-7 (tx40) over 2e-3 (ur3e, panda) to 0.5 and more (stanford,
     rx90, ur10e, gen3, iiwa14, puma560). It is here for its count: compute with another.
-    Walker and Orin 1982, fourth method, on trees.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)

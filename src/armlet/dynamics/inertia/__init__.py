@@ -36,4 +36,3 @@ FUNCTIONS = (
     walker_orin.walker_orin,
     inverse.inverse_inertia_matrix,
 )
-"""The formulations of this folder: of those with equal counts the first is taken."""

@@ -24,8 +24,7 @@ def angeles_ma(robot: RobotModel, q: Vector) -> Matrix:
 
         H = Tᵀ M T,  Hᵢⱼ = Σₖ Tₖᵢᵀ Mₖ Tₖⱼ
 
-    over the bodies k that both joints carry. Angeles and Ma 1988; Balafoutis and Patel 1991,
-    (6.2.10) to (6.2.15), on trees and with prismatic joints, whose twist is (0, z).
+    over the bodies k that both joints carry.
     """
     I = central_inertias(robot)
     H = np.zeros((robot.n, robot.n), dtype=object)

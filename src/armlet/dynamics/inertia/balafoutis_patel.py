@@ -28,8 +28,8 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
         f = w × Uᵢ + m̂ᵢ v
         t = Eᵢ w + Uᵢ × v
 
-    and column i of H is its projection on joint i and on those between it and the base. Balafoutis
-    and Patel 1991, Algorithm 6.2, on trees, with the moment Uᵢ × v that (6.3.29e) leaves out.
+    and column i of H is its projection on joint i and on those between it and the base.
+    The moment Uᵢ × v is left out in (6.3.29e).
     """
     X = robot.displacements(q)
     m_hat, U, E = map(with_base, zip(*augmented_bodies(robot), strict=True))

@@ -30,7 +30,7 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
         tᵢ = Ĵᵢ w + ĉᵢ × v
 
     and column i of H is its projection on the twists of joint i and of the joints between it and
-    the base, with (f, t)ₚ = ᵖXⱼ (f, t)ⱼ (Walker and Orin 1982, third method).
+    the base, with (f, t)ₚ = ᵖXⱼ (f, t)ⱼ.
     """
     X = parallel_axes(robot, q)
     body = [CarriedBody(*own) for own in robot.bodies] + [CarriedBody(0, ZERO, NOTHING)]

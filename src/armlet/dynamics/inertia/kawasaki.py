@@ -24,8 +24,7 @@ def kawasaki(robot: RobotModel, q: Vector) -> Matrix:
 
     and the first moment about its own origin, in the parent's axes, is hᵢ - m̂ᵢ s. The entries
     follow as in `from_parents`, (B5)-(B11). With minimal parameters no mass is left beyond
-    revolute joints alone, and h is that moment: Algorithm II. Kawasaki, Murata and Kanzaki 1996,
-    Algorithm I, as given in Lin and Fang 1999, appendix B.
+    revolute joints alone, and h is that moment: Algorithm II.
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     c_hat, J_hat = with_base(robot.c), with_base(robot.J)

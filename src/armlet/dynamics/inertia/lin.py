@@ -52,7 +52,7 @@ def lin(robot: RobotModel, q: Vector) -> Matrix:
         joint m revolute   Hₘⱼ = z · aⱼ - ŝ · eⱼ
         joint m prismatic  Hₘⱼ = z · eⱼ
 
-    Lin 1991, (12) and Fig. 3; `base_reference` has the recursions.
+    `base_reference` has the recursions.
     """
     reference, H = base_reference(robot, q), np.zeros((robot.n, robot.n), dtype=object)
     for j in range(robot.n):
@@ -84,7 +84,7 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         revolute  eⱼ = z × p̂ⱼ - m̂ⱼ ŝⱼ,    aⱼ = (J̄xz, J̄yz, -J̄xx - J̄yy) + ŝⱼ × p̂ⱼ
         prismatic eⱼ = m̂ⱼ z,              aⱼ = p̂ⱼ × z
 
-    Lin 1991. There the reference is the base's origin; here it is that of the first body, where
+    In Lin 1991 the reference is the base's origin; here it is that of the first body, where
     s is zero whatever the first row is.
     """
     n, X, m_hat = robot.n, robot.displacements(q), composite_masses(robot)

@@ -54,9 +54,6 @@ def lin_fang_1(
     Force and moment of column i go from frame to frame towards the base, from j to its parent p:
 
         (f, t)ₚ = ᵖXⱼ (f, t)ⱼ,    Hₚᵢ = w · tₚ + v · fₚ
-
-    Lin and Fang 1999, Formulation 1, (7)-(11) with (18): the spatial composite body of Lilly and
-    Orin 1991.
     """
     return columns(robot, robot.displacements(q), robot.unit_twists, wrenches(robot, c_hat, J_hat))
 
@@ -72,7 +69,7 @@ def lin_fang_2(
         Hⱼᵢ = w · (tᵢ + fᵢ × r) + v · fᵢ.
 
     The z of f × r is the same in axes turned about z, so it is taken in those of the mount of i,
-    before joint i turns. Lin and Fang 1999, Formulation 2, (20), where -r is s.
+    before joint i turns. In (20), -r is s.
     """
     X, H = robot.displacements(q), empty(robot)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
@@ -104,8 +101,7 @@ def lin_fang_3(
 
         wᵢ = ⁱRₚ wₚ,    vᵢ = ⁱRₚ (vₚ + wₚ × s),    Hⱼᵢ = w · tᵢ + v · fᵢ,
 
-    where (w, v) goes outwards as (f, t) of a wrench does. Lin and Fang 1999, Formulation 3, (21),
-    where v is ŝ: Renaud 1984.
+    where (w, v) goes outwards as (f, t) of a wrench does. In (21), v is ŝ.
     """
     X, H = robot.displacements(q), empty(robot)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
@@ -130,8 +126,6 @@ def lin_fang_4(
     turned on the way to the base. From ⁿRᵢ fᵢ and ⁿRᵢ tᵢ on, from joint j to its parent p:
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
-
-    Lin and Fang 1999, Formulation 4, Table IV: Fijany and Bejczy 1990.
     """
     X, H = robot.displacements(q), empty(robot)
     R: list[Matrix] = [IDENTITY] * (robot.n + 1)
@@ -158,7 +152,7 @@ def lin_fang_5(
 
     What composite body i adds to that of its parent p is hᵢ = ĉₚ - cₚ, and in the axes of the
     parent its own first moment is hᵢ - m̂ᵢ s, with s from the parent's origin to that of i. For the
-    rest see `from_parents`. Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11).
+    rest see `from_parents`.
     """
     X, m_hat = robot.displacements(q), composite_masses(robot)
     h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
@@ -184,7 +178,7 @@ def from_parents(
         revolute joint    f = w × ĉᵢ,    t = ᵖRᵢ Ĵᵢ w + s × f
         prismatic joint   f = m̂ᵢ v,      t = hᵢ × v
 
-    and goes on as in Formulation 1. Lin and Fang 1999, (B5)-(B11).
+    and goes on as in Formulation 1, (B5)-(B11).
     """
     m_hat, H = composite_masses(robot), empty(robot)
     for i, p in robot.base_to_tips():

@@ -37,7 +37,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frames of the joints that carry the composite bodies.
 
-    Lin and Fang 1999, Table VII with Formulation 1: (7)-(11) from s on, (29)-(31) before.
+    From s on by (7)-(11), before by (29)-(31).
     """
     return from_minimal(lin_fang_1, robot, q)
 
@@ -50,7 +50,7 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
 def lin_fang_2_minimal(robot: RobotModel, q: Vector) -> Matrix:
     """H(q) from minimal parameters, in the frame of the body that is accelerated.
 
-    Lin and Fang 1999, Table VII with Formulation 2: (20) from s on, (32) before.
+    From s on by (20), before by (32).
     """
     return from_minimal(lin_fang_2, robot, q)
 

@@ -26,7 +26,6 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
         Ĵₚ = Kₚ + Σ (ᵖRᵢ Ĵᵢ ᵖRᵢᵀ - s̃ c̃ᵢ - c̃ᵢ s̃ - m s̃ s̃)
 
     The entries follow by how each joint moves the accelerated body's origin: `lin_fang_3`, (A9).
-    Renaud 1984, with prismatic joints in Lin 1991, Fig. A1.
     """
     m_hat = composite_masses(robot)
     at_zero = robot.displacements([0] * robot.n)

@@ -24,8 +24,8 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
         H = (1 + h φ K) D̂ (1 + h φ K)ᵀ
         (1 + h φ K)ⱼᵢ = hⱼ · φⱼᵢ Gᵢ,  j between i and the base, and ones on the diagonal
 
-    where φⱼᵢ is the product of the carriers on the way. Rodriguez and Kreutz 1988; Balafoutis and
-    Patel 1991, (6.2.18), with the operators that it leaves undefined, in base axes, on trees.
+    where φⱼᵢ is the product of the carriers on the way. The operators are in base axes; (6.2.18)
+    leaves them undefined.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
     factor = np.array(np.eye(robot.n, dtype=int), dtype=object)

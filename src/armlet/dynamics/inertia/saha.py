@@ -23,7 +23,7 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
         Hⱼᵢ = pⱼᵀ Bᵢⱼᵀ M̃ᵢ pᵢ,  j between i and the base
 
     M̃ is a rigid body's: a mass, a first moment and an inertia, and Bᵀ carries them, and wrenches,
-    by the displacement from centre to centre. Saha 1999, (23) and (24), on trees.
+    by the displacement from centre to centre.
     """
     com = centres(robot)
     B = between_centres(robot, q, com)

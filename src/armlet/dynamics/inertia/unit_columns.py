@@ -24,8 +24,6 @@ def unit_columns(robot: RobotModel, q: Vector) -> Matrix:
     q̈ᵢ = 1 alone; only the rows up to the diagonal are computed, since H is symmetric:
 
         H eᵢ = τ(q, 0, eᵢ),  g = 0
-
-    Balafoutis and Patel 1991, (6.2.4); Walker and Orin 1982, first and second method.
     """
     n = robot.nv
     weightless = replace(robot, g=ZERO)

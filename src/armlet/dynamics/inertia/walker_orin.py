@@ -32,8 +32,6 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
 
         f = w × m̂ᵢ R̂ᵢ + m̂ᵢ v
         t = Êᵢ w + R̂ᵢ × f
-
-    Walker and Orin 1982, third method; Balafoutis and Patel 1991, Algorithm 6.1, on trees.
     """
     X = robot.displacements(q)
     m_hat, R_hat, E_hat = map(with_base, (robot.m, centres(robot), central_inertias(robot)))

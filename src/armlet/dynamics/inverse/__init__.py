@@ -26,4 +26,3 @@ FUNCTIONS = (
     saha.saha,
     vukobratovic.vukobratovic,
 )
-"""The formulations of this folder: of those with equal counts the first is taken."""

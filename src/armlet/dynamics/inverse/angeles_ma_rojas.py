@@ -34,8 +34,7 @@ def angeles_ma_rojas(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> l
 
         a_comᵢ = a_comₚ + Ωₚ (r - comₚ) + Ωᵢ comᵢ + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
 
-    The sums go inwards, by `joint_torques` of Fᵢ and Mᵢ + comᵢ × Fᵢ. Angeles, Ma and Rojas 1989;
-    Balafoutis and Patel 1991, (5.2.36)-(5.2.37).
+    The sums go inwards, by `joint_torques` of Fᵢ and Mᵢ + comᵢ × Fᵢ.
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)

@@ -29,8 +29,6 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
         aᵢ  = aₚ + Ωₚ r + 2 ωᵢ × v q̇ᵢ + v q̈ᵢ
         Fᵢ  = mᵢ (aᵢ + Ωᵢ comᵢ)
         M~ᵢ = Ωᵢ Eᵢ - (Ωᵢ Eᵢ)ᵀ
-
-    Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8).
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)
@@ -72,8 +70,6 @@ def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
         Üᵢ  = Ωᵢ uᵢ + Σ (Ü + m̂ ζ) of the children
         tᵢ  = μᵢ + uᵢ × aᵢ + Σ (t + r × (Ü + m̂ ζ)) of the children
         τᵢ  = w · tᵢ + v · (m̂ᵢ aᵢ + Üᵢ)
-
-    Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46).
     """
     n = robot.n
     X = robot.displacements(q)

@@ -11,7 +11,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 @describe(
     "inverse_dynamics",
-    source="Featherstone 1987; Balafoutis and Patel 1991, Algorithm 5.4",
+    source="Featherstone 1987; Balafoutis and Patel 1991, Algorithm 5.4, (5.2.26)-(5.2.30)",
     growth="n",
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
@@ -25,9 +25,8 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
         Aᵢ  = Aₚ + Vᵢ × S q̇ᵢ + S q̈ᵢ
         Fᵢ  = I Aᵢ + Vᵢ × I Vᵢ
 
-    Inwards, `joint_torques` of the forces: F + Σ of the children, and τᵢ = S · Fᵢ. Featherstone
-    1987; Balafoutis and Patel 1991, Algorithm 5.4, (5.2.26)-(5.2.30), with the offset in the
-    transformation and the gravity that are left out there.
+    Inwards, `joint_torques` of the forces: F + Σ of the children, and τᵢ = S · Fᵢ. The
+    sources leave out gravity and the offset in the transformation.
     """
     n = robot.n
     X = robot.displacements(q)

@@ -24,8 +24,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
                      - (g, 0) · ∂Wⱼ/∂qᵢ (c, m)ⱼ)
 
     A derivative by qₖ puts the joint's `twist_matrix` Qₖ behind Wₖ: ∂Wⱼ/∂qₖ = Wₖ Qₖ ᵏWⱼ and, for
-    k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ. Uicker 1965 and Kahn 1969; Balafoutis and Patel 1991,
-    (5.2.7).
+    k ≤ l, ∂²Wⱼ/∂qₖ∂qₗ = ∂Wₗ/∂qₖ Qₗ ˡWⱼ.
     """
     n = robot.n
     g = np.append(robot.g, 0)
@@ -51,7 +50,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
 
 @describe(
     "inverse_dynamics",
-    source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1",
+    source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1, (5.2.12)-(5.2.13)",
     growth="n",
 )
 def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
@@ -64,8 +63,6 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
         Dᵢ  = Eᵢ Ẅᵢᵀ + Σ A D of the children
         ĉᵢ  = (c, m)ᵢ + Σ A ĉ of the children
         τᵢ  = tr(Wᵢ Q Dᵢ) - (g, 0) · Wᵢ Q ĉᵢ
-
-    Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1, (5.2.12)-(5.2.13).
     """
     n = robot.n
     g = np.append(robot.g, 0)
@@ -83,7 +80,7 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 
 @describe(
     "inverse_dynamics",
-    source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2",
+    source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16)",
     growth="n",
 )
 def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
@@ -101,9 +98,6 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
         Dᵢ  = cᵢ aᵢᵀ + Eᵢ Ẅᵢᵀ + Σ (R D + r fᵀ) of the children
         ĉᵢ  = cᵢ + Σ (m̂ r + R ĉ) of the children
         τᵢ  = tr(Wᵢ w̃ Dᵢ) - g · Wᵢ w̃ ĉᵢ + Wᵢ v · (fᵢ - m̂ᵢ g)
-
-    Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16), completed by
-    the terms of prismatic joints.
     """
     n = robot.n
     X = robot.displacements(q)

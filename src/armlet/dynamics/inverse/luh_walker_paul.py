@@ -16,7 +16,7 @@ from armlet.scalar import Scalar, Vector
 
 @describe(
     "inverse_dynamics",
-    source="Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3",
+    source="Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3, (5.2.23)-(5.2.24)",
     growth="n",
     minimal=False,
     walks_twists=True,
@@ -35,8 +35,6 @@ def luh_walker_paul(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> li
 
         fᵢ  = Fᵢ + Σ f of the children
         tᵢ  = Mᵢ + comᵢ × Fᵢ + Σ (t + r × f) of the children
-
-    Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3, (5.2.23)-(5.2.24).
     """
     X = robot.displacements(q)
     com, I = centres(robot), central_inertias(robot)

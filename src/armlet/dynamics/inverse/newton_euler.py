@@ -42,8 +42,7 @@ def newton_euler(
         (f, t)ₚ += ᵖXᵢ (f, t)ᵢ
         τᵢ  = w · tᵢ + v · fᵢ
 
-    Balafoutis and Patel 1991, Algorithm 5.7, on trees and without recomputing constants at
-    prismatic joints.
+    Unlike in Algorithm 5.7, constants are not recomputed at prismatic joints.
     """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)

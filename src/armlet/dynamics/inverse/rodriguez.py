@@ -9,7 +9,7 @@ from armlet.scalar import Matrix, Scalar, Vector
 
 @describe(
     "inverse_dynamics",
-    source="Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5",
+    source="Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5, (5.2.34)-(5.2.35)",
     growth="n",
 )
 def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
@@ -28,8 +28,7 @@ def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Sca
         Fᵢ  = I Aᵢ + (ωᵢ × J ωᵢ, ωᵢ × (ωᵢ × c)) + Σ Φ F of the children
         τᵢ  = S · Fᵢ
 
-    Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5, (5.2.34)-(5.2.35), with the biases
-    and the gravity that are left out there.
+    The sources leave out the biases and gravity.
     """
     n = robot.n
     X = robot.displacements(q)

@@ -26,8 +26,6 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
 
         γᵢ  = (I ω̇ᵢ + ωᵢ × I ωᵢ, m a_com) + Σ Bᵀ γ of the children,   ξᵢ = (ω̇ᵢ, a_com)
         τᵢ  = S · γᵢ
-
-    Saha 1999, (32).
     """
     n = robot.n
     X = robot.displacements(q)

@@ -30,7 +30,6 @@ def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
 
     The other cⱼₖ(i), Christoffel's symbols, are zero or follow by symmetry in j and k, whose sum
     takes q̇ⱼ q̇ₖ twice. The pair (zⱼ, zⱼ × s) is the twist of joint j and goes outwards as such.
-    Vukobratović, Li and Kirćanski 1985; Balafoutis and Patel 1991, (5.2.17)-(5.2.20).
     """
     n = robot.n
     X = robot.displacements(q)

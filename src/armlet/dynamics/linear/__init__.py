@@ -12,4 +12,3 @@ FUNCTIONS = (
     cartesian.cartesian_model,
     cartesian.cartesian_linearization,
 )
-"""The formulations of this folder: of those with equal counts the first is taken."""

@@ -44,8 +44,6 @@ def cartesian_model(
     gravity torques g, J standing for Jq:
 
         D = J⁻ᵀ H J⁻¹,   C = J⁻ᵀ (c - H J⁻¹ J' q̇),   G = J⁻ᵀ g
-
-    Balafoutis and Patel 1991, (7.4.4).
     """
     check(robot, frame)
     J, Jd, _ = jacobian_rates(robot, q, qd, [0] * robot.n, frame)
@@ -78,8 +76,6 @@ def cartesian_linearization(
     From H, V, P of the joints and δχ = J δq, δχ̇ = J' δq + J δq̇, δχ̈ = J'' δq + 2 J' δq̇ + J δq̈:
 
         Dx = H J⁻¹,   Vx = (V - 2 Dx J') J⁻¹,   Px = (P - Vx J' - Dx J'') J⁻¹
-
-    Balafoutis and Patel 1991, (7.4.15)-(7.4.17).
     """
     check(robot, frame)
     J, Jd, Jdd = jacobian_rates(robot, q, qd, qdd, frame)

@@ -59,9 +59,7 @@ def state_space(
 ) -> tuple[Matrix, Matrix]:
     """A and B of ẋ = A x + B δτ, where x = (δq, δq̇).
 
-        A = [0 1; ∂q̈/∂q ∂q̈/∂q̇],   B = [0; ∂q̈/∂τ]
-
-    Balafoutis and Patel 1991, (7.2.2).
+    A = [0 1; ∂q̈/∂q ∂q̈/∂q̇],   B = [0; ∂q̈/∂τ]
     """
     by_q, by_qd, by_tau = forward_linearization(robot, q, qd, tau, forward_dynamics, linearization)
     zero, one = np.zeros((robot.n, robot.n), dtype=int), np.eye(robot.n, dtype=int)
