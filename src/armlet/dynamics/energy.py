@@ -6,14 +6,14 @@ import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.coupling import with_coupling
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import by_definition, describe
 from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, Parameters, full_sets
 from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 
-@describe("energy", source="by definition", growth="n", name="velocities", walks_twists=True)
+@by_definition("energy", "velocities")
 def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Kinetic and potential energy; the potential is zero with all mass at the base's origin.
 
@@ -156,9 +156,7 @@ def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
     return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))
 
 
-@describe(
-    "centre_of_mass", source="by definition", growth="n", name="composites", walks_twists=True
-)
+@by_definition("centre_of_mass", "composites")
 def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
     """The first moment of all bodies by their mass, from the origin of the file's base."""
     _, c_hat = composite_moments(robot, robot.displacements(q), *mass_fractions(robot))
@@ -166,13 +164,7 @@ def centre_of_mass(robot: RobotModel, q: Vector) -> Vector:
     return base.R.T @ (c_hat[BASE] - base.r)
 
 
-@describe(
-    "centre_of_mass_jacobian",
-    source="by definition",
-    growth="n",
-    name="composites",
-    walks_twists=True,
-)
+@by_definition("centre_of_mass_jacobian", "composites")
 def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     """The velocity of the centre of mass per unit speed of each joint, in the file's base.
 
@@ -190,7 +182,7 @@ def centre_of_mass_jacobian(robot: RobotModel, q: Vector) -> Matrix:
     return Jc
 
 
-@describe("momentum", source="by definition", growth="n", name="velocities", walks_twists=True)
+@by_definition("momentum", "velocities")
 def momentum(robot: RobotModel, q: Vector, qd: Vector) -> Vector:
     """Angular momentum about the origin of the file's base, and linear momentum, in its axes.
 

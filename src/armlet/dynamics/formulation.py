@@ -114,6 +114,20 @@ def describe(
     return decorate
 
 
+def by_definition(
+    quantity: str, name: str, *, contends: bool = False
+) -> Callable[[Function], Function]:
+    """A decorator for a formulation that follows the definition of its quantity, for all joints."""
+    return describe(
+        quantity,
+        source="by definition",
+        growth="n",
+        name=name,
+        walks_twists=True,
+        contends=contends,
+    )
+
+
 def entry_of(function: Callable[..., Any]) -> Formulation:
     """The description of a function under `describe`."""
     entry: Formulation = vars(function)["entry"]

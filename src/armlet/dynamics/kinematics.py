@@ -7,20 +7,13 @@ import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross
 from armlet.dynamics.coupling import columns, project
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import by_definition, describe
 from armlet.dynamics.recursions import angular_rates, joint_acceleration, joint_motion
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@describe(
-    "forward_kinematics",
-    source="by definition",
-    growth="n",
-    name="two_axes",
-    walks_twists=True,
-    contends=True,
-)
+@by_definition("forward_kinematics", "two_axes", contends=True)
 def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base: a homogeneous matrix, four by four.
 
@@ -40,14 +33,7 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
     return T
 
 
-@describe(
-    "forward_kinematics",
-    source="by definition",
-    growth="n",
-    name="rows",
-    walks_twists=True,
-    contends=True,
-)
+@by_definition("forward_kinematics", "rows", contends=True)
 def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The pose of a frame in the file's base, the rows of its rotation from the base outwards.
 
@@ -69,7 +55,7 @@ def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None =
     return T
 
 
-@describe("jacobian", source="by definition", growth="n", name="geometric", walks_twists=True)
+@by_definition("jacobian", "geometric")
 def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     """The geometric Jacobian Jq of a frame: (ω, v) = Jq q̇ in the axes of the file's base.
 
@@ -133,16 +119,14 @@ def frame_motion(
     return Motion(base.R.T @ (s - base.r), *turned)
 
 
-@describe("frame_velocity", source="by definition", growth="n", name="inward", walks_twists=True)
+@by_definition("frame_velocity", "inward")
 def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Vector:
     """(ω, v) of a frame, by `frame_motion`."""
     motion = frame_motion(robot, q, qd, [0] * robot.nv, frame)
     return np.concatenate([motion.w, motion.v])
 
 
-@describe(
-    "frame_acceleration", source="by definition", growth="n", name="inward", walks_twists=True
-)
+@by_definition("frame_acceleration", "inward")
 def frame_acceleration(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> Vector:
@@ -151,9 +135,7 @@ def frame_acceleration(
     return np.concatenate([motion.wd, motion.a])
 
 
-@describe(
-    "frame_acceleration_bias", source="by definition", growth="n", name="inward", walks_twists=True
-)
+@by_definition("frame_acceleration_bias", "inward")
 def frame_acceleration_bias(
     robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None
 ) -> Vector:
@@ -167,7 +149,7 @@ def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = 
     return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]
 
 
-@describe("poses", source="by definition", growth="n", name="outward", walks_twists=True)
+@by_definition("poses", "outward")
 def poses(robot: RobotModel, q: Vector, frames: Sequence[str] | None = None) -> Matrix:
     """The pose of every frame, or of those named, in the file's base.
 

@@ -1,13 +1,13 @@
 """Passive forces: friction in the drives, springs, gravity compensation."""
 
 from armlet.dynamics.bias.newton_euler import gravity_torque
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import by_definition
 from armlet.minimal import lump
 from armlet.robot import Drive, RobotModel
 from armlet.scalar import Scalar, Vector, sign
 
 
-@describe("friction_torque", source="by definition", growth="n", name="drives", walks_twists=True)
+@by_definition("friction_torque", "drives")
 def friction_torque(robot: RobotModel, qd: Vector) -> list[Scalar]:
     """Viscous, Coulomb and constant friction: fᵥ q̇ + f꜀ sign(q̇) + f₀, joint by joint.
 
@@ -24,9 +24,7 @@ def drive_friction(drive: Drive, v: Scalar, direction: Scalar, stribeck: Scalar 
     return drive.viscous * v + (drive.coulomb + stribeck) * direction + drive.offset
 
 
-@describe(
-    "passive_torque", source="by definition", growth="n", name="joint_by_joint", walks_twists=True
-)
+@by_definition("passive_torque", "joint_by_joint")
 def passive_torque(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     """Friction and springs, less the gravity torques that are compensated:
 

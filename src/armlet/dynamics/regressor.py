@@ -163,23 +163,12 @@ def torques_of(
         wrench = {
             i: body_wrench(row, shares[i]) for i, row in rows.items() if not all(map(is_zero, row))
         }
-        terms = [column(robot, X, path) for path in by_path(robot, wrench)]
-        terms += [
-            [x * y for y in drive]
-            for x, drive in zip(phi[10 * n :], drives, strict=True)
-            if not is_zero(x)
-        ]
-        columns.append([sum(torques) for torques in zip(*terms, strict=True)] or [0] * n)
+        tau = column(robot, X, wrench)
+        for x, drive in zip(phi[10 * n :], drives, strict=True):
+            if not is_zero(x):
+                tau = [t + x * y for t, y in zip(tau, drive, strict=True)]
+        columns.append(tau)
     return np.array(columns, dtype=object).reshape(-1, n).T
-
-
-def by_path(robot: RobotModel, wrench: Mapping[int, Wrench]) -> list[dict[int, Wrench]]:
-    """The wrenches on bodies, split by the paths to the base that the bodies are on."""
-    left, paths = dict(wrench), []
-    while left:
-        path = robot.path_to_base(max(left))
-        paths.append({i: left.pop(i) for i in path if i in left})
-    return paths
 
 
 def with_columns(
@@ -235,16 +224,16 @@ def body_wrench(phi: Sequence[Scalar], shares: list[Wrench]) -> Wrench:
 
 
 def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:
-    """The joint torques for wrenches on bodies of one path."""
+    """The joint torques for wrenches on some bodies: only joints that carry one have a torque."""
     tau: list[Scalar] = [0] * robot.n
-    i = max(wrench)
-    f, t = ZERO, ZERO
-    for j in robot.path_to_base(i):
-        if j in wrench:
-            f, t = f + wrench[j][0], t + wrench[j][1]
-        w, v = robot.unit_twists[j]
-        tau[j] = w @ t + v @ f
-        f, t = X[j].wrench(f, t)
+    carried = dict(wrench)
+    for i, p in robot.tips_to_base():
+        if i in carried:
+            f, t = carried[i]
+            w, v = robot.unit_twists[i]
+            tau[i] = w @ t + v @ f
+            f, t = X[i].wrench(f, t)
+            carried[p] = (f + carried[p][0], t + carried[p][1]) if p in carried else (f, t)
     return tau
 
 
