@@ -5,6 +5,7 @@ Their content is read from the library: docstrings, sources and counts.
 
 import inspect
 import sys
+import textwrap
 from pathlib import Path
 
 from mkdocs.structure.files import File
@@ -118,7 +119,7 @@ listed separately.
 
 def _code(function):
     """The source without its docstring, which stands above."""
-    source = inspect.getsource(inspect.unwrap(function))
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     head, _, rest = source.partition('    """')
     return head + rest.partition('"""\n')[2].rstrip()
 

@@ -6,7 +6,7 @@ from support.robots import deviation, states, suited, value
 
 import armlet
 from armlet.dynamics import FORMULATIONS
-from armlet.dynamics.bias.lin import coefficients
+from armlet.dynamics.bias import coefficients
 from armlet.graph import trace_function
 
 TABLE = FORMULATIONS["coriolis_matrix"]

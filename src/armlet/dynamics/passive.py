@@ -1,6 +1,6 @@
 """Passive forces: friction in the drives, springs, gravity compensation."""
 
-from armlet.dynamics.bias.newton_euler import gravity_torque
+from armlet.dynamics.bias import gravity_torque
 from armlet.dynamics.formulation import by_definition
 from armlet.minimal import lump
 from armlet.robot import Drive, RobotModel

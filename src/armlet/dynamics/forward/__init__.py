@@ -2,18 +2,17 @@
 
 from armlet.dynamics.forward import (
     angeles_ma,
+    articulated,
     composite,
-    featherstone,
     rodriguez_kreutz,
-    saha,
     walker_orin,
 )
 
 FUNCTIONS = (
     composite.composite,
-    featherstone.featherstone,
+    articulated.featherstone,
     angeles_ma.angeles_ma,
-    saha.saha,
+    articulated.saha,
     rodriguez_kreutz.rodriguez_kreutz,
     walker_orin.walker_orin_cg,
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import udu
-from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.bias import bias
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.angeles_ma import complement
 from armlet.dynamics.recursions import central_inertias

@@ -1,4 +1,4 @@
-"""Articulated bodies: body i with all it carries, the joints beyond free to move.
+"""Forward dynamics by articulated bodies: a body with all it carries, the joints beyond free.
 
 Their inertia takes a twist (ω, v) of the body's origin to a wrench (moment, force) there, in the
 body's axes: six by six, symmetric. It goes through one screw at a time, as all else does.
@@ -8,13 +8,96 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from armlet.algebra import ZERO, outer
+from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment, outer
+from armlet.dynamics.bias import bias
+from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
+from armlet.dynamics.recursions import augmented_bodies
 from armlet.robot import Displacement, RobotModel, Screw, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 NOTHING = np.zeros(6, dtype=object)
 NOTHING.setflags(write=False)
+
+
+def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
+    """The q̈ with H q̈ = φ, by the factors of H that elimination from the tips inwards leaves.
+
+    H = U D Uᵀ, where D holds the inertias m̂ᵢ that the joints find of their articulated bodies and
+    Uⱼᵢ = s · Bᵢⱼᵀ ψᵢ is the share of its torque that joint i passes on to joint j. The three
+    solutions are recursions, inwards, in place and outwards:
+
+        U φ̂ = φ:     φ̂ᵢ = φᵢ - s · ηᵢ,  ηₚ += Bᵢᵀ (ηᵢ + ψᵢ φ̂ᵢ)
+        D φ̃ = φ̂:     φ̃ᵢ = φ̂ᵢ / m̂ᵢ
+        Uᵀ q̈ = φ̃:    q̈ᵢ = φ̃ᵢ - ψᵢ · Bᵢ μₚ,  μᵢ = Bᵢ μₚ + s q̈ᵢ
+
+    which are those of `accelerations` without wrenches and speeds. Saha 1999, (33) to (37) and
+    appendix B, on trees, and about the joints' origins, where s is a coordinate axis, instead of
+    the centres of mass.
+    """
+    return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
+
+
+@describe(
+    "forward_dynamics",
+    source="Featherstone 1983, articulated bodies",
+    growth="n",
+    starting_from={"bias": from_factors},
+    contends=True,
+)
+def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+    """Joint accelerations q̈ by articulated bodies, speeds and gravity included.
+
+    The speeds ω and what they and gravity alone make of the acceleration of the origins, a, with
+    Ω = ω̃ ω̃ and the origin at r and a slide h along the axis z from the parent's:
+
+        ωᵢ = ωₚ + w q̇ᵢ
+        aᵢ = aₚ + Ωₚ (r + h z) + 2 ωᵢ × v q̇ᵢ,  from -g at the base
+
+    Each body then has a wrench η = (t, f) to be overcome before it accelerates by itself, and an
+    acceleration ζ beyond its parent's; m, u and K are those of the augmented body, which has no
+    mass where that is lumped in the parent:
+
+        fᵢ = Ωᵢ uᵢ + mᵢ aᵢ
+        tᵢ = ωᵢ × Kᵢ ωᵢ + uᵢ × aᵢ
+        ζᵢ = (ωₚ × w q̇ᵢ, 0)
+
+    The rest is `accelerations`, which is all that remains if the bias is given, as in the count of
+    Saha 1999, Table 2.
+    """
+    n = robot.n
+    X = robot.displacements(q)
+    augmented = augmented_bodies(robot)
+    w: list[Vector] = [ZERO] * (n + 1)
+    a: list[Vector] = [ZERO] * n + [-robot.g]
+    Omega: list[Matrix] = [angular_acceleration_tensor(ZERO, ZERO)] * (n + 1)
+    eta, zeta = [], []
+    for i, p in robot.base_to_tips():
+        inward = X[i].inverse()
+        w_axis, v_axis = robot.unit_twists[i]
+        w_p = inward.vector(w[p])
+        w[i] = w_p + w_axis * qd[i]
+        Omega[i] = angular_acceleration_tensor(w[i], ZERO)
+        r, h = robot.mounts[i].origin(), X[i][-1].h
+        along = angular_acceleration_tensor(w_p, ZERO)[:, 2]
+        a[i] = inward.vector(a[p] + Omega[p] @ r) + h * along + cross(w[i], v_axis * (2 * qd[i]))
+        m, u, K = augmented[i]
+        f = Omega[i] @ u + m * a[i]
+        t = euler_moment(w[i], ZERO, K) + cross(u, a[i])
+        eta.append(np.concatenate([t, f]))
+        zeta.append(np.concatenate([cross(w_p, w_axis * qd[i]), ZERO]))
+    return accelerations(robot, q, tau, eta, zeta)
+
+
+@describe(
+    "forward_dynamics",
+    source="Saha 1999, (33) to (37), on trees",
+    growth="n",
+    starting_from={"bias": from_factors},
+)
+def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
+    """Joint accelerations q̈ = H⁻¹ (τ - b), with the bias b by Newton and Euler."""
+    return from_factors(robot, q, np.array(tau, dtype=object) - bias(robot, q, qd))
 
 
 def accelerations(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from armlet.algebra import solve
-from armlet.dynamics.bias.newton_euler import bias as newton_euler
+from armlet.dynamics.bias import bias as newton_euler
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.robot import RobotModel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.bias import bias
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.rodriguez_kreutz import kalman_filter
 from armlet.robot import RobotModel

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from armlet.algebra import ZERO
-from armlet.dynamics.bias.newton_euler import bias
+from armlet.dynamics.bias import bias
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.robot import RobotModel

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from armlet.dynamics.bias.newton_euler import bias as newton_euler
-from armlet.dynamics.bias.newton_euler import gravity_torque
+from armlet.dynamics.bias import bias as newton_euler
+from armlet.dynamics.bias import gravity_torque
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.dynamics.kinematics import jacobian_rates

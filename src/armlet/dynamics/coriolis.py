@@ -1,14 +1,50 @@
-"""The Coriolis matrix by the decoupled natural orthogonal complement."""
+"""Coriolis matrices C(q, q̇): C q̇ + g(q) is the bias, and H' - 2 C is skew."""
 
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, skew
+from armlet.dynamics.bias import coefficients
 from armlet.dynamics.formulation import describe
+from armlet.dynamics.linear.balafoutis_patel import balafoutis_patel_71 as linearization
 from armlet.dynamics.recursions import central_inertias, centres
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
 NONE = 0 * IDENTITY
+
+
+@describe(
+    "coriolis_matrix",
+    source="half of V of Balafoutis and Patel 1991, Algorithm 7.1, on trees",
+    growth="n^2",
+    contends=True,
+)
+def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
+    """Christoffel's C(q, q̇), with C q̇ + g(q) the bias, as half of V = ∂τ/∂q̇.
+
+    The bias is quadratic in q̇, bᵢ = Σ cᵢⱼₖ q̇ⱼ q̇ₖ + gᵢ with cᵢⱼₖ = cᵢₖⱼ Christoffel's symbols of
+    the first kind, so that Vᵢⱼ = 2 Σ cᵢⱼₖ q̇ₖ is twice Christoffel's C; and V is linear in q̇:
+
+        C(q, q̇) = V(q, q̇ / 2)
+    """
+    half = [speed / 2 for speed in qd]
+    _, V, _ = linearization(robot, q, half, [0] * robot.n)
+    return V
+
+
+@describe(
+    "coriolis_matrix",
+    source="Lin 1991, (32)-(34), (45) and (47), on trees",
+    growth="n^3",
+    minimal=False,
+    contends=True,
+)
+def christoffel(robot: RobotModel, q: Vector, qd: Vector) -> Matrix:
+    """C(q, q̇) with Cᵢⱼ = Σ Dᵢₖⱼ q̇ₖ, D Christoffel's symbols of the first kind.
+
+    Dᵢₖⱼ = ½ (∂Hᵢⱼ/∂qₖ + ∂Hᵢₖ/∂qⱼ - ∂Hₖⱼ/∂qᵢ)
+    """
+    return (coefficients(robot, q) * np.array(qd, dtype=object)[:, None]).sum(axis=1)
 
 
 @describe(

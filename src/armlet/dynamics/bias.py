@@ -1,4 +1,4 @@
-"""Lin's bias torques and Coriolis coefficients: composite bodies about the base's origin."""
+"""Bias and gravity torques by Newton and Euler, and by Lin with Christoffel's symbols."""
 
 import numpy as np
 
@@ -6,8 +6,35 @@ from armlet.algebra import ZERO, cross, skew
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.lin import BaseReference, base_reference
 from armlet.dynamics.inertia.lin import lin as inertia_matrix
+from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.robot import BASE, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
+
+
+@describe(
+    "bias",
+    source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
+    growth="n",
+    name="newton_euler",
+    contends=True,
+    walks_twists=True,
+)
+def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
+    """Coriolis, centrifugal and gravity torques b(q, q̇): inverse dynamics at q̈ = 0."""
+    return newton_euler(robot, q, qd, [0] * robot.nv)
+
+
+@describe(
+    "gravity_torque",
+    source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
+    growth="n",
+    name="newton_euler",
+    contends=True,
+    walks_twists=True,
+)
+def gravity_torque(robot: RobotModel, q: Vector) -> list[Scalar]:
+    """Gravity torques g(q): inverse dynamics at rest."""
+    return newton_euler(robot, q, [0] * robot.nv, [0] * robot.nv)
 
 
 def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vector]:
