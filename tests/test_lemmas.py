@@ -6,7 +6,7 @@ from support.robots import deviation, random_arm, states
 
 from armlet.algebra import angular_acceleration_tensor, cross, euler, point_inertia, skew
 from armlet.dynamics import definition
-from armlet.dynamics.recursions import augmented_bodies
+from armlet.minimal.lumping import augment
 
 
 def links(robot, q, qd, qdd):
@@ -16,7 +16,7 @@ def links(robot, q, qd, qdd):
     bodies = [*definition.bodies(robot, T)]
     W, o = ([T[i][:3, part] for i in range(n)] for part in (slice(3), 3))
     Om = [angular_acceleration_tensor(w[i], wd[i]) for i in range(n)]
-    K = [R @ K @ R.T for R, (_, _, K) in zip(W, augmented_bodies(robot), strict=True)]
+    K = [R @ K @ R.T for R, (_, _, K) in zip(W, augment(robot).bodies, strict=True)]
     U, Ud, Udd, eta = np.zeros((4, n, 3), dtype=object)
     E, L = np.zeros((2, n, 3, 3), dtype=object)
     for i in range(n):

@@ -22,13 +22,17 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
 
     with v the velocity of the frame's origin, reached as in `newton_euler`.
     """
-    w, v = velocities(robot, robot.displacements(q), qd)
+    X = robot.displacements(q)
+    w, v = velocities(robot, X, qd)
     twice_kinetic: Scalar = 0
     for i, (m, c, J) in enumerate(robot.bodies):
         twice_kinetic += v[i] @ (m * v[i] + 2 * cross(w[i], c)) + w[i] @ (J @ w[i])
     for rotor, speed in zip(robot.rotor_inertia, qd, strict=True):
         twice_kinetic += rotor * speed * speed
-    return np.array(twice_kinetic / 2), np.array(potential_energy(robot, q))
+    kinetic = twice_kinetic / 2
+    m_hat, c_hat = composite_moments(robot, X, robot.m, robot.c)
+    potential = -robot.g @ (c_hat[BASE] - m_hat[BASE] * robot.frames[robot.base_link].pose.r)
+    return np.array(kinetic), np.array(potential)
 
 
 def velocities(
@@ -50,13 +54,6 @@ def velocities(
         r, h = robot.mounts[i].origin(), X[i][-1].h
         v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + joint.v
     return w, v
-
-
-def potential_energy(robot: RobotModel, q: Vector) -> Scalar:
-    """- g · (first moment of the whole arm about the base's origin)."""
-    m_hat, c_hat = composite_moments(robot, robot.displacements(q), robot.m, robot.c)
-    origin = robot.frames[robot.base_link].pose.r
-    return -robot.g @ (c_hat[BASE] - m_hat[BASE] * origin)
 
 
 def composite_moments(

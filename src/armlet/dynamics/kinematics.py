@@ -1,7 +1,6 @@
 """Poses of frames, their Jacobian with its rates, and their motion."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -78,20 +77,10 @@ def jacobian(robot: RobotModel, q: Vector, frame: str | None = None) -> Matrix:
     return Jq
 
 
-class Motion(NamedTuple):
-    """The position, velocities and accelerations of a frame against a body, in its axes."""
-
-    s: Vector
-    w: Vector
-    v: Vector
-    wd: Vector
-    a: Vector
-
-
 def frame_motion(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None
-) -> Motion:
-    """The motion of a frame against the file's base, in its axes.
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """ω, v, ω̇ and a of a frame against the file's base, in its axes.
 
     From the frame inwards. Against body i, the frame is at s and moves with ω, v, ω̇ and a. The
     joint moves the body against the parent with the twist (w, v) q̇, and faster by (w, v) q̈; call
@@ -114,16 +103,15 @@ def frame_motion(
         v, w = v + swept, w + rate.w
         a, wd, v, w = (X[i].vector(x) for x in (a, wd, v, w))
         s = X[i].point(s)
-    base = robot.frames[robot.base_link].pose
-    turned = (base.R.T @ x for x in (w, v, wd, a))
-    return Motion(base.R.T @ (s - base.r), *turned)
+    R = robot.frames[robot.base_link].pose.R.T
+    return R @ w, R @ v, R @ wd, R @ a
 
 
 @by_definition("frame_velocity", "inward")
 def frame_velocity(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Vector:
     """(ω, v) of a frame, by `frame_motion`."""
-    motion = frame_motion(robot, q, qd, [0] * robot.nv, frame)
-    return np.concatenate([motion.w, motion.v])
+    w, v, _, _ = frame_motion(robot, q, qd, [0] * robot.nv, frame)
+    return np.concatenate([w, v])
 
 
 @by_definition("frame_acceleration", "inward")
@@ -131,8 +119,8 @@ def frame_acceleration(
     robot: RobotModel, q: Vector, qd: Vector, qdd: Vector, frame: str | None = None
 ) -> Vector:
     """(ω̇, a) of a frame, by `frame_motion`."""
-    motion = frame_motion(robot, q, qd, qdd, frame)
-    return np.concatenate([motion.wd, motion.a])
+    _, _, wd, a = frame_motion(robot, q, qd, qdd, frame)
+    return np.concatenate([wd, a])
 
 
 @by_definition("frame_acceleration_bias", "inward")

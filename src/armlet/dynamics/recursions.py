@@ -1,6 +1,6 @@
 """The recursions that formulations share: how bodies move, and what joints and bodies carry."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from armlet.algebra import CYCLES, Z_AXIS, ZERO, cross, point_inertia, skew, vector
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
-from armlet.minimal.lumping import augment
 from armlet.robot import BASE, Body, Displacement, RobotModel, Twist, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
@@ -214,15 +213,6 @@ def tool_wrenches(robot: RobotModel, wrench: Vector | None) -> list[CarriedWrenc
     return wrenches[:BASE]
 
 
-def augmented_bodies(robot: RobotModel) -> list[Body]:
-    """Mass, first moment and inertia of each body with the masses beyond its revolute joints.
-
-    Those are lumped at the origins of these joints, where they do not depend on q; a body on a
-    revolute joint is left with no mass, one on a prismatic joint keeps it.
-    """
-    return augment(robot).bodies
-
-
 def centres(robot: RobotModel) -> list[Vector]:
     """The centre of mass of each body, in its frame; of one without mass or moment, the origin."""
     return [
@@ -270,3 +260,11 @@ def columns(
             H[j, i] = H[i, j] = w @ t + v @ f
             f, t = X[j].wrench(f, t)
     return H
+
+
+def unit_wrenches(twists: Sequence[Pair], bodies: Iterable[Body]) -> list[Pair]:
+    """The force m v + w × c and moment J w + c × v of each body accelerated by its joint alone."""
+    return [
+        (cross(w, c) + m * v, J @ w + cross(c, v))
+        for (w, v), (m, c, J) in zip(twists, bodies, strict=True)
+    ]

@@ -102,7 +102,13 @@ def _forward(
     outputs: Sequence[Any], inputs: Sequence[Traced], active: list[Node]
 ) -> list[dict[int, Any]]:
     """The gradient of each output by the inputs, as far as its entries are not zero."""
-    gradients: dict[int, dict[int, Any]] = {x.index: {x.index: 1} for x in inputs}
+    return _propagate(outputs, {x.index: {x.index: 1} for x in inputs}, active)
+
+
+def _propagate(
+    outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
+) -> list[dict[int, Any]]:
+    """The gradients of the outputs from those of the inputs, first node first."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -171,17 +177,9 @@ def _sum(x: Masked, y: Masked) -> Masked:
 
 def jvp(graph: Graph, outputs: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
     """The tangents of outputs, for tangents of inputs by index."""
-    tangent = dict(tangents)
-    for y, args, partials in _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents]):
-        inner = [tangent.get(a.index, 0) if isinstance(a, Traced) else 0 for a in args]
-        if y.op in CHOICES:
-            tangent[y.index] = where(partials[0], *inner)
-            continue
-        total: Any = 0
-        for partial, dx in zip(partials, inner, strict=True):
-            total = total + partial * dx
-        tangent[y.index] = total
-    return [tangent.get(y.index, 0) if isinstance(y, Traced) else 0 for y in outputs]
+    active = _active_nodes(graph, outputs, [graph.scalars[i] for i in tangents])
+    along = {i: {0: dx} for i, dx in tangents.items()}
+    return [gradient.get(0, 0) for gradient in _propagate(outputs, along, active)]
 
 
 def vjp(

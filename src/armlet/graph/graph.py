@@ -19,7 +19,7 @@ from armlet import scalar
 from armlet.errors import CompileError
 from armlet.graph.fold import COMMUTATIVE, fold
 from armlet.graph.signature import Input, Shape
-from armlet.graph.trace.arrays import record_function, record_ufunc
+from armlet.graph.trace.arrays import NumPyRecorder
 from armlet.graph.trace.elementary import (
     ELEMENTARY,
     ceil,
@@ -108,13 +108,9 @@ class Graph:
 
     def copy(self, op: str, *args: Any) -> Any:
         """Record a node of another graph, inputs and symbols too, with its operands in this one."""
-        match op:
-            case "input":
-                return self.input(*args)
-            case "symbol":
-                return self.symbol(*args)
-            case _:
-                return self.record(op, *args)
+        if op in ("input", "symbol"):
+            return self.node(op, args)
+        return self.record(op, *args)
 
     def node(self, op: str, args: tuple[Any, ...]) -> "Traced":
         """An operation without folding, recorded if it is new."""
@@ -180,7 +176,7 @@ def _function(op: str) -> Callable[[Any], Any]:
     return method
 
 
-class Traced:
+class Traced(NumPyRecorder):
     """A scalar that records the operations on it."""
 
     __slots__ = ("graph", "index")
@@ -284,14 +280,6 @@ class Traced:
         if name not in ELEMENTARY:
             raise AttributeError(f"a traced value has no attribute {name!r}")
         return partial(ELEMENTARY[name], self)
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: Any, *inputs: Any, out: Any = None, **options: Any
-    ) -> Any:
-        return record_ufunc(ufunc, method, inputs, out, options)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        return record_function(function, args, options)
 
 
 SCALARS = (Traced, int, float)

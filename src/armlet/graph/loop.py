@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from armlet.errors import CompileError
-from armlet.graph.differentiate import jvp, vjp
+from armlet.graph.differentiate import vjp
 from armlet.graph.graph import arrays_of_shapes, object_array
-from armlet.graph.program import Program, program
-from armlet.graph.signature import prefixed_inputs
+from armlet.graph.program import Program, program, with_tangents
+from armlet.graph.signature import named_inputs, prefixed_inputs
 
 
 @dataclass(frozen=True)
@@ -84,18 +84,11 @@ class Loop:
             its outputs are those of this loop, and then their tangents in that order.
         """
         outputs, inputs = self.body.outputs, self.body.inputs
-        graph, flat = self.body.copy()
         active = [inputs[name] for name in (*self.carried.values(), *names)]
-        tangents = prefixed_inputs(inputs, "tangent", active)
-        by_index = {
-            x.index: dx
-            for x, dx in zip(graph.entries(active), graph.entries(tangents), strict=True)
-        }
-        shapes = [y.shape for y in (*outputs, *outputs)]
-        values = arrays_of_shapes([*flat, *jvp(graph, flat, by_index)], shapes)
-        body = program(
-            f"jvp of {self.body.name}", {**inputs, **{x.name: x for x in tangents}}, values, False
-        )
+        tangents, flat, derivatives = with_tangents(self.body, active)
+        values = arrays_of_shapes([*flat, *derivatives], [y.shape for y in (*outputs, *outputs)])
+        every = named_inputs([*inputs.values(), *tangents])
+        body = program(f"jvp of {self.body.name}", every, values, False)
         count = len(outputs)
         # the first tangents are those of what is carried
         carried = {count + k: x.name for k, x in zip(self.carried, tangents, strict=False)}
@@ -157,5 +150,5 @@ class Loop:
             for x in inputs.values()
             if x.name in used
         ]
-        every = {x.name: x for x in (*arguments, *cotangents, *totals)}
+        every = named_inputs([*arguments, *cotangents, *totals])
         return Loop(replace(body, inputs=every), onward, recorded)

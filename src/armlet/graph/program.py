@@ -127,16 +127,9 @@ class Program:
         >>> armlet.trace(armlet.load("planar2r"), "gravity_torque").jvp()
         <Program jvp of gravity_torque(q, tangent_q): 4M 3A, 2 sin>
         """
-        graph, flat = self.copy()
-        tangents = prefixed_inputs(self.inputs, "tangent", self.inputs.values())
-        by_index = {
-            x.index: dx
-            for x, dx in zip(
-                graph.entries(self.inputs.values()), graph.entries(tangents), strict=True
-            )
-        }
-        outputs = arrays_of_shapes(jvp(graph, flat, by_index), [y.shape for y in self.outputs])
-        inputs = {**self.inputs, **{x.name: x for x in tangents}}
+        tangents, _, derivatives = with_tangents(self, self.inputs.values())
+        outputs = arrays_of_shapes(derivatives, [y.shape for y in self.outputs])
+        inputs = named_inputs([*self.inputs.values(), *tangents])
         return program(f"jvp of {self.name}", inputs, outputs, self.single, self.names)
 
     def vjp(self) -> "Program":
@@ -167,7 +160,7 @@ class Program:
             vjp(graph, flat, graph.entries(cotangents), entries),
             [x.shape for x in self.inputs.values()],
         )
-        inputs = {**self.inputs, **{x.name: x for x in cotangents}}
+        inputs = named_inputs([*self.inputs.values(), *cotangents])
         return program(f"vjp of {self.name}", inputs, gradients, False, tuple(self.inputs))
 
     def copy(self) -> tuple[Graph, list[Any]]:
@@ -413,6 +406,17 @@ def with_values(old: Program, value: Mapping[int, Any]) -> Program:
         for output in old.outputs
     ]
     return program(old.name, old.inputs, outputs, old.single, old.names)
+
+
+def with_tangents(
+    old: Program, active: Iterable[Input]
+) -> tuple[list[Input], list[Any], list[Any]]:
+    """Tangents of some inputs as further inputs; the outputs in a row, and their tangents."""
+    graph, flat = old.copy()
+    active = list(active)
+    tangents = prefixed_inputs(old.inputs, "tangent", active)
+    entries = zip(graph.entries(active), graph.entries(tangents), strict=True)
+    return tangents, flat, jvp(graph, flat, {x.index: dx for x, dx in entries})
 
 
 @without_collections

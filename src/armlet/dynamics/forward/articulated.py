@@ -12,7 +12,7 @@ from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_momen
 from armlet.dynamics.bias import bias
 from armlet.dynamics.formulation import describe
 from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
-from armlet.dynamics.recursions import augmented_bodies
+from armlet.minimal.lumping import augment
 from armlet.robot import Displacement, RobotModel, Screw, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -67,7 +67,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
     """
     n = robot.n
     X = robot.displacements(q)
-    augmented = augmented_bodies(robot)
+    augmented = augment(robot).bodies
     w: list[Vector] = [ZERO] * (n + 1)
     a: list[Vector] = [ZERO] * n + [-robot.g]
     Omega: list[Matrix] = [angular_acceleration_tensor(ZERO, ZERO)] * (n + 1)

@@ -1,9 +1,9 @@
 """The inertia matrix by generalised links, of augmented ones."""
 
-from armlet.algebra import cross
 from armlet.dynamics.formulation import describe
-from armlet.dynamics.recursions import augmented_bodies, columns
-from armlet.robot import RobotModel, with_base
+from armlet.dynamics.recursions import columns, unit_wrenches
+from armlet.minimal.lumping import augment, gather
+from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
@@ -32,13 +32,5 @@ def balafoutis_patel_62(robot: RobotModel, q: Vector) -> Matrix:
     The moment Uᵢ × v is left out in (6.3.29e).
     """
     X = robot.displacements(q)
-    m_hat, U, E = map(with_base, zip(*augmented_bodies(robot), strict=True))
-    for i, p in robot.tips_to_base():
-        dm, dU, dE = X[i].body(m_hat[i], U[i], E[i])
-        m_hat[p], U[p], E[p] = m_hat[p] + dm, U[p] + dU, E[p] + dE
-
-    wrenches = [
-        (cross(w, U[i]) + m_hat[i] * v, E[i] @ w + cross(U[i], v))
-        for i, (w, v) in enumerate(robot.unit_twists)
-    ]
-    return columns(robot, X, robot.unit_twists, wrenches)
+    links = gather(robot, lambda i, link: X[i].body(*link), augment(robot).bodies)
+    return columns(robot, X, robot.unit_twists, unit_wrenches(robot.unit_twists, links))

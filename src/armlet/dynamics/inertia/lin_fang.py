@@ -18,7 +18,7 @@ import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, vector
 from armlet.dynamics.formulation import describe, entry_of
-from armlet.dynamics.recursions import Pair, columns, composite_masses, composites
+from armlet.dynamics.recursions import Pair, columns, composite_masses, composites, unit_wrenches
 from armlet.robot import Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
@@ -71,7 +71,7 @@ def lin_fang_2(
     The z of f × r is the same in axes turned about z, so it is taken in those of the mount of i,
     before joint i turns. In (20), -r is s.
     """
-    X, H = robot.displacements(q), empty(robot)
+    X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
     for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
         mount, joint = robot.mounts[i].inverse(), X[i][-1].inverse()
@@ -103,7 +103,7 @@ def lin_fang_3(
 
     where (w, v) goes outwards as (f, t) of a wrench does. In (21), v is ŝ.
     """
-    X, H = robot.displacements(q), empty(robot)
+    X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
     for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
         before, outwards = twists[robot.parent[i]], X[i].inverse()
@@ -127,7 +127,7 @@ def lin_fang_4(
 
         tₚ = tⱼ + sⱼ × f,    Hₚᵢ = ⁿRₚ w · tₚ + ⁿRₚ v · f
     """
-    X, H = robot.displacements(q), empty(robot)
+    X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     R: list[Matrix] = [IDENTITY] * (robot.n + 1)
     s: list[Vector] = [ZERO] * robot.n
     for i, p in robot.tips_to_base():
@@ -208,7 +208,7 @@ def from_parents(
 
     and goes on as in Formulation 1, (B5)-(B11).
     """
-    m_hat, H = composite_masses(robot), empty(robot)
+    m_hat, H = composite_masses(robot), np.zeros((robot.n, robot.n), dtype=object)
     for i, p in robot.base_to_tips():
         w, v = robot.unit_twists[i]
         k = J_hat[i] @ w
@@ -223,15 +223,6 @@ def from_parents(
     return H
 
 
-def empty(robot: RobotModel) -> Matrix:
-    """H to be filled."""
-    return np.zeros((robot.n, robot.n), dtype=object)
-
-
 def wrenches(robot: RobotModel, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
     """The force and moment (f, t) for a unit acceleration of each joint alone (7), (8)."""
-    m_hat = composite_masses(robot)
-    return [
-        (cross(w, c_hat[i]) + m_hat[i] * v, J_hat[i] @ w + cross(c_hat[i], v))
-        for i, (w, v) in enumerate(robot.unit_twists)
-    ]
+    return unit_wrenches(robot.unit_twists, zip(composite_masses(robot), c_hat, J_hat, strict=True))

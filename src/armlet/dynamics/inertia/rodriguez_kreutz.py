@@ -1,7 +1,5 @@
 """The inertia matrix by spatial operators: its factors, multiplied out."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, outer, skew
@@ -41,17 +39,10 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     return H
 
 
-class Filter(NamedTuple):
-    """The spatial Kalman filter of an arm: one list per symbol, indexed by body."""
-
-    h: list[Vector]
-    phi: list[Matrix]
-    G: list[Vector]
-    D_hat: Vector
-
-
-def kalman_filter(robot: RobotModel, q: Vector) -> Filter:
-    """The spatial Kalman filter of an arm, from its tips to its base.
+def kalman_filter(
+    robot: RobotModel, q: Vector
+) -> tuple[list[Vector], list[Matrix], list[Vector], Vector]:
+    """h, φ, G and D̂ of each body: the spatial Kalman filter of an arm, from its tips to its base.
 
     A twist is (ω, v) and a wrench (moment, force), at the origin of a body and in base axes; h is
     the joint's unit twist, φ = [[1, r̃], [0, 1]] carries a wrench from the body's origin to the
@@ -83,7 +74,7 @@ def kalman_filter(robot: RobotModel, q: Vector) -> Filter:
         D_hat[i] = h[i] @ moved + robot.rotor_inertia[i]
         G[i] = moved / D_hat[i]
         P[p] = P[p] + phi[i] @ (P[i] - outer(G[i], moved)) @ phi[i].T
-    return Filter(h, phi, G, D_hat)
+    return h, phi, G, D_hat
 
 
 def spatial_inertia(m: Scalar, c: Vector, J: Matrix) -> Matrix:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from armlet.algebra import ZERO, cross
 from armlet.dynamics.formulation import describe
-from armlet.dynamics.recursions import central_inertias, centres, columns
-from armlet.robot import Displacement, RobotModel, Screw, with_base
+from armlet.dynamics.recursions import central_inertias, centres, columns, unit_wrenches
+from armlet.minimal.lumping import gather
+from armlet.robot import Displacement, RobotModel, Screw
 from armlet.scalar import Matrix, Vector
 
 
@@ -27,16 +28,10 @@ def saha(robot: RobotModel, q: Vector) -> Matrix:
     """
     com = centres(robot)
     B = between_centres(robot, q, com)
-    m, c, J = with_base(robot.m), [ZERO] * (robot.n + 1), with_base(central_inertias(robot))
-    for i, p in robot.tips_to_base():
-        dm, dc, dJ = B[i].body(m[i], c[i], J[i])
-        m[p], c[p], J[p] = m[p] + dm, c[p] + dc, J[p] + dJ
-
+    own = [*zip(robot.m, [ZERO] * robot.n, central_inertias(robot), strict=True)]
+    composite = gather(robot, lambda i, body: B[i].body(*body), own)
     twists = [(w, cross(w, com[i]) + v) for i, (w, v) in enumerate(robot.unit_twists)]
-    wrenches = [
-        (m[i] * v + cross(w, c[i]), J[i] @ w + cross(c[i], v)) for i, (w, v) in enumerate(twists)
-    ]
-    return columns(robot, B, twists, wrenches)
+    return columns(robot, B, twists, unit_wrenches(twists, composite))
 
 
 def between_centres(robot: RobotModel, q: Vector, com: Sequence[Vector]) -> list[Displacement]:

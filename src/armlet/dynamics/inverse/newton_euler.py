@@ -7,10 +7,10 @@ from armlet.dynamics.recursions import (
     accelerations,
     along_joints,
     angular_motions,
-    augmented_bodies,
     carried_wrenches,
     tool_wrenches,
 )
+from armlet.minimal.lumping import augment
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
@@ -48,7 +48,7 @@ def newton_euler(
     motions = angular_motions(robot, X, qd, qdd)
     a = accelerations(robot, X, motions, qd, qdd)
     taken = tool_wrenches(robot, wrench)
-    for i, (m, u, K) in enumerate(augmented_bodies(robot)):
+    for i, (m, u, K) in enumerate(augment(robot).bodies):
         f = motions[i].Omega @ u + m * a[i]
         t = motions[i].moment(K) + cross(u, a[i])
         taken[i] = CarriedWrench(f, t) + taken[i]

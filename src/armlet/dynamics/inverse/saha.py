@@ -2,7 +2,7 @@
 
 from armlet.algebra import ZERO, cross, euler_moment
 from armlet.dynamics.formulation import describe
-from armlet.dynamics.recursions import central_inertias, centres, centripetal
+from armlet.dynamics.recursions import angular_rates, central_inertias, centres, centripetal
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
@@ -36,15 +36,13 @@ def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
         (w_axis, cross(w_axis, com[i]) + v_axis)
         for i, (w_axis, v_axis) in enumerate(robot.unit_twists)
     ]
-    w, wd = [ZERO] * (n + 1), [ZERO] * (n + 1)
+    w, wd = angular_rates(robot, X, qd, qdd)
     a_com: list[Vector] = [ZERO] * n + [-robot.g]
     for i, p in robot.base_to_tips():
         inward = X[i].inverse()
-        w_axis, v_com = S[i]
+        _, v_com = S[i]
         slide = robot.unit_twists[i][1] * qd[i]
         w_p, wd_p = inward.vector(w[p]), inward.vector(wd[p])
-        w[i] = w_p + w_axis * qd[i]
-        wd[i] = wd_p + w_axis * qdd[i] + cross(w[i], w_axis * qd[i])
         a_com[i] = inward.vector(a_com[p] + cross(wd[p], r[i]) + centripetal(w[p], r[i]))
         a_com[i] = a_com[i] + cross(wd_p, com[i]) + cross(w_p, cross(w[i], com[i]) + slide)
         a_com[i] = a_com[i] + v_com * qdd[i] + cross(w[i], v_com * qd[i])

@@ -24,8 +24,8 @@ from armlet.dynamics.recursions import (
     AngularMotion,
     accelerations,
     angular_motions,
-    augmented_bodies,
 )
+from armlet.minimal.lumping import augment
 from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
@@ -77,7 +77,7 @@ def composites(
     Balafoutis and Patel 1991, Algorithm 5.7 and (7.3.18a)-(7.3.18d), whose L is N - tr(N) 1.
     """
     n = robot.n
-    m, c, J = map(with_base, zip(*augmented_bodies(robot), strict=True))
+    m, c, J = map(with_base, zip(*augment(robot).bodies, strict=True))
     w_prime = [2 * motion.w for motion in motions]
     c_prime = with_base([cross(w_prime[i], c[i]) for i in range(n)])
     N_prime = with_base([skew(w_prime[i]) @ euler(J[i]) for i in range(n)])

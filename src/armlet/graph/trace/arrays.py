@@ -4,7 +4,7 @@ NumPy compares objects by asking them for their truth, which a traced scalar doe
 functions that compare are replaced by functions that record.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,16 +26,58 @@ from armlet.graph.trace.errors import BranchError, place, unsupported_function
 LARGEST = np.finfo(float).max
 
 
-class TracedArray(np.ndarray):
-    """An array of traced scalars and numbers."""
+class NumPyRecorder:
+    """What a traced scalar and a traced array have in common: NumPy functions of them record."""
+
+    __slots__ = ()
 
     def __array_ufunc__(
-        self, ufunc: np.ufunc, method: Any, *inputs: Any, out: Any = None, **options: Any
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
     ) -> Any:
-        return record_ufunc(ufunc, method, inputs, out, options)
+        """The result of an elementwise function of traced arrays, or of its reduction."""
+        name = ufunc.__name__
+        function = ufunc
+        if name in ELEMENTARY:
+            function = np.frompyfunc(ELEMENTARY[name], ufunc.nin, ufunc.nout)
+        if out is not None:
+            options["out"] = tuple(map(_plain, out))
+        options = {key: _plain(x) for key, x in options.items()}
+        try:
+            result = getattr(function, method)(*map(_plain, inputs), **options)
+        except BranchError:
+            raise
+        except TypeError as error:
+            raise unsupported_function(name, error) from error
+        if out is not None:
+            return out[0]
+        if name.startswith("logical") and method == "reduce":
+            result = elementwise(truth, result)  # of one entry, the reduction is that entry
+        return tuple(map(as_traced, result)) if isinstance(result, tuple) else as_traced(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        return record_function(function, args, options)
+        """The result of another NumPy function of traced arguments."""
+        name = function.__name__
+        if "linalg" in (function.__module__ or "") and name not in PRODUCTS.split():
+            raise CompileError(
+                f"{place()}: numpy.linalg.{name} looks at numbers, which a traced array does not "
+                "have yet: solve a symmetric positive definite system with armlet.math.solve"
+            )
+        own = FUNCTIONS.get(name)
+        try:
+            if own is not None:
+                return own(*args, **options)
+            result = function._implementation(*args, **options)
+        except (TypeError, IndexError, AttributeError) as error:
+            raise unsupported_function(name, error) from error
+        return (
+            type(result)(map(as_traced, result))
+            if type(result) in (list, tuple)
+            else as_traced(result)
+        )
+
+
+class TracedArray(NumPyRecorder, np.ndarray):
+    """An array of traced scalars and numbers."""
 
     def __getitem__(self, index: Any) -> Any:
         if _is_traced(index):
@@ -66,64 +108,9 @@ class TracedArray(np.ndarray):
         return _round(self, decimals, out)
 
 
-def record_ufunc(
-    ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: Any, options: dict[str, Any]
-) -> Any:
-    """The result of an elementwise function of traced arrays, or of its reduction."""
-    name = ufunc.__name__
-    function = ufunc
-    if name in ELEMENTARY:
-        function = np.frompyfunc(ELEMENTARY[name], ufunc.nin, ufunc.nout)
-    if out is not None:
-        options["out"] = tuple(map(_plain, out))
-    options = {key: _plain(x) for key, x in options.items()}
-    try:
-        result = getattr(function, method)(*map(_plain, inputs), **options)
-    except BranchError:
-        raise
-    except TypeError as error:
-        raise unsupported_function(name, error) from error
-    if out is not None:
-        return out[0]
-    if name.startswith("logical") and method == "reduce":
-        result = elementwise(truth, result)  # of one entry, the reduction is that entry
-    return tuple(map(as_traced, result)) if isinstance(result, tuple) else as_traced(result)
-
-
-def record_function(function: Any, args: Any, options: Any) -> Any:
-    """The result of another NumPy function of traced arguments."""
-    name = function.__name__
-    if "linalg" in (function.__module__ or "") and name not in PRODUCTS:
-        raise CompileError(
-            f"{place()}: numpy.linalg.{name} looks at numbers, which a traced array does not "
-            "have yet: solve a symmetric positive definite system with armlet.math.solve"
-        )
-    own = FUNCTIONS.get(name)
-    try:
-        if own is not None:
-            return own(*args, **options)
-        result = function._implementation(*args, **options)
-    except (TypeError, IndexError, AttributeError) as error:
-        raise unsupported_function(name, error) from error
-    return (
-        type(result)(map(as_traced, result)) if type(result) in (list, tuple) else as_traced(result)
-    )
-
-
 PRODUCTS = (
-    "norm",
-    "vector_norm",
-    "matrix_norm",
-    "cross",
-    "outer",
-    "trace",
-    "vecdot",
-    "matmul",
-    "multi_dot",
-    "matrix_power",
-    "diagonal",
-    "matrix_transpose",
-    "tensordot",
+    "norm vector_norm matrix_norm cross outer trace vecdot matmul multi_dot matrix_power diagonal "
+    "matrix_transpose tensordot"
 )
 """The functions of numpy.linalg that do not look at the numbers."""
 
