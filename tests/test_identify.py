@@ -8,6 +8,7 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -689,8 +690,20 @@ def test_what_makes_no_sense_is_refused():
         armlet.identify(robot, replace(log, tau=0 * log.tau))
     with pytest.raises(DataError, match="there are no rows to identify from: expected one or more"):
         armlet.identify(robot, [])
-    with pytest.raises(DataError, match=r"logs has 'run\.csv': expected armlet\.Log\.read of it"):
-        armlet.identify(robot, ["run.csv"])
+
+
+@pytest.mark.parametrize("estimate", [armlet.identify, cross_validate, identify_payload])
+def test_anything_but_logs_is_refused_with_what_was_passed(estimate):
+    robot = random_arm(0)
+    text = r"logs has the path '.*run\.csv': expected armlet\.Log\.read\('.*run\.csv', robot\)"
+    for logs in ("run.csv", ["run.csv"], Path("run.csv")):
+        with pytest.raises(DataError, match=text):
+            estimate(robot, logs)
+    for logs in (armlet.Log, [armlet.Log], 3, [None], {1: 2}):
+        with pytest.raises(DataError, match=r"logs has .*: expected an armlet\.Log, as armlet"):
+            estimate(robot, logs)
+    with pytest.raises(DataError, match="logs has the path 't': expected"):
+        estimate(robot, {"t": np.zeros(3)})
 
 
 def test_a_set_made_before_masses_were_known_is_one_of_the_robot():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -23,11 +23,7 @@ from armlet.api import Robot
 from armlet.errors import ArmletError, DataError, DataWarning, ModelError, listing, quote
 from armlet.identification.estimation import estimators
 from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains, Rows
-from armlet.identification.estimation.instrumental import (
-    Instrument,
-    InstrumentTest,
-    instrumental,
-)
+from armlet.identification.estimation.instrumental import Instrument, InstrumentTest, instrumental
 from armlet.identification.estimation.physical import (
     Physical,
     Prior,
@@ -35,13 +31,8 @@ from armlet.identification.estimation.physical import (
     physical_parameters,
 )
 from armlet.identification.estimation.torque_model import CHUNK, TorqueModel, TorqueRegressor
-from armlet.identification.logs.log import Log
-from armlet.identification.preprocessing import (
-    Preprocessing,
-    Samples,
-    preprocess,
-    preprocess_all,
-)
+from armlet.identification.logs.log import Log, each_log, open_log
+from armlet.identification.preprocessing import Preprocessing, Samples, preprocess, preprocess_all
 from armlet.identification.result import Fit, Identified
 from armlet.robot.components import BASE, PHI
 
@@ -51,13 +42,11 @@ Reader = Callable[[], Log]
 """A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
 STORED = 8
 """How many runs are stored for the report; of further ones only their factors are."""
-
-
-class Client(Protocol):
-    """The method of a Dask client that is used."""
-
-    def map(self, func: Callable[..., Any], *iterables: Any, **kwargs: Any) -> Any:
-        """Futures of a function of each entry."""
+ALL_ROWS = {
+    "instrumental": "instrumental variables, which need",
+    "robust": "a robust estimate, which needs",
+}
+"""The estimators that need all rows at once, in words."""
 
 
 @single_blas_thread
@@ -71,7 +60,7 @@ def identify(
     instrument: Instrument | None = None,
     preprocessing: Preprocessing | None = None,
     validation: float | Iterable[Log | Reader] = 0.0,
-    client: Client | None = None,
+    client: Any = None,
 ) -> Identified:
     """The parameters of an arm from measured motion.
 
@@ -134,7 +123,7 @@ def identify(
         data = data.in_torques(gains.values)
     _warn_of_rank(regressor, data.used)
     if estimator != "ordinary" and not model.gains:
-        _warn_of_few_rows(robot, data.used)
+        _warn_of_few_rows(robot.joint_names, data.used)
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if prior is not None:
@@ -158,9 +147,8 @@ def identify(
     )
     fits = {name: Fit.of(data.used, x) for name, x in result.solutions.items()}
     if data.held_out.count:
-        fits |= {
-            f"validation, {name}": Fit.of(data.held_out, x) for name, x in result.solutions.items()
-        }
+        for name, x in result.solutions.items():
+            fits[f"validation, {name}"] = Fit.of(data.held_out, x)
     return replace(result, fits=fits)
 
 
@@ -207,11 +195,11 @@ def _warn_of_rank(regressor: TorqueRegressor, factors: Factors) -> None:
         )
 
 
-def _warn_of_few_rows(robot: Robot, factors: Factors) -> None:
-    """Warn of joints whose noise cannot be found from their residuals."""
+def _warn_of_few_rows(joints: Sequence[str], factors: Factors) -> None:
+    """Warn of joints whose noise cannot be estimated from their residuals."""
     few = estimators.joints_of_unknown_noise(factors)
     if few:
-        names = [quote(robot.coordinates[i].name) for i in few]
+        names = [quote(joints[i]) for i in few]
         warnings.warn(
             f"there are too few rows ({factors.rows[few].min()}) to estimate the noise of joint "
             f"{listing(names)}: expected {estimators.FREE} more than parameters that act on it; "
@@ -221,51 +209,33 @@ def _warn_of_few_rows(robot: Robot, factors: Factors) -> None:
         )
 
 
-class Solution(NamedTuple):
-    """An estimate, and the factor of (W | τ), in units of the noise, that it solves."""
-
-    estimate: Estimate
-    R: Array
-    test: InstrumentTest | None = None
-    gains: Gains | None = None
-
-
 def _estimate(
-    estimator: Estimator,
-    regressor: TorqueRegressor,
-    data: Runs,
-    instrument: Instrument | None,
-) -> Solution:
-    """Estimate the parameters, and gains where they are unknown."""
+    estimator: Estimator, regressor: TorqueRegressor, data: Runs, instrument: Instrument | None
+) -> tuple[Estimate, Array, InstrumentTest | None, Gains | None]:
+    """The estimate, the factor of (W | τ) in units of the noise that it solves, and the rest."""
     if regressor.gains:
-        joints = [joint.name for joint in regressor.robot.coordinates]
+        joints = regressor.robot.joint_names
         estimate, gains = estimators.calibrate(data.used, joints, data.repeats)
         factors = estimators.in_torques(data.used, gains.values)
-        return Solution(estimate, factors.together(1 / estimate.noise), gains=gains)
+        return estimate, factors.together(1 / estimate.noise), None, gains
+    if estimator in ALL_ROWS and len(data.samples) < len(data.choices):
+        raise DataError(
+            f"there are {len(data.choices)} runs: expected at most {STORED} for "
+            f"{ALL_ROWS[estimator]} all rows at once"
+        )
     if estimator == "instrumental":
-        _check_all_stored(data, "instrumental variables, which need")
         estimate, test, R = instrumental(
             regressor, data.used, data.samples, instrument, data.repeats
         )
-        return Solution(estimate, R, test)
+        return estimate, R, test, None
     if estimator == "robust":
-        _check_all_stored(data, "a robust estimate, which needs")
         rows = [rows for run in data.samples for rows in regressor.rows(run)]
         estimate = estimators.robust(data.used, rows)
     elif estimator == "weighted":
         estimate = estimators.weighted(data.used)
     else:
         estimate = estimators.ordinary(data.used)
-    return Solution(estimate, data.used.together(1 / estimate.noise))
-
-
-def _check_all_stored(data: Runs, what: str) -> None:
-    """Raise if not all runs are in memory."""
-    if len(data.samples) < len(data.choices):
-        raise DataError(
-            f"there are {len(data.choices)} runs: expected at most {STORED} for {what} all rows at "
-            "once"
-        )
+    return estimate, data.used.together(1 / estimate.noise), None, None
 
 
 # ------------------------------------------------------------------ runs
@@ -273,26 +243,16 @@ def _check_all_stored(data: Runs, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The rows of one or more logs.
-
-    Attributes
-    ----------
-    used, held_out : Factors
-        Those of the rows used, and of the rows held out.
-    independent : float
-        How many of the rows used are independent: filtered noise is correlated from row to row.
-    choices, notes : tuple
-        How each log was preprocessed.
-    samples, held_samples : tuple of Samples
-        The samples used, and those held out, of the first logs.
-    """
+    """The rows of one or more logs, and how each was preprocessed."""
 
     used: Factors
     held_out: Factors
     independent: float = 0.0
+    """How many of the rows used are independent: filtered noise is correlated from row to row."""
     choices: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
+    """The samples used, of the first logs."""
     held_samples: tuple[Samples, ...] = ()
 
     def __add__(self, other: Runs) -> Runs:
@@ -327,7 +287,7 @@ def read_runs(
     settings: Preprocessing,
     share: float,
     logs: Log | Iterable[Log | Reader],
-    client: Client | None = None,
+    client: Any,
 ) -> Iterator[Runs]:
     """Yield the run of every log, computed one after the other or by the workers of a Dask client.
 
@@ -335,9 +295,9 @@ def read_runs(
     of the time of each is held out. Logs that are read when they are needed may fail: they are left
     out with a warning.
     """
-    logs = [logs] if isinstance(logs, Log) else logs
     work = partial(_read_run, regressor, settings, share)
-    runs = map(work, enumerate(logs)) if client is None else _by_workers(work, logs, client)
+    numbered = enumerate(each_log(logs))
+    runs = map(work, numbered) if client is None else _by_workers(work, [*numbered], client)
     with advancing("reading logs") as advance:
         for k, run in enumerate(runs, 1):
             advance(k / len(logs) if isinstance(logs, Sequence) else 0.0)
@@ -348,10 +308,10 @@ def read_runs(
 
 
 def _by_workers(
-    work: Callable[..., Runs | str], logs: Iterable[Log | Reader], client: Client
+    work: Callable[..., Runs | str], numbered: list[tuple[int, Log | Reader]], client: Any
 ) -> Iterator[Runs | str]:
     """Yield the results of a Dask client, which repeats the work of workers that died."""
-    for future in client.map(work, [*enumerate(logs)], pure=False):
+    for future in client.map(work, numbered, pure=False):
         yield future.result()
         future.release()
 
@@ -364,22 +324,14 @@ def _read_run(
 ) -> Runs | str:
     """The run of a log, or why it cannot be read; after the first ones, without samples."""
     k, log = numbered
-    if isinstance(log, Log):
-        run = _run(regressor, settings, share, log)
-    elif not callable(log):
-        raise DataError(f"logs has {quote(log)}: expected armlet.Log.read of it, or a function")
-    else:
-        try:
-            read = log()
-            if not isinstance(read, Log):
-                raise DataError(f"{quote(log)} returned {quote(read)}: expected a Log")
-            run = _run(regressor, settings, share, read)
-        except ArmletError as error:
-            return str(error)
-        except MemoryError:
+    try:
+        run = _run(regressor, settings, share, open_log(log))
+    except Exception as error:  # a user's function may raise anything
+        if isinstance(log, Log) or isinstance(error, MemoryError):
             raise
-        except Exception as error:  # a user's function may raise anything
-            return f"number {k + 1} raised {type(error).__name__}: {error}"
+        if isinstance(error, ArmletError):
+            return str(error)
+        return f"number {k + 1} raised {type(error).__name__}: {error}"
     return run if k < STORED else replace(run, samples=(), held_samples=())
 
 
@@ -422,7 +374,7 @@ def _independent_share(samples: Samples) -> float:
 @single_blas_thread
 def cross_validate(
     robot: Robot,
-    logs: Log | Iterable[Log],
+    logs: Log | Iterable[Log | Reader],
     *,
     blocks: int = 1,
     model: TorqueModel | None = None,
@@ -432,10 +384,8 @@ def cross_validate(
 
     Parameters
     ----------
-    robot, model, preprocessing
+    robot, logs, model, preprocessing
         As `identify` takes them.
-    logs : Log or iterable of Log
-        The runs.
     blocks : int
         Into how many blocks of time each run is cut; 1 to leave out run by run.
 
@@ -453,11 +403,11 @@ def cross_validate(
     ]
     if len(factors) < 2:
         raise DataError("there is one block: expected several runs, or blocks=5, for instance")
-    others = (factors[:k] + factors[k + 1 :] for k in range(len(factors)))
-    return [
-        Fit.of(own, estimators.weighted(Factors.sum(rest)).x)
-        for own, rest in zip(factors, others, strict=True)
-    ]
+    fits = []
+    for k, own in enumerate(factors):
+        others = Factors.sum(factors[:k] + factors[k + 1 :])
+        fits.append(Fit.of(own, estimators.weighted(others).x))
+    return fits
 
 
 # ------------------------------------------------------------------ payloads
@@ -483,7 +433,7 @@ class Payload(NamedTuple):
 @single_blas_thread
 def identify_payload(
     arm: Robot | Identified,
-    logs: Log | Iterable[Log],
+    logs: Log | Iterable[Log | Reader],
     *,
     frame: str | None = None,
     physical: bool | None = None,
@@ -496,8 +446,8 @@ def identify_payload(
     arm : Robot or Identified
         The arm without it: a robot with its friction, or the result of logs without the payload,
         which is more accurate.
-    logs : Log or iterable of Log
-        Runs with the payload.
+    logs : Log, or iterable of Log or functions
+        Runs with the payload, as `identify` takes them.
     frame : str, optional
         Where the payload is; by default the tool.
     physical : bool, optional
@@ -532,9 +482,8 @@ def identify_payload(
             "physical=True"
         )
     centre = phi[6:9] / mass
-    R = np.asarray(at.R, dtype=float)
+    R, origin = np.asarray(at.R, dtype=float), np.asarray(at.r, dtype=float)
     inertia = symmetric(*phi[:6]) - point_inertia(mass, centre)
-    origin = np.asarray(at.point(np.zeros(3)), dtype=float)
     return Payload(
         mass,
         R.T @ (centre - origin),

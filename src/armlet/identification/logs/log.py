@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -156,7 +157,7 @@ class Log:
                 "one column per joint"
             )
         check_units(units or {})
-        joints = tuple(joint.name for joint in robot.coordinates)
+        joints = robot.joint_names
         read = read_quantities(source, joints, columns or {}, topic)
         notes, doubts = read.notes, read.warnings
         where = name or label(source)
@@ -222,7 +223,7 @@ class Log:
 
     def in_order_of(self, robot: Robot) -> Log:
         """The log with its columns in the order of a robot's joints, found by their names."""
-        names = tuple(joint.name for joint in robot.coordinates)
+        names = robot.joint_names
         if not self.joints and self.q.shape[1] != len(names):
             raise DataError(
                 f"{self.name} has {self.q.shape[1]} joints: expected the {len(names)} of robot "
@@ -262,8 +263,8 @@ class Log:
 
 def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int] | None:
     """The column of each joint of a robot; None where columns are in its order."""
-    names = [joint.name for joint in robot.coordinates]
-    if not joints or [*joints] == names:
+    names = robot.joint_names
+    if not joints or tuple(joints) == names:
         return None
     if sorted(joints) != sorted(names):
         raise DataError(
@@ -272,6 +273,29 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int] | 
             "if columns are in the robot's order, take dataclasses.replace(log, joints=())"
         )
     return [joints.index(name) for name in names]
+
+
+def each_log(logs: Any) -> Iterator[Log | Callable[[], Log]]:
+    """Yield every log, or the function that reads it; raise where anything else was passed."""
+    is_one = isinstance(logs, Log | str | PathLike) or not isinstance(logs, Iterable)
+    for log in [logs] if is_one else logs:
+        if isinstance(log, str | PathLike):
+            path = quote(str(log))
+            raise DataError(f"logs has the path {path}: expected armlet.Log.read({path}, robot)")
+        if isinstance(log, type) or not (isinstance(log, Log) or callable(log)):
+            raise DataError(
+                f"logs has {quote(log)}: expected an armlet.Log, as armlet.Log.read(path, robot) "
+                "returns it, or a function that returns one"
+            )
+        yield log
+
+
+def open_log(log: Log | Callable[[], Log]) -> Log:
+    """The log itself, or the one that a function reads."""
+    read = log if isinstance(log, Log) else log()
+    if not isinstance(read, Log):
+        raise DataError(f"{quote(log)} returned {quote(read)}: expected a Log")
+    return read
 
 
 def _time(

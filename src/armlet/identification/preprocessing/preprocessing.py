@@ -6,7 +6,7 @@ column that is compared with them, are filtered at a lower one, the bandwidth, a
 and what the filter does to the torques it does to the model too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from armlet._support import validation
 from armlet.api import Robot
 from armlet.errors import DataError, listing
 from armlet.identification.logs.checks import AT_REST
-from armlet.identification.logs.log import Load, Log
+from armlet.identification.logs.log import Load, Log, each_log, open_log
 from armlet.identification.preprocessing import filters
 
 Array = NDArray[np.float64]
@@ -331,11 +331,11 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
 
 
 def preprocess_all(
-    logs: Log | Iterable[Log], robot: Robot, settings: Preprocessing | None
+    logs: Log | Iterable[Log | Callable[[], Log]], robot: Robot, settings: Preprocessing | None
 ) -> Iterator[Samples]:
     """Yield the samples of one log or several, columns in the order of a robot's joints."""
-    for log in [logs] if isinstance(logs, Log) else logs:
-        yield preprocess(log.in_order_of(robot), settings)
+    for log in each_log(logs):
+        yield preprocess(open_log(log).in_order_of(robot), settings)
 
 
 # ------------------------------------------------------------------ choices
