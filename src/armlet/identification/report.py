@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from armlet.algebra import point_inertia, symmetric
 from armlet.errors import clip
 from armlet.identification.estimation.estimators import Array
-from armlet.identification.preprocessing import Samples
 from armlet.plotting import COLOURS, INK, SHADE, figure_html, graph_objects, panels, plain
 from armlet.plotting import page as page_of
 from armlet.version import __version__
@@ -37,7 +37,7 @@ def checks(result: "Identified") -> list[Check]:
     if held in result.fits:
         about, fit = "data held out", result.fits[held]
     worst = int(np.argmax(fit.joints))
-    error, joint = fit.joints[worst], clip(_joints(result)[worst])
+    error, joint = fit.joints[worst], clip(result.regressor.robot.joint_names[worst])
     rank, count = result.estimate.rank, len(result.names)
     every = [
         Check(
@@ -123,12 +123,8 @@ def _table(
     return f'<div class="wide"><table{kind}>' + "\n".join(lines) + "</table></div>"
 
 
-def _joints(result: "Identified") -> list[str]:
-    return [joint.name for joint in result.regressor.robot.coordinates]
-
-
 def _fits(result: "Identified") -> str:
-    head = ("error in % of the torque", "all joints", *_joints(result))
+    head = ("error in % of the torque", "all joints", *result.regressor.robot.joint_names)
     rows = [
         (name, f"{fit.whole:.2f}", *(f"{x:.2f}" for x in fit.joints))
         for name, fit in result.fits.items()
@@ -165,7 +161,7 @@ def _gains(result: "Identified") -> str:
         return ""
     rows = [
         (name, f"{x:.5g}", f"{s:.2g}")
-        for name, x, s in zip(_joints(result), *result.gains, strict=True)
+        for name, x, s in zip(result.regressor.robot.joint_names, *result.gains, strict=True)
     ]
     text = "<p>Gains of the drives, torque per unit of what was logged, by the known payload:</p>"
     return text + _table(("joint", "gain", "deviation"), rows)
@@ -178,9 +174,7 @@ def _bodies(result: "Identified") -> str:
     rows = []
     for joint, body in zip(result.regressor.robot.joints, result.bodies, strict=True):
         m, c = body[9], body[6:9] / body[9]
-        xx, xy, xz, yy, yz, zz = body[:6]
-        J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        I = J - m * (c @ c * np.eye(3) - np.outer(c, c))
+        I = np.asarray(symmetric(*body[:6]) - point_inertia(m, c), dtype=float)
         principal = ", ".join(f"{x:.3g}" for x in np.linalg.eigvalsh(I))
         rows.append((joint.name, f"{m:.3f}", ", ".join(f"{x:.3f}" for x in c), principal))
     word = "is" if result.is_consistent else "is not"
@@ -267,19 +261,26 @@ def torques(result: "Identified", height: int = 170) -> Any:
 
 def _residuals(result: "Identified") -> str:
     """Histogram and spectrum of the residuals of every joint, in units of its noise."""
-    graphs, names = graph_objects(), _joints(result)
+    from scipy.signal import welch  # which takes as long to load as all of armlet
+
+    graphs = graph_objects()
     figure = _figure(2, ["how often", "spectrum (per Hz)"], columns=2, height=320)
-    residuals = [_relative(result, run) for run in result.samples]
+    residuals = []
+    for run in result.samples:
+        _, measured, predicted = result.compare(run)
+        residuals.append((measured - predicted) / result.estimate.noise)
     longest = max(range(len(residuals)), key=lambda k: len(residuals[k]))
-    for i, name in enumerate(names):
+    run, size = result.samples[longest], len(residuals[longest])
+    rate = run.rate / float(np.median(np.diff(run.indices)))
+    for i, name in enumerate(result.regressor.robot.joint_names):
         own = np.concatenate([x[:, i] for x in residuals])
         colour = COLOURS[i % len(COLOURS)]
         counts, edges = np.histogram(own, bins=60, range=(-5, 5), density=True)
         style = {"name": plain(name), "legendgroup": name, "line": {"color": colour, "width": 1.2}}
         middles = (edges[1:] + edges[:-1]) / 2
         figure.add_trace(graphs.Scatter(x=middles, y=counts, **style), 1, 1)
-        curve = _curve(*_spectrum(residuals[longest][:, i], result.samples[longest]))
-        figure.add_trace(graphs.Scatter(**curve, **style, showlegend=False), 1, 2)
+        spectrum = _curve(*welch(residuals[longest][:, i], rate, nperseg=min(size, 512)))
+        figure.add_trace(graphs.Scatter(**spectrum, **style, showlegend=False), 1, 2)
     x = np.linspace(-5, 5, 101)
     bell = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
     normal = {"color": INK, "dash": "dot", "width": 1}
@@ -290,24 +291,9 @@ def _residuals(result: "Identified") -> str:
     return figure_html(figure)
 
 
-def _relative(result: "Identified", run: Samples) -> Array:
-    """The residuals of a run over the noise of each joint."""
-    _, measured, predicted = result.compare(run)
-    return np.asarray((measured - predicted) / result.estimate.noise)
-
-
-def _spectrum(x: Array, run: Samples) -> tuple[Array, Array]:
-    """The power spectral density of the residuals of a run, decimated."""
-    from scipy.signal import welch  # which takes as long to load as all of armlet
-
-    rate = run.rate / float(np.median(np.diff(run.indices)))
-    f, power = welch(x, rate, nperseg=min(len(x), 512))
-    return f, power
-
-
 def _excitation(result: "Identified") -> str:
     """Positions and velocities over time, and the condition number of the regressor."""
-    graphs, names = graph_objects(), _joints(result)
+    graphs, names = graph_objects(), result.regressor.robot.joint_names
     figure = _figure(2, ["position (rad, m)", "velocity (rad/s, m/s)"], height=220)
     run = max(result.samples, key=lambda x: len(x.t))
     for i, name in enumerate(names):

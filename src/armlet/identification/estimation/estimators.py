@@ -30,17 +30,12 @@ class Factors:
     """The rows of W x = τ of each joint as a triangular factor of (W | τ).
 
     Rows that are added change the factors and not their size, in whatever order they come.
-
-    Attributes
-    ----------
-    R : array of shape (n, p + 1, p + 1)
-        For each joint RᵀR = (W | τ)ᵀ(W | τ).
-    rows : array of shape (n,)
-        How many rows there were.
     """
 
     R: Array
+    """For each joint RᵀR = (W | τ)ᵀ(W | τ), (n, p + 1, p + 1)."""
     rows: NDArray[np.int64]
+    """How many rows each joint has."""
 
     @classmethod
     def of(cls, W: Array, tau: Array) -> "Factors":
@@ -98,25 +93,16 @@ def _triangle(rows: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Parameters with their covariance.
-
-    Attributes
-    ----------
-    x : array of shape (p,)
-    covariance : array of shape (p, p)
-    noise : array of shape (n,)
-        The deviation of the torques of each joint from the model.
-    weights : array of shape (n,)
-        What the rows of each joint were multiplied by.
-    rank : int
-        How many combinations of the parameters the rows determine.
-    """
+    """Parameters with their covariance."""
 
     x: Array
     covariance: Array
     noise: Array
+    """The deviation of the torques of each joint from the model, (n,)."""
     weights: Array
+    """What the rows of each joint were multiplied by, (n,)."""
     rank: int
+    """How many combinations of the parameters the rows determine."""
 
     @property
     def deviations(self) -> Array:

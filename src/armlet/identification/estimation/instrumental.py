@@ -85,22 +85,9 @@ def instrumental(
 ) -> tuple[Estimate, InstrumentTest, Array]:
     """The estimate by instrumental variables, each joint weighted by its noise.
 
-    The last result is (W | τ) within the columns of Z, in units of the noise, of which the estimate
-    is the least squares.
-
-    Parameters
-    ----------
-    regressor : TorqueRegressor
-    factors : Factors
-        Those of all rows.
-    runs : sequence of Samples
-        The runs.
-    instrument : function, optional
-        The motion of a run by the robot with the parameters estimated so far; by default the
-        measured one below `MOTION` bandwidths, which is that of an arm that follows it by computed
-        torques, whatever its parameters.
-    repeats : float
-        How many rows there are for each independent one.
+    The default instrument is the measured motion below `MOTION` bandwidths, which is that of an arm
+    that follows it by computed torques, whatever its parameters. The last result is (W | τ) within
+    the columns of Z, in units of the noise, of which the estimate is the least squares.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -141,13 +128,12 @@ def _instrument_factors(
     instrument: Instrument | None,
 ) -> Iterator[Factors]:
     """The factors of (Z | W | τ) of each run."""
-    robot = None if instrument is None else regressor.robot_with(x)
     for run, (W, tau) in zip(runs, measured, strict=True):
         q, cutoff = run.q, run.choices["cutoff"]
-        if instrument is None or robot is None:
+        if instrument is None:
             cutoff = MOTION * (run.bandwidth or cutoff)
         else:
-            q = _check_positions(instrument(robot, run), run)
+            q = _check_positions(instrument(regressor.robot_with(x), run), run)
         Z = run.decimate(regressor.columns(*lowpass(q, cutoff, run.rate, run.order)))
         Z = Z * run.moving[run.indices][..., None]  # as in W and τ
         yield Factors.of(np.concatenate([Z, W], axis=-1), tau)
@@ -259,8 +245,7 @@ def closed_loop(
             f"the controller has an argument {quote(unknown[0])}: expected q, qd, "
             f"{', '.join(TARGETS)}"
         )
-    order = joint_order(reference.joints, robot, "the reference")
-    columns = [*range(robot.n)] if order is None else order
+    columns = joint_order(reference.joints, robot, "the reference")
     law, n, joints = friction or Friction(), robot.n, len(robot.drives)
     bare = robot.without_drives()
     shapes = dict.fromkeys(TARGETS, n) | dict.fromkeys(("viscous", "coulomb", "offset"), joints)

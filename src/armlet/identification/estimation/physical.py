@@ -233,16 +233,8 @@ class Unknowns(NamedTuple):
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
     """The standard parameters of least squares among those that bodies and drives can have.
 
-    Parameters
-    ----------
-    R : array
-        A triangular factor of (W | τ), in units of the noise.
-    Lam : array
-        What the columns of W are multiplied by, as a matrix times the standard parameters.
-    names : sequence of str
-        The standard parameters: ten per body, and others.
-    prior : Prior
-        What bodies are likely to be: what the rows do not determine is as there.
+    R is a triangular factor of (W | τ) in units of the noise. The parameters of W are Lam times the
+    standard ones, which have the names: ten per body, and others.
     """
     cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)

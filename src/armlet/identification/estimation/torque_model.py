@@ -129,33 +129,19 @@ class TorqueModel:
 
 @dataclass(frozen=True)
 class TorqueRegressor:
-    """The torques of a robot: a sum of columns times parameters, and known torques.
-
-    Attributes
-    ----------
-    parameters : MinimalParameters
-        The inertial parameters, with those of the drives that are in the set.
-    friction : tuple of str
-        Terms of friction of each joint that are not in that set, names of `FRICTION`, "stribeck" or
-        "sigmoid"; of coupled joints, all friction is taken to be that of the joint that leads.
-    shape : Friction or Sigmoid, optional
-        How signs are made smooth and how Stribeck friction falls, as in a simulation, or the shape
-        of a sigmoid; signs are those of the velocities by default.
-    extra : mapping of str to function
-        Further columns, as of `TorqueModel`.
-    gains : bool
-        Whether the gains of the drives are unknown, so that rows have a further column with the
-        torques of known payloads.
-    notes : tuple of str
-        Which parameters were left out, and why.
-    """
+    """The torques of a robot: a sum of columns times parameters, and known torques."""
 
     parameters: MinimalParameters[Robot]
-    friction: tuple[str, ...] = ()
-    shape: Friction | Sigmoid | None = None
-    extra: Mapping[str, Function | Column] = field(default_factory=dict)
-    gains: bool = False
-    notes: tuple[str, ...] = ()
+    """The inertial parameters, with those of the drives that are in the set."""
+    friction: tuple[str, ...]
+    """Terms of friction not in that set; of coupled joints, those of the joint that leads."""
+    shape: Friction | Sigmoid | None
+    """How signs change smoothly and Stribeck friction falls; by default signs are exact."""
+    extra: Mapping[str, Function | Column]
+    gains: bool
+    """Whether gains are unknown: rows have a further column with the torques of known payloads."""
+    notes: tuple[str, ...]
+    """Which parameters were left out, and why."""
 
     @property
     def robot(self) -> Robot:

@@ -58,26 +58,15 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Limit:
-    """Entries that a motion must keep within a range.
-
-    Attributes
-    ----------
-    name : str
-        One of `UNITS`.
-    entries : tuple of str
-        The names of the entries.
-    range : Range
-    values : function
-        The entries at a state, (k, c).
-    vjp : function
-        The derivative by the state of their sum with cotangents, (k, c).
-    """
+    """Entries that a motion must keep within a range; the name is one of `UNITS`."""
 
     name: str
     entries: tuple[str, ...]
     range: Range
     values: Callable[[State], Array]
+    """The entries at a state, (k, c)."""
     vjp: Callable[[State, Array], State]
+    """The derivative by the state of their sum with cotangents, (k, c)."""
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
@@ -232,8 +221,13 @@ class MotionLimits:
         ranges = {"position": self._positions(robot, share, notes)}
         speed = self.speed
         if speed is None:
-            _require_speeds(robot)
             speed = [share * x.velocity for x in own]
+            names = [x.name for x in robot.coordinates if not 0 < x.limits.velocity < np.inf]
+            if names:
+                raise DataError(
+                    f"{robot.name!r} has no limit of velocity for {listing(names)}: expected "
+                    "speed=, a number or one for each joint"
+                )
         ranges["speed"] = _both_ways("speed", speed, robot.nv)
         if self.acceleration is None:
             notes.append("accelerations are not limited: no model has limits for them")
@@ -280,16 +274,6 @@ def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
     lower, upper = np.where(free, -np.pi, lower), np.where(free, np.pi, upper)
     centre, half = (lower + upper) / 2, (upper - lower) / 2 * share
     return Range(centre - half, centre + half)
-
-
-def _require_speeds(robot: Robot) -> None:
-    """Raise if the speed limit of some joint is not known."""
-    names = [x.name for x in robot.coordinates if not 0 < x.limits.velocity < np.inf]
-    if names:
-        raise DataError(
-            f"{robot.name!r} has no limit of velocity for {listing(names)}: expected speed=, a "
-            "number or one for each joint"
-        )
 
 
 def _both_ways(name: str, value: ArrayLike, n: int) -> Range:

@@ -4,7 +4,7 @@ None of it is an error: a log of gravity torques has joints at rest, and torques
 need not resemble those of gravity.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -95,26 +95,23 @@ def _at_rest(q: Array, robot: Robot) -> list[str]:
     ]
 
 
-def _beyond_limits(q: Array, robot: Robot) -> list[str]:
-    messages = []
+def _beyond_limits(q: Array, robot: Robot) -> Iterator[str]:
     for i, joint in enumerate(robot.coordinates):
         lower, upper, *_ = joint.limits
         beyond = max(lower - q[:, i].min(), q[:, i].max() - upper)
         if lower < upper and beyond > BEYOND * (upper - lower):  # equal ones are none
-            messages.append(
+            yield (
                 f"joint {joint.name!r} moves from {q[:, i].min():.4g} to {q[:, i].max():.4g}, "
                 f"beyond its limits {lower:.4g} and {upper:.4g}: its unit, sign, offset, gear "
                 "ratio or the order of the joints is doubtful"
             )
-    return messages
 
 
-def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> list[str]:
+def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]:
     """Measured velocities that are not those of the positions, in size or in sign."""
     if qd is None or len(t) < 3:
-        return []
+        return
     between = (qd[1:] + qd[:-1]) / 2 * np.diff(t)[:, None]  # how far each joint goes
-    messages = []
     for i, joint in enumerate(robot.coordinates):
         if np.ptp(q[:, i]) < AT_REST:
             continue
@@ -122,33 +119,30 @@ def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> list[str]:
         way, own = way - way.mean(), q[:, i] - q[:, i].mean()
         ratio = float(own @ way / (own @ own))
         if not 1 / SPEED_RATIO < ratio < SPEED_RATIO:
-            messages.append(
+            yield (
                 f"the velocity of joint {joint.name!r} is {ratio:.3g} times the derivative of its "
                 "position: its unit, sign or order is doubtful"
             )
-    return messages
 
 
-def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> list[str]:
+def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
     """Torques at the limit of the joint, or held exactly at their largest while it moves."""
-    messages = []
     for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()
         if 0 < NEAR_LIMIT * joint.limits.effort <= top:
-            messages.append(
+            yield (
                 f"the torque of joint {joint.name!r} reaches its limit, {joint.limits.effort:g}: "
                 "rows in which it is saturated should be left out"
             )
             continue
         held = _clipped(t, size)
         if held is not None and np.ptp(q[held, i]) > AT_REST / 10:
-            messages.append(
+            yield (
                 f"the torque of joint {joint.name!r} stays at its largest, {top:g}, for "
                 f"{t[held.stop - 1] - t[held.start]:.2g} s from {t[held.start]:.4g} s: it may be "
                 "saturated"
             )
-    return messages
 
 
 def _clipped(t: Array, size: Array) -> slice | None:
@@ -176,10 +170,10 @@ def _longest_run(flags: NDArray[np.bool_]) -> slice:
     return slice(int(starts[k]), int(ends[k]))
 
 
-def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> list[str]:
+def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> Iterator[str]:
     """Torques that follow gravity with the wrong sign, or that of another joint."""
     if robot.symbols or not robot.mass or not np.any(robot.g):
-        return []
+        return
     rows = slice(None, None, -(-len(q) // ROWS))
     gravity = np.asarray(robot.gravity_torque(np.ascontiguousarray(q[rows])))
     tau = tau[rows]
@@ -187,20 +181,18 @@ def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> list[str]:
     g_size, tau_size = np.linalg.norm(g, axis=0), np.linalg.norm(measured, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         like = np.nan_to_num(measured.T @ g / np.outer(tau_size, g_size))
-    messages = []
     for i, joint in enumerate(robot.coordinates):
         if g_size[i] <= HEAVY * tau_size[i] or g_size[i] < 0.1 * g_size.max():
             continue
         k = int(np.argmax(like[:, i]))
         if like[i, i] < OPPOSED:
-            messages.append(
+            yield (
                 f"the torque of joint {joint.name!r} is opposite to gravity (correlation "
                 f"{like[i, i]:.2f}): the sign of its torque or of a position is doubtful"
             )
         elif like[i, i] < UNLIKE and like[k, i] > LIKE:
-            messages.append(
+            yield (
                 f"gravity on joint {joint.name!r} is like the torque of joint "
                 f"{robot.coordinates[k].name!r} (correlation {like[k, i]:.2f}, with its own "
                 f"{like[i, i]:.2f}): the order of the joints is doubtful"
             )
-    return messages

@@ -69,30 +69,19 @@ SIGNS = (
 
 @dataclass(frozen=True)
 class Table:
-    """The arrays of a file by name, (k,) or (k, m), and what else it says.
-
-    Attributes
-    ----------
-    arrays : dict
-    joints : tuple of str
-        The joints of the m columns, where the file names them.
-    notes, warnings : list of str
-        What was left out or is doubtful.
-    units : dict
-        The units of arrays whose type or file says it.
-    repeats : dict
-        Columns whose name an earlier column has: that name, by the name they have here.
-    labels : tuple of str
-        Names, in an array beside the others, that may be those of the joints.
-    """
+    """The arrays of a file by name, (k,) or (k, m), and what else it says."""
 
     arrays: dict[str, NDArray[Any]]
     joints: tuple[str, ...] = ()
+    """The joints of the m columns, where the file names them."""
     notes: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
+    """The units of arrays whose type or file says it."""
     repeats: dict[str, str] = field(default_factory=dict)
+    """Columns whose name an earlier column has: that name, by the name they have here."""
     warnings: list[str] = field(default_factory=list)
     labels: tuple[str, ...] = ()
+    """Names, in an array beside the others, that may be those of the joints."""
 
 
 @dataclass(frozen=True)

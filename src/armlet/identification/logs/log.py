@@ -230,7 +230,7 @@ class Log:
                 f"{quote(robot.name)}"
             )
         order = joint_order(self.joints, robot, self.name)
-        if order is None:
+        if order == [*range(len(names))]:
             return replace(self, joints=names)
         arrays: dict[str, Any] = {
             key: x[:, order] for key in MEASURED if (x := getattr(self, key)) is not None
@@ -261,11 +261,10 @@ class Log:
         )
 
 
-def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int] | None:
-    """The column of each joint of a robot; None where columns are in its order."""
+def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
+    """The column of each joint of a robot; columns without names are in its order."""
     names = robot.joint_names
-    if not joints or tuple(joints) == names:
-        return None
+    joints = joints or names
     if sorted(joints) != sorted(names):
         raise DataError(
             f"{where} has joints {', '.join(map(quote, joints))}: expected those of robot "
