@@ -11,7 +11,7 @@ from support.datasets import panda_log, recorded, tx40, tx40_log
 import armlet
 from armlet import DataError, Log, Preprocessing
 from armlet.identification import preprocess
-from armlet.identification.preprocessing.filters import (
+from armlet.identification.filters import (
     decimate,
     lowpass,
     motion_frequencies,

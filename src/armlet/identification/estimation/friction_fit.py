@@ -43,12 +43,10 @@ def friction_shape(
     Parameters
     ----------
     robot : Robot
-    logs : Log or iterable of Log
-        Runs, with slow motion among them.
+    logs, model, preprocessing
+        As `identify` takes them; slow motion is needed, and the friction of the model is not used.
     stribeck : bool
         Whether there is Stribeck friction, too.
-    model, preprocessing
-        As `identify` takes them; the friction of the model is not used.
 
     Returns
     -------
@@ -91,10 +89,8 @@ def sigmoid_friction(
     Parameters
     ----------
     robot : Robot
-    logs : Log or iterable of Log
-        Runs, with slow motion among them.
-    model, preprocessing
-        As `identify` takes them; the friction of the model is not used.
+    logs, model, preprocessing
+        As `identify` takes them; slow motion is needed, and the friction of the model is not used.
 
     Returns
     -------

@@ -33,9 +33,9 @@ from armlet.identification.estimation.estimators import (
     weighted,
 )
 from armlet.identification.estimation.torque_model import TorqueRegressor
+from armlet.identification.filters import interpolate, lowpass
 from armlet.identification.logs.log import joint_order
 from armlet.identification.preprocessing import Samples
-from armlet.identification.preprocessing.filters import interpolate, lowpass
 from armlet.simulation import Plant, Trajectory, rollout
 from armlet.simulation.forces import Friction, friction_torque
 

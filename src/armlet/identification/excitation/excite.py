@@ -36,15 +36,7 @@ from armlet.identification.excitation.problem import (
     Splines,
 )
 from armlet.minimal import MinimalParameters
-from armlet.plotting import (
-    COLOURS,
-    Figure,
-    Theme,
-    graph_objects,
-    panels,
-    plain,
-    with_theme,
-)
+from armlet.plotting import COLOURS, Figure, Theme, graph_objects, panels, plain, with_theme
 from armlet.simulation import Trajectory
 from armlet.simulation.trajectory import Occurrence  # noqa: F401  in the type hints of its fields
 
@@ -55,8 +47,6 @@ HALVINGS = 24
 """How often the share of a motion that keeps within the limits is halved in."""
 SPARE = 1e-9
 """The slack that a checked motion has, so that no rounding breaks a limit."""
-
-
 POINTS = 501
 """How many times a plot shows."""
 COLUMNS = {"position": "q", "speed": "qd", "acceleration": "qdd", "torque": "tau"}
@@ -154,7 +144,14 @@ def excite(
     validation.number(duration, "duration", "a time in s", above=0)
     validation.number(rate, "rate", "rows per second", low=1 / duration)
     validation.integer(starts, "starts", low=1)
-    path = _path(duration, harmonics, splines)
+    path: Path
+    if harmonics is not None and splines is not None:
+        raise DataError("harmonics and splines are given: expected one of them")
+    if splines is not None:
+        path = Splines(duration, validation.integer(splines, "splines", low=3))
+    else:  # one harmonic alone is nowhere at rest
+        count = 5 if harmonics is None else harmonics
+        path = Fourier(duration, validation.integer(count, "harmonics", low=2))
     limits = MotionLimits() if limits is None else limits
     validation.instance(limits, "limits", MotionLimits, "an armlet.MotionLimits")
     ranges, notes = limits.of_robot(robot)
@@ -179,17 +176,6 @@ def excite(
         history=np.array(best.history),
         limits=ranges,
         parameters=regressor.parameters,
-    )
-
-
-def _path(duration: float, harmonics: int | None, splines: int | None) -> Path:
-    if harmonics is not None and splines is not None:
-        raise DataError("harmonics and splines are given: expected one of them")
-    if splines is not None:
-        return Splines(duration, validation.integer(splines, "splines", low=3))
-    # one harmonic alone is nowhere at rest
-    return Fourier(
-        duration, validation.integer(5 if harmonics is None else harmonics, "harmonics", low=2)
     )
 
 
@@ -474,5 +460,4 @@ def motion_along(
     if robot.phi.any():
         tau = robot.inverse_dynamics(q, qd, qdd) + robot.passive_torque(q, qd)
         kinetic, potential = robot.energy(q, qd)
-    joints = tuple(joint.name for joint in robot.coordinates)
-    return Trajectory(t, q, qd, qdd, tau, kinetic, potential, joints, notes=notes)
+    return Trajectory(t, q, qd, qdd, tau, kinetic, potential, robot.joint_names, notes=notes)

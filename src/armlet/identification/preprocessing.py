@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from armlet._support import validation
 from armlet.api import Robot
 from armlet.errors import DataError, listing
+from armlet.identification import filters
 from armlet.identification.logs.checks import AT_REST
 from armlet.identification.logs.log import Load, Log, each_log, open_log
-from armlet.identification.preprocessing import filters
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -118,10 +118,7 @@ class Samples:
     def decimate(self, rows: Array | Iterable[Array]) -> Array:
         """The rows that remain after the parallel filter.
 
-        Parameters
-        ----------
-        rows : array or iterable of arrays
-            One row per sample, of any further axes; or one array for each of `blocks`.
+        `rows` has one row per sample, of any further axes, or is one array for each of `blocks`.
         """
         if isinstance(rows, np.ndarray):
             if len(rows) != len(self):
@@ -256,7 +253,8 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
         for name in ("q", "tau", "qd", "qdd")
         if (x := getattr(log, name)) is not None
     }
-    moving = np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST)
+    idle = np.ptp(log.q, axis=0) < AT_REST
+    moving = np.flatnonzero(~idle)
     bandwidth = _bandwidth(s, log, raw["q"][:, moving], rate, notes)
     measured = _uses_velocity(s, log, raw, moving, bandwidth, rate, notes)
     source = raw["qd" if measured else "q"][:, moving]
@@ -279,7 +277,6 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             raise DataError(f"{log.name} has no accelerations: expected acceleration='derived'")
         (qdd,) = smooth("qdd", 0)
     (tau,) = smooth("tau", 0)
-    idle = np.ptp(log.q, axis=0) < AT_REST
     qd[:, idle] = qdd[:, idle] = 0  # whose noise is no motion, and has no sign
     if idle.any() and not idle.all():
         names = [repr(log.labels[i]) for i in np.flatnonzero(idle)]
@@ -293,7 +290,10 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     good = _without_gaps(log, t, trim, bandwidth, notes)
     if not s.rest:
         good &= _in_motion(t, qd, bandwidth, notes)
-    in_motion = np.full(q.shape, True) if s.rest else _joints_in_motion(log, t, q, bandwidth, notes)
+    in_motion = np.full(q.shape, True)
+    if not s.rest:
+        for i in moving:
+            in_motion[:, i] = _joint_in_motion(log, t, q[:, i], log.labels[i], bandwidth, notes)
     indices = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
     if len(indices) < FEWEST:
         raise _too_few(
@@ -481,8 +481,10 @@ def _in_motion(t: Array, qd: Array, bandwidth: float, notes: list[str]) -> Flags
     return moving
 
 
-def _joints_in_motion(log: Log, t: Array, q: Array, bandwidth: float, notes: list[str]) -> Flags:
-    """Whether each joint moves at each time, or within half a period of the bandwidth.
+def _joint_in_motion(
+    log: Log, t: Array, q: Array, joint: str, bandwidth: float, notes: list[str]
+) -> Flags:
+    """Whether a joint moves at each time, or within half a period of the bandwidth.
 
     Its speed is that between the ends of a period of the bandwidth, which has less noise than a
     derivative. A joint that reverses is slow for less than the two periods that count as rest; one
@@ -492,15 +494,12 @@ def _joints_in_motion(log: Log, t: Array, q: Array, bandwidth: float, notes: lis
     ends = np.clip([t - half, t + half], t[0], t[-1])
     before, after = np.searchsorted(t, ends)
     travel = np.abs(q[after] - q[before])
-    moving = np.full(q.shape, True)
-    for i in np.flatnonzero(np.ptp(log.q, axis=0) >= AT_REST):
-        still = travel[:, i] <= REST * travel[:, i].max()
-        moving[:, i], time = _outside(t, still, 2 / bandwidth, bandwidth)
-        if time:
-            notes.append(
-                f"joint {log.labels[i]!r} rests for {time:.3g} of {log.duration:.3g} s: its rows "
-                "there are left out, as the direction of friction is not known at rest"
-            )
+    moving, time = _outside(t, travel <= REST * travel.max(), 2 / bandwidth, bandwidth)
+    if time:
+        notes.append(
+            f"joint {joint!r} rests for {time:.3g} of {log.duration:.3g} s: its rows there are "
+            "left out, as the direction of friction is not known at rest"
+        )
     return moving
 
 
