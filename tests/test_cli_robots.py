@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.commands import ARMLET, run
 from support.compilers import needs
-from support.coupled import MIMIC
+from support.robots import MIMIC
 from typer.testing import CliRunner
 
 import armlet

@@ -10,8 +10,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from support.coupled import MIMIC
-from support.robots import WRITERS, deviation, random_robot, states, value
+from support.robots import MIMIC, WRITERS, deviation, random_robot, states, value
 
 import armlet
 from armlet.cli.robot_options import OPTIONS

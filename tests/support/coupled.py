@@ -20,20 +20,6 @@ GRIPPER = """<robot name="gripper">
     <parent link="base"/><child link="left"/><axis xyz="0 1 0"/>
     <limit lower="-0.01" upper="0.04" velocity="0.5" effort="20"/></joint>
 </robot>"""
-TENSOR = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
-MIMIC = f"""
-<robot name="gripper">
-  <link name="base"/>
-  <link name="left"><inertial><mass value="1"/>{TENSOR}</inertial></link>
-  <link name="right"><inertial><mass value="1"/>{TENSOR}</inertial></link>
-  <joint name="open" type="prismatic">
-    <parent link="base"/><child link="left"/><axis xyz="0 1 0"/><limit lower="0" upper="0.04"/>
-  </joint>
-  <joint name="follow" type="prismatic">
-    <parent link="base"/><child link="right"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.04"/>
-    <mimic joint="open"/>
-  </joint>
-</robot>"""
 
 
 def loaded(folder, text, **options):

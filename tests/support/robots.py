@@ -9,6 +9,20 @@ from armlet.robot import DHRow, Drive, Frame, Pose
 
 WRITERS = {"urdf": armlet.Robot.to_urdf, "toml": armlet.Robot.to_toml}
 QUARTERS = np.pi / 2 * np.arange(-1, 3)
+TENSOR = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+MIMIC = f"""
+<robot name="gripper">
+  <link name="base"/>
+  <link name="left"><inertial><mass value="1"/>{TENSOR}</inertial></link>
+  <link name="right"><inertial><mass value="1"/>{TENSOR}</inertial></link>
+  <joint name="open" type="prismatic">
+    <parent link="base"/><child link="left"/><axis xyz="0 1 0"/><limit lower="0" upper="0.04"/>
+  </joint>
+  <joint name="follow" type="prismatic">
+    <parent link="base"/><child link="right"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.04"/>
+    <mimic joint="open"/>
+  </joint>
+</robot>"""
 
 
 def random_urdf(seed, joints, drives=False, special=None, disturbance=0.0):

@@ -99,8 +99,8 @@ class _Reader:
         bodies = [model.body(i).name for i in range(1, model.nbody)]
         self.bodies = [WORLD, *_fill_names(bodies, "body")]
         joints = [model.joint(k).name for k in range(model.njnt)]
-        for k in np.flatnonzero(model.jnt_type == FREE):
-            joints[k] = joints[k] or f"{self.bodies[model.jnt_bodyid[k]]}_free"
+        for free in np.flatnonzero(model.jnt_type == FREE):
+            joints[free] = joints[free] or f"{self.bodies[model.jnt_bodyid[free]]}_free"
         self.joints = _fill_names(joints, "joint")
         self.left_out = self._free_bodies_beside()
         self.targets = [TARGETS[k] for k in model.actuator_trntype]
