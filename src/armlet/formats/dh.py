@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import degrees, isfinite, pi
 from numbers import Real
@@ -122,9 +123,6 @@ def array(values: Any) -> Vector:
     if numbers.dtype.kind in "SUc":
         raise TypeError("expected real numbers")
     return numbers.astype(float)
-
-
-# ---------------------------------------------------------------------------------- rows
 
 
 def dh_row(row: Any, subject: str) -> tuple[float, float, float, float]:
@@ -278,11 +276,13 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
     mass, com, tensor = body
     (m,) = _scalars([mass], 1, subject, wanted)
     r = _scalars(com, 3, subject, wanted)
-    six = _upper(tensor)
-    I = _scalars(six, 6, subject, wanted)
+    with suppress(TypeError, ValueError):
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
+        tensor = [xx, xy, xz, yy, yz, zz]
+    I = _scalars(tensor, 6, subject, wanted)
     if all(map(is_zero, r)):
         return [*I, 0, 0, 0, m]
-    if has_symbols([mass, com, six]):
+    if has_symbols([mass, com, tensor]):
         raise ModelError(
             f"{subject} has names of constants and a centre of mass off the frame's origin, which "
             f"takes products of constants: expected the ten parameters {' '.join(PHI)}"
@@ -290,15 +290,6 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
     shift = upper_triangle(point_inertia(m, vector(*r)))
     J = [a + b for a, b in zip(I, shift, strict=True)]
     return [*J, *(m * x for x in r), m]
-
-
-def _upper(tensor: Any) -> Any:
-    """The six entries of a tensor that may be three by three."""
-    try:
-        (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
-    except (TypeError, ValueError):
-        return tensor
-    return [xx, xy, xz, yy, yz, zz]
 
 
 def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:

@@ -113,8 +113,8 @@ class _Reader:
         self.rotors = np.array(model.dof_armature, float)
         self.viscous = np.array(model.dof_damping, float)
         self.efforts: dict[int, float] = {}
-        for k in self.on_joints:
-            self._add_motor(k)
+        for actuator in self.on_joints:
+            self._add_motor(actuator)
 
     def where(self, kind: str, name: str) -> str:
         """The file and line of an element if they are known, or else the file."""
@@ -279,8 +279,6 @@ class _Reader:
             for key, qpos in zip(names, model.key_qpos, strict=True)
         }
 
-    # ------------------------------------------------------------------ actuators
-
     def _is_torque(self, k: int) -> bool:
         """Whether the control of an actuator is its force."""
         model = self.model
@@ -425,9 +423,6 @@ class _Reader:
         else:
             name = getattr(self.model, kind)(k).name
         return f"{kind} {quote(name) if name else k + 1}", self.where(kind, name)
-
-
-# ---------------------------------------------------------------------------------- helpers
 
 
 def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:

@@ -10,7 +10,6 @@ from armlet.description import Connection, Description, Link
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, quote
 from armlet.robot import Drive, Limits, Pose
-from armlet.scalar import Vector
 
 OTHER_KINDS = {
     "JointModelFreeFlyer": "floating",
@@ -70,7 +69,10 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
     )
     if joint.nv != 1 or joint.nq > 2:
         return named
-    v, w = _twist(model, joint)
+    data, at = joint.createData(), np.zeros(model.nq)
+    at[joint.idx_q] = joint.nq == 2  # the cosine of an unbounded angle
+    joint.calc(data, at)
+    v, w = np.asarray(data.S, float).ravel().copy().reshape(2, 3)
     if np.any(v) and np.any(w):
         return named  # helical: check refuses it by its kind
     unbounded, q, k = joint.nq == 2, joint.idx_q, joint.idx_v
@@ -89,16 +91,6 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
         limits=Limits(*map(_limit, (lower, upper, model.velocityLimit[k], model.effortLimit[k]))),
         drive=Drive(rotor, float(model.damping[k]), float(dry[k])),
     )
-
-
-def _twist(model: Any, joint: Any) -> tuple[Vector, Vector]:
-    """The linear and angular velocity that a unit velocity of a joint gives its body."""
-    data, q = joint.createData(), np.zeros(model.nq)
-    if joint.nq == 2:
-        q[joint.idx_q] = 1.0  # the cosine
-    joint.calc(data, q)
-    S = np.asarray(data.S, float).ravel()
-    return S[:3].copy(), S[3:].copy()
 
 
 def _limit(x: float) -> float:

@@ -183,7 +183,11 @@ class MinimalParameters(Generic[Model]):
 
     def latex(self) -> str:
         """The set as LaTeX, one line per parameter, for an align environment."""
-        sums = {x: sum_text(self.terms(x), symbol, factor_in_latex, r"\,") for x in self.names}
+
+        def factor(x: Scalar) -> str:
+            return str(namespace(x).latex(x))
+
+        sums = {x: sum_text(self.terms(x), symbol, factor, r"\,") for x in self.names}
         return " \\\\\n".join(f"{symbol(name)} &= {total}" for name, total in sums.items())
 
     @cached_property
@@ -245,11 +249,6 @@ def sum_text(terms: Mapping[str, Scalar], symbol: Writer, factor: Writer, times:
         term = symbol(name) if size == "1" else f"{size}{times}{symbol(name)}"
         text += f" {sign} {term}" if text else f"{sign}{term}"
     return text.removeprefix("+") or "0"
-
-
-def factor_in_latex(x: Scalar) -> str:
-    """A factor that is a SymPy expression, as LaTeX."""
-    return str(namespace(x).latex(x))
 
 
 def symbol(name: str) -> str:

@@ -74,7 +74,11 @@ def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
     """
 
     def in_unit(length: Scalar) -> Scalar:
-        return _ratio(length, unit)
+        if is_zero(length):
+            return 0
+        if identical(length, unit):
+            return 1
+        return -1 if identical(length, -unit) else length / unit
 
     return replace(
         robot,
@@ -88,11 +92,3 @@ def in_lengths_of(robot: AnyRobot, unit: Scalar) -> AnyRobot:
         ),
         g=np.array([in_unit(x) for x in robot.g], dtype=object),
     )
-
-
-def _ratio(length: Scalar, unit: Scalar) -> Scalar:
-    if is_zero(length):
-        return 0
-    if identical(length, unit):
-        return 1
-    return -1 if identical(length, -unit) else length / unit

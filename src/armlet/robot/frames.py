@@ -209,8 +209,7 @@ class FrameChoice:
         mount, line = self.mounts[i], self.lines[i]
         base_x, base_y, _, _ = axes_and_origin(mount.pose.inverse())
         along_x = size(cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
-        level = self.levels[i]
-        origin = mount.point if level is None else level
+        origin = mount.point if (level := self.levels[i]) is None else level
         x = self._outward(i, Line(line.axis, origin), base_y if along_x else base_x)
         self.own[i] = Pose(np.column_stack([x, cross(line.axis, x), line.axis]), origin)
         self.own[BASE] = mount.pose @ self.own[i]
