@@ -89,8 +89,9 @@ def anywhere(self, name, starts, subject):
     return path if path.suffix and path.is_file() else None
 
 
-def always(self, path):
-    return True
+def unchecked(self, name, starts):
+    """The paths of a name relative to some folders, wherever they are."""
+    return [(start / name).resolve() for start in starts]
 
 
 # fmt: off
@@ -98,7 +99,7 @@ BREAKS = {
     "loader_bytes":     lambda p: p.setattr(loading, "read_toml", refusing(KeyError("name"))),
     "loader_structure": lambda p: p.setattr(loading, "read_mjcf", refusing(IndexError(3))),
     "loader_files": lambda p: p.setattr("armlet.formats.files.Folders.find", anywhere),
-    "loader_includes":  lambda p: p.setattr("armlet.formats.files.Folders._allows", always),
+    "loader_includes":  lambda p: p.setattr("armlet.formats.files.Folders._inside", unchecked),
     "kernels":    lambda p: p.setattr(Kernel, "evaluate", a_little_off(Kernel.evaluate)),
     "interrupts": lambda p: p.setattr("interrupts.interrupted_run", lambda *_, **__: "lost"),
     "cache":      lambda p: p.setattr("armlet.runtime.cache.save", refusing(OSError("disk full"))),

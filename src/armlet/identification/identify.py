@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -49,6 +49,13 @@ ALL_ROWS = {
 """The estimators that need all rows at once, in words."""
 
 
+class Client(Protocol):
+    """A Dask client, of which one method is used."""
+
+    def map(self, function: Callable[..., Any], items: Sequence[Any], *, pure: bool) -> Any:
+        """A future for the result of each item."""
+
+
 @single_blas_thread
 def identify(
     robot: Robot,
@@ -60,7 +67,7 @@ def identify(
     instrument: Instrument | None = None,
     preprocessing: Preprocessing | None = None,
     validation: float | Iterable[Log | Reader] = 0.0,
-    client: Any = None,
+    client: Client | None = None,
 ) -> Identified:
     """The parameters of an arm from measured motion.
 
@@ -287,7 +294,7 @@ def read_runs(
     settings: Preprocessing,
     share: float,
     logs: Log | Iterable[Log | Reader],
-    client: Any,
+    client: Client | None,
 ) -> Iterator[Runs]:
     """Yield the run of every log, computed one after the other or by the workers of a Dask client.
 
@@ -308,7 +315,7 @@ def read_runs(
 
 
 def _by_workers(
-    work: Callable[..., Runs | str], numbered: list[tuple[int, Log | Reader]], client: Any
+    work: Callable[..., Runs | str], numbered: list[tuple[int, Log | Reader]], client: Client
 ) -> Iterator[Runs | str]:
     """Yield the results of a Dask client, which repeats the work of workers that died."""
     for future in client.map(work, numbered, pure=False):
