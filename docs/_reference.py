@@ -1,6 +1,8 @@
 """Reference pages that are generated with the documentation: the library, and all commands."""
 
 import inspect
+import operator
+import textwrap
 
 import typer
 
@@ -61,7 +63,18 @@ def _members(module):
 
 
 def _entry_of(path, level):
-    return f"\n{level} {path}\n\n::: {path}\n"
+    name = path.rpartition(".")[2]
+    value = operator.attrgetter(path.removeprefix("armlet."))(armlet)
+    call = f"```python\n{name}({_parameters(value)})\n```\n\n" if inspect.isfunction(value) else ""
+    return f"\n{level} {path}\n\n{call}::: {path}\n"
+
+
+def _parameters(function):
+    """The parameters and defaults of a function as one writes them, without their types."""
+    signature = inspect.signature(function)
+    bare = [x.replace(annotation=inspect.Parameter.empty) for x in signature.parameters.values()]
+    text = str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    return "\n    ".join(textwrap.wrap(text[1:-1], 90))
 
 
 def commands():
