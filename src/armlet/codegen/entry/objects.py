@@ -1,12 +1,12 @@
 """Python objects as LLVM sees them: arrays in memory, functions of CPython and NumPy, short forms.
 
-`templates/python_entry.ll` has the functions that the entries of all kernels of a dtype share.
+`templates/objects.ll` has the functions that the entries of all kernels of a dtype share.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from armlet.codegen.templates import read_file
+from armlet.codegen.templates import read_blocks
 
 ARRAY = {
     "references": "i32",
@@ -35,72 +35,45 @@ class that several results are returned in, a tuple or a subclass without attrib
 """
 SLOT = 16
 """Where an object that is called itself keeps that tuple."""
-
-SYMBOLS = {
-    **dict.fromkeys(
-        (
-            "armlet_array_type",
-            "armlet_float64",
-            "armlet_float32",
-            "armlet_str",
-            "armlet_list",
-            "armlet_tuple",
-            "armlet_float",
-            "armlet_int",
-            "armlet_none",
-            "armlet_true",
-            "armlet_dead",
-        ),
-        "global i8",
-    ),
-    "armlet_new_array": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
-    "Py_IncRef": "void (ptr)",
-    "Py_DecRef": "void (ptr)",
-    "PyDict_GetItem": "ptr (ptr, ptr)",
-    "PyErr_Clear": "void ()",
-    "PyErr_Occurred": "ptr ()",
-    "PyErr_SetNone": "void (ptr)",
-    "PyFloat_AsDouble": "double (ptr)",
-    "PyList_GetItem": "ptr (ptr, i64)",
-    "PyList_SetItem": "i32 (ptr, i64, ptr)",
-    "PyList_Size": "i64 (ptr)",
-    "PyLong_AsLongLong": "i64 (ptr)",
-    "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
-    "PyTuple_GetItem": "ptr (ptr, i64)",
-    "PyTuple_New": "ptr (i64)",
-    "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
-    "PyTuple_Size": "i64 (ptr)",
-    "PyType_GenericAlloc": "ptr (ptr, i64)",
+NUMBERS = {
+    "ALIGNED": ALIGNED,
+    "READABLE": READABLE,
+    "WRITEABLE": WRITEABLE,
+    "OWNED": OWNED,
+    "SPARES": SPARES,
+    "SLOT": SLOT,
+    **{name: place for place, name in enumerate(PLACES)},
 }
-"""What the functions use of CPython and NumPy, found by name when the code is loaded."""
+"""The words in capitals that stand for numbers."""
+WORDS = {
+    "float64": {"@narrow": "bitcast", "@F": "double", "@BYTES": "8"},
+    "float32": {"@narrow": "fptrunc", "@F": "float", "@BYTES": "4"},
+}
+"""The short forms of a dtype."""
 
-SHARED_TEXT = read_file("python_entry.ll")
+IR = read_blocks("objects.ll")
+FUNCTIONS = IR["functions"]()
 """The functions that the entries of all kernels of a dtype share, in short forms."""
-DEFINITION = re.compile(r"^define (\w+) @(\w+)\(([^)]*)\)", re.MULTILINE)
-SHARED = {
-    name: f"{result} ({re.sub(r' %[a-z_.]+', '', arguments).strip()})"
-    for result, name, arguments in DEFINITION.findall(SHARED_TEXT)
-}
-"""Their types by name."""
+DEFINITION = re.compile(r"^define (\w+ @(\w+)\([^)]*\))", re.MULTILINE)
+SHARED = {name: f"declare {head}" for head, name in DEFINITION.findall(FUNCTIONS)}
+"""Their declarations by name."""
+FIELD = re.compile(r"(%[\w.]+) = field (\w+) of (%[\w.]+)")
 
 
 def shared_functions(dtype: str) -> str:
     """The module of the functions that the entries of all kernels of a dtype call."""
-    return module_text([SHARED_TEXT], dtype)
+    return module_text([FUNCTIONS], dtype)
 
 
 def module_text(texts: Sequence[str], dtype: str) -> str:
     """The text of a module with the declarations it needs, its short forms expanded."""
     array = f"%array = type {{ {', '.join(ARRAY.values())} }}"
-    text = "\n".join([array, *declarations(SYMBOLS), *texts])
+    text = "\n".join([array, IR["declarations"](), *texts])
     for short, long in {
         "@armlet_dtype": f"@armlet_{dtype}",
-        "@narrow": {"float64": "bitcast", "float32": "fptrunc"}[dtype],
-        "@F": {"float64": "double", "float32": "float"}[dtype],
-        "@BYTES": {"float64": "8", "float32": "4"}[dtype],
+        **WORDS[dtype],
         **{f"@{name}": f"@{shared_name(name, dtype)}" for name in SHARED},
-        **{name: str(place) for place, name in enumerate(PLACES)},
-        **{"SLOT": str(SLOT), "SPARES": str(SPARES), "OWNED": str(OWNED), "ALIGNED": str(ALIGNED)},
+        **{name: str(value) for name, value in NUMBERS.items()},
     }.items():
         text = re.sub(rf"{re.escape(short)}\b", long, text)
     return FIELD.sub(_read_field, text)
@@ -111,9 +84,6 @@ def shared_name(name: str, dtype: str) -> str:
     return f"armlet_{name}_{dtype}"
 
 
-FIELD = re.compile(r"(%[\w.]+) = field (\w+) of (%[\w.]+)")
-
-
 def _read_field(match: re.Match[str]) -> str:
     out, field, array = match.groups()
     place = list(ARRAY).index(field)
@@ -121,15 +91,3 @@ def _read_field(match: re.Match[str]) -> str:
         f"{out}.at = getelementptr %array, ptr {array}, i32 0, i32 {place}\n"
         f"{out} = load {ARRAY[field]}, ptr {out}.at"
     )
-
-
-def declarations(symbols: Mapping[str, str]) -> list[str]:
-    """The declarations of functions and objects that are defined elsewhere."""
-    lines = []
-    for name, kind in symbols.items():
-        if kind.startswith("global"):
-            lines.append(f"@{name} = external {kind}")
-        else:
-            result, arguments = kind.split(" ", 1)
-            lines.append(f"declare {result} @{name}{arguments}")
-    return lines

@@ -19,12 +19,14 @@ from armlet.codegen.llvm.types import (
     BYTES,
     bits,
     broadcast,
+    library_call,
     pair_type,
     splat,
     type_suffix,
     vector_type,
 )
 from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
+from armlet.codegen.templates import read_blocks
 from armlet.errors import CompileError
 from armlet.graph import Input
 
@@ -68,6 +70,7 @@ PREDECESSOR = re.compile(r"%([\w.]+) \]")
 """The block that a value of a phi comes from."""
 Loaded = dict[tuple[str, int], str]
 """The names of the entries of inputs."""
+IR = read_blocks("function.ll")
 PACK = 8
 """How many angles of one state are taken together."""
 
@@ -243,27 +246,6 @@ def fill_table(words: Mapping[str, str], fuses: bool) -> dict[str, str]:
     return table
 
 
-def library_call(op: str, operands: Sequence[str], out: str, element: str, lanes: int) -> list[str]:
-    """The lines that call a function of the C library, for one lane after the other."""
-    F, T = element, vector_type(element, lanes)
-    function = op if F == "double" else f"{op}f"
-    if lanes == 1:
-        arguments = ", ".join(f"{F} {x}" for x in operands)
-        return [f"{out} = call {F} @{function}({arguments})"]
-    lines, filled = [], "poison"
-    for lane in range(lanes):
-        here = f"{out}.{lane}"
-        arguments = ", ".join(f"{F} {here}.x{k}" for k in range(len(operands)))
-        new = out if lane == lanes - 1 else f"{here}.all"
-        lines += [
-            *(f"{here}.x{k} = extractelement {T} {x}, i32 {lane}" for k, x in enumerate(operands)),
-            f"{here} = call {F} @{function}({arguments})",
-            f"{new} = insertelement {T} {filled}, {F} {here}, i32 {lane}",
-        ]
-        filled = new
-    return lines
-
-
 def _finite(x: float, dtype: str) -> float:
     """A constant as the nearest number of a type; one that is beyond its range is refused."""
     value = x
@@ -367,30 +349,14 @@ def many_states(code: Lowered, target: Target) -> str:
     body.print(loaded, code.start, len(code.operations))
     for name, columns in zip(outputs, body.outputs(), strict=True):
         store_columns(name, columns, target.element, target.lanes, lines)
-    return function("many", arguments, ["entry:", *before, *over_rows(lines, target.lanes)])
+    return function(
+        "many", arguments, ["entry:", *before, *over_rows(lines, target.lanes), "ret void"]
+    )
 
 
-def over_rows(lines: Sequence[str], lanes: int, after: Sequence[str] = ()) -> list[str]:
+def over_rows(lines: Iterable[str], lanes: int) -> list[str]:
     """A loop over the rows %from to %to; its lines compute one row per lane, from %i on."""
-    return [
-        f"%last = sub i64 %to, {lanes}",
-        "br label %begin",
-        "begin:",
-        "br label %rows",
-        "rows:",
-        "%i = phi i64 [ %from, %begin ], [ %then, %stored ]",
-        *lines,
-        "br label %stored",
-        "stored:",
-        f"%next = add i64 %i, {lanes}",
-        "%fits = icmp ult i64 %next, %last",
-        "%then = select i1 %fits, i64 %next, i64 %last",
-        "%more = icmp ult i64 %i, %last",
-        "br i1 %more, label %rows, label %done",
-        "done:",
-        *after,
-        "ret void",
-    ]
+    return IR["rows"](lines=lines, lanes=lanes).split("\n")
 
 
 def _before_the_loop(
@@ -405,11 +371,7 @@ def _before_the_loop(
             loaded |= load_entries(x, name, name, F, lines)
     body = Body(code, target, 1, lines)
     body.print(loaded, 0, code.start)
-    for number, place in code.hoisted.items():
-        lines += [
-            f"%hoisted.{place} = getelementptr {F}, ptr %hoisted, i64 {place}",
-            f"store {F} {body.name[number]}, ptr %hoisted.{place}",
-        ]
+    store_entries([body.name[i] for i in code.hoisted], "hoisted", "hoisted", F, lines)
 
 
 def module(target: Target, *texts: str) -> str:
@@ -419,13 +381,7 @@ def module(target: Target, *texts: str) -> str:
     for element in BYTES:
         for lanes in (1, *widths):
             T, S = vector_type(element, lanes), type_suffix(element, lanes)
-            lines += [
-                f"declare {T} @llvm.fma.{S}({T}, {T}, {T})",
-                f"declare {T} @llvm.sqrt.{S}({T})",
-                f"declare {T} @llvm.fabs.{S}({T})",
-                f"declare {T} @llvm.floor.{S}({T})",
-                f"declare {T} @llvm.copysign.{S}({T}, {T})",
-            ]
+            lines.append(IR["declarations"](T=T, S=S))
     F, n = target.element, target.lanes
     V, S, end = f"<{n} x {F}>", f"v{n}f{8 * BYTES[F]}", "" if F == "double" else "f"
     lines += [

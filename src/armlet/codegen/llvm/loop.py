@@ -13,8 +13,10 @@ from armlet.codegen.llvm.function import (
 from armlet.codegen.llvm.transpose import load_columns, store_columns
 from armlet.codegen.llvm.types import broadcast, vector_type
 from armlet.codegen.lower import Lowered
+from armlet.codegen.templates import read_blocks
 from armlet.graph import Input, Loop
 
+IR = read_blocks("loop.ll")
 SCALARS = ("runs", "from", "to", "first", "steps", "every")
 """The arguments of a loop after its pointers, whole numbers.
 
@@ -36,36 +38,26 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
     for name, x in inputs.items():
         text.load_before(name, x)
     text.body.print(text.loaded, 0, code.start)
-    turns = f"%turns = mul i64 %steps, {loop.stages}"
-    text.lines += [turns, "br label %begun", "begun:", "br label %turn", "turn:"]
-    phis = len(text.lines)
-    text.lines += [
-        f"%stage = urem i64 %k, {loop.stages}",
-        f"%k.steps = udiv i64 %k, {loop.stages}",
-        "%step = add i64 %first, %k.steps",
-    ]
+    before = text.take_lines()
     for name, x in inputs.items():
         text.load_within(name, x)
     text.body.print(text.loaded, code.start, len(code.operations))
-    values = dict(zip(outputs, text.body.outputs(), strict=True))
-    text.lines[phis:phis] = text.phis(list(values.values()))
-    for place, (name, entries) in enumerate(values.items()):
-        if place in loop.recorded:
-            text.record(name, entries)
-    text.lines += [
-        "br label %turned",
-        "turned:",
-        "%k.next = add i64 %k, 1",
-        "%k.last = icmp eq i64 %k.next, %turns",
-        "br i1 %k.last, label %finished, label %turn",
-        "finished:",
-    ]
-    for place, (name, entries) in enumerate(values.items()):
+    values = list(text.body.outputs())
+    for place in sorted(loop.recorded):
+        text.record(f"out{place}", values[place])
+    within = text.take_lines()
+    for place, name in enumerate(outputs):
         if place not in loop.recorded:
-            text.store(name, name, entries)
+            text.store(name, name, values[place])
+    after = text.take_lines()
+    phis = text.phis(values)
+    every_stage = IR["loop"](
+        before=before, stages=loop.stages, phis=phis, within=within, after=after
+    )
     arguments = [*(f"ptr noalias %{name}" for name in (*inputs, *outputs))]
     arguments += [f"i64 %{name}" for name in SCALARS]
-    return function("loop", arguments, ["entry:", *over_rows(text.lines, lanes)])
+    lines = ["entry:", *over_rows([every_stage], lanes), "ret void"]
+    return function("loop", arguments, lines)
 
 
 class _Text:
@@ -79,6 +71,12 @@ class _Text:
         self.starts: Loaded = {}
         self.body = Body(code, target, lanes, self.lines)
         self.sources = {name: place for place, name in loop.carried.items()}
+
+    def take_lines(self) -> str:
+        """The lines so far; others begin anew."""
+        text = "\n".join(self.lines)
+        self.lines.clear()
+        return text
 
     def load_before(self, name: str, x: Input) -> None:
         """Load before the first step: starts, and inputs that do not change with the steps."""
@@ -110,26 +108,13 @@ class _Text:
 
     def record(self, name: str, entries: list[str]) -> None:
         """Store an output as a row, if this step is the last one of a row or of all."""
-        at = f"%{name}"
-        self.lines += [
-            f"{at}.done = add i64 %step, 1",
-            f"{at}.rest = urem i64 {at}.done, %every",
-            f"{at}.full = icmp eq i64 {at}.rest, 0",
-            f"{at}.is_last = icmp eq i64 %stage, {self.loop.stages - 1}",
-            f"{at}.is_full = and i1 {at}.full, {at}.is_last",
-            f"{at}.turns = add i64 %k, 1",
-            f"{at}.end = icmp eq i64 {at}.turns, %turns",
-            f"{at}.is_row = or i1 {at}.is_full, {at}.end",
-            f"br i1 {at}.is_row, label %{name}.write, label %{name}.go_on",
-            f"{name}.write:",
-            f"{at}.row = udiv i64 %step, %every",
-            f"{at}.size = mul i64 %runs, {len(entries)}",
-        ]
-        row = f"{at}.row"
+        last = self.loop.stages - 1
+        self.lines.append(IR["record"](name=name, last_stage=last, size=len(entries)))
+        row, size = f"%{name}.row", f"%{name}.size"
         if self.loop.period is not None:
             self.lines.append(f"{row}.again = urem i64 {row}, {self.loop.period}")
             row = f"{row}.again"
-        self._move(name, f"{name}.rows", row, f"{at}.size")
+        self._move(name, f"{name}.rows", row, size)
         self.store(f"{name}.rows", name, entries)
         self.lines += [f"br label %{name}.go_on", f"{name}.go_on:"]
 
@@ -143,7 +128,7 @@ class _Text:
 
     def phis(self, values: list[list[str]]) -> list[str]:
         """The phi nodes of carried inputs: the start, and then the result of the last step."""
-        lines = ["%k = phi i64 [ 0, %begun ], [ %k.next, %turned ]"]
+        lines = []
         for (name, k), start in self.starts.items():
             last = values[self.sources[name]][k]
             here = self.loaded[name, k]

@@ -7,14 +7,17 @@ whatever their neighbours are: doubles by the C library, singles as doubles. Of 
 error found is 1.6 ulp, of all singles within reach 1.54 ulp.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
 from typing import Any
 
 import numpy as np
 
-from armlet.codegen.llvm.types import bits, pair_type, splat, type_suffix, vector_type
+from armlet.codegen.llvm.types import bits, library_call, pair_type, splat, type_suffix, vector_type
+from armlet.codegen.templates import read_blocks
+
+IR = read_blocks("sincos.ll")
 
 
 @dataclass(frozen=True)
@@ -129,74 +132,46 @@ def near(dtype: str, lanes: int, fuses: bool) -> str:
     reduction(*terms, last=last)
     lines += [f"%z = fmul {V} %r, %r", f"%rz = fmul {V} %r, %z"]
     fma("%unsigned", "%rz", polynomial("s", of.sin), "%r")
-    lines.append(f"%small = call {V} @llvm.copysign.{S}({V} %unsigned, {V} %r)")
-    lines += [
-        f"%zz = fmul {V} %z, %z",
-        f"%half = fmul {V} %z, {number(0.5)}",
-        f"%w = fsub {V} {number(1.0)}, %half",
-        f"%w.lost = fsub {V} {number(1.0)}, %w",
-        f"%w.rest = fsub {V} %w.lost, %half",
-    ]
+    lines.append(IR["small"](V=V, S=S, a_half=number(0.5), one=number(1.0)))
     fma("%tail", "%zz", polynomial("c", of.cos), "%w.rest")
+    top, bit = whole(of.bits - 2), whole(-(2 ** (of.bits - 1)))
     lines += [
-        f"%large = fadd {V} %w, %tail",
-        f"%odd = trunc {I} %quadrant to {B}",
-        f"%sin.size = select {B} %odd, {V} %large, {V} %small",
-        f"%cos.size = select {B} %odd, {V} %small, {V} %large",
+        IR["large"](V=V, I=I, B=B),
+        IR["sign"](name="sin", V=V, I=I, shift=whole(0), to_the_top=top, sign_bit=bit),
+        IR["sign"](name="cos", V=V, I=I, shift=whole(1), to_the_top=top, sign_bit=bit),
     ]
-    for name, shift in (("sin", 0), ("cos", 1)):
-        lines += [
-            f"%{name}.turn = add {I} %quadrant, {whole(shift)}",
-            f"%{name}.top = shl {I} %{name}.turn, {whole(of.bits - 2)}",
-            f"%{name}.sign = and {I} %{name}.top, {whole(-(2 ** (of.bits - 1)))}",
-            f"%{name}.bits = bitcast {V} %{name}.size to {I}",
-            f"%{name}.signed = xor {I} %{name}.bits, %{name}.sign",
-            f"%{name} = bitcast {I} %{name}.signed to {V}",
-        ]
     return _function("near", of, lanes, lines, "alwaysinline")
 
 
 def far(dtype: str, lanes: int, fuses: bool) -> str:
     """The function @sincos.far of any vector, with another way for the lanes out of reach."""
     of = CONSTANTS[dtype]
-    V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
-    P = pair_type(V)
-    lines = [
-        f"%near = call {P} @sincos.near.{S}({V} %x)",
-        f"%abs = call {V} @llvm.fabs.{S}({V} %x)",
-        f"%is_far = fcmp ugt {V} %abs, {splat(of.element, bits(of.reach[fuses]), lanes)}",
-        *(_by_library(lanes) if dtype == "float64" else _as_doubles(lanes)),
-    ]
-    for k, name in enumerate(("sin", "cos")):
-        lines += [
-            f"%{name}.near = extractvalue {P} %near, {k}",
-            f"%{name} = select <{lanes} x i1> %is_far, {V} %{name}.far, {V} %{name}.near",
-        ]
-    return _function("far", of, lanes, lines, "noinline")
+    V = vector_type(of.element, lanes)
+    text = IR["far"](
+        V=V,
+        S=type_suffix(of.element, lanes),
+        P=pair_type(V),
+        B=f"<{lanes} x i1>",
+        reach=splat(of.element, bits(of.reach[fuses]), lanes),
+        far_lanes=_by_library(lanes) if dtype == "float64" else _as_doubles(lanes),
+    )
+    return _function("far", of, lanes, [text], "noinline")
 
 
-def _by_library(lanes: int) -> Iterator[str]:
+def _by_library(lanes: int) -> list[str]:
     """%sin.far and %cos.far of doubles, by the C library lane by lane."""
-    V = vector_type("double", lanes)
-    for name in ("sin", "cos"):
-        filled = "poison"
-        for k in range(lanes):
-            out = f"%{name}.far" if k == lanes - 1 else f"%{name}.{k}"
-            yield f"%{name}.x{k} = extractelement {V} %x, i32 {k}"
-            yield f"%{name}.y{k} = call double @{name}(double %{name}.x{k})"
-            yield f"{out} = insertelement {V} {filled}, double %{name}.y{k}, i32 {k}"
-            filled = out
+    return [
+        line
+        for name in ("sin", "cos")
+        for line in library_call(name, ["%x"], f"%{name}.far", "double", lanes)
+    ]
 
 
-def _as_doubles(lanes: int) -> Iterator[str]:
+def _as_doubles(lanes: int) -> str:
     """%sin.far and %cos.far of singles, by the function of doubles."""
-    V, W = vector_type("float", lanes), vector_type("double", lanes)
-    P = pair_type(W)
-    yield f"%wide = fpext {V} %x to {W}"
-    yield f"%both = call {P} @sincos.far.{type_suffix('double', lanes)}({W} %wide)"
-    for k, name in enumerate(("sin", "cos")):
-        yield f"%{name}.wide = extractvalue {P} %both, {k}"
-        yield f"%{name}.far = fptrunc {W} %{name}.wide to {V}"
+    W = vector_type("double", lanes)
+    V, S = vector_type("float", lanes), type_suffix("double", lanes)
+    return IR["as_doubles"](V=V, W=W, P=pair_type(W), S=S)
 
 
 def sines(dtype: str, lanes: int, fuses: bool) -> list[str]:
@@ -207,14 +182,4 @@ def sines(dtype: str, lanes: int, fuses: bool) -> list[str]:
 
 def _function(name: str, of: Constants, lanes: int, lines: list[str], attribute: str) -> str:
     V, S = vector_type(of.element, lanes), type_suffix(of.element, lanes)
-    P = pair_type(V)
-    return "\n".join(
-        [
-            f"define internal {P} @sincos.{name}.{S}({V} %x) {attribute} nounwind {{",
-            *lines,
-            f"%one = insertvalue {P} poison, {V} %sin, 0",
-            f"%result = insertvalue {P} %one, {V} %cos, 1",
-            f"ret {P} %result",
-            "}",
-        ]
-    )
+    return IR["function"](name=name, P=pair_type(V), V=V, S=S, lines=lines, attribute=attribute)

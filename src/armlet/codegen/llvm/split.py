@@ -25,7 +25,9 @@ from armlet.codegen.llvm.function import (
 from armlet.codegen.llvm.transpose import columns_from_rows, rows_from_columns
 from armlet.codegen.llvm.types import BYTES, bits
 from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
+from armlet.codegen.templates import read_blocks
 
+IR = read_blocks("split.ll")
 OPERATIONS, ENTRIES = 4000, 500
 """How many operations, and entries of arguments and results, a program has at most that is not
 split: more than a seven-joint arm needs."""
@@ -263,17 +265,17 @@ def _one_state(code: Lowered, target: Target) -> Texts:
                 body.store(body.number(value), Place(name, k))
     constants, span = body.lines, (0, len(code.operations))
     functions = _Functions("one.chunk", [*inputs, *outputs], body, span)
-    driver = [
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-        *functions.declarations(),
-        f"define void @one({_pointers(code)}) #0 {{",
-        f"%memory = alloca [{max(1, functions.end)} x {body.T}], align {ALIGNED}",
-        *constants,
-        *functions.calls(),
-        "ret void",
-        "}",
-    ]
-    return Texts([partial("\n".join, driver), *functions.texts()])
+    driver = partial(
+        IR["one"],
+        declarations=functions.declarations(),
+        pointers=_pointers(code),
+        size=max(1, functions.end),
+        T=body.T,
+        aligned=ALIGNED,
+        constants=constants,
+        calls=functions.calls(),
+    )
+    return Texts([driver, *functions.texts()])
 
 
 def _many_states(code: Lowered, target: Target) -> Texts:
@@ -322,27 +324,19 @@ def _many_states(code: Lowered, target: Target) -> Texts:
         *(f"call void @write.{name}(ptr %{name}, ptr %memory, i64 %i)" for name in outputs),
     ]
     size = max(late.end * body.bytes, early.end * early.body.bytes)
-    driver = [
-        "declare ptr @malloc(i64)",
-        "declare void @free(ptr)",
-        *readers,
-        *writers,
-        *early.declarations(),
-        *late.declarations(),
-        f"define void @many({_pointers(code)}, i64 %from, i64 %to) #0 {{",
-        "entry:",
-        f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}]",
-        f"%allocated = call ptr @malloc(i64 {size + ALIGNED})",
-        "%address = ptrtoint ptr %allocated to i64",
-        f"%over = urem i64 %address, {ALIGNED}",
-        f"%skipped = sub i64 {ALIGNED}, %over",
-        "%memory = getelementptr i8, ptr %allocated, i64 %skipped",
-        *early.calls(),
-        *body.lines,
-        *over_rows(rows, lanes, after=["call void @free(ptr %allocated)"]),
-        "}",
-    ]
-    return Texts([partial("\n".join, driver), *early.texts(), *late.texts()])
+    driver = partial(
+        IR["many"],
+        transposing=[*readers, *writers],
+        declarations=[*early.declarations(), *late.declarations()],
+        pointers=_pointers(code),
+        hoisted=max(1, len(code.hoisted)),
+        F=F,
+        size=size + ALIGNED,
+        aligned=ALIGNED,
+        before=[*early.calls(), *body.lines],
+        rows=over_rows(rows, lanes),
+    )
+    return Texts([driver, *early.texts(), *late.texts()])
 
 
 def _key(value: Operand) -> Operand | str:

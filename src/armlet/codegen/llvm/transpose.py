@@ -8,6 +8,9 @@ joints take 22 ns per state in float32 if all loads are masked, and 16 ns so.
 """
 
 from armlet.codegen.llvm.types import BYTES, type_suffix, vector_type
+from armlet.codegen.templates import read_blocks
+
+IR = read_blocks("transpose.ll")
 
 
 def load_columns(name: str, size: int, element: str, lanes: int, lines: list[str]) -> list[str]:
@@ -182,21 +185,4 @@ def rows_from_columns(name: str, places: list[int], element: str, lanes: int) ->
 def _by_columns(name: str, size: int, lanes: int, lines: list[str]) -> str:
     """A loop over the columns, as many at a time as there are lanes, from %column on."""
     last = max(0, size - lanes)
-    return "\n".join(
-        [
-            f"define internal void @{name}(ptr %rows, ptr %columns, i64 %i) noinline #0 {{",
-            "entry:",
-            "br label %block",
-            "block:",
-            "%column = phi i64 [ 0, %entry ], [ %then, %block ]",
-            *lines,
-            f"%next = add i64 %column, {lanes}",
-            f"%fits = icmp ult i64 %next, {last}",
-            f"%then = select i1 %fits, i64 %next, i64 {last}",
-            f"%more = icmp ult i64 %column, {last}",
-            "br i1 %more, label %block, label %done",
-            "done:",
-            "ret void",
-            "}",
-        ]
-    )
+    return IR["by_columns"](name=name, lines=lines, lanes=lanes, last=last)

@@ -1,6 +1,7 @@
-"""The types and constants of LLVM IR, for one number or a vector of them."""
+"""Types, constants and calls of LLVM IR, for one number or a vector of them."""
 
 import struct
+from collections.abc import Sequence
 
 BYTES = {"double": 8, "float": 4}
 
@@ -38,3 +39,24 @@ def broadcast(out: str, first: str, value: str, element: str, lanes: int) -> lis
         f"{first} = insertelement {V} poison, {element} {value}, i32 0",
         f"{out} = shufflevector {V} {first}, {V} poison, <{lanes} x i32> zeroinitializer",
     ]
+
+
+def library_call(op: str, operands: Sequence[str], out: str, element: str, lanes: int) -> list[str]:
+    """The lines that call a function of the C library, for one lane after the other."""
+    F, T = element, vector_type(element, lanes)
+    function = op if F == "double" else f"{op}f"
+    if lanes == 1:
+        arguments = ", ".join(f"{F} {x}" for x in operands)
+        return [f"{out} = call {F} @{function}({arguments})"]
+    lines, filled = [], "poison"
+    for lane in range(lanes):
+        here = f"{out}.{lane}"
+        arguments = ", ".join(f"{F} {here}.x{k}" for k in range(len(operands)))
+        new = out if lane == lanes - 1 else f"{here}.all"
+        lines += [
+            *(f"{here}.x{k} = extractelement {T} {x}, i32 {lane}" for k, x in enumerate(operands)),
+            f"{here} = call {F} @{function}({arguments})",
+            f"{new} = insertelement {T} {filled}, {F} {here}, i32 {lane}",
+        ]
+        filled = new
+    return lines

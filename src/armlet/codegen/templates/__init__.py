@@ -1,6 +1,8 @@
 """The templates of generated files, with words to fill in, each after an @."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib.resources import files
 from string import Template
 
@@ -22,3 +24,20 @@ def fill_file(name: str, words: Mapping[str, str]) -> str:
 def read_file(name: str) -> str:
     """The text of a file in this folder."""
     return (files(__name__) / name).read_text(encoding="utf-8")
+
+
+def read_blocks(name: str) -> dict[str, Callable[..., str]]:
+    """The blocks of a file of LLVM IR, as functions of the words to fill in, each after a $.
+
+    A line ";; name" begins a block; comments are left out. A word may be several lines.
+    """
+    text = re.sub(r"^; .*\n", "", read_file(name), flags=re.MULTILINE)
+    _, *texts = re.split(r"^;; (\w+)\n", text, flags=re.MULTILINE)
+    blocks = (partial(_fill_block, Template(text.strip())) for text in texts[1::2])
+    return dict(zip(texts[::2], blocks, strict=True))
+
+
+def _fill_block(block: Template, **words: str | int | Iterable[str]) -> str:
+    return block.substitute(
+        {word: x if isinstance(x, str | int) else "\n".join(x) for word, x in words.items()}
+    )

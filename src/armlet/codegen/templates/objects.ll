@@ -1,3 +1,36 @@
+;; declarations
+; What the functions use of CPython and NumPy, found by name when the code is loaded.
+@armlet_array_type = external global i8
+@armlet_float64 = external global i8
+@armlet_float32 = external global i8
+@armlet_str = external global i8
+@armlet_list = external global i8
+@armlet_tuple = external global i8
+@armlet_float = external global i8
+@armlet_int = external global i8
+@armlet_none = external global i8
+@armlet_true = external global i8
+@armlet_dead = external global i8
+declare ptr @armlet_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyDict_GetItem(ptr, ptr)
+declare void @PyErr_Clear()
+declare ptr @PyErr_Occurred()
+declare void @PyErr_SetNone(ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyList_GetItem(ptr, i64)
+declare i32 @PyList_SetItem(ptr, i64, ptr)
+declare i64 @PyList_Size(ptr)
+declare i64 @PyLong_AsLongLong(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare i64 @PyTuple_Size(ptr)
+declare ptr @PyType_GenericAlloc(ptr, i64)
+
+;; functions
 ; Functions that look at Python objects, which the entries of all kernels of a dtype share.
 ; They read NumPy arrays where they lie in memory and leave the rest to functions of CPython.
 ; Short forms are expanded by armlet.codegen.entry.objects: fields of arrays, the dtype, and words in
@@ -334,9 +367,7 @@ ret i1 false
 ; Put arguments in the order of the names: the inputs, the results to write to, the option. False if
 ; one is missing, given twice or unknown. What is left out or None is null, but for inputs. Names of
 ; keywords are compared as objects, since those that stand in code are the same objects.
-define i1 @arranged(
-    ptr %self, ptr %args, i64 %count, ptr %keywords, i64 %inputs, ptr %to
-) {
+define i1 @arranged(ptr %self, ptr %args, i64 %count, ptr %keywords, i64 %inputs, ptr %to) {
 start:
 %names = call ptr @PyTuple_GetItem(ptr %self, i64 NAMES)
 %size = call i64 @PyTuple_Size(ptr %names)
