@@ -5,10 +5,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from armlet._support.gc_pause import without_collections
+from armlet.errors import CompileError
 from armlet.graph import Count, Graph, Input, Program, Traced
 from armlet.graph.count import count_operations
 from armlet.graph.program import replacement, with_values
@@ -54,10 +57,10 @@ class Lowered:
     single : bool
         Whether the only output is returned bare.
     operations : tuple of Operation
-        Each after its operands, known by its place in the list.
+        Each after its operands, which name it by its place in the list.
     start : int
         Where what depends on the state begins. The operations before are done once, outside a loop
-        over states, since they depend on inputs given once alone.
+        over states, since they depend on inputs of rate "once" alone.
     """
 
     name: str
@@ -107,9 +110,9 @@ class Lowered:
 
 @without_collections
 def lower(program: Program, once: Collection[str] = ()) -> Lowered:
-    """The operations that a machine does for a program, where some inputs are given once.
+    """The operations that a machine does for a program, where some inputs have the rate "once".
 
-    Inputs given once do not change the operations, only what is done before the first state.
+    Inputs of rate "once" do not change the operations, only what is done before the first state.
     """
     program.check_values()
     program = expand_sines(program)
@@ -136,6 +139,17 @@ def lower(program: Program, once: Collection[str] = ()) -> Lowered:
         len(early),
         program.names,
     )
+
+
+def nearest(x: float, dtype: str) -> np.floating[Any]:
+    """A constant as the nearest number of a type; one that is beyond its range is refused."""
+    value: np.floating[Any] = np.float64(x)
+    if dtype != "float64":
+        with np.errstate(over="ignore"):
+            value = np.dtype(dtype).type(x)
+    if not isfinite(value):
+        raise CompileError(f"a constant is {x}: expected a finite {dtype}")
+    return value
 
 
 def _number(x: Any) -> float:
@@ -216,7 +230,7 @@ def _fusion(
 
 
 def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
-    """The operations that depend on inputs given once alone."""
+    """The operations that depend on inputs of rate "once" alone."""
     early: set[int] = set()
     if not once:
         return early

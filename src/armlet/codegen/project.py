@@ -99,7 +99,7 @@ def project(
     """The text of each file of a project by its name; the options are those of `Program.source`."""
     printer = printer_for(target, dtype, fused, sines)
     prefix = identifier(robot.name).rstrip("_")
-    by_name = _by_name(functions, prefix)
+    by_name = {function_name(f, prefix): f for f in functions}
     words = _code(robot, by_name, printer, f"{prefix}_dynamics", "hpp" if target == "cpp" else "h")
     words |= {
         "prefix": prefix,
@@ -120,7 +120,8 @@ def c_files(
     fused: bool | None = None,
 ) -> dict[str, str]:
     """A header and a source of functions whose names begin with a prefix, for a larger project."""
-    words = _code(robot, _by_name(functions, prefix), printer_for("c", fused=fused), library, "h")
+    by_name = {function_name(f, prefix): f for f in functions}
+    words = _code(robot, by_name, printer_for("c", fused=fused), library, "h")
     return {f"{library}.{end}": fill_file(f"library.{end}", words) for end in ("h", "c")}
 
 
@@ -134,10 +135,6 @@ def mark() -> str:
     return f"{MARK} {__version__}."
 
 
-def _by_name(functions: Sequence[Function], prefix: str) -> dict[str, Function]:
-    return {function_name(f, prefix): f for f in functions}
-
-
 def _code(
     robot: RobotModel,
     by_name: Mapping[str, Function],
@@ -147,6 +144,12 @@ def _code(
 ) -> dict[str, str]:
     """The words of headers and sources."""
     order = ", ".join(f"{one_line(joint.name)} {joint.letter}" for joint in robot.coordinates)
+    prototypes, definitions = [], []
+    for name, f in by_name.items():
+        notes = (f.about, f"Formulation {f.source}." if f.source else "")
+        head = prototype(f.code, name, printer)
+        prototypes.append(f"{comment(f.code, notes)}\n{head};")
+        definitions.append(definition(f.code, name, printer, notes).rstrip("\n"))
     words = {
         "mark": mark(),
         "robot": one_line(robot.name),
@@ -154,23 +157,11 @@ def _code(
         "library": library,
         "include": f"{library}.{suffix}",
         "guard": f"{library}_h".upper(),
-        **_functions(by_name, printer),
-    }
-    return words | {"banner": fill_file("banner.h", words)}
-
-
-def _functions(by_name: Mapping[str, Function], printer: Printer) -> dict[str, str]:
-    prototypes, definitions = [], []
-    for name, f in by_name.items():
-        notes = (f.about, f"Formulation {f.source}." if f.source else "")
-        head = prototype(f.code, name, printer)
-        prototypes.append(f"{comment(f.code, notes)}\n{head};")
-        definitions.append(definition(f.code, name, printer, notes).rstrip("\n"))
-    return {
         "preamble": printer.preamble(*(f.code for f in by_name.values())),
         "prototypes": "\n\n".join(prototypes),
         "definitions": "\n\n".join(definitions),
     }
+    return words | {"banner": fill_file("banner.h", words)}
 
 
 def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
@@ -181,30 +172,29 @@ def _page(robot: RobotModel, by_name: Mapping[str, Function]) -> dict[str, str]:
         others = ", ".join(f"{times} {other}" for other, times in count.functions)
         cells = (f"`{name}`", count.M, count.A, others, one_line(f.about), one_line(f.source))
         rows.append(f"| {' | '.join(map(str, cells))} |")
+    joints = [
+        f"| {k} | {one_line(joint.name)} | {joint.kind} |"
+        for k, joint in enumerate(robot.coordinates)
+    ]
     groups = dict.fromkeys(x for f in by_name.values() for x in f.program.inputs if x in GROUPS)
     return {
         "origin": one_line(robot.source) or "the file it was loaded from",
         "gravity": ", ".join(repr(float(x)) for x in robot.gravity),
         "functions": "\n".join(rows),
-        "joints": "\n".join(
-            f"| {k} | {one_line(joint.name)} | {joint.kind} |"
-            for k, joint in enumerate(robot.coordinates)
-        )
-        + _coupled(robot),
+        "joints": "\n".join([*joints, *_coupled(robot)]),
         "constants": "".join(_constants(robot, group) for group in groups),
     }
 
 
-def _coupled(robot: RobotModel) -> str:
+def _coupled(robot: RobotModel) -> list[str]:
     """Rows for coupled joints: the entry of q that moves each, and how."""
     entry = {leader: k for k, leader in enumerate(robot._leaders)}
-    rows = [
-        f"\n| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
+    return [
+        f"| {entry[coupling.leader]} | {one_line(joint.name)} | {joint.kind}, moved by "
         f"{one_line(robot._coupling_text(i))} |"
         for i, (joint, coupling) in enumerate(zip(robot.joints, robot.couplings, strict=False))
         if coupling.leader != i
     ]
-    return "".join(rows)
 
 
 def _constants(robot: RobotModel, group: str) -> str:

@@ -24,13 +24,13 @@ ARRAY = {
 ALIGNED, READABLE, WRITEABLE, OWNED = 0x100, 0x101, 0x501, 0x505
 """Flags: aligned; C-contiguous as well; writeable as well; and the owner of its memory."""
 SPARES = 2
-"""How many results are kept for reuse, so that one is free while a variable holds the other."""
+"""How many results are held for reuse, so that one is free while a variable holds the other."""
 
 PLACES = ("FALLBACK", "NAMES", "OTHERS", "SPARE_RESULTS", "OUT_NAME", "RESULTS")
 """What the tuple that an entry has as self holds, in this order.
 
 The Python function for all that the entry does not take; the names of its arguments in the order of
-`@arranged`; the functions by the option given; results to be used again; the tuple ("out",); the
+`@arrange`; the functions by option; results to reuse; the tuple ("out",); the
 class that several results are returned in, a tuple or a subclass without attributes of its own.
 """
 SLOT = 16

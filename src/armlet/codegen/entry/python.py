@@ -113,13 +113,13 @@ def _locate_input(k: int, shape: Shape) -> str:
         return IR["input"](k=k, next=k + 1, otherwise="slow", copy="", copied="")
     copy = IR["copy"](k=k, most=most, size=shape[0])
     copied = f", [ %a{k}.copy, %copy{k} ]"
-    return IR["input"](k=k, next=k + 1, otherwise=f"odd{k}", copy=copy, copied=copied)
+    return IR["input"](k=k, next=k + 1, otherwise=f"indirect{k}", copy=copy, copied=copied)
 
 
 def _merge_inputs(inputs: Sequence[Shape], outputs: Sequence[Shape], size: int) -> Iterator[str]:
     """Join the paths of one state and of a batch."""
     last = len(inputs)
-    yield from (f"input{last}:", "br label %found", "found:")
+    yield from (f"input{last}:", "br label %inputs", "inputs:")
     values = [("i1", "batch", "false"), ("i64", "rows", "-1")]
     for k, shape in enumerate(inputs):
         values += [("ptr", f"a{k}.data", f"%p{k}.data")]

@@ -36,7 +36,7 @@ def xla_entry(code: Lowered, target: Target, at_once: bool) -> tuple[str, Texts]
 
 
 def _row_by_row(code: Lowered, target: Target) -> str:
-    """A loop that calls @one for each row; inputs given once have no rows."""
+    """A loop that calls @one for each row; inputs of rate "once" have no rows."""
     moves = [*(x.rate == "state" for x in code.inputs.values()), *(True for _ in code.outputs)]
     sizes = [size * moving for size, moving in zip(code.sizes, moves, strict=True)]
     places = (IR["place"](k=k, size=size, F=target.element) for k, size in enumerate(sizes))

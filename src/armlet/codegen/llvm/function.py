@@ -8,10 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import isfinite
 from typing import overload
-
-import numpy as np
 
 from armlet.codegen.llvm.sincos import CONSTANTS, sines
 from armlet.codegen.llvm.transpose import load_columns, store_columns
@@ -25,9 +22,8 @@ from armlet.codegen.llvm.types import (
     type_suffix,
     vector_type,
 )
-from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand
+from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand, nearest
 from armlet.codegen.templates import read_blocks
-from armlet.errors import CompileError
 from armlet.graph import Input
 
 TABLE = {
@@ -122,7 +118,7 @@ class Body:
         """How each operation is written for these lanes."""
 
     def number(self, x: float) -> str:
-        return splat(self.target.element, bits(_finite(x, self.target.dtype)), self.lanes)
+        return splat(self.target.element, bits(float(nearest(x, self.target.dtype))), self.lanes)
 
     def operand(self, a: Operand) -> str:
         if isinstance(a, float):
@@ -189,32 +185,17 @@ class Body:
         tag = f"t{min(wanted.values())}"
         vectors = [self._vector(group, f"{tag}.{g}", V) for g, group in enumerate(groups)]
         far_off, reach = "0", splat(of.element, bits(of.reach[self.target.fuses]), lanes)
+        words = {"tag": tag, "V": V, "S": S, "P": P, "lanes": lanes}
+        checks, calls = [], {"near": list[str](), "far": list[str]()}
         for g, x in enumerate(vectors):
-            self.lines += [
-                f"%{tag}.{g}.abs = call {V} @llvm.fabs.{S}({V} {x})",
-                f"%{tag}.{g}.far = fcmp ugt {V} %{tag}.{g}.abs, {reach}",
-                f"%{tag}.{g}.bits = bitcast <{lanes} x i1> %{tag}.{g}.far to i{lanes}",
-                f"%{tag}.{g}.any = or i{lanes} {far_off}, %{tag}.{g}.bits",
-            ]
+            checks.append(IR["is_far"](**words, g=g, x=x, reach=reach, others=far_off))
             far_off = f"%{tag}.{g}.any"
-        self.lines += [
-            f"%{tag}.is_far = icmp ne i{lanes} {far_off}, 0",
-            f"br i1 %{tag}.is_far, label %{tag}.far, label %{tag}.near",
-        ]
-        for way in ("near", "far"):
-            self.lines.append(f"{tag}.{way}:")
-            self.lines += [
-                f"%{tag}.{g}.{way}.both = call {P} @sincos.{way}.{S}({V} {x})"
-                for g, x in enumerate(vectors)
-            ]
-            self.lines.append(f"br label %{tag}.join")
-        self.lines.append(f"{tag}.join:")
+            for way, lines in calls.items():
+                lines.append(f"%{tag}.{g}.{way}.both = call {P} @sincos.{way}.{S}({V} {x})")
+        both = (IR["both"](**words, g=g) for g in range(len(vectors)))
+        sines = IR["sines"](**words, checks=checks, far_off=far_off, both=both, **calls)
+        self.lines += sines.split("\n")
         self.read.clear()
-        self.lines += [
-            f"%{tag}.{g}.both = phi {P} [ %{tag}.{g}.near.both, %{tag}.near ], "
-            f"[ %{tag}.{g}.far.both, %{tag}.far ]"
-            for g in range(len(vectors))
-        ]
         for g, group in enumerate(groups):
             for k, word in enumerate(TRIGONOMETRY):
                 whole = f"%{tag}.{g}.{word}"
@@ -244,17 +225,6 @@ def fill_table(words: Mapping[str, str], fuses: bool) -> dict[str, str]:
     for word, text in words.items():
         table = {op: line.replace("{" + word + "}", text) for op, line in table.items()}
     return table
-
-
-def _finite(x: float, dtype: str) -> float:
-    """A constant as the nearest number of a type; one that is beyond its range is refused."""
-    value = x
-    if dtype != "float64":
-        with np.errstate(over="ignore"):
-            value = float(np.dtype(dtype).type(x))
-    if not isfinite(value):
-        raise CompileError(f"a constant is {x}: expected a finite {dtype}")
-    return value
 
 
 def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
@@ -331,8 +301,8 @@ def many_states(code: Lowered, target: Target) -> str:
     """void @many(ptr in…, ptr out…, i64 from, i64 to): rows of states, one state per lane.
 
     Rows are read as vectors and transposed in registers. There must be at least as many rows as
-    lanes: if the last vector would not be full, it computes some rows again. Inputs given once have
-    no rows; what depends on them alone is computed before the loop.
+    lanes: if the last vector would not be full, it computes some rows again. Inputs of rate "once"
+    have no rows; what depends on them alone is computed before the loop.
     """
     inputs, outputs = arguments_of(code)
     pointers = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
@@ -362,7 +332,7 @@ def over_rows(lines: Iterable[str], lanes: int) -> list[str]:
 def _before_the_loop(
     code: Lowered, target: Target, inputs: Mapping[str, Input], lines: list[str]
 ) -> None:
-    """Compute what depends on inputs given once, and store at %hoisted what the loop reads."""
+    """Compute what depends on inputs of rate "once", and store at %hoisted what the loop reads."""
     F = target.element
     lines.append(f"%hoisted = alloca [{max(1, len(code.hoisted))} x {F}], align 64")
     loaded: Loaded = {}

@@ -30,7 +30,7 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
 
     The last arguments are SCALARS. With more than one lane there must be as many runs to compute
     as lanes, and the last vector may repeat some: arrays that are carried are not those written to.
-    What does not change with the steps is to be lowered as given once.
+    What does not change with the steps is to be lowered with the rate "once".
     """
     text = _Text(loop, code, target, lanes)
     pointers, outputs = arguments_of(code)

@@ -1,7 +1,8 @@
 """Source code of programs: C, C++ and CUDA for compilers, and notations for people to read."""
 
-from armlet.codegen.source.c import LANGUAGES, print_function
-from armlet.codegen.source.readable import NOTATIONS, print_notation, sympy_formulas
+from armlet.codegen.source.assignments import assignments
+from armlet.codegen.source.c import LANGUAGES, identifier, print_function
+from armlet.codegen.source.readable import NOTATIONS, sympy_formulas
 from armlet.errors import CompileError
 from armlet.graph import Program
 
@@ -28,4 +29,5 @@ def source(
                 f"{option} is {value!r}: the target {target!r} does not take it; leave it out, or "
                 "print C, C++ or CUDA"
             )
-    return print_notation(program, name, target)
+    word = name if target in ("listing", "latex") else identifier(name)
+    return NOTATIONS[target](assignments(program), word, program.count())

@@ -99,6 +99,11 @@ class Assignments(NamedTuple):
     single: bool
     """Whether the only result is returned bare."""
 
+    @property
+    def copies(self) -> list[Assignment]:
+        """Entries of results that are numbers, arguments or other entries: not among the lines."""
+        return [y for result in self.results for y in result.entries if y.name != y.value]
+
 
 def assignments(program: Program) -> Assignments:
     """The program as assignments to named variables."""
@@ -227,8 +232,7 @@ class _Names:
                 self.of[i] = self.free(args[0])
         for i, op, args in program.nodes:
             if op == "input":
-                argument, k = args
-                self._enter(i, argument, k, program.inputs[argument].shape)
+                self.of[i] = self._entry(*args, program.inputs[args[0]].shape)
         self.results = [
             self._result(name, y.shape)
             for name, y in zip(_letters(program), program.outputs, strict=True)
@@ -244,14 +248,14 @@ class _Names:
         self.taken.add(word)
         return word
 
-    def _enter(self, i: int, argument: str, k: int, shape: Shape) -> None:
-        """Name an entry of an argument; a scalar argument is its own entry."""
+    def _entry(self, argument: str, k: int, shape: Shape) -> str:
+        """The name of an entry of an argument; a scalar argument is its own entry."""
         if not shape:
-            self.of[i] = self.arguments[argument]
-            return
-        name = self.of[i] = self.free(_entry_name(argument, _place(k, shape), shape))
+            return self.arguments[argument]
+        name = self.free(_entry_name(argument, _place(k, shape), shape))
         if argument == "q":
             self.joints[name] = (k + 1,)
+        return name
 
     def _result(self, name: str, shape: Shape) -> tuple[str, list[str]]:
         """The names of an output and of its entries; a scalar output is its own entry."""

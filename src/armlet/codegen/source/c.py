@@ -12,9 +12,7 @@ from math import prod
 from textwrap import indent, wrap
 from typing import Any
 
-import numpy as np
-
-from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand, lower
+from armlet.codegen.lower import TRIGONOMETRY, Lowered, Operand, lower, nearest
 from armlet.codegen.templates import fill_file
 from armlet.errors import CompileError
 from armlet.graph import Graph, Input, Program
@@ -146,10 +144,7 @@ class Printer:
     def number(self, x: float) -> str:
         """A constant that reads back as the same number, or as the nearest of a narrower type."""
         generic = self.language.generic
-        with np.errstate(over="ignore"):
-            value = np.dtype("float64" if generic else self.dtype).type(x)
-        if not np.isfinite(value):
-            raise CompileError(f"a constant is {x}: expected a finite {self.dtype}")
+        value = nearest(x, "float64" if generic else self.dtype)
         return f"T({value!s})" if generic else f"{value!s}{self.words['f']}"
 
     def operand(self, a: Operand) -> str:

@@ -19,7 +19,7 @@ from armlet.codegen.source.assignments import (
     Term,
     assignments,
 )
-from armlet.codegen.source.c import identifier, one_line
+from armlet.codegen.source.c import one_line
 from armlet.errors import CompileError
 from armlet.graph import OPERATIONS, Count, Program
 from armlet.graph.graph import object_array
@@ -99,13 +99,6 @@ GREEK = ("alpha", "beta", "gamma", "delta", "theta", "kappa", "phi", "tau")
 ACCENTS = {"qd": r"\dot{q}", "qdd": r"\ddot{q}"}
 
 
-def number(x: float) -> str:
-    """A constant; it reads back as the same number."""
-    if not isfinite(x):
-        raise CompileError(f"a constant is {x}: expected a finite number")
-    return repr(x)
-
-
 def expression(x: Operand, table: Table, atom: Callable[[str | float], str], least: int = 0) -> str:
     """An expression, in parentheses where it binds less tightly than it has to."""
     if not isinstance(x, Term):
@@ -121,7 +114,12 @@ def expression(x: Operand, table: Table, atom: Callable[[str | float], str], lea
 
 
 def plain_atom(x: str | float) -> str:
-    return x if isinstance(x, str) else number(x)
+    """A variable, or a constant that reads back as the same number."""
+    if isinstance(x, str):
+        return x
+    if not isfinite(x):
+        raise CompileError(f"a constant is {x}: expected a finite number")
+    return repr(x)
 
 
 def statement(line: Assignment, table: Table) -> str:
@@ -152,9 +150,7 @@ def listing(code: Assignments, name: str, count: Count) -> str:
         lines += ["", f"# {OFF_LINE}", *(statement(line, PLAIN) for line in code.constants)]
         lines += ["", f"# {ON_LINE}"]
     lines += [statement(line, PLAIN) for line in code.lines]
-    # an entry that is a number, an argument or another entry is not among the lines
-    copies = [y for result in code.results for y in result.entries if y.name != y.value]
-    lines += [statement(line, PLAIN) for line in copies]
+    lines += [statement(line, PLAIN) for line in code.copies]
     return "\n".join([*lines, ""])
 
 
@@ -259,13 +255,10 @@ def _body(
     """The statements of a function, without its results."""
     lines = list(entries)
     if code.constants:
-        lines += [f"{comment}{OFF_LINE}"]
-        lines += [f"{statement(line, table)}{end}" for line in code.constants]
-        lines += [f"{comment}{ON_LINE}"]
-    for line in code.lines:
-        text = statement(line, table)
-        lines.append(text if text.endswith(" end") else f"{text}{end}")
-    return lines
+        constants = [f"{statement(line, table)}{end}" for line in code.constants]
+        lines += [f"{comment}{OFF_LINE}", *constants, f"{comment}{ON_LINE}"]
+    statements = (statement(line, table) for line in code.lines)
+    return lines + [text if text.endswith(" end") else f"{text}{end}" for text in statements]
 
 
 def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) -> str:
@@ -288,10 +281,9 @@ def _call(head: str, parameters: Sequence[str], keywords: Sequence[str] = ()) ->
 
 def latex(code: Assignments, name: str, count: Count) -> str:
     """The assignments as lines of an align environment."""
-    copies = [y for result in code.results for y in result.entries if y.name != y.value]
     lines = [
         f"{latex_atom(line.name)} &= {expression(line.value, LATEX, latex_atom)}"
-        for line in (*code.constants, *code.lines, *copies)
+        for line in (*code.constants, *code.lines, *code.copies)
     ]
     return f"% {one_line(name)}: {count}\n" + " \\\\\n".join(lines) + "\n"
 
@@ -299,7 +291,7 @@ def latex(code: Assignments, name: str, count: Count) -> str:
 def latex_atom(x: str | float) -> str:
     r"""A number or a variable: qd2 is \dot{q}_{2}, Jxx3 is J_{xx3}, 1e-05 is 10^{-5}."""
     if not isinstance(x, str):
-        mantissa, _, exponent = number(x).partition("e")
+        mantissa, _, exponent = plain_atom(x).partition("e")
         if not exponent:
             return mantissa
         power = f"10^{{{int(exponent)}}}"
@@ -325,12 +317,6 @@ NOTATIONS: dict[str, Callable[[Assignments, str, Count], str]] = {
     "latex": latex,
     "listing": listing,
 }
-
-
-def print_notation(program: Program, name: str, target: str) -> str:
-    """The program in one of the notations here; see `Program.source`."""
-    word = name if target in ("listing", "latex") else identifier(name)
-    return NOTATIONS[target](assignments(program), word, program.count())
 
 
 def sympy_formulas(program: Program) -> tuple[list[tuple[Any, Any]], Any]:

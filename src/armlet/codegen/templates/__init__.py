@@ -32,12 +32,14 @@ def read_blocks(name: str) -> dict[str, Callable[..., str]]:
     A line ";; name" begins a block; comments are left out. A word may be several lines.
     """
     text = re.sub(r"^; .*\n", "", read_file(name), flags=re.MULTILINE)
-    _, *texts = re.split(r"^;; (\w+)\n", text, flags=re.MULTILINE)
-    blocks = (partial(_fill_block, Template(text.strip())) for text in texts[1::2])
+    text = text.replace("{", "{{").replace("}", "}}")
+    _, *texts = re.split(r"^;; (\w+)\n", re.sub(r"\$(\w+)", r"{\1}", text), flags=re.MULTILINE)
+    blocks = (partial(_fill_block, text.strip()) for text in texts[1::2])
     return dict(zip(texts[::2], blocks, strict=True))
 
 
-def _fill_block(block: Template, **words: str | int | Iterable[str]) -> str:
-    return block.substitute(
-        {word: x if isinstance(x, str | int) else "\n".join(x) for word, x in words.items()}
-    )
+def _fill_block(block: str, **words: str | int | Iterable[str]) -> str:
+    for word, x in words.items():
+        if not isinstance(x, str | int):
+            words[word] = "\n".join(x)
+    return block.format_map(words)

@@ -7,20 +7,20 @@ start:
 $memory
 %counted = icmp eq i64 %count, $inputs
 %plain = icmp eq ptr %keywords, null
-%usual = and i1 %counted, %plain
-br i1 %usual, label %$then, label %unusual
-unusual:
+%positional = and i1 %counted, %plain
+br i1 %positional, label %$then, label %by_name
+by_name:
 %is_out = call i1 @only_out(ptr %self, ptr %keywords)
 %just_out = and i1 %counted, %is_out
-br i1 %just_out, label %out_given, label %arrange
-out_given:
+br i1 %just_out, label %out_only, label %arrange
+out_only:
 %just_out.at = getelementptr ptr, ptr %args, i64 $inputs
 %just_out.value = load ptr, ptr %just_out.at
 %just_out.none = icmp eq ptr %just_out.value, @armlet_none
-%just_out.given = select i1 %just_out.none, ptr null, ptr %just_out.value
+%just_out.array = select i1 %just_out.none, ptr null, ptr %just_out.value
 br label %$then
 arrange:
-%arranged = call i1 @arranged(ptr %self, ptr %args, i64 %count, ptr %keywords, i64 $inputs, ptr %own)
+%arranged = call i1 @arrange(ptr %self, ptr %args, i64 %count, ptr %keywords, i64 $inputs, ptr %own)
 br i1 %arranged, label %optional, label %slow
 optional:
 %own.out.at = getelementptr ptr, ptr %own, i64 $inputs
@@ -30,11 +30,11 @@ optional:
 %no_option = icmp eq ptr %option, null
 br i1 %no_option, label %$then, label %other
 other:
-%chosen = call ptr @chosen(ptr %self, ptr %option)
+%chosen = call ptr @choose(ptr %self, ptr %option)
 %none_chosen = icmp eq ptr %chosen, null
 br i1 %none_chosen, label %slow, label %pass_on
 pass_on:
-%passed_on = call ptr @passed_on(ptr %self, ptr %chosen, ptr %own, i64 $inputs)
+%passed_on = call ptr @pass_on(ptr %self, ptr %chosen, ptr %own, i64 $inputs)
 ret ptr %passed_on
 
 ;; slow
@@ -66,12 +66,12 @@ ret ptr null
 ; Check whether every input is a contiguous array of one state, as in most calls: what @fits says
 ; for each of them, in fewer instructions.
 states:
-%slots = phi ptr [ %args, %start ], [ %args, %out_given ], [ %own, %optional ]
-%out = phi ptr [ null, %start ], [ %just_out.given, %out_given ], [ %own.out, %optional ]
+%slots = phi ptr [ %args, %start ], [ %args, %out_only ], [ %own, %optional ]
+%out = phi ptr [ null, %start ], [ %just_out.array, %out_only ], [ %own.out, %optional ]
 br label %plain0
 $checks
 plain$last:
-br label %found
+br label %inputs
 
 ;; check
 plain$k:
@@ -148,11 +148,11 @@ read$k:
 br label %input$next
 
 ;; copy
-odd$k:
+indirect$k:
 %s.a$k.long = icmp sgt i64 %s.rows, $most
 br i1 %s.a$k.long, label %slow, label %copy$k
 copy$k:
-%s.a$k.copied = call i1 @converted(ptr %s.a$k, i64 %s.rows, i64 $size, ptr %a$k.copy)
+%s.a$k.copied = call i1 @convert(ptr %s.a$k, i64 %s.rows, i64 $size, ptr %a$k.copy)
 br i1 %s.a$k.copied, label %read$k, label %slow
 
 ;; take
@@ -160,8 +160,8 @@ br i1 %s.a$k.copied, label %read$k, label %slow
 take$k:
 %g$k = call ptr @item(ptr %out, i64 $k, i64 $outputs)
 %g$k.none = icmp eq ptr %g$k, null
-br i1 %g$k.none, label %slow, label %given$k
-given$k:
+br i1 %g$k.none, label %slow, label %check$k
+check$k:
 %g$k.fits = call i1 @fits(ptr %g$k, i32 WRITEABLE, i32 %r$k.rank, ptr %r$k.shape)
 br i1 %g$k.fits, label %fit$k, label %slow
 fit$k:
@@ -195,12 +195,12 @@ br i1 %batch, label %make0, label %spare0
 $spares
 $makes
 make$outputs:
-%kept = xor i1 %batch, true
+%reusable = xor i1 %batch, true
 br label %pack
 pack:
 $arrays
-%keep = phi i1 [ false, %take$outputs ], [ %kept, %make$outputs ]
-%tuple = call ptr @several(ptr %self, i64 $outputs)
+%keep = phi i1 [ false, %take$outputs ], [ %reusable, %make$outputs ]
+%tuple = call ptr @new_tuple(ptr %self, i64 $outputs)
 %tuple.failed = icmp eq ptr %tuple, null
 br i1 %tuple.failed, label %failed$outputs, label %fill
 failed$outputs:
@@ -249,8 +249,8 @@ br label %done
 rows_of_states:
 %many = load ptr, ptr @many_states
 %enough = icmp sge i64 %rows, $lanes
-%known = icmp ne ptr %many, null
-%at_once = and i1 %enough, %known
+%compiled = icmp ne ptr %many, null
+%at_once = and i1 %enough, %compiled
 br i1 %at_once, label %all_rows, label %row
 all_rows:
 call void %many($pointers, i64 0, i64 %rows)

@@ -129,7 +129,7 @@ ret ptr null
 
 ; Copy numbers from a list, a tuple or an array of other strides or precision; whether it was one.
 ; A batch, which has so many rows, must be an array; -1 rows are a vector.
-define i1 @converted(ptr %a, i64 %rows, i64 %size, ptr %to) {
+define i1 @convert(ptr %a, i64 %rows, i64 %size, ptr %to) {
 start:
 %type = field type of %a
 %is_array = icmp eq ptr %type, @armlet_array_type
@@ -332,7 +332,7 @@ ret ptr %found
 }
 
 ; A new tuple to put several results in, of the class that they are returned in.
-define ptr @several(ptr %self, i64 %count) {
+define ptr @new_tuple(ptr %self, i64 %count) {
 start:
 %class = call ptr @PyTuple_GetItem(ptr %self, i64 RESULTS)
 %plain = icmp eq ptr %class, @armlet_tuple
@@ -367,7 +367,7 @@ ret i1 false
 ; Put arguments in the order of the names: the inputs, the results to write to, the option. False if
 ; one is missing, given twice or unknown. What is left out or None is null, but for inputs. Names of
 ; keywords are compared as objects, since those that stand in code are the same objects.
-define i1 @arranged(ptr %self, ptr %args, i64 %count, ptr %keywords, i64 %inputs, ptr %to) {
+define i1 @arrange(ptr %self, ptr %args, i64 %count, ptr %keywords, i64 %inputs, ptr %to) {
 start:
 %names = call ptr @PyTuple_GetItem(ptr %self, i64 NAMES)
 %size = call i64 @PyTuple_Size(ptr %names)
@@ -470,7 +470,7 @@ ret i1 false
 
 ; The function for an option: for one given by name that of its name, for an array that under True.
 ; Null if there is none yet.
-define ptr @chosen(ptr %self, ptr %option) {
+define ptr @choose(ptr %self, ptr %option) {
 start:
 %others = call ptr @PyTuple_GetItem(ptr %self, i64 OTHERS)
 %type = field type of %option
@@ -488,7 +488,7 @@ ret ptr null
 
 ; What that function returns for the arguments in order, with the option among them if it is an
 ; array; the arguments end with a free place.
-define ptr @passed_on(ptr %self, ptr %function, ptr %args, i64 %inputs) {
+define ptr @pass_on(ptr %self, ptr %function, ptr %args, i64 %inputs) {
 start:
 %out.at = getelementptr ptr, ptr %args, i64 %inputs
 %out = load ptr, ptr %out.at

@@ -14,7 +14,7 @@ asked:
 %metadata.at = getelementptr i8, ptr %extensions, i64 24
 %metadata = load ptr, ptr %metadata.at
 %version.at = getelementptr i8, ptr %metadata, i64 24
-%known.at = getelementptr i8, ptr %api, i64 32
+%api_version.at = getelementptr i8, ptr %api, i64 32
 %traits.at = getelementptr i8, ptr %metadata, i64 32
 store i32 0, ptr %traits.at
 %no_api = icmp eq ptr %api, null
@@ -23,8 +23,8 @@ first:
 store i64 0, ptr %version.at
 ret ptr null
 same:
-%known = load i64, ptr %known.at
-store i64 %known, ptr %version.at
+%api_version = load i64, ptr %api_version.at
+store i64 %api_version, ptr %version.at
 ret ptr null
 call:
 %arguments.at = getelementptr i8, ptr %frame, i64 72
