@@ -114,8 +114,10 @@ class Body:
             "minus": self.number(-1.0),
             "zero": self.number(0.0),
         }
-        self.table = fill_table(words, self.target.fuses)
+        self.table = TABLE if self.target.fuses else TABLE | UNFUSED
         """How each operation is written for these lanes."""
+        for word, text in words.items():
+            self.table = {op: x.replace(f"{{{word}}}", text) for op, x in self.table.items()}
 
     def number(self, x: float) -> str:
         return splat(self.target.element, bits(float(nearest(x, self.target.dtype))), self.lanes)
@@ -219,14 +221,6 @@ class Body:
         return x
 
 
-def fill_table(words: Mapping[str, str], fuses: bool) -> dict[str, str]:
-    """The table with the types filled in; operands and {out} are filled in later."""
-    table = TABLE if fuses else TABLE | UNFUSED
-    for word, text in words.items():
-        table = {op: line.replace("{" + word + "}", text) for op, line in table.items()}
-    return table
-
-
 def function(name: str, arguments: Sequence[str], lines: list[str]) -> str:
     """The text of a function; its first line is the label of its first block.
 
@@ -260,6 +254,12 @@ def arguments_of(code: Lowered) -> tuple[dict[str, Input], list[str]]:
     return inputs, [f"out{k}" for k in range(len(code.outputs))]
 
 
+def pointers_of(code: Lowered) -> list[str]:
+    """The parameters of a function for the arguments and the results."""
+    inputs, outputs = arguments_of(code)
+    return [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
+
+
 def load_entries(x: Input, pointer: str, name: str, element: str, lines: list[str]) -> Loaded:
     """Load the entries of an input of one state; return their names."""
     for k in range(x.size):
@@ -285,7 +285,6 @@ def one_state(code: Lowered, target: Target) -> str:
     """void @one(ptr in…, ptr out…): one state, each argument contiguous."""
     inputs, outputs = arguments_of(code)
     F = target.element
-    arguments = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
     lines = ["entry:"]
     loaded: Loaded = {}
     for name, x in inputs.items():
@@ -294,7 +293,7 @@ def one_state(code: Lowered, target: Target) -> str:
     body.print(loaded, 0, len(code.operations))
     for name, values in zip(outputs, body.outputs(), strict=True):
         store_entries(values, name, name, F, lines)
-    return function("one", arguments, [*lines, "ret void"])
+    return function("one", pointers_of(code), [*lines, "ret void"])
 
 
 def many_states(code: Lowered, target: Target) -> str:
@@ -305,8 +304,6 @@ def many_states(code: Lowered, target: Target) -> str:
     have no rows; what depends on them alone is computed before the loop.
     """
     inputs, outputs = arguments_of(code)
-    pointers = [f"ptr noalias %{name}" for name in (*inputs, *outputs)]
-    arguments = [*pointers, "i64 %from", "i64 %to"]
     before: list[str] = []
     _before_the_loop(code, target, inputs, before)
     lines: list[str] = []
@@ -319,9 +316,9 @@ def many_states(code: Lowered, target: Target) -> str:
     body.print(loaded, code.start, len(code.operations))
     for name, columns in zip(outputs, body.outputs(), strict=True):
         store_columns(name, columns, target.element, target.lanes, lines)
-    return function(
-        "many", arguments, ["entry:", *before, *over_rows(lines, target.lanes), "ret void"]
-    )
+    arguments = [*pointers_of(code), "i64 %from", "i64 %to"]
+    lines = ["entry:", *before, *over_rows(lines, target.lanes), "ret void"]
+    return function("many", arguments, lines)
 
 
 def over_rows(lines: Iterable[str], lanes: int) -> list[str]:

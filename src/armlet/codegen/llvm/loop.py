@@ -8,6 +8,7 @@ from armlet.codegen.llvm.function import (
     function,
     load_entries,
     over_rows,
+    pointers_of,
     store_entries,
 )
 from armlet.codegen.llvm.transpose import load_columns, store_columns
@@ -51,11 +52,9 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
             text.store(name, name, values[place])
     after = text.take_lines()
     phis = text.phis(values)
-    every_stage = IR["loop"](
-        before=before, stages=loop.stages, phis=phis, within=within, after=after
-    )
-    arguments = [*(f"ptr noalias %{name}" for name in (*inputs, *outputs))]
-    arguments += [f"i64 %{name}" for name in SCALARS]
+    words = {"before": before, "phis": phis, "within": within, "after": after}
+    every_stage = IR["loop"](stages=loop.stages, **words)
+    arguments = [*pointers_of(code), *(f"i64 %{name}" for name in SCALARS)]
     lines = ["entry:", *over_rows([every_stage], lanes), "ret void"]
     return function("loop", arguments, lines)
 

@@ -21,6 +21,7 @@ from armlet.codegen.llvm.function import (
     many_states,
     one_state,
     over_rows,
+    pointers_of,
 )
 from armlet.codegen.llvm.transpose import columns_from_rows, rows_from_columns
 from armlet.codegen.llvm.types import BYTES, bits
@@ -245,11 +246,6 @@ def _input_places(code: Lowered, *rates: str) -> dict[int, Place]:
     }
 
 
-def _pointers(code: Lowered) -> str:
-    inputs, outputs = arguments_of(code)
-    return ", ".join(f"ptr noalias %{name}" for name in (*inputs, *outputs))
-
-
 def _one_state(code: Lowered, target: Target) -> Texts:
     """@one in chunks, which write results where they belong, after constant entries."""
     inputs, outputs = arguments_of(code)
@@ -268,7 +264,7 @@ def _one_state(code: Lowered, target: Target) -> Texts:
     driver = partial(
         IR["one"],
         declarations=functions.declarations(),
-        pointers=_pointers(code),
+        pointers=", ".join(pointers_of(code)),
         size=max(1, functions.end),
         T=body.T,
         aligned=ALIGNED,
@@ -328,7 +324,7 @@ def _many_states(code: Lowered, target: Target) -> Texts:
         IR["many"],
         transposing=[*readers, *writers],
         declarations=[*early.declarations(), *late.declarations()],
-        pointers=_pointers(code),
+        pointers=", ".join(pointers_of(code)),
         hoisted=max(1, len(code.hoisted)),
         F=F,
         size=size + ALIGNED,

@@ -232,7 +232,8 @@ class _Names:
                 self.of[i] = self.free(args[0])
         for i, op, args in program.nodes:
             if op == "input":
-                self.of[i] = self._entry(*args, program.inputs[args[0]].shape)
+                argument, k = args
+                self.of[i] = self._entry(argument, k, program.inputs[argument].shape)
         self.results = [
             self._result(name, y.shape)
             for name, y in zip(_letters(program), program.outputs, strict=True)
