@@ -51,9 +51,9 @@ def loop_function(loop: Loop, code: Lowered, target: Target, lanes: int = 1) -> 
         if place not in loop.recorded:
             text.store(name, name, values[place])
     after = text.take_lines()
-    phis = text.phis(values)
-    words = {"before": before, "phis": phis, "within": within, "after": after}
-    every_stage = IR["loop"](stages=loop.stages, **words)
+    every_stage = IR["loop"](
+        stages=loop.stages, before=before, phis=text.phis(values), within=within, after=after
+    )
     arguments = [*pointers_of(code), *(f"i64 %{name}" for name in SCALARS)]
     lines = ["entry:", *over_rows([every_stage], lanes), "ret void"]
     return function("loop", arguments, lines)
@@ -127,12 +127,11 @@ class _Text:
 
     def phis(self, values: list[list[str]]) -> list[str]:
         """The phi nodes of carried inputs: the start, and then the result of the last step."""
-        lines = []
-        for (name, k), start in self.starts.items():
-            last = values[self.sources[name]][k]
-            here = self.loaded[name, k]
-            lines.append(f"{here} = phi {self.V} [ {start}, %begun ], [ {last}, %turned ]")
-        return lines
+        return [
+            f"{self.loaded[name, k]} = phi {self.V} [ {start}, %begun ], "
+            f"[ {values[self.sources[name]][k]}, %turned ]"
+            for (name, k), start in self.starts.items()
+        ]
 
     def _of_runs(self, pointer: str, name: str, x: Input) -> Loaded:
         """The entries of an input that has a row for every run."""

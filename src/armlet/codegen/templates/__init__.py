@@ -1,4 +1,4 @@
-"""The templates of generated files, with words to fill in, each after an @."""
+"""The templates of generated files and of LLVM IR, with words to fill in after an @ or a $."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
