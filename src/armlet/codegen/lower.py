@@ -207,26 +207,20 @@ def fuse_products(program: Program) -> list[Node]:
     results = (y for output in program.outputs for y in output.flat)
     uses = Counter([x.index for x in chain(operands, results) if type(x) is Traced])
     product = {i: args for i, op, args in nodes if op == "mul" and uses[i] == 1}
-    taken: set[int] = set()
+    fused: set[int] = set()
     for k, (i, op, args) in enumerate(nodes):
-        fusion = _fusion(op, args, product) if op in ("add", "sub") else None
-        if fusion is not None:
-            product_taken, op, args = fusion
-            taken.add(product_taken)
-            nodes[k] = i, op, args
-    return [node for node in nodes if node[0] not in taken]
-
-
-def _fusion(
-    op: str, args: tuple[Any, ...], product: dict[int, tuple[Any, ...]]
-) -> tuple[int, str, tuple[Any, ...]] | None:
-    """The product that a sum takes in, the fused operation and its operands, if there is one."""
-    x, y = args
-    if isinstance(y, Traced) and y.index in product:
-        return y.index, "fma" if op == "add" else "fnma", (*product[y.index], x)
-    if isinstance(x, Traced) and x.index in product:
-        return x.index, "fma" if op == "add" else "fms", (*product[x.index], y)
-    return None
+        if op not in ("add", "sub"):
+            continue
+        x, y = args
+        if isinstance(y, Traced) and y.index in product:
+            index, other, name = y.index, x, "fma" if op == "add" else "fnma"
+        elif isinstance(x, Traced) and x.index in product:
+            index, other, name = x.index, y, "fma" if op == "add" else "fms"
+        else:
+            continue
+        fused.add(index)
+        nodes[k] = i, name, (*product[index], other)
+    return [node for node in nodes if node[0] not in fused]
 
 
 def _early(nodes: Sequence[Node], once: Collection[str]) -> set[int]:
