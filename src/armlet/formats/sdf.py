@@ -3,11 +3,11 @@
 A model is a scope of names, in which links, joints and frames have poses relative to one another.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from math import copysign, inf, radians
 from pathlib import Path
 
@@ -39,27 +39,11 @@ FRAMES = ("link", "joint", "frame", "model")
 """The elements whose names can be referred to."""
 UNLIMITED = 1e16
 """Limits of this size mean that there is none."""
-UNREAD = {
-    "drake:joint": "a joint of a kind of its own",
-    "drake:linear_bushing_rpy": "a spring",
-    "drake:ball_constraint": "a constraint",
-}
+UNREAD = ("drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint")
 """What models may hold that changes their dynamics."""
 
 
 # ---------------------------------------------------------------------------------- elements
-
-
-def text_of(element: Element, tag: str, default: str = "") -> str:
-    """The text of a child, without the white space around it."""
-    child = element.first(tag)
-    return default if child is None else child.text.strip()
-
-
-def number_of(element: Element, tag: str, default: float) -> float:
-    """The number in a child, or the default if there is none."""
-    child = element.first(tag)
-    return default if child is None else float(child.text_numbers(1)[0])
 
 
 def is_true(text: str) -> bool:
@@ -90,12 +74,12 @@ def raw_pose(element: Element) -> Pose:
     return pose(values[:3], rpy)
 
 
-def version_of(root: Element) -> tuple[int, ...]:
-    """The version of the format that a file is written in."""
-    match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", root.get("version"))
-    if not match or int(match[1]) != 1:
+def version_of(root: Element) -> int:
+    """The version of the format that a file is written in: 7 for 1.7."""
+    match = re.fullmatch(r"\s*1\.(\d{1,3})\s*", root.get("version"))
+    if not match:
         raise root.error(f"<sdf {root.attribute('version')}>: expected a version such as 1.7")
-    return int(match[1]), int(match[2])
+    return int(match[1])
 
 
 # ---------------------------------------------------------------------------------- models
@@ -106,7 +90,7 @@ class Scope:
     """A model or world: the elements by their names, and the models nested in it."""
 
     element: Element
-    version: tuple[int, ...]
+    version: int
     prefix: str = ""
     """What comes before the names in it to make them unlike those elsewhere: 'arm::hand::'."""
     parent: "Scope | None" = None
@@ -116,8 +100,6 @@ class Scope:
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
     """The poses in the frame of this model, computed so far."""
-    pending: list[str] = field(default_factory=list)
-    """The names whose poses are being computed."""
 
     def all(self) -> Iterator["Scope"]:
         """This model and those nested in it."""
@@ -128,7 +110,7 @@ class Scope:
     @cached_property
     def static(self) -> bool:
         """Whether the model or one around it does not move."""
-        own = is_true(text_of(self.element, "static"))
+        own = is_true(self.element.text_of("static"))
         return own or (self.parent is not None and self.parent.static)
 
     @cached_property
@@ -145,32 +127,37 @@ class Scope:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
 
-    def pose_of(self, name: str, user: Element) -> Pose:
-        """The pose of a frame in the model; `user` is the element that names it."""
+    def pose_of(self, name: str, user: Element, chain: tuple[str, ...] = ()) -> Pose:
+        """The pose of a frame in the model.
+
+        `user` is the element that names it, `chain` the frames placed relative to it.
+        """
         if name in ("", MODEL) or (name == WORLD and self.element.tag == WORLD):
             return IDENTITY_POSE
         if name == WORLD and name not in self.named:
             return self.in_world.inverse()
         outer, _, inner = name.partition("::")
         if inner and outer in self.nested:
-            return self.pose_of(outer, user) @ self.nested[outer].pose_of(inner, user)
+            return self.pose_of(outer, user, chain) @ self.nested[outer].pose_of(inner, user)
+        if name in chain:
+            path = listing([*chain[chain.index(name) :], name], " -> ")
+            raise user.error(f"frames are relative to each other in a circle: {path}")
+        if len(chain) >= MAX_CHAIN:
+            raise user.error(
+                f"more than {MAX_CHAIN} frames are each relative to the next: expected fewer"
+            )
         if name not in self.poses:
-            self._check_chain(name, user)
-            self.pending.append(name)
-            try:
-                element = self._element(name, user)
-                defaults = {"joint": text_of(element, "child"), "frame": element.get("attached_to")}
-                at = self.place(element, defaults.get(element.tag, MODEL))
-                nested = self.nested.get(name)
-                self.poses[name] = at if nested is None else at @ nested._back_to_model()
-            finally:
-                self.pending.pop()
+            element = self._element(name, user)
+            defaults = {"joint": element.text_of("child"), "frame": element.get("attached_to")}
+            at = self.place(element, defaults.get(element.tag, MODEL), (*chain, name))
+            nested = self.nested.get(name)
+            self.poses[name] = at if nested is None else at @ nested._back_to_model()
         return self.poses[name]
 
-    def place(self, element: Element, default: str) -> Pose:
+    def place(self, element: Element, default: str, chain: tuple[str, ...] = ()) -> Pose:
         """The pose of an element in the model; `default` is the frame that it is relative to."""
         user = element.first("pose") or element
-        return self.pose_of(relative_to(element) or default, user) @ raw_pose(element)
+        return self.pose_of(relative_to(element) or default, user, chain) @ raw_pose(element)
 
     def link_of(self, name: str, user: Element) -> tuple["Scope", str]:
         """The link that a frame is attached to, with the model that has it."""
@@ -178,7 +165,11 @@ class Scope:
         for _ in range(MAX_CHAIN):
             outer, _, inner = name.partition("::")
             if name in ("", MODEL):
-                name = scope._canonical(user)
+                links = (x for x, element in scope.named.items() if element.tag == "link")
+                canonical = scope.element.get("canonical_link")
+                name = canonical or next(itertools.chain(links, scope.nested), "")
+                if not name:
+                    raise user.error("the model has no <link>: expected at least one")
             elif inner and outer in scope.nested:
                 scope, name = scope.nested[outer], inner
             elif name in scope.nested:
@@ -187,20 +178,12 @@ class Scope:
                 element = scope._element(name, user)
                 if element.tag == "link":
                     return scope, name
-                key = text_of(element, "child") if element.tag == "joint" else ""
-                name = key or element.get("attached_to") or MODEL
+                child = element.text_of("child") if element.tag == "joint" else ""
+                name = child or element.get("attached_to") or MODEL
         raise user.error(
             f"frame {quote(name)} is attached to no link: the frames it is attached to form a loop "
             "or a very long chain"
         )
-
-    def _canonical(self, user: Element) -> str:
-        """The link that the frame of the model is attached to."""
-        links = (name for name, element in self.named.items() if element.tag == "link")
-        link = self.element.get("canonical_link") or next(chain(links, self.nested), "")
-        if not link:
-            raise user.error("the model has no <link>: expected at least one")
-        return link
 
     def _element(self, name: str, user: Element) -> Element:
         if name not in self.named:
@@ -209,15 +192,6 @@ class Scope:
                 f"{quote(self.element.get('name'))}: expected one of {listing(list(self.named))}"
             )
         return self.named[name]
-
-    def _check_chain(self, name: str, user: Element) -> None:
-        if name in self.pending:
-            circle = [*self.pending[self.pending.index(name) :], name]
-            path = listing(circle, " -> ")
-            raise user.error(f"frames are relative to each other in a circle: {path}")
-        if len(self.pending) >= MAX_CHAIN:
-            count = f"more than {MAX_CHAIN} frames"
-            raise user.error(f"{count} are each relative to the next: expected fewer")
 
 
 class Opener:
@@ -229,15 +203,13 @@ class Opener:
         self.missing: list[tuple[str, ModelError]] = []
         """The models that stand in a world and were not found, with what is wrong."""
 
-    def open(self, scope: Scope, files: tuple[str, ...] = (), depth: int = 0) -> Scope:
+    def open(self, scope: Scope, files: tuple[Path, ...]) -> Scope:
         """Fill a scope with its names and nested models, included ones among them."""
-        if depth > MAX_CHAIN:
-            raise scope.element.error(f"models are nested more than {MAX_CHAIN} deep")
         for child in [*scope.element.children]:
             inside, used = child, files
             version, placement = scope.version, child.get("placement_frame")
             if child.tag == "include":
-                uri = text_of(child, "uri")
+                uri = child.text_of("uri")
                 try:
                     path = self._file(uri, child)
                 except ModelError as error:
@@ -246,42 +218,42 @@ class Opener:
                     self.missing.append((uri, error))  # models in a world do not affect each other
                     continue
                 inside, version = self._include(child, path, files)
-                used = (*files, str(path))
-                placement = text_of(child, "placement_frame") or placement
+                used = (*files, path)
+                placement = child.text_of("placement_frame") or placement
             if inside.tag not in FRAMES:
                 continue
             name = _name(inside, scope)
             if name in scope.named:
-                called = f"two elements of a model are called {quote(name)}"
-                raise inside.error(f"{called}: names must differ")
+                raise inside.error(
+                    f"two elements of a model are called {quote(name)}: names must differ"
+                )
             scope.named[name] = inside
             if inside.tag == "model":
                 nested = Scope(inside, version, f"{scope.prefix}{name}::", scope, placement)
-                scope.nested[name] = self.open(nested, used, depth + 1)
+                scope.nested[name] = self.open(nested, used)
         return scope
 
-    def _include(
-        self, include: Element, path: Path, files: tuple[str, ...]
-    ) -> tuple[Element, tuple[int, ...]]:
+    def _include(self, include: Element, path: Path, files: Sequence[Path]) -> tuple[Element, int]:
         """The model in a file that is included, and its version."""
         self.count += 1
         if self.count > MAX_INCLUDES:
             raise include.error(f"more than {MAX_INCLUDES} models are included")
-        if is_true(include.get("merge")) or is_true(text_of(include, "merge")):
+        if is_true(include.get("merge")) or is_true(include.text_of("merge")):
             raise include.error(
                 "<include merge> puts the links of a model among those around it, which armlet "
                 "does not do: leave out merge, or copy the links"
             )
-        if str(path) in files:
+        if path in files:
             raise include.error(f"{clip(path.name)} includes itself")
         root = read_xml(path)
         models = root.all("model") if root.tag in ROOTS else []
         if len(models) != 1:
-            has = f"{clip(path.name)} has {len(models)} <model>"
-            raise include.error(f"{has}: expected an SDF file with one")
+            raise include.error(
+                f"{clip(path.name)} has {len(models)} <model>: expected an SDF file with one"
+            )
         model = models[0]
-        if text_of(include, "name"):
-            model.attributes["name"] = text_of(include, "name")
+        if include.text_of("name"):
+            model.attributes["name"] = include.text_of("name")
         for tag in ("pose", "static"):
             child = include.first(tag)
             if child is not None:
@@ -307,7 +279,7 @@ def _name(element: Element, scope: Scope) -> str:
     """
     name = element.word("name")
     other = scope.named.get(name)
-    if scope.version >= (1, 7) or other is None or element.tag == other.tag:
+    if scope.version >= 7 or other is None or element.tag == other.tag:
         return name
     if element.tag == "joint":
         return f"{name}_joint"
@@ -336,23 +308,23 @@ def read_sdf(
         gravity = own.text_numbers(3)
     start = Scope(top, version_of(root), placement=top.get("placement_frame"))
     opener = Opener(folders)
-    whole = opener.open(start, (str(file.resolve()),))
-    if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
-        [whole] = whole.nested.values()
-        for inner in whole.all():
-            inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
-    if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
-        if opener.missing:
-            raise opener.missing[0][1]
-        raise root.error("no model has a <link>: expected at least one")
-    for uri, error in opener.missing:
-        problems.warn(
-            f"{error}; the model is left out",
-            "models of the world are not found, and are left out",
-            uri,
-        )
-    reader = _Reader(whole, problems)
     try:
+        whole = opener.open(start, (file.resolve(),))
+        if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
+            [whole] = whole.nested.values()
+            for inner in whole.all():
+                inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
+        if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
+            if opener.missing:
+                raise opener.missing[0][1]
+            raise root.error("no model has a <link>: expected at least one")
+        for uri, error in opener.missing:
+            problems.warn(
+                f"{error}; the model is left out",
+                "models of the world are not found, and are left out",
+                uri,
+            )
+        reader = _Reader(whole, problems)
         reader.read()
     except RecursionError:
         raise root.error("frames and models are nested too deeply") from None
@@ -363,8 +335,7 @@ class _Reader:
     """Reads the links and joints of models, and collects the problems."""
 
     def __init__(self, whole: Scope, problems: Problems) -> None:
-        self.whole = whole
-        self.problems = problems
+        self.whole, self.problems = whole, problems
         self.links: list[Link] = []
         self.joints: list[Connection] = []
         self.ties: list[Tie] = []
@@ -380,36 +351,34 @@ class _Reader:
 
     def read(self) -> None:
         """Read all models: links first, since joints refer to them in any order."""
-        for scope in self.whole.all():
-            at = scope.in_world
-            for name, element in scope.named.items():
-                if element.tag == "link":
-                    link = Link(scope.prefix + name, where=element.where)
-                    self.poses[link.name] = IDENTITY_POSE
-                    if scope.static:
-                        self.static.add(link.name)
-                    with self.problems.collect():
-                        self.poses[link.name] = at @ scope.pose_of(name, element)
-                        link = self._link(scope, name, element)
-                    self.links.append(link)
-                    if not is_true(text_of(element, "gravity", "true")):
-                        self.weightless.append(link)
+        scopes = [*self.whole.all()]
+        named = [(scope, *item) for scope in scopes for item in scope.named.items()]
+        for scope, name, element in named:
+            if element.tag == "link":
+                link = Link(scope.prefix + name, where=element.where)
+                self.poses[link.name] = IDENTITY_POSE
+                if scope.static:
+                    self.static.add(link.name)
+                with self.problems.collect():
+                    self.poses[link.name] = scope.in_world @ scope.pose_of(name, element)
+                    link = self._link(scope, name, element)
+                self.links.append(link)
+                if not is_true(element.text_of("gravity", "true")):
+                    self.weightless.append(link)
         while self.base in self.poses:
             self.base += "_"
-        for scope in self.whole.all():
-            for name, element in scope.named.items():
-                with self.problems.collect():
-                    if element.tag == "joint":
-                        joint = self._joint(scope, name, element)
-                        self.joints.append(replace(joint, kind="fixed") if scope.static else joint)
-                    elif element.tag == "frame":
-                        self._frame(scope, name, element)
-            for element in scope.element.children:
-                if element.tag in UNREAD:
-                    self.problems.error(
-                        f"{element.where}: <{element.tag}> is {UNREAD[element.tag]}, which armlet "
-                        "does not read: remove it"
-                    )
+        for scope, name, element in named:
+            with self.problems.collect():
+                if element.tag == "joint":
+                    joint = self._joint(scope, name, element)
+                    self.joints.append(replace(joint, kind="fixed") if scope.static else joint)
+                elif element.tag == "frame":
+                    self._frame(scope, name, element)
+        for element in (x for scope in scopes for x in scope.element.children if x.tag in UNREAD):
+            self.problems.error(
+                f"{element.where}: armlet does not read <{element.tag}>, which changes the "
+                "dynamics: remove it"
+            )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
         """The description: its base is the world, or else the only link without a parent.
@@ -419,7 +388,7 @@ class _Reader:
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
-        gravity = self._with_weightless(gravity)
+        gravity = self._compensate_weightless(np.array(gravity, dtype=float))
         if on_world or len(roots) != 1:
             self.links.insert(0, Link(self.base))
             self.joints += (
@@ -427,24 +396,24 @@ class _Reader:
                 for root in roots
             )
         else:
-            gravity = self.poses[roots[0]].R.T @ np.asarray(gravity, float)
+            gravity = self.poses[roots[0]].R.T @ gravity
         if not self.problems.errors:
             self._warn_of_defaults(roots, on_world, clip(file.name))
         return Description(
             name=name,
             links=tuple(self.links),
             joints=tuple(self.joints),
-            gravity=np.array(gravity, dtype=float),
+            gravity=gravity,
             source=clip(file.name),
             where=clip(file.name),
             ties=tuple(self.ties),
         )
 
-    def _with_weightless(self, gravity: Vector) -> Vector:
-        """The gravity: zero if it acts on no link; else links without it are compensated."""
+    def _compensate_weightless(self, gravity: Vector) -> Vector:
+        """Compensate the links without gravity; returns it, zero if no link has any."""
         names = {link.name for link in self.weightless}
         if names and all(link.name in names or not link.mass for link in self.links):
-            return 0 * np.asarray(gravity, float)
+            return 0 * gravity
         for link in self.weightless:
             self.problems.warn(
                 f"{link.where}: link {quote(link.name)} has <gravity> false: its weight is "
@@ -483,8 +452,8 @@ class _Reader:
     # ------------------------------------------------------------------ links
 
     def _link(self, scope: Scope, name: str, element: Element) -> Link:
-        full = scope.prefix + name
-        link = Link(full, where=element.where, meshes=tuple(self._meshes(scope, name, element)))
+        full, meshes = scope.prefix + name, self._meshes(scope, name, element)
+        link = Link(full, where=element.where, meshes=tuple(meshes))
         inertial = element.first("inertial")
         if inertial is None:
             self.without_inertial.append(link)
@@ -496,19 +465,19 @@ class _Reader:
                     "expected mass and inertia as numbers"
                 )
         at, tensor = raw_pose(inertial), inertial.child("inertia")
-        entries = (number_of(tensor, key, float(key[1] == key[2])) for key in ENTRIES)
+        entries = (tensor.number_of(key, default=float(key[1] == key[2])) for key in ENTRIES)
         I = symmetric(*entries).astype(float)
-        mass = number_of(inertial, "mass", 1.0)
+        mass = inertial.number_of("mass", default=1.0)
         return replace(link, mass=mass, com=at.r, inertia=at.R @ I @ at.R.T)
 
     def _meshes(self, scope: Scope, name: str, element: Element) -> Iterator[Mesh]:
         for visual in element.all("visual"):
             mesh = visual.child("geometry").child("mesh")
-            if text_of(mesh, "uri"):
+            if mesh.text_of("uri"):
                 at = scope.pose_of(name, visual).inverse() @ scope.place(visual, name)
-                scale = mesh.first("scale") if text_of(mesh, "scale") else None
+                scale = mesh.first("scale") if mesh.text_of("scale") else None
                 sizes = (1.0, 1.0, 1.0) if scale is None else scale.text_numbers(3).tolist()
-                yield Mesh(text_of(mesh, "uri"), at, tuple(sizes))
+                yield Mesh(mesh.text_of("uri"), at, tuple(sizes))
 
     def _frame(self, scope: Scope, name: str, element: Element) -> None:
         """Add a frame as a massless link on the one that it is attached to."""
@@ -530,7 +499,7 @@ class _Reader:
         ends = [self._end(scope, element, tag) for tag in ("parent", "child")]
         (parent, parent_at), (child, child_at) = ends
         in_child = raw_pose(element)
-        if relative_to(element) or text_of(element, "child") != child:
+        if relative_to(element) or element.text_of("child") != child:
             in_child = child_at.inverse() @ scope.in_world @ scope.pose_of(name, element)
         joint = Connection(
             name=full,
@@ -544,26 +513,25 @@ class _Reader:
             return joint
         axis = element.need("axis", f"joint {quote(full)}")
         self._add_mimic(scope, full, element, axis)
-        limits = _limits(axis, f"{axis.where}: joint {quote(full)}", full, self.problems)
-        dynamics, ratio = axis.child("dynamics"), number_of(element, "drake:gear_ratio", 1.0)
-        stiffness = number_of(dynamics, "spring_stiffness", 0.0)
-        reference = number_of(dynamics, "spring_reference", 0.0)
+        dynamics, ratio = axis.child("dynamics"), element.number_of("drake:gear_ratio", default=1.0)
+        stiffness = dynamics.number_of("spring_stiffness")
+        reference = dynamics.number_of("spring_reference")
         return replace(
             joint,
             axis=self._axis(scope, name, axis, child_at),
             point=in_child.r,
-            limits=limits if kind != "continuous" else limits._replace(lower=-inf, upper=inf),
+            limits=_limits(axis, kind, full, self.problems),
             drive=Drive(
-                rotor_inertia=number_of(element, "drake:rotor_inertia", 0.0) * ratio * ratio,
-                viscous=number_of(dynamics, "damping", 0.0),
-                coulomb=number_of(dynamics, "friction", 0.0),
+                rotor_inertia=element.number_of("drake:rotor_inertia") * ratio * ratio,
+                viscous=dynamics.number_of("damping"),
+                coulomb=dynamics.number_of("friction"),
             ),
             spring=Spring(stiffness, reference) if stiffness else Spring(),
         )
 
     def _end(self, scope: Scope, element: Element, tag: str) -> tuple[str, Pose]:
         """The link at an end of a joint, with its pose in the world."""
-        name = text_of(element, tag)
+        name = element.text_of(tag)
         if not name:
             raise element.error(f"joint {quote(element.get('name'))} has no <{tag}>: expected one")
         if name == WORLD and name not in scope.named:
@@ -580,17 +548,15 @@ class _Reader:
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = axis.child("xyz").get("expressed_in") or name
-        old = scope.version < (1, 5) or is_true(text_of(axis, "use_parent_model_frame"))
+        old = scope.version < 5 or is_true(axis.text_of("use_parent_model_frame"))
         at = IDENTITY_POSE if old else scope.pose_of(frame, xyz or axis)
         return child_at.R.T @ scope.in_world.R @ at.R @ values
 
     def _add_mimic(self, scope: Scope, name: str, joint: Element, axis: Element) -> None:
-        mimic, drakes = axis.first("mimic"), joint.first("drake:mimic")
-        if mimic is not None:
-            factor = number_of(mimic, "multiplier", 1.0)
-            offset = number_of(mimic, "offset", 0.0) - factor * number_of(mimic, "reference", 0.0)
-        elif drakes is not None:
-            mimic = drakes
+        if mimic := axis.first("mimic"):
+            factor = mimic.number_of("multiplier", default=1.0)
+            offset = mimic.number_of("offset") - factor * mimic.number_of("reference")
+        elif mimic := joint.first("drake:mimic"):
             factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
         else:
             return
@@ -598,12 +564,10 @@ class _Reader:
         self.ties.append(mimic_tie(name, leader, factor, offset, mimic.where))
 
 
-def _limits(axis: Element, subject: str, name: str, problems: Problems) -> Limits:
+def _limits(axis: Element, kind: str, name: str, problems: Problems) -> Limits:
     """The limits of a joint; negative velocities and efforts mean that there is none."""
-    texts = {key: text_of(axis.child("limit"), key) for key in Limits._fields}
-    for key in ("velocity", "effort"):
-        if texts[key].startswith("-"):
-            texts[key] = ""
-    texts = {key: text for key, text in texts.items() if text}
-    limits = read_limits(texts, subject, name, problems)
+    texts = {key: axis.child("limit").text_of(key) for key in Limits._fields}
+    none = [key for key in ("velocity", "effort") if texts[key].startswith("-")]
+    texts = {key: text for key, text in texts.items() if text and key not in none}
+    limits = read_limits(texts, kind, name, axis, problems)
     return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in limits))

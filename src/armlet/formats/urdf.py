@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import copysign, inf, pi
+from math import copysign, inf, isnan, nan, pi
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -37,7 +37,7 @@ SOLIDS = {
 """The attributes of each primitive, and how many numbers they are."""
 UNLIMITED = 1e308
 """Stands for no limit where the format requires a number."""
-INFINITE = {"inf": inf, "+inf": inf, "-inf": -inf, "infinity": inf, "-infinity": -inf}
+LIMIT = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot represent, even escaped."""
 
@@ -212,11 +212,8 @@ class _Reader:
                     name,
                 )
             return Limits()
-        texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
-        texts = {"lower": "0", "upper": "0"} | texts
-        if kind == "continuous":
-            texts = {key: text for key, text in texts.items() if key in ("velocity", "effort")}
-        return read_limits(texts, f"{limit.where}: joint {quote(name)}", name, self.problems)
+        texts = {"lower": "0", "upper": "0"} | limit.attributes
+        return read_limits(texts, kind, name, limit, self.problems)
 
     def _origin(self, parent: Element) -> Pose:
         element = parent.child("origin")
@@ -259,22 +256,27 @@ class _Reader:
         self.problems.warn(f"{element.where}: {message}", plural, name)
 
 
-def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Problems) -> Limits:
-    """The limits of a joint, from the texts in a file by the names of the limits.
+def read_limits(
+    texts: Mapping[str, str], kind: str, joint: str, element: Element, problems: Problems
+) -> Limits:
+    """The limits of a joint, from the texts of an element by the names of the limits.
 
     Dynamics do not depend on them: those that cannot be right are changed or left out, with a
-    warning. `subject` is the joint with its file and line.
+    warning.
     """
-    limits = Limits()
-    for key, text in texts.items():
-        value = _number(text)
-        if value is None or (value < 0 and key in ("velocity", "effort")):
+    limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
+    for key in Limits._fields[2 if kind == "continuous" else 0 :]:
+        if (text := texts.get(key)) is None:
+            continue
+        value = float(text) if LIMIT.fullmatch(text.strip()) else nan
+        if isnan(value) or (value < 0 and key in ("velocity", "effort")):
             problems.warn(
                 f'{subject} has the limit {key}="{clip(text)}": taken as none',
                 "limits are not numbers or below zero, and are taken as none",
                 f"{key} of {joint}",
             )
         else:
+            value = value if abs(value) < UNLIMITED else copysign(inf, value)
             limits = limits._replace(**{key: value})
     lower, upper, *_ = limits
     if lower > upper:
@@ -285,17 +287,6 @@ def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Pr
         )
         limits = limits._replace(lower=upper, upper=lower)
     return limits
-
-
-def _number(text: str) -> float | None:
-    """The number in a text, which may be infinite, or None."""
-    word = text.strip().lower()
-    if word in INFINITE:
-        return INFINITE[word]
-    if not NUMBER.fullmatch(word):
-        return None
-    value = float(word)
-    return value if abs(value) < UNLIMITED else copysign(inf, value)
 
 
 def _mimic(element: Element) -> list[Tie]:
@@ -334,22 +325,12 @@ def _rotor_drive(joint: Element, actuator: Element) -> Drive:
 
     Drake's files have its own ratio beside a mechanicalReduction of 1.
     """
-    inertia = _value(actuator, 0.0, "rotor_inertia", "drake:rotor_inertia", "motorInertia")
+    inertia = actuator.number_of("rotor_inertia", "drake:rotor_inertia", "motorInertia")
     ratio = 1.0
     if inertia:
-        of_joint = _value(joint, 1.0, "mechanicalReduction")
-        ratio = _value(actuator, of_joint, "drake:gear_ratio", "mechanicalReduction")
-    return Drive(
-        rotor_inertia=inertia * ratio * ratio, offset=_value(actuator, 0.0, "friction_offset")
-    )
-
-
-def _value(element: Element, default: float, *tags: str) -> float:
-    """The number in the first child with one of these tags: its value, or its text."""
-    for child in filter(None, map(element.first, tags)):
-        is_attribute = "value" in child.attributes
-        return child.number("value") if is_attribute else float(child.text_numbers(1)[0])
-    return default
+        of_joint = joint.number_of("mechanicalReduction", default=1.0)
+        ratio = actuator.number_of("drake:gear_ratio", "mechanicalReduction", default=of_joint)
+    return Drive(inertia * ratio * ratio, offset=actuator.number_of("friction_offset"))
 
 
 # ---------------------------------------------------------------------------------- writing

@@ -19,8 +19,8 @@ MAX_ELEMENTS = 200_000
 """The most elements of a file, which take memory."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
-DECLARATION = re.compile(rb"<\?xml(?:[^>?]*+\?>)?")
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+LATE_DECLARATION = re.compile(rb"\A\s+<\?xml[^>?]*+\?>")
 
 
 @dataclass(slots=True)
@@ -82,6 +82,18 @@ class Element:
         """The text between the tags, which is n finite numbers."""
         text = self.text.strip()
         return numbers(text, n, f"{self.where}: <{self.tag}>{clip(text)}</{self.tag}>")
+
+    def text_of(self, tag: str, default: str = "") -> str:
+        """The text of a child, without the white space around it."""
+        return self.child(tag).text.strip() or default
+
+    def number_of(self, *tags: str, default: float = 0.0) -> float:
+        """The number in the first child that has one of the tags: its value, or its text."""
+        for child in filter(None, map(self.first, tags)):
+            if "value" in child.attributes:
+                return child.number("value")
+            return float(child.text_numbers(1)[0])
+        return default
 
     def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
         """An attribute that is n finite numbers, or any number of them when n is None."""
@@ -165,46 +177,33 @@ def read_xml(path: Path) -> Element:
     return parse_xml(read_bytes(path), clip(path.name))
 
 
-def parse_xml(data: bytes, file: str) -> Element:
+def parse_xml(data: bytes, file: str, overlook: bool = True) -> Element:
     """The root element of the bytes of a file, which is called `file` in messages.
 
-    A declaration that is not at the start and comments with "--" in them are made blank if they
-    are why the bytes cannot be parsed: other readers of robots overlook them.
+    Like other readers of robots, it may overlook a declaration that is not at the start and
+    comments with "--" in them: where bytes cannot be parsed, they are parsed without these.
     """
-    overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
-    while True:
-        builder = _Builder(file)
-        try:
-            builder.parser.Parse(data, True)
-        except expat.ExpatError as error:
-            at, reason = builder.parser.ErrorByteIndex, expat.ErrorString(error.code)
-            plain = data
-            if reason in overlooked:
-                overlooked.remove(reason)
-                plain = _blank_overlooked(data, at, reason, builder.root)
-            if plain == data:
-                reason = _reason(reason, data[at:][:1], builder.open)
-                raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
-            data = plain
-        except (LookupError, ValueError) as error:
-            message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
-            raise ModelError(message) from None
-        else:
-            assert builder.root is not None  # the parser raises if there is none
-            return builder.root
-
-
-def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
-    """The bytes with what other readers overlook made blank, given where and why parsing failed."""
-    if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
-        return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
-    if root is None and (start := data.find(b"<?xml", at)) >= 0:
-        return data[:start] + DECLARATION.sub(_blank, data[start:], count=1)
-    return data
+    builder = _Builder(file)
+    try:
+        builder.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        plain = LATE_DECLARATION.sub(_blank, COMMENT.sub(_blank, data))
+        if overlook and plain != data:
+            return parse_xml(plain, file, overlook=False)
+        rest = data[builder.parser.ErrorByteIndex :]
+        reason = _reason(expat.ErrorString(error.code), rest, builder.open)
+        raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
+    except (LookupError, ValueError) as error:
+        message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
+        raise ModelError(message) from None
+    assert builder.root is not None  # the parser raises if there is none
+    return builder.root
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    """The bytes of a match made blank; lines keep their numbers."""
+    """The bytes of a match made blank, unless a comment has no end; lines keep their numbers."""
+    if match[0].startswith(b"<!--") and not match[0].endswith(b"-->"):
+        return match[0]
     return re.sub(rb"[^\r\n]", b" ", match[0])
 
 
