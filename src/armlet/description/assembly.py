@@ -147,19 +147,15 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
 
 
 def _loop(joints: Sequence[Connection]) -> str:
-    """The links of a loop, for a message."""
+    """The links of a loop, for a message; every joint's parent is the child of another one."""
     parent = {joint.child: joint.parent for joint in joints}
-    seen: set[str] = set()
-    for name in parent:
-        path: dict[str, None] = {}
-        while name in parent and name not in seen:
-            seen.add(name)
-            path[name] = None
-            name = parent[name]
-        if name in path:
-            links = list(path)
-            return listing([*links[links.index(name) :], name], " -> ")
-    return ""
+    path: dict[str, None] = {}
+    name = joints[0].child
+    while name not in path:
+        path[name] = None
+        name = parent[name]
+    links = list(path)
+    return listing([*links[links.index(name) :], name], " -> ")
 
 
 def _parents_first(

@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
+from armlet._support.validation import one_of
 from armlet.description.checks import check_finite
 from armlet.description.description import Connection, Description, Tie
 from armlet.description.problems import Problems
@@ -51,11 +52,9 @@ def apply_mimic(
     joint that mimics another where it is while the other one is at the value that it is locked at,
     or else at zero.
     """
-    if mimic not in MIMIC:
-        raise ModelError(f"mimic is {quote(mimic)}: expected one of {', '.join(MIMIC)}")
-    if mimic == "couple":
-        return description, dict(lock)
     values = dict(lock)
+    if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
+        return description, values
     if mimic == "lock":
         names = [name for tie in description.ties for name in tie.joints if name not in lock]
         values |= {name: _value(name, description, lock) for name in names}
@@ -104,7 +103,7 @@ def resolve_ties(
     fixed = {joint.name: joint.kind == "fixed" for joint in joints}
     at_start = {joint.name: joint.at_start for joint in joints}
     neighbours: dict[str, list[tuple[str, Line]]] = defaultdict(list)
-    group: dict[str, str] = {}
+    groups = {joint.name: {joint.name} for joint in joints}
     values, done = dict(lock), set()
     for tie in ties:
         _check_names(tie, fixed)
@@ -115,7 +114,14 @@ def resolve_ties(
         if line.factor == 0:
             values.setdefault(tie.joint, line.offset)
         else:
-            _join(tie, group)
+            small, large = sorted((groups[tie.joint], groups[tie.leader]), key=len)
+            if small is large:
+                raise ModelError(
+                    f"{tie.where}: {tie.statement}, which closes a loop of couplings: expected one "
+                    "joint that leads, and no two ways from it to another; remove one of them"
+                )
+            large |= small
+            groups |= dict.fromkeys(small, large)
             done.add(tie.joint)
             neighbours[tie.joint].append((tie.leader, line.inverse()))
             neighbours[tie.leader].append((tie.joint, line))
@@ -157,24 +163,6 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
     constant, factor, *_ = *tie.coefficients, 0.0, 0.0
     moved = factor * at_start[tie.leader]
     return Line(factor, at_start[tie.joint] + constant - moved)
-
-
-def _join(tie: Tie, group: dict[str, str]) -> None:
-    """Join the groups of two joints; refuse a tie within one, which would hold or close a loop."""
-
-    def first(name: str) -> str:
-        while name in group:
-            group[name] = group.get(group[name], group[name])  # half the way for the next time
-            name = group[name]
-        return name
-
-    joint, leader = first(tie.joint), first(tie.leader)
-    if joint == leader:
-        raise ModelError(
-            f"{tie.where}: {tie.statement}, which closes a loop of couplings: expected one joint "
-            "that leads, and no two ways from it to another; remove one of them"
-        )
-    group[joint] = leader
 
 
 def _reached(

@@ -67,13 +67,12 @@ class Problems:
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
             groups[problem.plural or problem.message].append(problem)
-        return [self._line(group) for group in groups.values()]
-
-    def _line(self, group: Sequence[Problem]) -> str:
-        if len(group) == 1 or not group[0].plural:
-            return group[0].message
-        names = listing([problem.name for problem in group])
-        return f"{self.where}: {len(group)} {group[0].plural}: {names}"
+        return [
+            f"{self.where}: {len(group)} {first.plural}: {listing([x.name for x in group])}"
+            if first.plural and len(group) > 1
+            else first.message
+            for first, group in ((group[0], group) for group in groups.values())
+        ]
 
     def _text(self, lines: Sequence[str]) -> str:
         """The lines as one message, which names the file only once."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from math import degrees, isfinite, pi
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -75,16 +75,7 @@ def from_dh(
                 dh_row(row, subject), convention, kind, f"joint{i}", links[-1].name, f"link{i}"
             )
         )
-        try:
-            mass, com, tensor = body
-            I = array(tensor)
-            I = symmetric(*I).astype(float) if I.shape == (6,) else I.reshape(3, 3)
-            links.append(Link(f"link{i}", float(array(mass)), array(com).reshape(3), I))
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(
-                f"the inertia of {subject} is {quote(body)}: expected (mass, centre of mass, "
-                "inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
-            ) from None
+        links.append(_link(f"link{i}", body, f"the inertia of {subject}"))
     description = Description(
         name, tuple(links), tuple(connections), gravity_vector(gravity), where=clip(name)
     )
@@ -97,6 +88,17 @@ def from_dh(
     return robot
 
 
+def _link(name: str, body: Any, subject: str) -> Link:
+    """The link of a mass, centre of mass and inertia."""
+    wanted = "(mass, centre of mass, inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
+    try:
+        mass, com, I = (real_numbers(x, -1, subject, wanted) for x in body)
+        I = symmetric(*I).astype(float) if I.shape == (6,) else I.reshape(3, 3)
+        return Link(name, float(mass.item()), com.reshape(3), I)
+    except (ModelError, TypeError, ValueError):
+        raise ModelError(f"{subject} is {quote(body)}: expected {wanted}") from None
+
+
 def _entries(table: Any, subject: str) -> list[Any]:
     """The entries of a table, one per joint."""
     try:
@@ -107,38 +109,28 @@ def _entries(table: Any, subject: str) -> list[Any]:
         ) from None
 
 
+def real_numbers(values: Any, shape: int | tuple[int, ...], subject: str, wanted: str) -> Vector:
+    """The numbers as floats in a shape; strings are refused, which NumPy would parse."""
+    try:
+        numbers = np.array(values)
+        if numbers.dtype.kind in "SUc":
+            raise TypeError
+        return numbers.astype(float).reshape(shape)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{subject} is {quote(values)}: expected {wanted}") from None
+
+
 def gravity_vector(gravity: Sequence[float | str]) -> Vector:
-    """The acceleration of gravity as a vector."""
-    try:
-        return array(gravity).reshape(3)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(
-            f"gravity is {quote(gravity)}: expected three numbers, in base axes"
-        ) from None
+    return real_numbers(gravity, 3, "gravity", "three numbers, in base axes")
 
 
-def array(values: Any) -> Vector:
-    """The numbers as floats; strings are refused, which NumPy would parse."""
-    numbers = np.array(values)
-    if numbers.dtype.kind in "SUc":
-        raise TypeError("expected real numbers")
-    return numbers.astype(float)
-
-
-def dh_row(row: Any, subject: str) -> tuple[float, float, float, float]:
+def dh_row(row: Any, subject: str) -> Vector:
     """The four numbers of a row (alpha, a, d, theta), in radians and metres."""
-    try:
-        values = [float(x) for x in array(row)]
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(
-            f"{subject} is {quote(row)}: expected four numbers alpha, a, d, theta"
-        ) from None
-    if len(values) != 4:
-        raise ModelError(f"{subject} has {len(values)} numbers: expected four, alpha, a, d, theta")
-    if not all(isfinite(x) for x in values):
-        raise ModelError(f"{subject} is {values}: expected finite numbers")
+    values = real_numbers(row, 4, subject, "four numbers alpha, a, d, theta")
+    if not np.isfinite(values).all():
+        raise ModelError(f"{subject} is {values.tolist()}: expected finite numbers")
     check_angles({"alpha": values[0], "theta": values[3]}, subject)
-    return values[0], values[1], values[2], values[3]
+    return values
 
 
 def check_angles(angles: Mapping[str, float], subject: str) -> None:
@@ -182,14 +174,6 @@ def dh_connection(
 # ---------------------------------------------------------------------------------- symbols
 
 
-class Names(NamedTuple):
-    """The names of the base, of the joints and of their links."""
-
-    base: str
-    joints: tuple[str, ...]
-    links: tuple[str, ...]
-
-
 def has_symbols(values: Any) -> bool:
     """Whether nested sequences have a name of a constant in them."""
     if isinstance(values, str):
@@ -205,10 +189,13 @@ def symbolic_arm(
     letters: str,
     gravity: Any,
     bodies: Sequence[Any],
-    names: "Names | None" = None,
+    names: tuple[str, Sequence[str], Sequence[str]] | None = None,
     labels: Sequence[str] = (),
 ) -> RobotModel:
-    """The serial arm of a modified DH table with names of constants in place of numbers."""
+    """The serial arm of a modified DH table with names of constants in place of numbers.
+
+    `names` are those of the base, of the joints and of their links.
+    """
     if convention != "modified":
         raise ModelError(
             f"{name}: a table with names of constants has the convention {quote(convention)}: "
@@ -219,9 +206,8 @@ def symbolic_arm(
     dh = [_row(row, label) for row, label in zip(rows, labels, strict=True)]
     phi = [_parameters(body, label) for body, label in zip(bodies, labels, strict=True)]
     g = _scalars(gravity, 3, "gravity", "three numbers or names, in base axes")
-    base, joints, links = names or Names(
-        "base", tuple(f"joint{i + 1}" for i in range(n)), tuple(f"link{i + 1}" for i in range(n))
-    )
+    numbered = ([f"{key}{i + 1}" for i in range(n)] for key in ("joint", "link"))
+    base, joints, links = names or ("base", *numbered)
     for kind, names_of in (("joint", joints), ("link", (base, *links))):
         check_names(((x, name) for x in names_of), kind)
     arm = RobotModel(
@@ -234,7 +220,7 @@ def symbolic_arm(
         dh=tuple(dh),
         drives=(Drive(),) * n,
         g=vector(*g),
-        links=links,
+        links=tuple(links),
         base_link=base,
         frames={base: Frame(BASE, IDENTITY_POSE)}
         | {x: Frame(i, IDENTITY_POSE) for i, x in enumerate(links)},

@@ -5,13 +5,11 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from math import nan
 from numbers import Real
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
-
-import numpy as np
 
 from armlet._support.files import expand_user, shown_path
 from armlet._support.validation import MAX_SIZE
@@ -22,7 +20,7 @@ from armlet.description.options import PASSIVE, Passive, apply_passive, fix_unsu
 from armlet.description.problems import Problems
 from armlet.description.rounding import warn_of_rounded_angles
 from armlet.errors import ModelError, clip, quote
-from armlet.formats.dh import EARTH, gravity_vector
+from armlet.formats.dh import gravity_vector
 from armlet.formats.files import Folders, locate_meshes
 from armlet.formats.mjcf import read_mjcf
 from armlet.formats.sdf import read_sdf
@@ -36,7 +34,6 @@ ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
 FROM_USER = 5
 """How far the user's call of `armlet.load` is from `_finish`, for warnings."""
 
-MAX_TOLERANCE = 0.1
 Keywords = ParamSpec("Keywords")
 Source = TypeVar("Source")
 Options = TypeVar("Options")
@@ -58,10 +55,10 @@ class RobotOptions:
 
     def __post_init__(self) -> None:
         lock_values(self.lock)
-        if not 0 <= _as_float(self.tolerance) < MAX_TOLERANCE:
+        if not 0 <= _as_float(self.tolerance) < 0.1:
             raise ModelError(
                 f"tolerance is {quote(self.tolerance)}: expected a number of at least 0 and below "
-                f"{MAX_TOLERANCE} (rad)"
+                "0.1 (rad)"
             )
         if self.passive not in PASSIVE:
             raise ModelError(f"passive is {quote(self.passive)}: expected 'read' or 'ignore'")
@@ -99,14 +96,12 @@ def takes_options(
         def call(source: Source, /, *args: Keywords.args, **kwargs: Keywords.kwargs) -> Result:
             return function(source, options(*args, **kwargs))
 
-        shown = signature(function)
-        first = next(iter(shown.parameters.values())).replace(kind=Parameter.POSITIONAL_ONLY)
-        parameters = [first, *signature(options).parameters.values()]
-        hints = {parameter.name: parameter.annotation for parameter in parameters}
-        call.__annotations__ = hints | {"return": shown.return_annotation}
-        vars(call)["__signature__"] = Signature(
-            parameters, return_annotation=shown.return_annotation
-        )
+        own = signature(function)
+        first = next(iter(own.parameters.values())).replace(kind=Parameter.POSITIONAL_ONLY)
+        shown = own.replace(parameters=[first, *signature(options).parameters.values()])
+        hints = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
+        call.__annotations__ = hints | {"return": own.return_annotation}
+        vars(call)["__signature__"] = shown
         return call
 
     return decorate
@@ -198,7 +193,7 @@ def _read(
     path: Path, folders: Folders, options: LoadOptions, problems: Problems
 ) -> Description | RobotModel:
     """The description in a file of any format, or the arm of a file with symbols."""
-    suffix, gravity = path.suffix.lower(), np.array(EARTH)
+    suffix = path.suffix.lower()
     if suffix not in ENDINGS:
         raise ModelError(
             f"{clip(path.name)}: the ending is {quote(path.suffix)}: expected one of "
@@ -218,19 +213,15 @@ def _read(
             )
     match suffix, root.tag:
         case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):
-            return read_sdf(root, path, gravity, folders, problems)
+            return read_sdf(root, path, folders, problems)
         case (".urdf" | ".xacro", _) | (".xml" | ".mjcf", "robot"):
-            return read_urdf(root, path, gravity, problems)
+            return read_urdf(root, path, problems)
         case _:
             return read_mjcf(root, path, folders, problems)
 
 
 def _is_all_xacro(root: Element) -> bool:
-    """Whether a file has elements of xacro and no link.
-
-    Those that have links are read as they are, like in other readers: files that xacro expanded
-    often have some of its elements left.
-    """
+    """Whether a file has elements of xacro and no link; xacro leaves some in what it expands."""
     return not root.all("link") and any(x.tag.startswith("xacro:") for x in root.children)
 
 
@@ -255,8 +246,8 @@ def _existing(robot: str | Path) -> Path:
             "load was given the text of a file: expected its path, or the name of a robot"
         )
     if not path.suffix:
+        names = ", ".join(catalogue())
         raise ModelError(
-            f"no robot is called {quote(str(robot))}: expected a file, or one of "
-            f"{', '.join(catalogue())}"
+            f"no robot is called {quote(str(robot))}: expected a file, or one of {names}"
         )
     raise ModelError(f"{shown_path(path)}: no such file")

@@ -20,6 +20,7 @@ from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
+from armlet.formats.dh import EARTH
 from armlet.formats.files import Folders
 from armlet.formats.urdf import ENTRIES, WORLD, read_limits
 from armlet.formats.xml import Element, read_xml
@@ -291,9 +292,7 @@ def _name(element: Element, scope: Scope) -> str:
 # ---------------------------------------------------------------------------------- reading
 
 
-def read_sdf(
-    root: Element, file: Path, gravity: Vector, folders: Folders, problems: Problems
-) -> Description:
+def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) -> Description:
     """The description in the elements of an SDF file: one model, or a world with models."""
     if root.tag not in ROOTS:
         raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
@@ -304,8 +303,8 @@ def read_sdf(
     if len(models) > 1 and not worlds:
         top = Element(WORLD, {"name": WORLD}, root.file, root.line, models)
     alone = [x for x in top.children if x.tag in ("model", "include", "joint", "frame")]
-    if top.tag == WORLD and (own := top.first("gravity")):
-        gravity = own.text_numbers(3)
+    own = top.first("gravity") if top.tag == WORLD else None
+    gravity = np.array(EARTH) if own is None else own.text_numbers(3)
     start = Scope(top, version_of(root), placement=top.get("placement_frame"))
     opener = Opener(folders)
     try:
@@ -388,7 +387,7 @@ class _Reader:
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
-        gravity = self._compensate_weightless(np.array(gravity, dtype=float))
+        gravity = self._compensate_weightless(gravity)
         if on_world or len(roots) != 1:
             self.links.insert(0, Link(self.base))
             self.joints += (

@@ -18,7 +18,6 @@ from armlet.description.coupling import mimic_tie
 from armlet.description.options import is_compensated
 from armlet.errors import ModelError, clip, quote
 from armlet.formats.dh import (
-    Names,
     check_angles,
     check_convention,
     dh_connection,
@@ -338,7 +337,7 @@ def _symbolic_arm(top: Table, name: str) -> RobotModel:
         "".join(LETTERS[table.text("kind", "revolute")] for table in tables),
         top.data.get("gravity"),
         [_body(table) for table in tables],
-        Names(base, tuple(table.text("joint") for table in tables), tuple(links)),
+        (base, [table.text("joint") for table in tables], links),
         [table.where for table in tables],
     )
 

@@ -16,14 +16,16 @@ from armlet.description import Connection, Description, Link, Mesh, Solid, Tie, 
 from armlet.description.coupling import mimic_tie
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
+from armlet.formats.dh import EARTH
 from armlet.formats.xml import NUMBER, Element
 from armlet.robot import Drive, Limits, Pose, RobotModel, pose
 from armlet.robot.pose import rotation_of_quaternion, rpy_of
-from armlet.scalar import Matrix, Vector
+from armlet.scalar import Matrix
 
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PRODUCTS = ("ixy", "ixz", "iyz")
 WORLD = "world"
+UNIT_SCALE = (1.0, 1.0, 1.0)
 X_AXIS = (1.0, 0.0, 0.0)
 """The axis of a joint that does not give one."""
 MAX_ANGLE = 4 * pi
@@ -45,7 +47,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # ---------------------------------------------------------------------------------- reading
 
 
-def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
+def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
     """The description in the elements of a URDF file; joints that cannot be read are left out."""
     if root.tag != "robot":
         raise root.error(f"the root element is <{clip(root.tag)}>: expected <robot>")
@@ -59,7 +61,7 @@ def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) ->
         name=root.get("name") or clip(file.stem),
         links=tuple(links),
         joints=tuple(joint for joint in joints if joint),
-        gravity=gravity,
+        gravity=np.array(EARTH),
         source=clip(file.name),
         where=clip(file.name),
         ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
@@ -132,27 +134,27 @@ class _Reader:
     def _meshes(self, element: Element) -> Iterator[Mesh]:
         for visual in element.all("visual"):
             mesh = visual.child("geometry").child("mesh")
-            if mesh.get("filename"):
-                try:
-                    scale = mesh.numbers("scale", None, (1.0, 1.0, 1.0)).tolist()
-                    at = self._origin(visual)
-                except ModelError as error:
-                    self.problems.warn(
-                        f"{error}; the mesh is left out",
-                        "meshes have a scale or origin that cannot be read, and are left out",
-                        mesh.get("filename"),
-                    )
-                    continue
-                if len(scale) != 3:
-                    self._warn(
-                        mesh,
-                        f"<mesh {mesh.attribute('scale')}> has {len(scale)} values instead of 3: "
-                        "taken as 1 1 1",
-                        "meshes have a scale that is not of 3 values, taken as 1 1 1",
-                        mesh.get("filename"),
-                    )
-                    scale = [1.0, 1.0, 1.0]
-                yield Mesh(mesh.get("filename"), at, tuple(scale))
+            if not (file := mesh.get("filename")):
+                continue
+            try:
+                scale = tuple(mesh.numbers("scale", None, UNIT_SCALE).tolist())
+                at = self._origin(visual)
+            except ModelError as error:
+                self.problems.warn(
+                    f"{error}; the mesh is left out",
+                    "meshes have a scale or origin that cannot be read, and are left out",
+                    file,
+                )
+                continue
+            if len(scale) != 3:
+                self._warn(
+                    mesh,
+                    f"<mesh {mesh.attribute('scale')}> has {len(scale)} values instead of 3: taken "
+                    "as 1 1 1",
+                    "meshes have a scale that is not of 3 values, taken as 1 1 1",
+                    file,
+                )
+            yield Mesh(file, at, scale if len(scale) == 3 else UNIT_SCALE)
 
     def _solids(self, link: Element) -> Iterator[Solid]:
         """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
@@ -201,19 +203,18 @@ class _Reader:
         return None
 
     def _limits(self, joint: Element) -> Limits:
-        name, kind = joint.get("name"), joint.get("type")
-        limit = joint.first("limit")
-        if limit is None:
-            if kind in ("revolute", "prismatic"):
-                self._warn(
-                    joint,
-                    f"joint {quote(name)} is {kind} and has no <limit>: taken as without limits",
-                    "revolute or prismatic joints have no <limit>, and are taken as without limits",
-                    name,
-                )
-            return Limits()
-        texts = {"lower": "0", "upper": "0"} | limit.attributes
-        return read_limits(texts, kind, name, limit, self.problems)
+        name, kind, limit = joint.get("name"), joint.get("type"), joint.first("limit")
+        if limit is not None:
+            texts = {"lower": "0", "upper": "0"} | limit.attributes
+            return read_limits(texts, kind, name, limit, self.problems)
+        if kind in ("revolute", "prismatic"):
+            self._warn(
+                joint,
+                f"joint {quote(name)} is {kind} and has no <limit>: taken as without limits",
+                "revolute or prismatic joints have no <limit>, and are taken as without limits",
+                name,
+            )
+        return Limits()
 
     def _origin(self, parent: Element) -> Pose:
         element = parent.child("origin")
@@ -291,8 +292,7 @@ def read_limits(
 
 def _mimic(element: Element) -> list[Tie]:
     """The tie of a joint to the one that it mimics, if it does and can move."""
-    mimic = element.first("mimic")
-    if mimic is None or element.get("type") == "fixed":
+    if (mimic := element.first("mimic")) is None or element.get("type") == "fixed":
         return []
     factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
     return [mimic_tie(element.word("name"), mimic.get("joint"), factor, offset, mimic.where)]
@@ -300,23 +300,22 @@ def _mimic(element: Element) -> list[Tie]:
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
     """The rotor inertia of each joint's transmission, times the gear ratio squared."""
-    names = dict.fromkeys(joint.get("name") for joint in root.all("joint"))
+    names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):
         joints, actuators = transmission.all("joint"), transmission.all("actuator")
-        if len(joints) == len(actuators) == 1:
-            with problems.collect():
-                drive = _rotor_drive(joints[0], actuators[0])
-                if drive == Drive():
-                    continue
+        if len(joints) != 1 or len(actuators) != 1:
+            continue
+        with problems.collect():
+            drive = _rotor_drive(joints[0], actuators[0])
+            if drive != Drive():
                 name = joints[0].word("name")
+                drives[name] = drive
                 if name not in names:
                     raise joints[0].error(
                         "the <transmission> has a rotor inertia or friction for joint "
-                        f"{quote(name)}, which does not exist: expected one of "
-                        f"{listing(list(names))}"
+                        f"{quote(name)}, which does not exist: expected one of {listing(names)}"
                     )
-                drives[name] = drive
     return drives
 
 
@@ -356,10 +355,9 @@ def urdf_text(robot: RobotModel) -> str:
 
 def _check_characters(description: Description) -> None:
     """Refuse names that could be written but not read back."""
-    texts = [("robot", description.name)]
-    texts += [("link", link.name) for link in description.links]
-    texts += [("joint", joint.name) for joint in description.joints]
-    texts += [("mesh", mesh.file) for link in description.links for mesh in link.meshes]
+    texts = [("robot", description.name), *(("joint", x.name) for x in description.joints)]
+    for link in description.links:
+        texts += [("link", link.name), *(("mesh", mesh.file) for mesh in link.meshes)]
     for kind, text in texts:
         if match := FORBIDDEN.search(text):
             raise ModelError(
