@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from armlet import formats as models
 from armlet.api.evaluation import Array, evaluate, mask_singular
-from armlet.formats import EARTH, LoadOptions, ModelOptions, takes_options
+from armlet.formats.dh import EARTH
+from armlet.formats.loading import LoadOptions, ModelOptions, takes_options
 from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
 

@@ -107,7 +107,6 @@ def assemble(
 
 
 def _lock(description: Description, lock: Mapping[str, float]) -> list[Connection]:
-    """The joints, with those named in `lock` fixed at the given value."""
     moving = [joint.name for joint in description.joints if joint.kind != "fixed"]
     if unknown := sorted(set(lock) - set(moving)):
         raise ModelError(
@@ -118,7 +117,6 @@ def _lock(description: Description, lock: Mapping[str, float]) -> list[Connectio
 
 
 def fix_joint(joint: Connection, q: float) -> Connection:
-    """The joint, fixed at a value."""
     axis = joint.axis / np.linalg.norm(joint.axis)
     if joint.kind == "prismatic":
         moved = Pose(np.eye(3), q * axis)
@@ -254,5 +252,4 @@ def _link(robot: RobotModel, i: int, own: Pose) -> Link:
 
 
 def _shapes(robot: RobotModel, link: str) -> dict[str, Any]:
-    """The visual shapes of a link, as fields of a `Link`."""
     return {"meshes": robot.meshes.get(link, ()), "solids": robot.solids.get(link, ())}

@@ -222,8 +222,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
     """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
 
-    That is one link with several joints, or four branches and more, on a robot of a kilogram and
-    more (not a hand), whose file neither names the world nor has a joint to it.
+    Hands, lighter than a kilogram, and files that name the world or have a joint to it do not.
     """
     kinds = {joint.kind for joint in description.joints}
     if robot.base_link in WORLDS or kinds & UNSUPPORTED_JOINTS.keys():

@@ -28,11 +28,9 @@ class Line(NamedTuple):
     offset: float = 0
 
     def after(self, other: "Line") -> "Line":
-        """This line applied to the values of another."""
         return Line(self.factor * other.factor, self.factor * other.offset + self.offset)
 
     def inverse(self) -> "Line":
-        """The inverse function."""
         return Line(1 / self.factor, -self.offset / self.factor)
 
 
@@ -48,16 +46,15 @@ def apply_mimic(
 ) -> tuple[Description, dict[str, float]]:
     """The description with the ties that couple joints, and the joints to lock with their values.
 
-    "couple" leaves the ties as they are, "free" drops them. "lock" drops them too, and locks each
-    joint that mimics another where it is while the other one is at the value that it is locked at,
-    or else at zero.
+    "lock" locks each joint that mimics another as if that one were locked, at zero by default.
     """
     values = dict(lock)
     if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
         return description, values
     if mimic == "lock":
-        names = [name for tie in description.ties for name in tie.joints if name not in lock]
-        values |= {name: _value(name, description, lock) for name in names}
+        for tie in description.ties:
+            for name in {tie.joint, tie.leader if tie.mutual else ""} - {"", *lock}:
+                values[name] = _value(name, description, lock)
     return replace(description, ties=()), values
 
 
@@ -76,10 +73,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """The description without mimics of joints that do not exist, which then move freely.
-
-    An equality of MJCF is no mimic, and has to name joints that exist; with `strict`, all have to.
-    """
+    """The description without mimics of joints that do not exist, which are errors if `strict`."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -195,10 +189,7 @@ def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """The ties among some joints of a robot.
-
-    Where the joint that leads them is not among them, the first of them does.
-    """
+    """The ties among some joints of a robot; the first leads if their leader is not one."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():

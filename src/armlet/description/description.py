@@ -85,7 +85,6 @@ class Tie(NamedTuple):
     leader: str
     coefficients: tuple[float, ...]
     statement: str
-    """What the file says, for messages."""
     where: str
     mutual: bool = False
     """Whether the joint holds the leader too."""
@@ -94,11 +93,6 @@ class Tie(NamedTuple):
         """The joint's q while its leader is at a value."""
         moved = leader - at_start.get(self.leader, 0.0)
         return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """The joints to lock so that the tie has no effect."""
-        return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
 
 
 class PassiveForce(NamedTuple):
@@ -109,7 +103,6 @@ class PassiveForce(NamedTuple):
     subject: str
     """What it acts on or is given by, as in a message."""
     statement: str
-    """What the file says, for messages."""
     where: str
 
 

@@ -76,10 +76,7 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
 
 
 def _rounding(angle: float) -> float:
-    """The rounding error of an angle or its complement near a quarter turn, or 0 if it has none.
-
-    In canonical frames an angle may be that of the file, or what is missing to a half turn.
-    """
+    """The rounding error of an angle of the file, which may be what is missing to a half turn."""
     x = abs(angle)
     return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
 

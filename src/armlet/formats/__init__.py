@@ -8,20 +8,10 @@ from armlet._support.files import write
 from armlet.description import assemble, describe
 from armlet.description.coupling import ties_between
 from armlet.description.options import warn_of_passive
-from armlet.formats.dh import EARTH, from_dh, general_arm
+from armlet.formats.dh import from_dh, general_arm
 from armlet.formats.from_mujoco import read_mujoco
 from armlet.formats.from_pinocchio import read_pinocchio
-from armlet.formats.loading import (
-    ENDINGS,
-    LoadOptions,
-    ModelOptions,
-    about,
-    catalogue,
-    from_model,
-    load,
-    lock_values,
-    takes_options,
-)
+from armlet.formats.loading import catalogue, from_model, load, lock_values
 from armlet.formats.toml import toml_text
 from armlet.formats.urdf import urdf_text
 from armlet.robot import RobotModel
@@ -59,11 +49,6 @@ def to_toml(robot: RobotModel, path: str | Path) -> None:
 
 
 __all__ = [
-    "EARTH",
-    "ENDINGS",
-    "LoadOptions",
-    "ModelOptions",
-    "about",
     "catalogue",
     "from_dh",
     "from_model",
@@ -73,7 +58,6 @@ __all__ = [
     "read_mujoco",
     "read_pinocchio",
     "subchain",
-    "takes_options",
     "to_toml",
     "to_urdf",
 ]

@@ -89,7 +89,6 @@ def from_dh(
 
 
 def _link(name: str, body: Any, subject: str) -> Link:
-    """The link of a mass, centre of mass and inertia."""
     wanted = "(mass, centre of mass, inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
     try:
         mass, com, I = (real_numbers(x, -1, subject, wanted) for x in body)
@@ -100,7 +99,6 @@ def _link(name: str, body: Any, subject: str) -> Link:
 
 
 def _entries(table: Any, subject: str) -> list[Any]:
-    """The entries of a table, one per joint."""
     try:
         return list(table)
     except TypeError:
@@ -169,9 +167,6 @@ def dh_connection(
     at = about_z @ about_x
     back = at.inverse()
     return Connection(name, kind, parent, child, at, axis=back.R[:, 2], point=back.r)
-
-
-# ---------------------------------------------------------------------------------- symbols
 
 
 def has_symbols(values: Any) -> bool:
@@ -279,7 +274,6 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
 
 
 def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
-    """Finite numbers and names of constants."""
     entries = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
     if len(entries) != n or not all(_is_scalar(x) for x in entries):
         raise ModelError(f"{subject} is {quote(values)}: expected {wanted}")

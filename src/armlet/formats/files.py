@@ -21,9 +21,7 @@ MARKS = {"package": "package.xml", "model": "model.config"}
 """The file that every folder of a package has, by the scheme that refers to one."""
 NAME = re.compile(rb"<name>([^<]*)</name>")
 MAX_MESH_BYTES = 64 * 2**20
-"""The most bytes of one mesh."""
 MAX_ALL_MESHES = 512 * 2**20
-"""The most bytes of all meshes of a model that are read."""
 MAX_FOLDERS = 20_000
 """How many of the folders below those named by the user are looked at for a package."""
 ONE_ROBOT = "the description of one robot, without its meshes"
@@ -65,15 +63,11 @@ class Folders:
         self.roots = [self.own, *(_existing_folder(folder) for folder in named)]
         self.allowed = [*self.roots, *_package_around(self.own)]
         self.packages: dict[tuple[str, str], Path | None] = {}
-        """The packages that were looked for."""
         self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
         """How many more bytes are read of files of each kind."""
 
     def file(self, name: str, where: str) -> Path:
-        """The existing file that a model calls by a name.
-
-        `where` is the file and line that has the name, for messages.
-        """
+        """The existing file that a model calls by a name; `where` has that name, for messages."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             raise ModelError(
                 f"{where}: the file name is {quote(name)}: expected the path of a file"
@@ -154,7 +148,6 @@ class Folders:
         return [x for x in paths if any(x.is_relative_to(root) for root in self.allowed)]
 
     def _existing(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
-        """The first file that exists of a path relative to some folders."""
         inside = self._inside(path, starts)
         for candidate in filter(os.path.isfile, inside):
             return candidate
@@ -175,7 +168,6 @@ def _real(path: Path) -> Path:
 
 
 def _existing_folder(folder: str | Path) -> Path:
-    """A folder named by the user, which must exist."""
     if not isinstance(folder, str | os.PathLike):
         raise ModelError(f"folders has {quote(folder)}: expected paths of folders")
     if not os.path.isdir(path := expand_user(folder)):
@@ -203,10 +195,7 @@ def _shown(folders: Sequence[Path]) -> str:
 
 
 def locate_meshes(description: Description, folders: Folders) -> Description:
-    """The description with the paths of the meshes that are found in the folders allowed.
-
-    Dynamics do not need them: those that are missing or elsewhere have none.
-    """
+    """The description with the paths of the meshes that are found in the folders allowed."""
     names = {mesh.file: "" for link in description.links for mesh in link.meshes}
     for name in names:
         with suppress(ModelError):

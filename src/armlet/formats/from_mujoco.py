@@ -36,7 +36,6 @@ SOLIDS = {
 SHOWN = range(3)
 """The groups of geoms that MuJoCo's viewer shows."""
 FRICTIONLOSS, SPRING, DAMPER, GRAVITY = 1 << 2, 1 << 5, 1 << 6, 1 << 7
-"""Bits of `opt.disableflags`."""
 PASSIVE = SPRING | DAMPER
 """Without springs and dampers there are no passive forces at all."""
 SPRINGS, FRICTION, ALONG = "springs of joints", "friction that is not linear, of", "forces along"
@@ -121,14 +120,12 @@ class _Reader:
         return self.places.get((kind, name), self.problems.where)
 
     def is_off(self, flags: int) -> bool:
-        """Whether the model turns all of these off."""
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
         """The bodies on free joints beside a robot and all that they carry, with a warning.
 
-        The robot is what moves otherwise. Where nothing else moves it is itself on a free joint:
-        the bodies stay that carry others on joints, or all if none does.
+        Where nothing else moves, the bodies stay that carry others on joints, or all if none does.
         """
         model = self.model
         roots = model.body_rootid[model.jnt_bodyid]
@@ -146,10 +143,7 @@ class _Reader:
         return set(np.flatnonzero(np.isin(model.body_rootid, beside)).tolist())
 
     def _robot_bodies(self) -> list[tuple[int, str]]:
-        """The bodies of the robot and the world, and their names."""
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
-
-    # ------------------------------------------------------------------ the tree
 
     def tree(self, meshes: Mapping[int, Mesh | None]) -> tuple[list[Link], list[Connection]]:
         """The links and joints: of bodies, massless ones between several joints, and of sites."""
@@ -178,7 +172,6 @@ class _Reader:
         return links, joints
 
     def _joints_of(self, i: int) -> range:
-        """The joints between a body and its parent."""
         first = self.model.body_jntadr[i]
         return range(first, first + self.model.body_jntnum[i])
 
@@ -241,7 +234,6 @@ class _Reader:
     def _shapes(
         self, i: int, meshes: Mapping[int, Mesh | None]
     ) -> tuple[tuple[Mesh, ...], tuple[Solid, ...]]:
-        """The meshes and the solids that are drawn for a body."""
         model, drawn, solids = self.model, list[Mesh](), list[Solid]()
         for k in range(model.body_geomadr[i], model.body_geomadr[i] + model.body_geomnum[i]):
             at, mesh = pose_in_mujoco(model.geom_pos[k], model.geom_quat[k]), meshes.get(k)
@@ -315,8 +307,6 @@ class _Reader:
             "damping are read, the law is not"
         )
         return (note,) if count else ()
-
-    # ------------------------------------------------------------------ constraints and forces
 
     def ties(self) -> Iterator[Tie]:
         """The equalities between joints; other constraints are errors."""

@@ -66,7 +66,7 @@ class RobotOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(RobotOptions):
-    """The options of a robot that is read from a file."""
+    """The options of a robot from a file."""
 
     folders: Sequence[str | Path] = ()
     xacro: Mapping[str, str | float | bool] | None = None
@@ -84,10 +84,7 @@ def takes_options(
 ) -> Callable[
     [Callable[[Source, Options], Result]], Callable[Concatenate[Source, Keywords], Result]
 ]:
-    """Decorate a function of a source and options: its callers give the options as keywords.
-
-    They see the keywords with their defaults, in editors and by type checkers too.
-    """
+    """Decorate a function of a source and options: its callers give and see these as keywords."""
 
     def decorate(
         function: Callable[[Source, Options], Result],
@@ -135,7 +132,6 @@ def catalogue() -> dict[str, Path]:
 
 
 def about(name: str) -> dict[str, str]:
-    """Title and source of a named arm."""
     data = tomllib.loads(catalogue()[name].read_text(encoding="utf-8"))
     return {"title": data["title"], "source": data["source"]}
 

@@ -38,8 +38,6 @@ NEVER, ALWAYS = 0, 1
 """Whether inertias come from geoms, by MuJoCo's numbers; otherwise where bodies have none."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
 """Bytes that MuJoCo needs to compile a model, generously; a file may ask for any number."""
-MAX_REASON = 300
-"""The most characters of a message of MuJoCo's that are shown."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
@@ -80,15 +78,8 @@ def _silence(mujoco: Any) -> Iterator[None]:
         mujoco.set_mju_user_warning(before)
 
 
-# ---------------------------------------------------------------------------------- files
-
-
 class _Files:
-    """The files of a model, which are checked before MuJoCo reads them.
-
-    They lie in the folders allowed, do not name each other in a cycle, and hold a bounded number
-    of elements, copies included.
-    """
+    """The files of a model, checked before MuJoCo reads them: folders, cycles, elements."""
 
     def __init__(self, path: Path, folders: Folders) -> None:
         self.path, self.folders = path, folders
@@ -103,7 +94,6 @@ class _Files:
         """How many elements models have, and the bodies and frames in them by name."""
 
     def add_model(self, root: Element, path: Path, above: tuple[Path, ...]) -> None:
-        """Check a model and those that it attaches."""
         if root.tag != "mujoco":
             raise root.error(f"the root element is <{root.tag}>: expected <mujoco>")
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
@@ -174,16 +164,13 @@ class _Files:
         subject = f"<{tag[1]}>" if tag else quote(name[1]) if name else "it"
         where = clip(self.path.name) + (f", line {line[1]}" if line else "")
         reason = re.sub("^((XML )?Error: )+", "", reason)
-        return f"{where}: MuJoCo refuses {clip(subject)}: {clip(reason, MAX_REASON)}"
+        return f"{where}: MuJoCo refuses {clip(subject)}: {clip(reason, 300)}"
 
 
 def _label(element: Element) -> str:
     """What messages call an element: file and line, tag and name."""
     name = f" {quote(element.get('name'))}" if element.get("name") else ""
     return f"{element.where}: <{element.tag}>{name}"
-
-
-# ---------------------------------------------------------------------------------- meshes
 
 
 class _Meshes:
@@ -210,11 +197,7 @@ class _Meshes:
         return Mesh(file, at, tuple(mesh.scale.tolist()))
 
     def reduce(self) -> None:
-        """Put spheres without mass in place of meshes that no inertia needs.
-
-        A body whose inertia needs a mesh that is missing gets another inertia, so that MuJoCo can
-        compile the rest of the model.
-        """
+        """Put spheres without mass in place of meshes that no inertia needs or that are missing."""
         waiting = [(self.spec.worldbody, self.spec.compiler.settotalmass > 0)]
         while waiting:
             body, moves = waiting.pop()

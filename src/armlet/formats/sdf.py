@@ -44,9 +44,6 @@ UNREAD = ("drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint")
 """What models may hold that changes their dynamics."""
 
 
-# ---------------------------------------------------------------------------------- elements
-
-
 def is_true(text: str) -> bool:
     return text.strip().lower() in ("true", "1")
 
@@ -64,11 +61,10 @@ def raw_pose(element: Element) -> Pose:
         return IDENTITY_POSE
     if place.get("rotation_format", "euler_rpy") == "quat_xyzw":
         values = place.text_numbers(7)
-        size = np.linalg.norm(values[3:])
-        if not 0 < size < inf:
+        x, y, z, w = values[3:]
+        if not 0 < np.linalg.norm(values[3:]) < inf:
             text = clip(place.text.strip())
             raise place.error(f"<pose>{text}</pose>: expected a quaternion that is not zero")
-        x, y, z, w = values[3:] / size
         return Pose(rotation_of_quaternion(w, x, y, z), values[:3])
     values = place.text_numbers(6)
     rpy = [radians(x) for x in values[3:]] if is_true(place.get("degrees")) else values[3:]
@@ -81,9 +77,6 @@ def version_of(root: Element) -> int:
     if not match:
         raise root.error(f"<sdf {root.attribute('version')}>: expected a version such as 1.7")
     return int(match[1])
-
-
-# ---------------------------------------------------------------------------------- models
 
 
 @dataclass(eq=False)
@@ -103,20 +96,17 @@ class Scope:
     """The poses in the frame of this model, computed so far."""
 
     def all(self) -> Iterator["Scope"]:
-        """This model and those nested in it."""
         yield self
         for scope in self.nested.values():
             yield from scope.all()
 
     @cached_property
     def static(self) -> bool:
-        """Whether the model or one around it does not move."""
-        own = is_true(self.element.text_of("static"))
-        return own or (self.parent is not None and self.parent.static)
+        above = self.parent is not None and self.parent.static
+        return above or is_true(self.element.text_of("static"))
 
     @cached_property
     def in_world(self) -> Pose:
-        """The pose of the model in the world."""
         if self.parent is None:
             is_world = self.element.tag == WORLD
             return IDENTITY_POSE if is_world else raw_pose(self.element) @ self._back_to_model()
@@ -129,10 +119,7 @@ class Scope:
         return self.pose_of(self.placement, self.element).inverse()
 
     def pose_of(self, name: str, user: Element, chain: tuple[str, ...] = ()) -> Pose:
-        """The pose of a frame in the model.
-
-        `user` is the element that names it, `chain` the frames placed relative to it.
-        """
+        """The pose of a frame in the model; `user` names it, those in `chain` depend on it."""
         if name in ("", MODEL) or (name == WORLD and self.element.tag == WORLD):
             return IDENTITY_POSE
         if name == WORLD and name not in self.named:
@@ -195,14 +182,74 @@ class Scope:
         return self.named[name]
 
 
-class Opener:
-    """Opens models and those they include, from folders that are allowed."""
+def _name(element: Element, scope: Scope) -> str:
+    """The name in its model; a joint called as a link, before version 1.7, is NAME_joint."""
+    name = element.word("name")
+    other = scope.named.get(name)
+    if scope.version >= 7 or other is None or element.tag == other.tag:
+        return name
+    if element.tag == "joint":
+        return f"{name}_joint"
+    if other.tag == "joint" and f"{name}_joint" not in scope.named:
+        scope.named[f"{name}_joint"] = scope.named.pop(name)
+    return name
 
-    def __init__(self, folders: Folders) -> None:
-        self.folders = folders
-        self.count = 0
+
+def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) -> Description:
+    """The description in the elements of an SDF file: one model, or a world with models."""
+    if root.tag not in ROOTS:
+        raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
+    worlds, models = root.all("world"), root.all("model")
+    if not worlds and not models:
+        raise root.error("<sdf> has no <model> and no <world>: expected one")
+    top = worlds[0] if worlds else models[0]
+    if len(models) > 1 and not worlds:
+        top = Element(WORLD, {"name": WORLD}, root.file, root.line, models)
+    alone = [x for x in top.children if x.tag in ("model", "include", "joint", "frame")]
+    own = top.first("gravity") if top.tag == WORLD else None
+    gravity = np.array(EARTH) if own is None else own.text_numbers(3)
+    start = Scope(top, version_of(root), placement=top.get("placement_frame"))
+    reader = _Reader(folders, problems)
+    try:
+        whole = reader.open(start, (file.resolve(),))
+        if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
+            [whole] = whole.nested.values()
+            for inner in whole.all():
+                inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
+        if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
+            if reader.missing:
+                raise reader.missing[0][1]
+            raise root.error("no model has a <link>: expected at least one")
+        for uri, error in reader.missing:
+            problems.warn(
+                f"{error}; the model is left out",
+                "models of the world are not found, and are left out",
+                uri,
+            )
+        reader.read([*whole.all()])
+    except RecursionError:
+        raise root.error("frames and models are nested too deeply") from None
+    return reader.description(whole.element.get("name") or clip(file.stem), gravity, file)
+
+
+class _Reader:
+    """Opens models and those they include, and reads their links and joints."""
+
+    def __init__(self, folders: Folders, problems: Problems) -> None:
+        self.folders, self.problems = folders, problems
+        self.includes = 0
         self.missing: list[tuple[str, ModelError]] = []
         """The models that stand in a world and were not found, with what is wrong."""
+        self.links: list[Link] = []
+        self.joints: list[Connection] = []
+        self.ties: list[Tie] = []
+        self.poses: dict[str, Pose] = {}
+        """The pose of each link in the world."""
+        self.static: set[str] = set()
+        self.without_inertial: list[Link] = []
+        self.weightless: list[Link] = []
+        self.base = WORLD
+        """The world as a link, by a name that no other link has."""
 
     def open(self, scope: Scope, files: tuple[Path, ...]) -> Scope:
         """Fill a scope with its names and nested models, included ones among them."""
@@ -236,8 +283,8 @@ class Opener:
 
     def _include(self, include: Element, path: Path, files: Sequence[Path]) -> tuple[Element, int]:
         """The model in a file that is included, and its version."""
-        self.count += 1
-        if self.count > MAX_INCLUDES:
+        self.includes += 1
+        if self.includes > MAX_INCLUDES:
             raise include.error(f"more than {MAX_INCLUDES} models are included")
         if is_true(include.get("merge")) or is_true(include.text_of("merge")):
             raise include.error(
@@ -271,86 +318,8 @@ class Opener:
             name = [name, *(x.text.strip() for x in config.all("sdf"))][-1]
         return self.folders.file(f"{folder}/{name}", include.where)
 
-
-def _name(element: Element, scope: Scope) -> str:
-    """The name of an element in its model.
-
-    Before version 1.7 joints had names of their own; one that a link has too is called NAME_joint
-    then, as Gazebo does.
-    """
-    name = element.word("name")
-    other = scope.named.get(name)
-    if scope.version >= 7 or other is None or element.tag == other.tag:
-        return name
-    if element.tag == "joint":
-        return f"{name}_joint"
-    if other.tag == "joint" and f"{name}_joint" not in scope.named:
-        scope.named[f"{name}_joint"] = scope.named.pop(name)
-    return name
-
-
-# ---------------------------------------------------------------------------------- reading
-
-
-def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) -> Description:
-    """The description in the elements of an SDF file: one model, or a world with models."""
-    if root.tag not in ROOTS:
-        raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
-    worlds, models = root.all("world"), root.all("model")
-    if not worlds and not models:
-        raise root.error("<sdf> has no <model> and no <world>: expected one")
-    top = worlds[0] if worlds else models[0]
-    if len(models) > 1 and not worlds:
-        top = Element(WORLD, {"name": WORLD}, root.file, root.line, models)
-    alone = [x for x in top.children if x.tag in ("model", "include", "joint", "frame")]
-    own = top.first("gravity") if top.tag == WORLD else None
-    gravity = np.array(EARTH) if own is None else own.text_numbers(3)
-    start = Scope(top, version_of(root), placement=top.get("placement_frame"))
-    opener = Opener(folders)
-    try:
-        whole = opener.open(start, (file.resolve(),))
-        if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
-            [whole] = whole.nested.values()
-            for inner in whole.all():
-                inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
-        if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
-            if opener.missing:
-                raise opener.missing[0][1]
-            raise root.error("no model has a <link>: expected at least one")
-        for uri, error in opener.missing:
-            problems.warn(
-                f"{error}; the model is left out",
-                "models of the world are not found, and are left out",
-                uri,
-            )
-        reader = _Reader(whole, problems)
-        reader.read()
-    except RecursionError:
-        raise root.error("frames and models are nested too deeply") from None
-    return reader.description(whole.element.get("name") or clip(file.stem), gravity, file)
-
-
-class _Reader:
-    """Reads the links and joints of models, and collects the problems."""
-
-    def __init__(self, whole: Scope, problems: Problems) -> None:
-        self.whole, self.problems = whole, problems
-        self.links: list[Link] = []
-        self.joints: list[Connection] = []
-        self.ties: list[Tie] = []
-        self.poses: dict[str, Pose] = {}
-        """The pose of each link in the world."""
-        self.static: set[str] = set()
-        """The links of models that do not move."""
-        self.without_inertial: list[Link] = []
-        self.weightless: list[Link] = []
-        """The links on which gravity does not act."""
-        self.base = WORLD
-        """The world as a link, by a name that no other link has."""
-
-    def read(self) -> None:
-        """Read all models: links first, since joints refer to them in any order."""
-        scopes = [*self.whole.all()]
+    def read(self, scopes: Sequence[Scope]) -> None:
+        """Read models: links first, since joints refer to them in any order."""
         named = [(scope, *item) for scope in scopes for item in scope.named.items()]
         for scope, name, element in named:
             if element.tag == "link":
@@ -380,10 +349,7 @@ class _Reader:
             )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """The description: its base is the world, or else the only link without a parent.
-
-        A free base is fixed where the file puts it, as in URDF files.
-        """
+        """The description: its base is the world, or else the only link without a parent."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
@@ -448,8 +414,6 @@ class _Reader:
                 root,
             )
 
-    # ------------------------------------------------------------------ links
-
     def _link(self, scope: Scope, name: str, element: Element) -> Link:
         full, meshes = scope.prefix + name, self._meshes(scope, name, element)
         link = Link(full, where=element.where, meshes=tuple(meshes))
@@ -489,8 +453,6 @@ class _Reader:
         self.joints.append(
             Connection(f"{full}_fixed", "fixed", parent, full, there, where=element.where)
         )
-
-    # ------------------------------------------------------------------ joints
 
     def _joint(self, scope: Scope, name: str, element: Element) -> Connection:
         full = scope.prefix + name
@@ -539,14 +501,11 @@ class _Reader:
         return owner.prefix + link, self.poses[owner.prefix + link]
 
     def _axis(self, scope: Scope, name: str, axis: Element, child_at: Pose) -> Vector:
-        """The axis of a joint, in the frame of its child.
-
-        By version 1.4 it is given in the frame of the model; later in that of the joint, unless the
-        file says otherwise.
-        """
+        """The axis of a joint in the frame of its child; files have it in that of the joint."""
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = axis.child("xyz").get("expressed_in") or name
+        # until version 1.4 it is in the frame of the model
         old = scope.version < 5 or is_true(axis.text_of("use_parent_model_frame"))
         at = IDENTITY_POSE if old else scope.pose_of(frame, xyz or axis)
         return child_at.R.T @ scope.in_world.R @ at.R @ values

@@ -44,9 +44,6 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot represent, even escaped."""
 
 
-# ---------------------------------------------------------------------------------- reading
-
-
 def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
     """The description in the elements of a URDF file; joints that cannot be read are left out."""
     if root.tag != "robot":
@@ -86,10 +83,7 @@ class _Reader:
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
-        """The links, with the world as their base if a joint is on it and no link is called so.
-
-        Drake and Bullet read such files.
-        """
+        """The links, with the world as their base if a joint is on it and no link is called so."""
         on_world = [joint for joint in joints if joint and joint.parent == WORLD]
         if not on_world or any(link.name == WORLD for link in links):
             return links
@@ -260,11 +254,7 @@ class _Reader:
 def read_limits(
     texts: Mapping[str, str], kind: str, joint: str, element: Element, problems: Problems
 ) -> Limits:
-    """The limits of a joint, from the texts of an element by the names of the limits.
-
-    Dynamics do not depend on them: those that cannot be right are changed or left out, with a
-    warning.
-    """
+    """The limits of a joint from texts; those that cannot be right are changed, with a warning."""
     limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
     for key in Limits._fields[2 if kind == "continuous" else 0 :]:
         if (text := texts.get(key)) is None:
@@ -320,19 +310,13 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
 
 
 def _rotor_drive(joint: Element, actuator: Element) -> Drive:
-    """The drive of a joint; the ratio of its gear is read only where there is a rotor inertia.
-
-    Drake's files have its own ratio beside a mechanicalReduction of 1.
-    """
+    """The drive of a joint; Drake's files have its own ratio beside a mechanicalReduction of 1."""
     inertia = actuator.number_of("rotor_inertia", "drake:rotor_inertia", "motorInertia")
     ratio = 1.0
     if inertia:
         of_joint = joint.number_of("mechanicalReduction", default=1.0)
         ratio = actuator.number_of("drake:gear_ratio", "mechanicalReduction", default=of_joint)
     return Drive(inertia * ratio * ratio, offset=actuator.number_of("friction_offset"))
-
-
-# ---------------------------------------------------------------------------------- writing
 
 
 def urdf_text(robot: RobotModel) -> str:

@@ -110,12 +110,11 @@ def numbers(text: str, n: int | None, subject: str) -> Vector:
     """The finite numbers in a text, n of them if n is given."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
     texts = re.findall("[^ \t\r\n]+", text)  # the white space of XML, unlike `str.split`
-    if not all(map(NUMBER.fullmatch, texts)):
-        raise ModelError(f"{subject}: expected {wanted}")
-    if n is not None and len(texts) != n:
+    are_numbers = all(map(NUMBER.fullmatch, texts))
+    if are_numbers and n is not None and len(texts) != n:
         plural = "numbers" if n > 1 else "number"
         raise ModelError(f"{subject} has {len(texts)} values: expected {n} {plural}")
-    values = np.array(texts, dtype=float)
+    values = np.array(texts if are_numbers else ["nan"], dtype=float)
     if not np.isfinite(values).all():
         raise ModelError(f"{subject}: expected {wanted}")
     return values
@@ -173,7 +172,6 @@ class _Builder:
 
 
 def read_xml(path: Path) -> Element:
-    """The root element of a file."""
     return parse_xml(read_bytes(path), clip(path.name))
 
 
