@@ -1,7 +1,4 @@
-"""Joints that other joints move: mimic joints of URDF, equalities between joints of MJCF.
-
-Files state them as ties; the couplings of a robot are made of these.
-"""
+"""Joints that other joints move: ties in files, and the couplings of a robot made of these."""
 
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence

@@ -1,8 +1,4 @@
-"""A robot as files describe it: links and joints in the frames of the file.
-
-Every reader returns a `Description`, and every writer starts from one. `assembly` converts it to a
-robot in canonical frames, and back.
-"""
+"""A robot as files describe it; every reader returns one, every writer starts from one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -76,6 +72,11 @@ class Connection:
     where: str = ""
     at_start: float = 0.0
     """The value of q in the pose that the file draws."""
+
+
+def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
+    """A fixed joint that puts a link on its parent."""
+    return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
 
 
 class Tie(NamedTuple):

@@ -69,9 +69,7 @@ def is_compensated(link: Link) -> bool:
 def warn_of_passive(robot: RobotModel) -> None:
     """Warn that URDF cannot hold the springs and the gravity compensation of a robot."""
     sprung = [
-        quote(joint.name)
-        for joint, spring in zip(robot.joints, robot.springs, strict=True)
-        if spring.stiffness
+        quote(j.name) for j, x in zip(robot.joints, robot.springs, strict=True) if x.stiffness
     ]
     dropped = [f"the springs of joints {listing(sprung)}"] if sprung else []
     dropped += ["the gravity compensation"] if robot._has_compensation else []

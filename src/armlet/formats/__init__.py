@@ -34,11 +34,7 @@ def subchain(robot: RobotModel, tip: str) -> RobotModel:
 
 
 def to_urdf(robot: RobotModel, path: str | Path) -> None:
-    """Write the robot as URDF, in the frames of the file it came from.
-
-    URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading. It has no
-    springs and no gravity compensation: they are left out with a warning.
-    """
+    """Write the robot as URDF; springs and gravity compensation are left out with a warning."""
     warn_of_passive(robot)
     write(path, urdf_text(robot))
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import degrees, isfinite, pi
+from math import degrees, pi
 from numbers import Real
 from typing import Any
 
@@ -51,11 +51,7 @@ def from_dh(
     if not rows:
         raise ModelError("the DH table has no rows: expected one per joint")
     letters = "R" * len(rows) if joints is None else joints
-    if (
-        not isinstance(letters, str)
-        or len(letters) != len(rows)
-        or set(letters) - set(JOINT_LETTERS)
-    ):
+    if not re.fullmatch(f"[RP]{{{len(rows)}}}", str(letters)):
         raise ModelError(
             f"joints is {quote(letters)}: expected {len(rows)} letters R and P, one per row"
         )
@@ -187,7 +183,7 @@ def symbolic_arm(
     names: tuple[str, Sequence[str], Sequence[str]] | None = None,
     labels: Sequence[str] = (),
 ) -> RobotModel:
-    """The serial arm of a modified DH table with names of constants in place of numbers.
+    """The serial arm of a modified DH table with names of constants.
 
     `names` are those of the base, of the joints and of their links.
     """
@@ -201,8 +197,8 @@ def symbolic_arm(
     dh = [_row(row, label) for row, label in zip(rows, labels, strict=True)]
     phi = [_parameters(body, label) for body, label in zip(bodies, labels, strict=True)]
     g = _scalars(gravity, 3, "gravity", "three numbers or names, in base axes")
-    numbered = ([f"{key}{i + 1}" for i in range(n)] for key in ("joint", "link"))
-    base, joints, links = names or ("base", *numbered)
+    numbered = [[f"{key}{i + 1}" for i in range(n)] for key in ("joint", "link")]
+    base, joints, links = names or ("base", numbered[0], numbered[1])
     for kind, names_of in (("joint", joints), ("link", (base, *links))):
         check_names(((x, name) for x in names_of), kind)
     arm = RobotModel(
@@ -275,21 +271,17 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
 
 def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
     entries = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
-    if len(entries) != n or not all(_is_scalar(x) for x in entries):
+    symbols = [x for x in entries if isinstance(x, str) and has_symbols(x)]
+    numbers = [x for x in entries if isinstance(x, Real) and not isinstance(x, bool)]
+    are_small = all(-MAX_SIZE < x < MAX_SIZE for x in numbers)
+    if not are_small or not len(numbers) + len(symbols) == len(entries) == n:
         raise ModelError(f"{subject} is {quote(values)}: expected {wanted}")
     return [Symbol(x) if isinstance(x, str) else float(x) for x in entries]
 
 
-def _is_scalar(x: Any) -> bool:
-    if isinstance(x, str):
-        return has_symbols(x)
-    is_number = isinstance(x, Real) and not isinstance(x, bool)
-    return is_number and isfinite(x) and abs(x) < MAX_SIZE
-
-
 def general_arm(joints: str) -> RobotModel:
     """The general serial manipulator, on which the literature counts: every constant a symbol."""
-    if not isinstance(joints, str) or not joints or set(joints) - set(JOINT_LETTERS):
+    if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]
     rows = [

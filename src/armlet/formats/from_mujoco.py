@@ -11,7 +11,7 @@ import numpy as np
 
 from armlet.description import Connection, Description, Link, PassiveForce, Tie
 from armlet.description.assembly import fix_joint
-from armlet.description.description import Mesh, Solid
+from armlet.description.description import Mesh, Solid, fixed
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
 from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring
@@ -66,8 +66,7 @@ def read_mujoco(
 ) -> Description:
     """The description in a mujoco.MjModel; its base is the world, q is as in the model.
 
-    `meshes` has the meshes of geoms by their number, posed in the geom's frame; a geom with None
-    is not drawn.
+    `meshes` has the meshes of geoms, in the geom's frame; a geom with None is not drawn.
     """
     if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
         raise ModelError(
@@ -162,13 +161,13 @@ class _Reader:
                 joints.append(replace(joint, parent=parent, child=child, pose=pose @ joint.pose))
                 parent, pose = child, IDENTITY_POSE
             if i and not between:
-                joints.append(_fixed(name, parent, pose, where))
+                joints.append(fixed(name, parent, pose, where))
             drawn, solids = self._shapes(i, meshes)
             links.append(replace(self._link(i), where=where, meshes=drawn, solids=solids))
             for k, site in self._sites(i):
                 links.append(Link(site, where=where))
                 at = pose_in_mujoco(model.site_pos[k], model.site_quat[k])
-                joints.append(_fixed(site, name, at, where))
+                joints.append(fixed(site, name, at, where))
         return links, joints
 
     def _joints_of(self, i: int) -> range:
@@ -302,11 +301,8 @@ class _Reader:
                 f"torques of joints: actuators, {counts}"
             )
         count = sum(not self._is_torque(k) for k in self.on_joints)
-        note = (
-            f"of {count} actuators on joints with a control law, torque limits, armature and "
-            "damping are read, the law is not"
-        )
-        return (note,) if count else ()
+        note = f"of {count} actuators on joints with a control law, torque limits, armature and"
+        return (f"{note} damping are read, the law is not",) if count else ()
 
     def ties(self) -> Iterator[Tie]:
         """The equalities between joints; other constraints are errors."""
@@ -335,21 +331,20 @@ class _Reader:
         """The bodies that an equality constrains; none where it constrains tendons or flexes."""
         model = self.model
         objects = [int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
-        if model.eq_type[k] == JOINT_EQUALITY:
-            return {int(model.jnt_bodyid[x]) for x in objects}
         if model.eq_type[k] > JOINT_EQUALITY:
             return set()
-        if model.eq_objtype[k] == SITE_OBJECT:
-            return {int(model.site_bodyid[x]) for x in objects}
-        return set(objects)
+        bodies = range(model.nbody)
+        if model.eq_type[k] == JOINT_EQUALITY:
+            bodies = model.jnt_bodyid
+        elif model.eq_objtype[k] == SITE_OBJECT:
+            bodies = model.site_bodyid
+        return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
         """Refuse a constraint; one to a body that a program moves is an input, as motors are."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
-            self.problems.note(
-                f"{where}: {said} is left out: it holds the robot to a mocap body, which is moved "
-                "from outside"
-            )
+            held = "it holds the robot to a mocap body, which is moved from outside"
+            self.problems.note(f"{where}: {said} is left out: {held}")
             return
         cure = 'expected a tree; remove it or set active="false"'
         self.problems.error(
@@ -418,10 +413,6 @@ class _Reader:
 def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
     """The pose that MuJoCo has as a position and a quaternion."""
     return Pose(rotation_of_quaternion(*quaternion), np.array(r, float))
-
-
-def _fixed(name: str, parent: str, pose: Pose, where: str) -> Connection:
-    return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
 
 
 def _largest(ends: Vector, is_limited: bool) -> float:

@@ -106,14 +106,15 @@ def takes_options(
 
 def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
     """The values of joints to lock, by joint name; what is no finite number is refused."""
-    if lock is not None and not isinstance(lock, Mapping):
+    lock = {} if lock is None else lock
+    if not isinstance(lock, Mapping):
         raise ModelError(f"lock is {quote(lock)}: expected a value for each joint, by its name")
-    for name, value in (lock or {}).items():
+    for name, value in lock.items():
         if not abs(_as_float(value)) < MAX_SIZE:
             raise ModelError(
                 f"joint {quote(name)} cannot be locked at {quote(value)}: expected a finite number"
             )
-    return {str(name): float(value) for name, value in (lock or {}).items()}
+    return {str(name): float(value) for name, value in lock.items()}
 
 
 def _as_float(value: Any) -> float:
@@ -158,7 +159,6 @@ def load(robot: str | Path, options: LoadOptions) -> RobotModel:
 def from_model(
     read: Callable[[Any, Problems], Description], model: Any, name: str, options: RobotOptions
 ) -> RobotModel:
-    """The robot of another package's model."""
     problems = Problems(clip(name), options.strict)
     return _finish(read(model, problems), problems, options)
 

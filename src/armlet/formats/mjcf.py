@@ -252,8 +252,8 @@ class _Meshes:
         links = {link.name: link.where for link in description.links}
         for body, geom, mesh in self.missing:
             name = body.name or f"body{body.id}"
+            called = f"geom {quote(geom.name)}" if geom.name else "a geom"
             if name in links:
-                called = f"geom {quote(geom.name)}" if geom.name else "a geom"
                 problems.error(
                     f"{links[name]}: {called} of body {quote(name)} has the mesh {quote(mesh)}, "
                     f"and the file {quote(self.shapes[mesh].file)} does not exist: its inertia is "

@@ -1,14 +1,11 @@
-"""SDF, as Gazebo and Drake have it: reading.
-
-A model is a scope of names, in which links, joints and frames have poses relative to one another.
-"""
+"""SDF, as Gazebo and Drake have it: reading."""
 
 import itertools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import copysign, inf, radians
+from math import inf, radians
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +15,7 @@ from armlet.algebra import symmetric
 from armlet.description import Connection, Description, Link, Mesh, Tie
 from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
+from armlet.description.description import fixed
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.dh import EARTH
@@ -218,14 +216,8 @@ def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) ->
                 inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
         if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
             if reader.missing:
-                raise reader.missing[0][1]
+                raise reader.missing[0]
             raise root.error("no model has a <link>: expected at least one")
-        for uri, error in reader.missing:
-            problems.warn(
-                f"{error}; the model is left out",
-                "models of the world are not found, and are left out",
-                uri,
-            )
         reader.read([*whole.all()])
     except RecursionError:
         raise root.error("frames and models are nested too deeply") from None
@@ -238,8 +230,7 @@ class _Reader:
     def __init__(self, folders: Folders, problems: Problems) -> None:
         self.folders, self.problems = folders, problems
         self.includes = 0
-        self.missing: list[tuple[str, ModelError]] = []
-        """The models that stand in a world and were not found, with what is wrong."""
+        self.missing: list[ModelError] = []
         self.links: list[Link] = []
         self.joints: list[Connection] = []
         self.ties: list[Tie] = []
@@ -263,7 +254,12 @@ class _Reader:
                 except ModelError as error:
                     if scope.element.tag != WORLD:
                         raise
-                    self.missing.append((uri, error))  # models in a world do not affect each other
+                    self.missing.append(error)  # models in a world do not affect each other
+                    self.problems.warn(
+                        f"{error}; the model is left out",
+                        "models of the world are not found, and are left out",
+                        uri,
+                    )
                     continue
                 inside, version = self._include(child, path, files)
                 used = (*files, path)
@@ -300,11 +296,9 @@ class _Reader:
                 f"{clip(path.name)} has {len(models)} <model>: expected an SDF file with one"
             )
         model = models[0]
-        if include.text_of("name"):
-            model.attributes["name"] = include.text_of("name")
+        model.attributes["name"] = include.text_of("name") or model.get("name")
         for tag in ("pose", "static"):
-            child = include.first(tag)
-            if child is not None:
+            if (child := include.first(tag)) is not None:
                 model.children = [child, *(x for x in model.children if x.tag != tag)]
         return model, version_of(root)
 
@@ -356,10 +350,7 @@ class _Reader:
         gravity = self._compensate_weightless(gravity)
         if on_world or len(roots) != 1:
             self.links.insert(0, Link(self.base))
-            self.joints += (
-                Connection(f"{root}_fixed", "fixed", self.base, root, self.poses[root])
-                for root in roots
-            )
+            self.joints += (fixed(root, self.base, self.poses[root]) for root in roots)
         else:
             gravity = self.poses[roots[0]].R.T @ gravity
         if not self.problems.errors:
@@ -386,12 +377,10 @@ class _Reader:
                 "links have <gravity> false: their weight is compensated, a passive torque",
                 link.name,
             )
-        self.links = [
-            replace(link, compensation=Compensation(link.mass, link.mass * link.com))
-            if link.name in names
-            else link
-            for link in self.links
-        ]
+        for k, link in enumerate(self.links):
+            if link.name in names:
+                lifted = Compensation(link.mass, link.mass * link.com)
+                self.links[k] = replace(link, compensation=lifted)
         return gravity
 
     def _warn_of_defaults(self, roots: Sequence[str], on_world: bool, where: str) -> None:
@@ -449,10 +438,7 @@ class _Reader:
         at = scope.in_world @ scope.pose_of(name, element)
         self.links.append(Link(full, where=element.where))
         self.poses[full] = at
-        there = self.poses[parent].inverse() @ at
-        self.joints.append(
-            Connection(f"{full}_fixed", "fixed", parent, full, there, where=element.where)
-        )
+        self.joints.append(fixed(full, parent, self.poses[parent].inverse() @ at, element.where))
 
     def _joint(self, scope: Scope, name: str, element: Element) -> Connection:
         full = scope.prefix + name
@@ -527,5 +513,4 @@ def _limits(axis: Element, kind: str, name: str, problems: Problems) -> Limits:
     texts = {key: axis.child("limit").text_of(key) for key in Limits._fields}
     none = [key for key in ("velocity", "effort") if texts[key].startswith("-")]
     texts = {key: text for key, text in texts.items() if text and key not in none}
-    limits = read_limits(texts, kind, name, axis, problems)
-    return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in limits))
+    return read_limits(texts, kind, name, axis, problems, UNLIMITED)

@@ -15,6 +15,7 @@ from armlet.algebra import symmetric, upper_triangle
 from armlet.description import Connection, Description, Link, Mesh, Tie, describe
 from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
+from armlet.description.description import fixed
 from armlet.description.options import is_compensated
 from armlet.errors import ModelError, clip, quote
 from armlet.formats.dh import (
@@ -181,7 +182,7 @@ def read_toml(path: Path) -> Description | RobotModel:
         name = frame.text("name")
         links.append(Link(name, meshes=_meshes(frame, unit), where=frame.where))
         at, parent = _pose(frame, unit), frame.text("parent")
-        joints.append(Connection(f"{name}_fixed", "fixed", parent, name, at, where=frame.where))
+        joints.append(fixed(name, parent, at, frame.where))
     return Description(
         name=top.text("name", clip(path.stem)),
         links=tuple(links),
@@ -255,7 +256,7 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
     spring = body.table("spring", set(Spring._fields))
     return replace(
         connection,
-        limits=Limits(*(scale * x for x in motion), effort),
+        limits=Limits(*(scale * x for x in motion))._replace(effort=effort),
         drive=Drive(*(drive.number(key, 0.0) for key in Drive._fields)),
         spring=Spring(spring.number("stiffness", 0.0), scale * spring.number("reference", 0.0)),
         where=body.where,

@@ -26,8 +26,6 @@ ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PRODUCTS = ("ixy", "ixz", "iyz")
 WORLD = "world"
 UNIT_SCALE = (1.0, 1.0, 1.0)
-X_AXIS = (1.0, 0.0, 0.0)
-"""The axis of a joint that does not give one."""
 MAX_ANGLE = 4 * pi
 """Larger angles (rad) look like degrees by mistake."""
 SOLIDS = {
@@ -187,7 +185,7 @@ class _Reader:
                 )
             return replace(
                 joint,
-                axis=element.child("axis").numbers("xyz", 3, X_AXIS),
+                axis=element.child("axis").numbers("xyz", 3, (1.0, 0.0, 0.0)),
                 limits=self._limits(element),
                 drive=drives.get(name, Drive())._replace(
                     viscous=dynamics.number("damping", 0.0),
@@ -252,7 +250,12 @@ class _Reader:
 
 
 def read_limits(
-    texts: Mapping[str, str], kind: str, joint: str, element: Element, problems: Problems
+    texts: Mapping[str, str],
+    kind: str,
+    joint: str,
+    element: Element,
+    problems: Problems,
+    unlimited: float = UNLIMITED,
 ) -> Limits:
     """The limits of a joint from texts; those that cannot be right are changed, with a warning."""
     limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
@@ -267,7 +270,7 @@ def read_limits(
                 f"{key} of {joint}",
             )
         else:
-            value = value if abs(value) < UNLIMITED else copysign(inf, value)
+            value = value if abs(value) < unlimited else copysign(inf, value)
             limits = limits._replace(**{key: value})
     lower, upper, *_ = limits
     if lower > upper:
@@ -297,26 +300,22 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
         if len(joints) != 1 or len(actuators) != 1:
             continue
         with problems.collect():
-            drive = _rotor_drive(joints[0], actuators[0])
-            if drive != Drive():
-                name = joints[0].word("name")
-                drives[name] = drive
+            [joint], [actuator] = joints, actuators
+            inertia = actuator.number_of("rotor_inertia", "drake:rotor_inertia", "motorInertia")
+            offset = actuator.number_of("friction_offset")
+            if inertia:  # else the ratio may be anything; Drake's comes before another one of 1
+                ratio = joint.number_of("mechanicalReduction", default=1.0)
+                tags = "drake:gear_ratio", "mechanicalReduction"
+                inertia *= actuator.number_of(*tags, default=ratio) ** 2
+            if inertia or offset:
+                name = joint.word("name")
+                drives[name] = Drive(inertia, offset=offset)
                 if name not in names:
-                    raise joints[0].error(
+                    raise joint.error(
                         "the <transmission> has a rotor inertia or friction for joint "
                         f"{quote(name)}, which does not exist: expected one of {listing(names)}"
                     )
     return drives
-
-
-def _rotor_drive(joint: Element, actuator: Element) -> Drive:
-    """The drive of a joint; Drake's files have its own ratio beside a mechanicalReduction of 1."""
-    inertia = actuator.number_of("rotor_inertia", "drake:rotor_inertia", "motorInertia")
-    ratio = 1.0
-    if inertia:
-        of_joint = joint.number_of("mechanicalReduction", default=1.0)
-        ratio = actuator.number_of("drake:gear_ratio", "mechanicalReduction", default=of_joint)
-    return Drive(inertia * ratio * ratio, offset=actuator.number_of("friction_offset"))
 
 
 def urdf_text(robot: RobotModel) -> str:

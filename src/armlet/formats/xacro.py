@@ -23,7 +23,6 @@ CHILD = Path(__file__).with_name("xacro_child.py")
 MAX_SECONDS = 30.0
 """The most time that expanding may take; a humanoid of twenty files takes half a second."""
 MAX_MISSING = 10
-"""The most missing arguments that a message names."""
 
 
 def expand_xacro(

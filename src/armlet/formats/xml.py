@@ -1,7 +1,4 @@
-"""A small XML reader that records line numbers and refuses what a robot file never needs.
-
-No document type, so no entities and no external references; bounded in size and depth.
-"""
+"""A small XML reader with line numbers, bounded in size and depth, without document types."""
 
 import re
 from dataclasses import dataclass, field
@@ -39,11 +36,9 @@ class Element:
         return f"{self.file}, line {self.line}"
 
     def all(self, tag: str) -> list["Element"]:
-        """The children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def first(self, tag: str) -> "Element | None":
-        """The first child with a tag, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def child(self, tag: str) -> "Element":
@@ -58,7 +53,6 @@ class Element:
         return child
 
     def error(self, message: str) -> ModelError:
-        """An error with the file and line of the element."""
         return ModelError(f"{self.where}: {message}")
 
     def get(self, key: str, default: str = "") -> str:
@@ -69,7 +63,6 @@ class Element:
         return f'{key}="{clip(self.get(key))}"'
 
     def word(self, key: str, wanted: str = "a name") -> str:
-        """An attribute that must be present."""
         if not self.attributes.get(key):
             raise self.error(f'<{self.tag}> has no {key}="…": expected {wanted}')
         return self.attributes[key]
@@ -135,8 +128,7 @@ class _Builder:
         self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.refuse
         self.parser.EntityDeclHandler = self.refuse
-        self.texts: list[list[str]] = []
-        """The text of each open element, as a list: appending to a string would be quadratic."""
+        self.texts: list[list[str]] = []  # appending to strings would be quadratic
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
