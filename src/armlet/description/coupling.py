@@ -14,7 +14,6 @@ from armlet.robot import RobotModel
 from armlet.robot.components import Coupling, common_limits
 
 Mimic = Literal["couple", "free", "lock"]
-"""What may become of a joint that another one moves."""
 MIMIC: tuple[Mimic, ...] = get_args(Mimic)
 
 
@@ -87,9 +86,7 @@ def resolve_ties(
 ) -> tuple[dict[str, float], dict[str, Follower]]:
     """The values of all joints that are locked, and the leader of each joint that follows one.
 
-    Ties that hold each other are one group, which moves with its first joint that follows none. A
-    joint of a group that is locked holds all of it. A joint tied to none, or to one that is fixed,
-    is locked.
+    A joint that is locked holds all that are tied with it; one tied to a fixed joint is locked.
     """
     fixed = {joint.name: joint.kind == "fixed" for joint in joints}
     at_start = {joint.name: joint.at_start for joint in joints}
@@ -177,12 +174,11 @@ def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[
     if not followers:
         return ()
     index = {name: i for i, name in enumerate(names)}
-    all_couplings = []
-    for name in names:
-        leader, line = followers.get(name, Follower(name, Line()))
-        exact = (int(x) if x == int(x) else x for x in line)  # folding removes products with one
-        all_couplings.append(Coupling(index[leader], *exact))
-    return tuple(all_couplings)
+    lines = [followers.get(name, Follower(name, Line())) for name in names]
+    return tuple(  # folding removes products with an exact one
+        Coupling(index[leader], *(int(x) if x == int(x) else x for x in line))
+        for leader, line in lines
+    )
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:

@@ -100,9 +100,8 @@ class PassiveForce(NamedTuple):
     """A passive force in a file that armlet does not model."""
 
     kind: str
-    """What forces like it are called: this and the subjects of all of them, for a warning."""
+    """What forces like it are called."""
     subject: str
-    """What it acts on or is given by, as in a message."""
     statement: str
     where: str
 

@@ -15,7 +15,6 @@ from armlet.errors import ModelError, ModelWarning, listing, quote
 from armlet.robot import Compensation, RobotModel, Spring
 
 Passive = Literal["read", "ignore"]
-"""What may become of passive forces beyond damping and friction."""
 PASSIVE: tuple[Passive, ...] = get_args(Passive)
 
 

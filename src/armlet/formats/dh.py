@@ -230,9 +230,8 @@ def symbolic_arm(
 
 
 def _row(row: Any, subject: str) -> DHRow:
-    alpha, a, d, theta = _scalars(
-        row, 4, subject, "four numbers or names of constants alpha, a, d, theta"
-    )
+    wanted = "four numbers or names of constants alpha, a, d, theta"
+    alpha, a, d, theta = _scalars(row, 4, subject, wanted)
     angles = {"alpha": alpha, "theta": theta}
     check_angles({key: x for key, x in angles.items() if not isinstance(x, str)}, subject)
     alpha, theta = (x if isinstance(x, str) else round_angle(x, TOLERANCE) for x in (alpha, theta))
@@ -272,7 +271,7 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
 def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
     entries = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
     symbols = [x for x in entries if isinstance(x, str) and has_symbols(x)]
-    numbers = [x for x in entries if isinstance(x, Real) and not isinstance(x, bool)]
+    numbers: list[Any] = [x for x in entries if isinstance(x, Real) and not isinstance(x, bool)]
     are_small = all(-MAX_SIZE < x < MAX_SIZE for x in numbers)
     if not are_small or not len(numbers) + len(symbols) == len(entries) == n:
         raise ModelError(f"{subject} is {quote(values)}: expected {wanted}")

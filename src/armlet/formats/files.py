@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from armlet._support.files import MAX_PATH, expand_user, shown_path
@@ -97,13 +97,9 @@ class Folders:
             )
         return file
 
-    def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
+    def read(self, path: Path, kind: str, most: int) -> bytes:
         """The bytes of a file, within what is left for files of its kind."""
-        most, expected = min(most, self.left[kind]), "the files of one robot"
-        try:
-            data = read_bytes(path, most, expected)
-        except ModelError as error:
-            raise ModelError(f"{subject}: {error}") from None
+        data = read_bytes(path, min(most, self.left[kind]), "the files of one robot")
         self.left[kind] -= len(data)
         return data
 
@@ -177,9 +173,10 @@ def _existing_folder(folder: str | Path) -> Path:
 
 def _package_around(folder: Path) -> list[Path]:
     """The nearest folder upwards that is a ROS package or a Gazebo model, if there is one."""
-    upwards = (folder, *folder.parents)
-    marked = (x for x in upwards if any(os.path.isfile(x / mark) for mark in MARKS.values()))
-    return [*islice(marked, 1)]
+    for around in (folder, *folder.parents):
+        if any(os.path.isfile(around / mark) for mark in MARKS.values()):
+            return [around]
+    return []
 
 
 def _package_name(folder: Path, mark: str) -> str | None:

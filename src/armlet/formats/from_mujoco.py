@@ -55,6 +55,8 @@ NOT_MODELLED = (
 what one of them is called, and the bit that turns them off."""
 Places = Mapping[tuple[str, str], str]
 """The file and line of bodies, joints, equalities, tendons and actuators, by kind and name."""
+Shapes = Mapping[int, Mesh | None]
+"""The meshes of geoms, in the geom's frame; a geom with None is not drawn."""
 
 
 @np.errstate(all="ignore")  # the description is checked for numbers that are not finite
@@ -62,19 +64,16 @@ def read_mujoco(
     model: Any,
     problems: Problems,
     places: Places = MappingProxyType({}),
-    meshes: Mapping[int, Mesh | None] = MappingProxyType({}),
+    meshes: Shapes = MappingProxyType({}),
 ) -> Description:
-    """The description in a mujoco.MjModel; its base is the world, q is as in the model.
-
-    `meshes` has the meshes of geoms, in the geom's frame; a geom with None is not drawn.
-    """
+    """The description in a mujoco.MjModel; its base is the world, q is as in the model."""
     if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
         raise ModelError(
             f"from_mujoco was given {quote(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
         )
-    reader = _Reader(model, problems, places)
+    reader = _Reader(model, problems, places, meshes)
     reader.refuse_others()
-    links, joints = reader.tree(meshes)
+    links, joints = reader.tree()
     return Description(
         name=problems.where,
         links=tuple(links),
@@ -92,8 +91,8 @@ def read_mujoco(
 class _Reader:
     """Reads a model, in which bodies, joints, sites and actuators are known by their numbers."""
 
-    def __init__(self, model: Any, problems: Problems, places: Places) -> None:
-        self.model, self.problems, self.places = model, problems, places
+    def __init__(self, model: Any, problems: Problems, places: Places, meshes: Shapes) -> None:
+        self.model, self.problems, self.places, self.meshes = model, problems, places, meshes
         bodies = [model.body(i).name for i in range(1, model.nbody)]
         self.bodies = [WORLD, *_fill_names(bodies, "body")]
         joints = [model.joint(k).name for k in range(model.njnt)]
@@ -144,7 +143,7 @@ class _Reader:
     def _robot_bodies(self) -> list[tuple[int, str]]:
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
-    def tree(self, meshes: Mapping[int, Mesh | None]) -> tuple[list[Link], list[Connection]]:
+    def tree(self) -> tuple[list[Link], list[Connection]]:
         """The links and joints: of bodies, massless ones between several joints, and of sites."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
@@ -162,7 +161,7 @@ class _Reader:
                 parent, pose = child, IDENTITY_POSE
             if i and not between:
                 joints.append(fixed(name, parent, pose, where))
-            drawn, solids = self._shapes(i, meshes)
+            drawn, solids = self._shapes(i)
             links.append(replace(self._link(i), where=where, meshes=drawn, solids=solids))
             for k, site in self._sites(i):
                 links.append(Link(site, where=where))
@@ -230,17 +229,15 @@ class _Reader:
         named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
         return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
 
-    def _shapes(
-        self, i: int, meshes: Mapping[int, Mesh | None]
-    ) -> tuple[tuple[Mesh, ...], tuple[Solid, ...]]:
+    def _shapes(self, i: int) -> tuple[tuple[Mesh, ...], tuple[Solid, ...]]:
         model, drawn, solids = self.model, list[Mesh](), list[Solid]()
         for k in range(model.body_geomadr[i], model.body_geomadr[i] + model.body_geomnum[i]):
-            at, mesh = pose_in_mujoco(model.geom_pos[k], model.geom_quat[k]), meshes.get(k)
+            at, mesh = pose_in_mujoco(model.geom_pos[k], model.geom_quat[k]), self.meshes.get(k)
             if model.geom_group[k] not in SHOWN:
                 continue
             if mesh is not None:
                 drawn.append(replace(mesh, pose=at @ mesh.pose))
-            elif k not in meshes and model.geom_type[k] in SOLIDS:
+            elif k not in self.meshes and model.geom_type[k] in SOLIDS:
                 kind, factors = SOLIDS[model.geom_type[k]]
                 size = model.geom_size[k][: len(factors)] * factors
                 solids.append(Solid(kind, tuple(size.tolist()), at))

@@ -153,7 +153,7 @@ class _Files:
         if len(above) > MAX_NESTED:
             raise ModelError(f"{subject} is in a file that {MAX_NESTED} others lead to")
         self.read.append(file)
-        data = self.folders.read(file, "text", MAX_BYTES, subject)
+        data = self.folders.read(file, "text", MAX_BYTES)
         return parse_xml(data, clip(file.name)), (*above, file)
 
     def refusal(self, message: str) -> str:
@@ -229,10 +229,9 @@ class _Meshes:
             return True
         subject, file = f"{clip(self.files.path.name)}: <mesh>", self.shapes[name].file
         starts = [path.parent for path in self.files.read]
-        path = self.files.folders.find(file, starts, subject)
-        if path is not None:
+        if (path := self.files.folders.find(file, starts, subject)) is not None:
             key = f"{len(self.assets)}_{path.name}"
-            self.assets[key] = self.files.folders.read(path, "mesh", MAX_MESH_BYTES, subject)
+            self.assets[key] = self.files.folders.read(path, "mesh", MAX_MESH_BYTES)
             self.spec.mesh(name).file = key
         return path is not None
 

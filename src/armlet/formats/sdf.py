@@ -91,7 +91,6 @@ class Scope:
     named: dict[str, Element] = field(default_factory=dict)
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
-    """The poses in the frame of this model, computed so far."""
 
     def all(self) -> Iterator["Scope"]:
         yield self
@@ -443,8 +442,8 @@ class _Reader:
     def _joint(self, scope: Scope, name: str, element: Element) -> Connection:
         full = scope.prefix + name
         kind = element.word("type", "revolute, continuous, prismatic or fixed")
-        ends = [self._end(scope, element, tag) for tag in ("parent", "child")]
-        (parent, parent_at), (child, child_at) = ends
+        parent, parent_at = self._end(scope, element, "parent")
+        child, child_at = self._end(scope, element, "child")
         in_child = raw_pose(element)
         if relative_to(element) or element.text_of("child") != child:
             in_child = child_at.inverse() @ scope.in_world @ scope.pose_of(name, element)

@@ -218,8 +218,8 @@ def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
     if "mimic" not in body.data or joint.kind == "fixed":
         return []
     mimic = body.table("mimic", {"joint", "factor", "offset"})
-    factor, offset = mimic.number("factor", 1.0), mimic.number("offset", 0.0)
-    offset *= 1.0 if joint.kind == "prismatic" else unit
+    offset = mimic.number("offset", 0.0) * (1.0 if joint.kind == "prismatic" else unit)
+    factor = mimic.number("factor", 1.0)
     return [mimic_tie(joint.name, mimic.text("joint"), factor, offset, mimic.where)]
 
 
