@@ -63,6 +63,7 @@ def assemble(
         where = f"{joint.where or description.where}: link {quote(joint.child)}"
         check_finite(c[i], f"{where}: its first moment about the axis of its joint")
         check_finite(J[i], f"{where}: its inertia about the axis of its joint")
+    free = [joint.name for joint in moving if joint.name not in followers]
     parents = {joint.parent for joint in joints}
     tips = [link.name for link in description.links if link.name not in parents]
     g = own[BASE].R.T @ description.gravity
@@ -89,9 +90,7 @@ def assemble(
         ),
         couplings=couplings([j.name for j in moving], followers),
         keyframes={
-            key: np.array(
-                [values[joint.name] for joint in moving if joint.name not in followers], dtype=float
-            )
+            key: np.array([values[name] for name in free], dtype=float)
             for key, values in description.keyframes.items()
         },
         solids={link.name: link.solids for link in description.links if link.solids},
@@ -199,9 +198,9 @@ def describe(robot: RobotModel) -> Description:
                 spring=robot.springs[i],
             )
         )
-    moving = set(robot.links)
+    moving = {robot.base_link, *robot.links}
     for name, (i, at) in robot.frames.items():
-        if name not in moving and name != robot.base_link:
+        if name not in moving:
             parent = robot.base_link if i == BASE else robot.links[i]
             links.append(Link(name, **_shapes(robot, name)))
             joints.append(fixed(name, parent, base_of[i].inverse() @ at))

@@ -47,7 +47,12 @@ def from_dh(
     check_convention(convention, "from_dh")
     if not isinstance(name, str) or not name:
         raise ModelError(f"name is {quote(name)}: expected a string, not an empty one")
-    rows = _entries(rows, "rows")
+    for subject, table in (("rows", rows), ("inertia", () if inertia is None else inertia)):
+        if not np.iterable(table):
+            raise ModelError(
+                f"{subject} is {quote(table)}: expected a sequence, one entry per joint"
+            )
+    rows = list(rows)
     if not rows:
         raise ModelError("the DH table has no rows: expected one per joint")
     letters = "R" * len(rows) if joints is None else joints
@@ -55,9 +60,8 @@ def from_dh(
         raise ModelError(
             f"joints is {quote(letters)}: expected {len(rows)} letters R and P, one per row"
         )
-    bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows)
-    if inertia is not None:
-        bodies = _entries(inertia, "inertia")
+    massless = (0.0, (0.0, 0.0, 0.0), np.zeros(6))
+    bodies = [massless] * len(rows) if inertia is None else list(inertia)
     if len(bodies) != len(rows):
         raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one per row")
     if has_symbols([rows, gravity, bodies]):
@@ -92,15 +96,6 @@ def _link(name: str, body: Any, subject: str) -> Link:
         return Link(name, float(mass.item()), com.reshape(3), I)
     except (ModelError, TypeError, ValueError):
         raise ModelError(f"{subject} is {quote(body)}: expected {wanted}") from None
-
-
-def _entries(table: Any, subject: str) -> list[Any]:
-    try:
-        return list(table)
-    except TypeError:
-        raise ModelError(
-            f"{subject} is {quote(table)}: expected a sequence, one entry per joint"
-        ) from None
 
 
 def real_numbers(values: Any, shape: int | tuple[int, ...], subject: str, wanted: str) -> Vector:

@@ -13,9 +13,15 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from armlet._support.files import expand_user, shown_path
 from armlet._support.validation import MAX_SIZE
-from armlet.description import Description, assemble
+from armlet.description import Description, assemble, describe
 from armlet.description.checks import check, check_tips, note_fixed_base
-from armlet.description.coupling import Mimic, apply_mimic, drop_lost_leaders, note_contrary_limits
+from armlet.description.coupling import (
+    Mimic,
+    apply_mimic,
+    drop_lost_leaders,
+    note_contrary_limits,
+    ties_between,
+)
 from armlet.description.options import PASSIVE, Passive, apply_passive, fix_unsupported, reorder
 from armlet.description.problems import Problems
 from armlet.description.rounding import warn_of_rounded_angles
@@ -27,7 +33,7 @@ from armlet.formats.sdf import read_sdf
 from armlet.formats.toml import read_toml
 from armlet.formats.urdf import read_urdf
 from armlet.formats.xacro import expand_xacro
-from armlet.formats.xml import Element, read_xml
+from armlet.formats.xml import read_xml
 from armlet.robot import TOLERANCE, RobotModel
 
 ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
@@ -163,6 +169,22 @@ def from_model(
     return _finish(read(model, problems), problems, options)
 
 
+def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
+    """The robot with some joints fixed at given values; their bodies merge into the parents."""
+    return assemble(describe(robot), lock_values(values))
+
+
+def subchain(robot: RobotModel, tip: str) -> RobotModel:
+    """The serial arm from the base to a frame, which becomes the tool, without other branches."""
+    path, whole = robot.path(robot.frame(tip).body), describe(robot)
+    names = {robot.base_link, *(robot.links[i] for i in path)}
+    names |= {name for name, frame in robot.frames.items() if frame.body in path}
+    links = tuple(link for link in whole.links if link.name in names)
+    joints = tuple(joint for joint in whole.joints if joint.child in names)
+    ties = ties_between(robot, path)
+    return assemble(replace(whole, links=links, joints=joints, tool=tip, ties=ties))
+
+
 def _finish(description: Description, problems: Problems, options: RobotOptions) -> RobotModel:
     """The robot of a description, checked and with the user's options."""
     description = apply_passive(description, options.passive, problems)
@@ -196,7 +218,9 @@ def _read(
             f"{', '.join(ENDINGS)}"
         )
     root = None if suffix == ".toml" else read_xml(path)
-    is_xacro = suffix == ".xacro" or (root is not None and _is_all_xacro(root))
+    is_xacro = suffix == ".xacro"
+    if root is not None and not root.all("link"):  # xacro leaves some elements in what it expands
+        is_xacro |= any(child.tag.startswith("xacro:") for child in root.children)
     if options.xacro is not None and not is_xacro:
         raise ModelError(f"{clip(path.name)}: xacro= is for files of xacro: leave it out")
     if root is None:
@@ -214,11 +238,6 @@ def _read(
             return read_urdf(root, path, problems)
         case _:
             return read_mjcf(root, path, folders, problems)
-
-
-def _is_all_xacro(root: Element) -> bool:
-    """Whether a file has elements of xacro and no link; xacro leaves some in what it expands."""
-    return not root.all("link") and any(x.tag.startswith("xacro:") for x in root.children)
 
 
 def _existing(robot: str | Path) -> Path:

@@ -26,14 +26,12 @@ MAX_ELEMENTS = 20_000
 LONG_NAME = 100
 """How many characters that are added to a name count as one element."""
 MAX_NESTED = 20
-"""How deep files may name each other."""
 SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
 """Sections whose elements name elements of bodies."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
 """What is looked at first and last in a file; MuJoCo takes sections in any order."""
 SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
-"""Types of geoms, by MuJoCo's numbers."""
 NEVER, ALWAYS = 0, 1
 """Whether inertias come from geoms, by MuJoCo's numbers; otherwise where bodies have none."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000

@@ -92,11 +92,6 @@ class Scope:
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
 
-    def all(self) -> Iterator["Scope"]:
-        yield self
-        for scope in self.nested.values():
-            yield from scope.all()
-
     @cached_property
     def static(self) -> bool:
         above = self.parent is not None and self.parent.static
@@ -208,16 +203,16 @@ def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) ->
     start = Scope(top, version_of(root), placement=top.get("placement_frame"))
     reader = _Reader(folders, problems)
     try:
-        whole = reader.open(start, (file.resolve(),))
+        whole, scopes = start, reader.open(start, (file.resolve(),))
         if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
-            [whole] = whole.nested.values()
-            for inner in whole.all():
+            whole, *_ = scopes = scopes[1:]
+            for inner in scopes:
                 inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
-        if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
+        if not any(x.tag == "link" for scope in scopes for x in scope.named.values()):
             if reader.missing:
                 raise reader.missing[0]
             raise root.error("no model has a <link>: expected at least one")
-        reader.read([*whole.all()])
+        reader.read(scopes)
     except RecursionError:
         raise root.error("frames and models are nested too deeply") from None
     return reader.description(whole.element.get("name") or clip(file.stem), gravity, file)
@@ -241,8 +236,9 @@ class _Reader:
         self.base = WORLD
         """The world as a link, by a name that no other link has."""
 
-    def open(self, scope: Scope, files: tuple[Path, ...]) -> Scope:
-        """Fill a scope with its names and nested models, included ones among them."""
+    def open(self, scope: Scope, files: tuple[Path, ...]) -> list[Scope]:
+        """Fill a scope with its names and nested models, and return it with all of these."""
+        scopes = [scope]
         for child in [*scope.element.children]:
             inside, used = child, files
             version, placement = scope.version, child.get("placement_frame")
@@ -273,8 +269,9 @@ class _Reader:
             scope.named[name] = inside
             if inside.tag == "model":
                 nested = Scope(inside, version, f"{scope.prefix}{name}::", scope, placement)
-                scope.nested[name] = self.open(nested, used)
-        return scope
+                scope.nested[name] = nested
+                scopes += self.open(nested, used)
+        return scopes
 
     def _include(self, include: Element, path: Path, files: Sequence[Path]) -> tuple[Element, int]:
         """The model in a file that is included, and its version."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from armlet._support.files import write
 from armlet.algebra import symmetric, upper_triangle
 from armlet.description import Connection, Description, Link, Mesh, Tie, describe
 from armlet.description.checks import MOVING
@@ -329,6 +330,11 @@ def _body(table: Table) -> Any:
     if both := sorted(PARAMETERS & set(data)):
         raise ModelError(f"{table.where}: phi and {both[0]} are given: expected one of the two")
     return data["phi"]
+
+
+def write_toml(robot: RobotModel, path: str | Path) -> None:
+    """Write the robot in armlet's own format, in the frames of the file it came from."""
+    write(path, toml_text(robot))
 
 
 def toml_text(robot: RobotModel) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import copysign, inf, isnan, nan, pi
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from armlet._support.files import write
 from armlet.algebra import symmetric, upper_triangle
 from armlet.description import Connection, Description, Link, Mesh, Solid, Tie, describe
 from armlet.description.coupling import mimic_tie
+from armlet.description.options import warn_of_passive
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
 from armlet.formats.dh import EARTH
@@ -63,11 +65,11 @@ def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
     )
 
 
+@dataclass
 class _Reader:
     """Reads links and joints, and collects the problems."""
 
-    def __init__(self, problems: Problems) -> None:
-        self.problems = problems
+    problems: Problems
 
     def link(self, element: Element) -> Link:
         """The link of an element, without inertia if that cannot be read."""
@@ -316,6 +318,12 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
                         f"{quote(name)}, which does not exist: expected one of {listing(names)}"
                     )
     return drives
+
+
+def write_urdf(robot: RobotModel, path: str | Path) -> None:
+    """Write the robot as URDF; springs and gravity compensation are left out with a warning."""
+    warn_of_passive(robot)
+    write(path, urdf_text(robot))
 
 
 def urdf_text(robot: RobotModel) -> str:
