@@ -170,7 +170,8 @@ def read_toml(path: Path) -> Description | RobotModel:
         return _symbolic_arm(Table(data, file, SYMBOLIC_TOP), clip(path.stem))
     top = Table(data, file, TOP)
     unit = top.unit_of_angles()
-    if (convention := top.data.get("convention")) is not None:
+    convention = top.text("convention") if "convention" in top.data else None
+    if convention is not None:
         check_convention(convention, file)
     base = top.text("base", "base")
     links, joints, ties = [Link(base, where=file)], [], []

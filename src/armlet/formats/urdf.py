@@ -308,7 +308,8 @@ def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
             if inertia:  # else the ratio may be anything; Drake's comes before another one of 1
                 ratio = joint.number_of("mechanicalReduction", default=1.0)
                 tags = "drake:gear_ratio", "mechanicalReduction"
-                inertia *= actuator.number_of(*tags, default=ratio) ** 2
+                ratio = actuator.number_of(*tags, default=ratio)
+                inertia *= ratio * ratio
             if inertia or offset:
                 name = joint.word("name")
                 drives[name] = Drive(inertia, offset=offset)
