@@ -94,7 +94,12 @@ def resolve_ties(
     groups = {joint.name: {joint.name} for joint in joints}
     values, done = dict(lock), set()
     for tie in ties:
-        _check_names(tie, fixed)
+        check_finite(tie.coefficients, f"{tie.where}: {tie.statement}: how")
+        if lost := [name for name in (tie.joint, tie.leader) if name and name not in fixed]:
+            raise ModelError(
+                f"{tie.where}: {tie.statement}, and no joint is called {quote(lost[0])}: expected "
+                f"one of {listing(list(fixed))}"
+            )
         if not tie.leader or fixed[tie.leader] or tie.leader in lock:
             values.setdefault(tie.joint, tie.value(lock.get(tie.leader, 0.0), at_start))
             continue
@@ -126,17 +131,6 @@ def resolve_ties(
     for name, (_, line) in followers.items():
         check_finite(line, f"joint {quote(name)}: how it follows its leader")
     return values, followers
-
-
-def _check_names(tie: Tie, joints: Mapping[str, bool]) -> None:
-    """Refuse ties of joints that do not exist, and numbers that are not finite."""
-    check_finite(tie.coefficients, f"{tie.where}: {tie.statement}: how")
-    for name in filter(None, (tie.joint, tie.leader)):
-        if name not in joints:
-            raise ModelError(
-                f"{tie.where}: {tie.statement}, and no joint is called {quote(name)}: expected "
-                f"one of {listing(list(joints))}"
-            )
 
 
 def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:

@@ -122,10 +122,10 @@ def dh_row(row: Any, subject: str) -> Vector:
     return values
 
 
-def check_angles(angles: Mapping[str, float], subject: str) -> None:
-    """Refuse angles that are degrees by mistake."""
+def check_angles(angles: Mapping[str, Scalar], subject: str) -> None:
+    """Refuse angles that are degrees by mistake; symbols may be any."""
     for name, angle in angles.items():
-        if abs(angle) > 2 * pi + 1e-9:
+        if not isinstance(angle, str) and abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
                 f"{subject} has {name} = {angle:g} rad ({degrees(angle):g} degrees), more than a "
                 "turn: expected less (a quarter turn is pi/2 rad or 90 degrees)"
@@ -227,8 +227,7 @@ def symbolic_arm(
 def _row(row: Any, subject: str) -> DHRow:
     wanted = "four numbers or names of constants alpha, a, d, theta"
     alpha, a, d, theta = _scalars(row, 4, subject, wanted)
-    angles = {"alpha": alpha, "theta": theta}
-    check_angles({key: x for key, x in angles.items() if not isinstance(x, str)}, subject)
+    check_angles({"alpha": alpha, "theta": theta}, subject)
     alpha, theta = (x if isinstance(x, str) else round_angle(x, TOLERANCE) for x in (alpha, theta))
     return DHRow(0, 0, alpha, a, d, theta)
 

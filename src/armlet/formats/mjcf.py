@@ -166,7 +166,6 @@ class _Files:
 
 
 def _label(element: Element) -> str:
-    """What messages call an element: file and line, tag and name."""
     name = f" {quote(element.get('name'))}" if element.get("name") else ""
     return f"{element.where}: <{element.tag}>{name}"
 

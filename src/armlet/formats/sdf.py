@@ -28,7 +28,7 @@ from armlet.scalar import Vector
 
 MODEL = "__model__"
 MAX_CHAIN = 100
-"""How many frames may each be relative to the next, and models be nested in each other."""
+"""How many frames may each be relative to the next."""
 MAX_INCLUDES = 1000
 """How many models one file may include, those that included ones include too."""
 ROOTS = ("sdf", "gazebo")

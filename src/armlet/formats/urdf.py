@@ -53,10 +53,9 @@ def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
     reader, drives = _Reader(problems), _rotor_drives(root, problems)
     links = [reader.link(element) for element in root.all("link")]
     joints = [reader.joint(element, drives) for element in root.all("joint")]
-    links = reader.with_world(links, joints)
     return Description(
         name=root.get("name") or clip(file.stem),
-        links=tuple(links),
+        links=tuple(reader.with_world(links, joints)),
         joints=tuple(joint for joint in joints if joint),
         gravity=np.array(EARTH),
         source=clip(file.name),

@@ -68,11 +68,9 @@ class Element:
         return self.attributes[key]
 
     def number(self, key: str, default: float | None = None) -> float:
-        """An attribute that is one finite number."""
         return float(self.numbers(key, 1, None if default is None else (default,))[0])
 
     def text_numbers(self, n: int) -> Vector:
-        """The text between the tags, which is n finite numbers."""
         text = self.text.strip()
         return numbers(text, n, f"{self.where}: <{self.tag}>{clip(text)}</{self.tag}>")
 
