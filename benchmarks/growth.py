@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import armlet
 from armlet.errors import ModelError
-from armlet.formats import general_arm
+from armlet.formats.dh import general_arm
 from armlet.graph import Count
 
 ORDERS = {"n": 1, "n^2": 2, "n^3": 3, "n^4": 4}

@@ -101,9 +101,9 @@ FINITE = ": expected finite numbers below 1e+50 in size"
 CALLS = {
     "wrong convention": (lambda: from_dh(convention="craig"), CONVENTION.format("'craig'")),
     "row of five": (lambda: from_dh((0, 0, 0, 0), (0, 0, 0, 0, 0)),
-        "row 2 of the DH table has 5 numbers: expected four, alpha, a, d, theta"),
+        "row 2 of the DH table is (0, 0, 0, 0, 0): expected four numbers alpha, a, d, theta"),
     "row of three": (lambda: from_dh((0, 0, 0)),
-        "row 1 of the DH table has 3 numbers: expected four, alpha, a, d, theta"),
+        "row 1 of the DH table is (0, 0, 0): expected four numbers alpha, a, d, theta"),
     "row that is a number": (lambda: from_dh(1.0),
         "row 1 of the DH table is 1.0: expected four numbers alpha, a, d, theta"),
     "text in a row": (lambda: from_dh(("pi/2", 0, 0, 0)),

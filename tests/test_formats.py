@@ -15,7 +15,7 @@ from support.robots import MIMIC, WRITERS, deviation, random_robot, states, valu
 import armlet
 from armlet.cli.robot_options import OPTIONS
 from armlet.description import Mesh
-from armlet.formats import LoadOptions, ModelOptions
+from armlet.formats.loading import LoadOptions, ModelOptions
 from armlet.robot.pose import axis_rotation, rotation_of_quaternion, rpy_of
 
 

@@ -25,7 +25,7 @@ from armlet.errors import (
     ModelWarning,
 )
 from armlet.fmu import to_fmu
-from armlet.formats import catalogue
+from armlet.formats.loading import catalogue
 from armlet.graph import Count, Input, Program
 from armlet.identification import (
     Excitation,

@@ -9,9 +9,14 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from armlet import formats as models
 from armlet.api.evaluation import Array, evaluate, mask_singular
-from armlet.formats import EARTH, LoadOptions, ModelOptions, takes_options
+from armlet.formats import dh, loading
+from armlet.formats.dh import EARTH
+from armlet.formats.from_mujoco import read_mujoco
+from armlet.formats.from_pinocchio import read_pinocchio
+from armlet.formats.loading import LoadOptions, ModelOptions, takes_options
+from armlet.formats.toml import write_toml
+from armlet.formats.urdf import write_urdf
 from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
 
@@ -122,7 +127,7 @@ class Robot(RobotModel):
         ['L', 'c', 'm', 'g']
         """
         return cls.of(
-            models.from_dh(
+            dh.from_dh(
                 rows,
                 convention=convention,
                 joints=joints,
@@ -141,11 +146,11 @@ class Robot(RobotModel):
         >>> armlet.load("panda").lock({"joint3": 0.0}).n
         6
         """
-        return self.of(models.lock(self, values))
+        return self.of(loading.lock(self, values))
 
     def subchain(self, tip: str) -> Self:
         """The serial arm from the base to a frame, its new tool, without other branches."""
-        return self.of(models.subchain(self, tip))
+        return self.of(loading.subchain(self, tip))
 
     def to_urdf(self, path: str | Path) -> None:
         """Write the robot as URDF, in the frames of the file it came from.
@@ -153,11 +158,11 @@ class Robot(RobotModel):
         URDF has no gravity: one other than (0, 0, -9.81) has to be given again on loading. It has
         no springs and no gravity compensation: they are left out with a warning.
         """
-        models.to_urdf(self, path)
+        write_urdf(self, path)
 
     def to_toml(self, path: str | Path) -> None:
         """Write the robot in armlet's own format, in the frames of the file it came from."""
-        models.to_toml(self, path)
+        write_toml(self, path)
 
     # ------------------------------------------------------------------ dynamics
 
@@ -564,7 +569,7 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
     >>> armlet.load("puma560")
     <Robot 'puma560': 6 joints RRRRRR, serial, 23.45 kg, tool 'flange'>
     """
-    return Robot.of(models.load(robot, options))
+    return Robot.of(loading.load(robot, options))
 
 
 @takes_options(ModelOptions)
@@ -590,7 +595,7 @@ def from_mujoco(model: object, options: ModelOptions) -> Robot:
         Its base is the world, and q has the values and the order of the model's qpos.
     """
     name = options.name or "model"
-    return Robot.of(models.from_model(models.read_mujoco, model, name, options))
+    return Robot.of(loading.from_model(read_mujoco, model, name, options))
 
 
 @takes_options(ModelOptions)
@@ -619,7 +624,7 @@ def from_pinocchio(model: object, options: ModelOptions) -> Robot:
         cosine and sine.
     """
     name = options.name or getattr(model, "name", "") or "model"
-    return Robot.of(models.from_model(models.read_pinocchio, model, name, options))
+    return Robot.of(loading.from_model(read_pinocchio, model, name, options))
 
 
 def general_arm(joints: str) -> Robot:
@@ -643,4 +648,4 @@ def general_arm(joints: str) -> Robot:
     >>> arm.dh_table()[2]["alpha"]
     'alpha3'
     """
-    return Robot.of(models.general_arm(joints))
+    return Robot.of(dh.general_arm(joints))

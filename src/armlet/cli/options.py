@@ -15,7 +15,7 @@ from armlet._support.files import check_writable
 from armlet.api import load
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, DataError, quote
-from armlet.formats import ENDINGS, catalogue
+from armlet.formats.loading import ENDINGS, catalogue
 from armlet.robot import RobotModel
 
 TABLES = (".npz", ".csv", ".parquet")

@@ -11,7 +11,7 @@ import numpy as np
 from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
 from armlet.description.checks import check_finite
 from armlet.description.coupling import couplings, resolve_ties, ties_between
-from armlet.description.description import Connection, Description, Link
+from armlet.description.description import Connection, Description, Link, fixed
 from armlet.errors import ModelError, listing, quote
 from armlet.robot.components import BASE, Compensation, Frame, Joint
 from armlet.robot.frames import Mount, canonical
@@ -24,11 +24,7 @@ def assemble(
     lock: Mapping[str, float] | None = None,
     tolerance: float = TOLERANCE,
 ) -> RobotModel:
-    """The robot of a description, in canonical frames.
-
-    Locked joints become fixed at the given value, and those that they hold too; links on fixed
-    joints are merged into their parent body, and the frame of every link stays available by name.
-    """
+    """The robot of a description, in canonical frames; bodies on fixed joints are merged."""
     links = {link.name: link for link in description.links}
     locked, followers = resolve_ties(description.ties, description.joints, lock or {})
     joints = _lock(description, locked)
@@ -61,13 +57,13 @@ def assemble(
         c[i] = c[i] + link.mass * com
         J[i] = J[i] + R @ link.inertia @ R.T + np.asarray(point_inertia(link.mass, com), float)
         mass, moment = link.compensation
-        if mass or np.any(moment):
-            lifted[i] = lifted[i] + mass
-            lifted_c[i] = lifted_c[i] + R @ moment + mass * r
+        lifted[i] = lifted[i] + mass
+        lifted_c[i] = lifted_c[i] + R @ moment.astype(float) + mass * r
     for i, joint in enumerate(moving):
         where = f"{joint.where or description.where}: link {quote(joint.child)}"
         check_finite(c[i], f"{where}: its first moment about the axis of its joint")
         check_finite(J[i], f"{where}: its inertia about the axis of its joint")
+    free = [joint.name for joint in moving if joint.name not in followers]
     parents = {joint.parent for joint in joints}
     tips = [link.name for link in description.links if link.name not in parents]
     g = own[BASE].R.T @ description.gravity
@@ -94,9 +90,7 @@ def assemble(
         ),
         couplings=couplings([j.name for j in moving], followers),
         keyframes={
-            key: np.array(
-                [values[joint.name] for joint in moving if joint.name not in followers], dtype=float
-            )
+            key: np.array([values[name] for name in free], dtype=float)
             for key, values in description.keyframes.items()
         },
         solids={link.name: link.solids for link in description.links if link.solids},
@@ -107,7 +101,6 @@ def assemble(
 
 
 def _lock(description: Description, lock: Mapping[str, float]) -> list[Connection]:
-    """The joints, with those named in `lock` fixed at the given value."""
     moving = [joint.name for joint in description.joints if joint.kind != "fixed"]
     if unknown := sorted(set(lock) - set(moving)):
         raise ModelError(
@@ -118,7 +111,6 @@ def _lock(description: Description, lock: Mapping[str, float]) -> list[Connectio
 
 
 def fix_joint(joint: Connection, q: float) -> Connection:
-    """The joint, fixed at a value."""
     axis = joint.axis / np.linalg.norm(joint.axis)
     if joint.kind == "prismatic":
         moved = Pose(np.eye(3), q * axis)
@@ -133,10 +125,7 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
     children = {joint.child for joint in joints}
     roots = [link for link in description.links if link.name not in children]
     if not roots:
-        raise ModelError(
-            f"{joints[0].where or description.where}: every link has a parent, the joints form a "
-            f"loop: {_loop(joints)}; armlet takes trees: cut the loop by removing one joint"
-        )
+        raise _loop_error(joints, description.where, "every link has a parent, ")
     if len(roots) > 1:
         raise ModelError(
             f"{roots[1].where or description.where}: two links have no parent, "
@@ -146,20 +135,20 @@ def _base_link(description: Description, joints: Sequence[Connection]) -> str:
     return roots[0].name
 
 
-def _loop(joints: Sequence[Connection]) -> str:
-    """The links of a loop, for a message."""
+def _loop_error(joints: Sequence[Connection], where: str, start: str = "") -> ModelError:
+    """The error of joints of which each is carried by another one."""
     parent = {joint.child: joint.parent for joint in joints}
-    seen: set[str] = set()
-    for name in parent:
-        path: dict[str, None] = {}
-        while name in parent and name not in seen:
-            seen.add(name)
-            path[name] = None
-            name = parent[name]
-        if name in path:
-            links = list(path)
-            return listing([*links[links.index(name) :], name], " -> ")
-    return ""
+    path: dict[str, None] = {}
+    name = joints[0].child
+    while name not in path:
+        path[name] = None
+        name = parent[name]
+    links = list(path)
+    loop = listing([*links[links.index(name) :], name], " -> ")
+    return ModelError(
+        f"{joints[0].where or where}: {start}the joints form a loop: {loop}; armlet takes trees: "
+        "cut the loop by removing one joint"
+    )
 
 
 def _parents_first(
@@ -177,20 +166,13 @@ def _parents_first(
         for k in carried.pop(joint.child, ()):
             heappush(ready, k)
     if carried:
-        waiting = [joints[k] for k in sorted(k for indices in carried.values() for k in indices)]
-        raise ModelError(
-            f"{waiting[0].where or description.where}: the joints form a loop: {_loop(waiting)}; "
-            "armlet takes trees: cut the loop by removing one joint"
-        )
+        waiting = sorted(k for indices in carried.values() for k in indices)
+        raise _loop_error([joints[k] for k in waiting], description.where)
     return ordered
 
 
 def describe(robot: RobotModel) -> Description:
-    """The robot as a description in the file's frames, with fixed frames as massless links.
-
-    The frame of a moving link is shifted to its joint's axis where the file's is not on it;
-    merged links stay merged.
-    """
+    """The robot as a description in the file's frames, with fixed frames as massless links."""
     robot._require_values("a robot to be written, locked or cut")
     links, joints = [Link(robot.base_link, **_shapes(robot, robot.base_link))], []
     base_of = [robot.frames[name].pose for name in (*robot.links, robot.base_link)]
@@ -216,14 +198,12 @@ def describe(robot: RobotModel) -> Description:
                 spring=robot.springs[i],
             )
         )
-    moving = set(robot.links)
+    moving = {robot.base_link, *robot.links}
     for name, (i, at) in robot.frames.items():
-        if name not in moving and name != robot.base_link:
+        if name not in moving:
             parent = robot.base_link if i == BASE else robot.links[i]
             links.append(Link(name, **_shapes(robot, name)))
-            joints.append(
-                Connection(f"{name}_fixed", "fixed", parent, name, base_of[i].inverse() @ at)
-            )
+            joints.append(fixed(name, parent, base_of[i].inverse() @ at))
     names = [joint.name for joint in robot.joints]
     return Description(
         name=robot.name,
@@ -258,5 +238,4 @@ def _link(robot: RobotModel, i: int, own: Pose) -> Link:
 
 
 def _shapes(robot: RobotModel, link: str) -> dict[str, Any]:
-    """The visual shapes of a link, as fields of a `Link`."""
     return {"meshes": robot.meshes.get(link, ()), "solids": robot.solids.get(link, ())}

@@ -222,19 +222,17 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
 def note_fixed_base(description: Description, robot: RobotModel, problems: Problems) -> None:
     """Note a base with mass that looks like the body of a robot on legs, wheels or rotors.
 
-    That is one link with several joints, or four branches and more, on a robot of a kilogram and
-    more (not a hand), whose file neither names the world nor has a joint to it.
+    Hands, lighter than a kilogram, and files that name the world or have a joint to it do not.
     """
     kinds = {joint.kind for joint in description.joints}
-    if robot.base_link in WORLDS or kinds & UNSUPPORTED_JOINTS.keys():
+    is_light = not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS
+    if is_light or robot.base_link in WORLDS or kinds & UNSUPPORTED_JOINTS.keys():
         return
     moving = {joint.name for joint in robot.joints}
     parents = [joint.parent for joint in description.joints if joint.name in moving]
     on_base = [name for name in parents if robot.frames[name].body == BASE]
     heavy = [link.name for link in description.links if link.mass > 0]
     several = [name for name in heavy if on_base.count(name) > 1]
-    if not robot.base_mass or robot.base_mass + sum(robot.m) < MIN_FLOATING_MASS:
-        return
     if several or len(on_base) >= MIN_BRANCHES:
         problems.note(
             f"{problems.where}: the base {quote((several or [robot.base_link])[0])} has "

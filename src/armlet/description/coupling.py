@@ -1,13 +1,11 @@
-"""Joints that other joints move: mimic joints of URDF, equalities between joints of MJCF.
-
-Files state them as ties; the couplings of a robot are made of these.
-"""
+"""Joints that other joints move: ties in files, and the couplings of a robot made of these."""
 
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
+from armlet._support.validation import one_of
 from armlet.description.checks import check_finite
 from armlet.description.description import Connection, Description, Tie
 from armlet.description.problems import Problems
@@ -16,7 +14,6 @@ from armlet.robot import RobotModel
 from armlet.robot.components import Coupling, common_limits
 
 Mimic = Literal["couple", "free", "lock"]
-"""What may become of a joint that another one moves."""
 MIMIC: tuple[Mimic, ...] = get_args(Mimic)
 
 
@@ -27,11 +24,9 @@ class Line(NamedTuple):
     offset: float = 0
 
     def after(self, other: "Line") -> "Line":
-        """This line applied to the values of another."""
         return Line(self.factor * other.factor, self.factor * other.offset + self.offset)
 
     def inverse(self) -> "Line":
-        """The inverse function."""
         return Line(1 / self.factor, -self.offset / self.factor)
 
 
@@ -47,18 +42,15 @@ def apply_mimic(
 ) -> tuple[Description, dict[str, float]]:
     """The description with the ties that couple joints, and the joints to lock with their values.
 
-    "couple" leaves the ties as they are, "free" drops them. "lock" drops them too, and locks each
-    joint that mimics another where it is while the other one is at the value that it is locked at,
-    or else at zero.
+    "lock" locks each joint that mimics another as if that one were locked, at zero by default.
     """
-    if mimic not in MIMIC:
-        raise ModelError(f"mimic is {quote(mimic)}: expected one of {', '.join(MIMIC)}")
-    if mimic == "couple":
-        return description, dict(lock)
     values = dict(lock)
+    if one_of(mimic, "mimic", MIMIC, ModelError) == "couple":
+        return description, values
     if mimic == "lock":
-        names = [name for tie in description.ties for name in tie.joints if name not in lock]
-        values |= {name: _value(name, description, lock) for name in names}
+        for tie in description.ties:
+            for name in {tie.joint, tie.leader if tie.mutual else ""} - {"", *lock}:
+                values[name] = _value(name, description, lock)
     return replace(description, ties=()), values
 
 
@@ -77,10 +69,7 @@ def _value(name: str, description: Description, lock: Mapping[str, float]) -> fl
 
 
 def drop_lost_leaders(description: Description, problems: Problems) -> Description:
-    """The description without mimics of joints that do not exist, which then move freely.
-
-    An equality of MJCF is no mimic, and has to name joints that exist; with `strict`, all have to.
-    """
+    """The description without mimics of joints that do not exist, which are errors if `strict`."""
     names = {joint.name for joint in description.joints}
     lost = [tie for tie in description.ties if not tie.mutual and tie.leader not in names]
     if problems.strict or not lost:
@@ -97,17 +86,20 @@ def resolve_ties(
 ) -> tuple[dict[str, float], dict[str, Follower]]:
     """The values of all joints that are locked, and the leader of each joint that follows one.
 
-    Ties that hold each other are one group, which moves with its first joint that follows none. A
-    joint of a group that is locked holds all of it. A joint tied to none, or to one that is fixed,
-    is locked.
+    A joint that is locked holds all that are tied with it; one tied to a fixed joint is locked.
     """
     fixed = {joint.name: joint.kind == "fixed" for joint in joints}
     at_start = {joint.name: joint.at_start for joint in joints}
     neighbours: dict[str, list[tuple[str, Line]]] = defaultdict(list)
-    group: dict[str, str] = {}
+    groups = {joint.name: {joint.name} for joint in joints}
     values, done = dict(lock), set()
     for tie in ties:
-        _check_names(tie, fixed)
+        check_finite(tie.coefficients, f"{tie.where}: {tie.statement}: how")
+        if lost := [name for name in (tie.joint, tie.leader) if name and name not in fixed]:
+            raise ModelError(
+                f"{tie.where}: {tie.statement}, and no joint is called {quote(lost[0])}: expected "
+                f"one of {listing(list(fixed))}"
+            )
         if not tie.leader or fixed[tie.leader] or tie.leader in lock:
             values.setdefault(tie.joint, tie.value(lock.get(tie.leader, 0.0), at_start))
             continue
@@ -115,7 +107,14 @@ def resolve_ties(
         if line.factor == 0:
             values.setdefault(tie.joint, line.offset)
         else:
-            _join(tie, group)
+            small, large = sorted((groups[tie.joint], groups[tie.leader]), key=len)
+            if small is large:
+                raise ModelError(
+                    f"{tie.where}: {tie.statement}, which closes a loop of couplings: expected one "
+                    "joint that leads, and no two ways from it to another; remove one of them"
+                )
+            large |= small
+            groups |= dict.fromkeys(small, large)
             done.add(tie.joint)
             neighbours[tie.joint].append((tie.leader, line.inverse()))
             neighbours[tie.leader].append((tie.joint, line))
@@ -134,17 +133,6 @@ def resolve_ties(
     return values, followers
 
 
-def _check_names(tie: Tie, joints: Mapping[str, bool]) -> None:
-    """Refuse ties of joints that do not exist, and numbers that are not finite."""
-    check_finite(tie.coefficients, f"{tie.where}: {tie.statement}: how")
-    for name in filter(None, (tie.joint, tie.leader)):
-        if name not in joints:
-            raise ModelError(
-                f"{tie.where}: {tie.statement}, and no joint is called {quote(name)}: expected "
-                f"one of {listing(list(joints))}"
-            )
-
-
 def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
     """The joint's q as a linear function of its leader's; other polynomials are refused."""
     if any(tie.coefficients[2:]):
@@ -157,24 +145,6 @@ def _line(tie: Tie, at_start: Mapping[str, float]) -> Line:
     constant, factor, *_ = *tie.coefficients, 0.0, 0.0
     moved = factor * at_start[tie.leader]
     return Line(factor, at_start[tie.joint] + constant - moved)
-
-
-def _join(tie: Tie, group: dict[str, str]) -> None:
-    """Join the groups of two joints; refuse a tie within one, which would hold or close a loop."""
-
-    def first(name: str) -> str:
-        while name in group:
-            group[name] = group.get(group[name], group[name])  # half the way for the next time
-            name = group[name]
-        return name
-
-    joint, leader = first(tie.joint), first(tie.leader)
-    if joint == leader:
-        raise ModelError(
-            f"{tie.where}: {tie.statement}, which closes a loop of couplings: expected one joint "
-            "that leads, and no two ways from it to another; remove one of them"
-        )
-    group[joint] = leader
 
 
 def _reached(
@@ -198,19 +168,15 @@ def couplings(names: Sequence[str], followers: Mapping[str, Follower]) -> tuple[
     if not followers:
         return ()
     index = {name: i for i, name in enumerate(names)}
-    all_couplings = []
-    for name in names:
-        leader, line = followers.get(name, Follower(name, Line()))
-        exact = (int(x) if x == int(x) else x for x in line)  # folding removes products with one
-        all_couplings.append(Coupling(index[leader], *exact))
-    return tuple(all_couplings)
+    lines = [followers.get(name, Follower(name, Line())) for name in names]
+    return tuple(  # folding removes products with an exact one
+        Coupling(index[leader], *(int(x) if x == int(x) else x for x in line))
+        for leader, line in lines
+    )
 
 
 def ties_between(robot: RobotModel, joints: Sequence[int]) -> tuple[Tie, ...]:
-    """The ties among some joints of a robot.
-
-    Where the joint that leads them is not among them, the first of them does.
-    """
+    """The ties among some joints of a robot; the first leads if their leader is not one."""
     ties, chosen = [], set(joints)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in joints if robot.couplings else ():

@@ -1,8 +1,4 @@
-"""A robot as files describe it: links and joints in the frames of the file.
-
-Every reader returns a `Description`, and every writer starts from one. `assembly` converts it to a
-robot in canonical frames, and back.
-"""
+"""A robot as files describe it; every reader returns one, every writer starts from one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,6 +74,11 @@ class Connection:
     """The value of q in the pose that the file draws."""
 
 
+def fixed(name: str, parent: str, pose: Pose, where: str = "") -> Connection:
+    """A fixed joint that puts a link on its parent."""
+    return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
+
+
 class Tie(NamedTuple):
     """A joint that a leader moves: its q is a polynomial of the leader's, both from the start."""
 
@@ -85,7 +86,6 @@ class Tie(NamedTuple):
     leader: str
     coefficients: tuple[float, ...]
     statement: str
-    """What the file says, for messages."""
     where: str
     mutual: bool = False
     """Whether the joint holds the leader too."""
@@ -95,21 +95,14 @@ class Tie(NamedTuple):
         moved = leader - at_start.get(self.leader, 0.0)
         return at_start[self.joint] + float(Polynomial(self.coefficients)(moved))
 
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """The joints to lock so that the tie has no effect."""
-        return (self.joint, self.leader) if self.mutual and self.leader else (self.joint,)
-
 
 class PassiveForce(NamedTuple):
     """A passive force in a file that armlet does not model."""
 
     kind: str
-    """What forces like it are called: this and the subjects of all of them, for a warning."""
+    """What forces like it are called."""
     subject: str
-    """What it acts on or is given by, as in a message."""
     statement: str
-    """What the file says, for messages."""
     where: str
 
 

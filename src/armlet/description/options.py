@@ -15,7 +15,6 @@ from armlet.errors import ModelError, ModelWarning, listing, quote
 from armlet.robot import Compensation, RobotModel, Spring
 
 Passive = Literal["read", "ignore"]
-"""What may become of passive forces beyond damping and friction."""
 PASSIVE: tuple[Passive, ...] = get_args(Passive)
 
 
@@ -31,10 +30,7 @@ def fix_unsupported(
 
 
 def apply_passive(description: Description, passive: str, problems: Problems) -> Description:
-    """The description with its passive forces, or without those beyond damping and friction.
-
-    What armlet does not model is refused, or left out with the others, with one warning.
-    """
+    """The description with its passive forces, or without those beyond damping and friction."""
     forces = description.not_modelled
     if passive == "read" and forces:
         them = "it" if len(forces) == 1 else "them"
@@ -66,16 +62,13 @@ def apply_passive(description: Description, passive: str, problems: Problems) ->
 
 
 def is_compensated(link: Link) -> bool:
-    """Whether the weight of a part of a link is compensated."""
     return bool(link.compensation.mass or np.any(link.compensation.moment))
 
 
 def warn_of_passive(robot: RobotModel) -> None:
     """Warn that URDF cannot hold the springs and the gravity compensation of a robot."""
     sprung = [
-        quote(joint.name)
-        for joint, spring in zip(robot.joints, robot.springs, strict=True)
-        if spring.stiffness
+        quote(j.name) for j, x in zip(robot.joints, robot.springs, strict=True) if x.stiffness
     ]
     dropped = [f"the springs of joints {listing(sprung)}"] if sprung else []
     dropped += ["the gravity compensation"] if robot._has_compensation else []
@@ -91,10 +84,7 @@ def warn_of_passive(robot: RobotModel) -> None:
 def reorder(
     description: Description, locked: Collection[str], order: str | Sequence[str]
 ) -> Description:
-    """The description with its joints in another order; joints that are locked count as fixed.
-
-    The order is that of the file, that of Pinocchio, or the names of all moving joints.
-    """
+    """The description with its joints in another order; joints that are locked count as fixed."""
     if order == "file":
         return description
     names = [joint.name for joint in _depth_first(description)]

@@ -4,7 +4,6 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from armlet.errors import ModelError, ModelWarning, listing
 
@@ -12,21 +11,12 @@ MAX_PROBLEMS = 20
 """The most problems that a message lists; those of one plural count as one."""
 
 
-class Problem(NamedTuple):
-    """Something that is wrong: a message of its own, and how several such problems are listed."""
-
-    message: str
-    plural: str = ""
-    """What several such problems have in common, after their number: 'links have no mass'."""
-    name: str = ""
-    """What it is called in a list of those."""
+Problem = tuple[str, str, str]
+"""A message, what several such problems have in common ("links have no mass"), and a name."""
 
 
 class Problems:
-    """Collects the errors and warnings of a description, for one report.
-
-    With `strict`, warnings are errors too, except notes.
-    """
+    """Collects the errors and warnings of a description; notes are no errors even if `strict`."""
 
     def __init__(self, where: str, strict: bool = False) -> None:
         self.where = where
@@ -36,15 +26,15 @@ class Problems:
 
     def error(self, message: str, plural: str = "", name: str = "") -> None:
         """Add an error; those with the same plural become one message."""
-        self.errors.append(Problem(message, plural, name))
+        self.errors.append((message, plural, name))
 
     def warn(self, message: str, plural: str = "", name: str = "") -> None:
         """Add a warning, or an error if `strict`."""
-        (self.errors if self.strict else self.warnings).append(Problem(message, plural, name))
+        (self.errors if self.strict else self.warnings).append((message, plural, name))
 
     def note(self, message: str) -> None:
         """Add a warning that is none of the file's faults, also if `strict`."""
-        self.warnings.append(Problem(message))
+        self.warnings.append((message, "", ""))
 
     @contextmanager
     def collect(self) -> Iterator[None]:
@@ -66,14 +56,15 @@ class Problems:
         """The messages, one for all problems with the same plural, in the order of the file."""
         groups: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in problems:
-            groups[problem.plural or problem.message].append(problem)
-        return [self._line(group) for group in groups.values()]
-
-    def _line(self, group: Sequence[Problem]) -> str:
-        if len(group) == 1 or not group[0].plural:
-            return group[0].message
-        names = listing([problem.name for problem in group])
-        return f"{self.where}: {len(group)} {group[0].plural}: {names}"
+            message, plural, _ = problem
+            groups[plural or message].append(problem)
+        lines = []
+        for group in groups.values():
+            message, plural, _ = group[0]
+            names = listing([name for _, _, name in group])
+            several = f"{self.where}: {len(group)} {plural}: {names}"
+            lines.append(several if plural and len(group) > 1 else message)
+        return lines
 
     def _text(self, lines: Sequence[str]) -> str:
         """The lines as one message, which names the file only once."""

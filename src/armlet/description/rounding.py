@@ -61,25 +61,20 @@ def with_exact_angles(robot: Model) -> tuple[Model, float]:
     off = sum(map(_rounding, angles)) + sum(tilted)
     reach = sum(abs(x) for row in robot.dh for x in (row.b, row.a, row.d))
 
-    def exact(angle: float) -> float:
-        return round(angle / QUARTER) * QUARTER if _rounding(angle) else angle
-
-    def length(x: float) -> float:
-        return x if abs(x) > off * reach else 0.0
+    def exact(key: str, x: float) -> float:
+        if key not in ANGLES:
+            return x if abs(x) > off * reach else 0.0
+        return round(x / QUARTER) * QUARTER if _rounding(x) else x
 
     rows = tuple(
-        DHRow(**{key: exact(x) if key in ANGLES else length(x) for key, x in row._asdict().items()})
-        for row in robot.dh
+        DHRow(**{key: exact(key, x) for key, x in row._asdict().items()}) for row in robot.dh
     )
     level = [0.0 if tilt else x for x, tilt in zip(g, tilted, strict=True)]
     return replace(robot, dh=rows, g=np.array(level, dtype=object)), off
 
 
 def _rounding(angle: float) -> float:
-    """The rounding error of an angle or its complement near a quarter turn, or 0 if it has none.
-
-    In canonical frames an angle may be that of the file, or what is missing to a half turn.
-    """
+    """The rounding error of an angle of the file, which may be what is missing to a half turn."""
     x = abs(angle)
     return max(map(_away_if_rounded, (x, abs(QUARTER - x), abs(2 * QUARTER - x))))
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import degrees, isfinite, pi
+from math import degrees, pi
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -47,21 +47,21 @@ def from_dh(
     check_convention(convention, "from_dh")
     if not isinstance(name, str) or not name:
         raise ModelError(f"name is {quote(name)}: expected a string, not an empty one")
-    rows = _entries(rows, "rows")
+    for subject, table in (("rows", rows), ("inertia", () if inertia is None else inertia)):
+        if not np.iterable(table):
+            raise ModelError(
+                f"{subject} is {quote(table)}: expected a sequence, one entry per joint"
+            )
+    rows = list(rows)
     if not rows:
         raise ModelError("the DH table has no rows: expected one per joint")
     letters = "R" * len(rows) if joints is None else joints
-    if (
-        not isinstance(letters, str)
-        or len(letters) != len(rows)
-        or set(letters) - set(JOINT_LETTERS)
-    ):
+    if not re.fullmatch(f"[RP]{{{len(rows)}}}", str(letters)):
         raise ModelError(
             f"joints is {quote(letters)}: expected {len(rows)} letters R and P, one per row"
         )
-    bodies = [(0.0, (0.0, 0.0, 0.0), np.zeros(6))] * len(rows)
-    if inertia is not None:
-        bodies = _entries(inertia, "inertia")
+    massless = (0.0, (0.0, 0.0, 0.0), np.zeros(6))
+    bodies = [massless] * len(rows) if inertia is None else list(inertia)
     if len(bodies) != len(rows):
         raise ModelError(f"inertia has {len(bodies)} entries: expected {len(rows)}, one per row")
     if has_symbols([rows, gravity, bodies]):
@@ -75,16 +75,7 @@ def from_dh(
                 dh_row(row, subject), convention, kind, f"joint{i}", links[-1].name, f"link{i}"
             )
         )
-        try:
-            mass, com, tensor = body
-            I = array(tensor)
-            I = symmetric(*I).astype(float) if I.shape == (6,) else I.reshape(3, 3)
-            links.append(Link(f"link{i}", float(array(mass)), array(com).reshape(3), I))
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(
-                f"the inertia of {subject} is {quote(body)}: expected (mass, centre of mass, "
-                "inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
-            ) from None
+        links.append(_link(f"link{i}", body, f"the inertia of {subject}"))
     description = Description(
         name, tuple(links), tuple(connections), gravity_vector(gravity), where=clip(name)
     )
@@ -97,54 +88,44 @@ def from_dh(
     return robot
 
 
-def _entries(table: Any, subject: str) -> list[Any]:
-    """The entries of a table, one per joint."""
+def _link(name: str, body: Any, subject: str) -> Link:
+    wanted = "(mass, centre of mass, inertia), the inertia as 3x3 or as xx xy xz yy yz zz"
     try:
-        return list(table)
-    except TypeError:
-        raise ModelError(
-            f"{subject} is {quote(table)}: expected a sequence, one entry per joint"
-        ) from None
+        mass, com, I = (real_numbers(x, -1, subject, wanted) for x in body)
+        I = symmetric(*I).astype(float) if I.shape == (6,) else I.reshape(3, 3)
+        return Link(name, float(mass.item()), com.reshape(3), I)
+    except (ModelError, TypeError, ValueError):
+        raise ModelError(f"{subject} is {quote(body)}: expected {wanted}") from None
+
+
+def real_numbers(values: Any, shape: int | tuple[int, ...], subject: str, wanted: str) -> Vector:
+    """The numbers as floats in a shape; strings are refused, which NumPy would parse."""
+    try:
+        numbers = np.array(values)
+        if numbers.dtype.kind in "SUc":
+            raise TypeError
+        return numbers.astype(float).reshape(shape)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{subject} is {quote(values)}: expected {wanted}") from None
 
 
 def gravity_vector(gravity: Sequence[float | str]) -> Vector:
-    """The acceleration of gravity as a vector."""
-    try:
-        return array(gravity).reshape(3)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(
-            f"gravity is {quote(gravity)}: expected three numbers, in base axes"
-        ) from None
+    return real_numbers(gravity, 3, "gravity", "three numbers, in base axes")
 
 
-def array(values: Any) -> Vector:
-    """The numbers as floats; strings are refused, which NumPy would parse."""
-    numbers = np.array(values)
-    if numbers.dtype.kind in "SUc":
-        raise TypeError("expected real numbers")
-    return numbers.astype(float)
-
-
-def dh_row(row: Any, subject: str) -> tuple[float, float, float, float]:
+def dh_row(row: Any, subject: str) -> Vector:
     """The four numbers of a row (alpha, a, d, theta), in radians and metres."""
-    try:
-        values = [float(x) for x in array(row)]
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(
-            f"{subject} is {quote(row)}: expected four numbers alpha, a, d, theta"
-        ) from None
-    if len(values) != 4:
-        raise ModelError(f"{subject} has {len(values)} numbers: expected four, alpha, a, d, theta")
-    if not all(isfinite(x) for x in values):
-        raise ModelError(f"{subject} is {values}: expected finite numbers")
+    values = real_numbers(row, 4, subject, "four numbers alpha, a, d, theta")
+    if not np.isfinite(values).all():
+        raise ModelError(f"{subject} is {values.tolist()}: expected finite numbers")
     check_angles({"alpha": values[0], "theta": values[3]}, subject)
-    return values[0], values[1], values[2], values[3]
+    return values
 
 
-def check_angles(angles: Mapping[str, float], subject: str) -> None:
-    """Refuse angles that are degrees by mistake."""
+def check_angles(angles: Mapping[str, Scalar], subject: str) -> None:
+    """Refuse angles that are degrees by mistake; symbols may be any."""
     for name, angle in angles.items():
-        if abs(angle) > 2 * pi + 1e-9:
+        if not isinstance(angle, str) and abs(angle) > 2 * pi + 1e-9:
             raise ModelError(
                 f"{subject} has {name} = {angle:g} rad ({degrees(angle):g} degrees), more than a "
                 "turn: expected less (a quarter turn is pi/2 rad or 90 degrees)"
@@ -179,17 +160,6 @@ def dh_connection(
     return Connection(name, kind, parent, child, at, axis=back.R[:, 2], point=back.r)
 
 
-# ---------------------------------------------------------------------------------- symbols
-
-
-class Names(NamedTuple):
-    """The names of the base, of the joints and of their links."""
-
-    base: str
-    joints: tuple[str, ...]
-    links: tuple[str, ...]
-
-
 def has_symbols(values: Any) -> bool:
     """Whether nested sequences have a name of a constant in them."""
     if isinstance(values, str):
@@ -205,10 +175,13 @@ def symbolic_arm(
     letters: str,
     gravity: Any,
     bodies: Sequence[Any],
-    names: "Names | None" = None,
+    names: tuple[str, Sequence[str], Sequence[str]] | None = None,
     labels: Sequence[str] = (),
 ) -> RobotModel:
-    """The serial arm of a modified DH table with names of constants in place of numbers."""
+    """The serial arm of a modified DH table with names of constants.
+
+    `names` are those of the base, of the joints and of their links.
+    """
     if convention != "modified":
         raise ModelError(
             f"{name}: a table with names of constants has the convention {quote(convention)}: "
@@ -219,9 +192,8 @@ def symbolic_arm(
     dh = [_row(row, label) for row, label in zip(rows, labels, strict=True)]
     phi = [_parameters(body, label) for body, label in zip(bodies, labels, strict=True)]
     g = _scalars(gravity, 3, "gravity", "three numbers or names, in base axes")
-    base, joints, links = names or Names(
-        "base", tuple(f"joint{i + 1}" for i in range(n)), tuple(f"link{i + 1}" for i in range(n))
-    )
+    numbered = [[f"{key}{i + 1}" for i in range(n)] for key in ("joint", "link")]
+    base, joints, links = names or ("base", numbered[0], numbered[1])
     for kind, names_of in (("joint", joints), ("link", (base, *links))):
         check_names(((x, name) for x in names_of), kind)
     arm = RobotModel(
@@ -234,7 +206,7 @@ def symbolic_arm(
         dh=tuple(dh),
         drives=(Drive(),) * n,
         g=vector(*g),
-        links=links,
+        links=tuple(links),
         base_link=base,
         frames={base: Frame(BASE, IDENTITY_POSE)}
         | {x: Frame(i, IDENTITY_POSE) for i, x in enumerate(links)},
@@ -253,11 +225,9 @@ def symbolic_arm(
 
 
 def _row(row: Any, subject: str) -> DHRow:
-    alpha, a, d, theta = _scalars(
-        row, 4, subject, "four numbers or names of constants alpha, a, d, theta"
-    )
-    angles = {"alpha": alpha, "theta": theta}
-    check_angles({key: x for key, x in angles.items() if not isinstance(x, str)}, subject)
+    wanted = "four numbers or names of constants alpha, a, d, theta"
+    alpha, a, d, theta = _scalars(row, 4, subject, wanted)
+    check_angles({"alpha": alpha, "theta": theta}, subject)
     alpha, theta = (x if isinstance(x, str) else round_angle(x, TOLERANCE) for x in (alpha, theta))
     return DHRow(0, 0, alpha, a, d, theta)
 
@@ -293,23 +263,18 @@ def _parameters(body: Any, label: str) -> list[Scalar]:
 
 
 def _scalars(values: Any, n: int, subject: str, wanted: str) -> list[Scalar]:
-    """Finite numbers and names of constants."""
     entries = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
-    if len(entries) != n or not all(_is_scalar(x) for x in entries):
+    symbols = [x for x in entries if isinstance(x, str) and has_symbols(x)]
+    numbers: list[Any] = [x for x in entries if isinstance(x, Real) and not isinstance(x, bool)]
+    are_small = all(-MAX_SIZE < x < MAX_SIZE for x in numbers)
+    if not are_small or not len(numbers) + len(symbols) == len(entries) == n:
         raise ModelError(f"{subject} is {quote(values)}: expected {wanted}")
     return [Symbol(x) if isinstance(x, str) else float(x) for x in entries]
 
 
-def _is_scalar(x: Any) -> bool:
-    if isinstance(x, str):
-        return has_symbols(x)
-    is_number = isinstance(x, Real) and not isinstance(x, bool)
-    return is_number and isfinite(x) and abs(x) < MAX_SIZE
-
-
 def general_arm(joints: str) -> RobotModel:
     """The general serial manipulator, on which the literature counts: every constant a symbol."""
-    if not isinstance(joints, str) or not joints or set(joints) - set(JOINT_LETTERS):
+    if not re.fullmatch("[RP]+", str(joints)):
         raise ModelError(f"joints is {quote(joints)}: expected letters R and P, such as 'RRPRRR'")
     numbered = [(i + 1, letter) for i, letter in enumerate(joints)]
     rows = [

@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from armlet._support.files import MAX_PATH, expand_user, shown_path
@@ -21,28 +21,27 @@ MARKS = {"package": "package.xml", "model": "model.config"}
 """The file that every folder of a package has, by the scheme that refers to one."""
 NAME = re.compile(rb"<name>([^<]*)</name>")
 MAX_MESH_BYTES = 64 * 2**20
-"""The most bytes of one mesh."""
 MAX_ALL_MESHES = 512 * 2**20
-"""The most bytes of all meshes of a model that are read."""
 MAX_FOLDERS = 20_000
 """How many of the folders below those named by the user are looked at for a package."""
+ONE_ROBOT = "the description of one robot, without its meshes"
 CURE = "name its folder by folders=[...] (on the command line --folders)"
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a model file."""
+def read_bytes(path: Path, most: int | None = None, expected: str = ONE_ROBOT) -> bytes:
+    """The bytes of a file of a model, at most `most`."""
+    most = MAX_BYTES if most is None else most
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise ModelError(
             f"{clip(path.name)}: the file cannot be read: {error.strerror}; expected one you may "
             "read"
         ) from None
-    if len(data) > MAX_BYTES:
+    if len(data) > most:
         raise ModelError(
-            f"{clip(path.name)}: the file has more than {MAX_BYTES} bytes: expected the "
-            "description of one robot, without its meshes"
+            f"{clip(path.name)}: the file has more than {most} bytes: expected {expected}"
         )
     return data
 
@@ -64,15 +63,11 @@ class Folders:
         self.roots = [self.own, *(_existing_folder(folder) for folder in named)]
         self.allowed = [*self.roots, *_package_around(self.own)]
         self.packages: dict[tuple[str, str], Path | None] = {}
-        """The packages that were looked for."""
         self.left = {"text": MAX_BYTES, "mesh": MAX_ALL_MESHES}
         """How many more bytes are read of files of each kind."""
 
     def file(self, name: str, where: str) -> Path:
-        """The existing file that a model calls by a name.
-
-        `where` is the file and line that has the name, for messages.
-        """
+        """The existing file that a model calls by a name; `where` has that name, for messages."""
         if not name or "\0" in name or len(name) > MAX_PATH:
             raise ModelError(
                 f"{where}: the file name is {quote(name)}: expected the path of a file"
@@ -102,21 +97,9 @@ class Folders:
             )
         return file
 
-    def read(self, path: Path, kind: str, most: int, subject: str) -> bytes:
+    def read(self, path: Path, kind: str, most: int) -> bytes:
         """The bytes of a file, within what is left for files of its kind."""
-        most = min(most, self.left[kind])
-        try:
-            with path.open("rb") as file:
-                data = file.read(most + 1)
-        except OSError as error:
-            raise ModelError(
-                f"{subject} names {quote(path.name)}, which cannot be read: {error.strerror}"
-            ) from None
-        if len(data) > most:
-            raise ModelError(
-                f"{subject} names {quote(path.name)}, with more than the {most} bytes that are "
-                f"left for a {kind} of this model: expected the files of one robot"
-            )
+        data = read_bytes(path, min(most, self.left[kind]), "the files of one robot")
         self.left[kind] -= len(data)
         return data
 
@@ -124,13 +107,12 @@ class Folders:
         """The folder of a ROS package or a Gazebo model, by its name."""
         if (scheme, name) not in self.packages:
             self.packages[scheme, name] = self._package(name, MARKS[scheme])
-        folder = self.packages[scheme, name]
-        if folder is None:
-            raise ModelError(
-                f"{where}: {scheme} {quote(name)} is in none of the folders "
-                f"{_shown(self.allowed)}: {CURE}"
-            )
-        return folder
+        if folder := self.packages[scheme, name]:
+            return folder
+        raise ModelError(
+            f"{where}: {scheme} {quote(name)} is in none of the folders {_shown(self.allowed)}: "
+            f"{CURE}"
+        )
 
     def _package(self, name: str, mark: str) -> Path | None:
         """The package in or around the folders, or below them, or else a folder of its name."""
@@ -147,7 +129,14 @@ class Folders:
     @cached_property
     def _below(self) -> list[Path]:
         """The folders below those named by the user, the nearest first."""
-        return list(islice(_walk(self.roots[1:]), MAX_FOLDERS))
+        folders = self.roots[1:]
+        for folder in folders:  # it grows
+            with suppress(OSError):
+                inside = [x for x in folder.iterdir() if x.is_dir() and not x.is_symlink()]
+                folders += sorted(x for x in inside if not x.name.startswith("."))
+            if len(folders) > MAX_FOLDERS:
+                break
+        return folders[len(self.roots) - 1 :]
 
     def _inside(self, name: str, starts: Sequence[Path]) -> list[Path]:
         """The paths of a name relative to some folders that are in the folders allowed."""
@@ -155,7 +144,6 @@ class Folders:
         return [x for x in paths if any(x.is_relative_to(root) for root in self.allowed)]
 
     def _existing(self, path: str, name: str, where: str, starts: Sequence[Path]) -> Path:
-        """The first file that exists of a path relative to some folders."""
         inside = self._inside(path, starts)
         for candidate in filter(os.path.isfile, inside):
             return candidate
@@ -176,11 +164,9 @@ def _real(path: Path) -> Path:
 
 
 def _existing_folder(folder: str | Path) -> Path:
-    """A folder named by the user, which must exist."""
     if not isinstance(folder, str | os.PathLike):
         raise ModelError(f"folders has {quote(folder)}: expected paths of folders")
-    path = expand_user(folder)
-    if not os.path.isdir(path):
+    if not os.path.isdir(path := expand_user(folder)):
         raise ModelError(f"folders has {shown_path(path)}: no such folder")
     return _real(path)
 
@@ -201,40 +187,18 @@ def _package_name(folder: Path, mark: str) -> str | None:
     return match[1].decode("utf-8", "replace").strip() if match else None
 
 
-def _walk(folders: Sequence[Path]) -> Iterator[Path]:
-    """The folders below others, level by level, without hidden ones and links."""
-    waiting = deque(folders)
-    while waiting:
-        try:
-            with os.scandir(waiting.popleft()) as entries:
-                inside = sorted(
-                    Path(entry.path)
-                    for entry in entries
-                    if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
-                )
-        except OSError:
-            continue
-        yield from inside
-        waiting += inside
-
-
 def _shown(folders: Sequence[Path]) -> str:
     return listing([clip(str(folder), MAX_PATH) for folder in dict.fromkeys(folders)])
 
 
 def locate_meshes(description: Description, folders: Folders) -> Description:
-    """The description with the paths of the meshes that are found in the folders allowed.
-
-    Dynamics do not need them: those that are missing or elsewhere have none.
-    """
+    """The description with the paths of the meshes that are found in the folders allowed."""
     names = {mesh.file: "" for link in description.links for mesh in link.meshes}
     for name in names:
-        try:
+        with suppress(ModelError):
             names[name] = str(folders.file(name, description.where))
-        except ModelError:
-            continue
     links = (
         replace(link, meshes=tuple(replace(mesh, path=names[mesh.file]) for mesh in link.meshes))
         for link in description.links
     )
-    return replace(description, links=tuple(links)) if any(names.values()) else description
+    return replace(description, links=tuple(links))

@@ -11,7 +11,7 @@ import numpy as np
 
 from armlet.description import Connection, Description, Link, PassiveForce, Tie
 from armlet.description.assembly import fix_joint
-from armlet.description.description import Mesh, Solid
+from armlet.description.description import Mesh, Solid, fixed
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, listing, quote
 from armlet.robot import IDENTITY_POSE, Compensation, Drive, Limits, Pose, Spring
@@ -36,7 +36,6 @@ SOLIDS = {
 SHOWN = range(3)
 """The groups of geoms that MuJoCo's viewer shows."""
 FRICTIONLOSS, SPRING, DAMPER, GRAVITY = 1 << 2, 1 << 5, 1 << 6, 1 << 7
-"""Bits of `opt.disableflags`."""
 PASSIVE = SPRING | DAMPER
 """Without springs and dampers there are no passive forces at all."""
 SPRINGS, FRICTION, ALONG = "springs of joints", "friction that is not linear, of", "forces along"
@@ -56,6 +55,8 @@ NOT_MODELLED = (
 what one of them is called, and the bit that turns them off."""
 Places = Mapping[tuple[str, str], str]
 """The file and line of bodies, joints, equalities, tendons and actuators, by kind and name."""
+Shapes = Mapping[int, Mesh | None]
+"""The meshes of geoms, in the geom's frame; a geom with None is not drawn."""
 
 
 @np.errstate(all="ignore")  # the description is checked for numbers that are not finite
@@ -63,20 +64,16 @@ def read_mujoco(
     model: Any,
     problems: Problems,
     places: Places = MappingProxyType({}),
-    meshes: Mapping[int, Mesh | None] = MappingProxyType({}),
+    meshes: Shapes = MappingProxyType({}),
 ) -> Description:
-    """The description in a mujoco.MjModel; its base is the world, q is as in the model.
-
-    `meshes` has the meshes of geoms by their number, posed in the geom's frame; a geom with None
-    is not drawn.
-    """
+    """The description in a mujoco.MjModel; its base is the world, q is as in the model."""
     if not all(hasattr(model, name) for name in ("body_parentid", "actuator_ctrladr", "opt")):
         raise ModelError(
             f"from_mujoco was given {quote(model)}: expected a mujoco.MjModel of MuJoCo 4 or newer"
         )
-    reader = _Reader(model, problems, places)
+    reader = _Reader(model, problems, places, meshes)
     reader.refuse_others()
-    links, joints = reader.tree(meshes)
+    links, joints = reader.tree()
     return Description(
         name=problems.where,
         links=tuple(links),
@@ -94,8 +91,8 @@ def read_mujoco(
 class _Reader:
     """Reads a model, in which bodies, joints, sites and actuators are known by their numbers."""
 
-    def __init__(self, model: Any, problems: Problems, places: Places) -> None:
-        self.model, self.problems, self.places = model, problems, places
+    def __init__(self, model: Any, problems: Problems, places: Places, meshes: Shapes) -> None:
+        self.model, self.problems, self.places, self.meshes = model, problems, places, meshes
         bodies = [model.body(i).name for i in range(1, model.nbody)]
         self.bodies = [WORLD, *_fill_names(bodies, "body")]
         joints = [model.joint(k).name for k in range(model.njnt)]
@@ -121,14 +118,12 @@ class _Reader:
         return self.places.get((kind, name), self.problems.where)
 
     def is_off(self, flags: int) -> bool:
-        """Whether the model turns all of these off."""
         return int(self.model.opt.disableflags) & flags == flags
 
     def _free_bodies_beside(self) -> set[int]:
         """The bodies on free joints beside a robot and all that they carry, with a warning.
 
-        The robot is what moves otherwise. Where nothing else moves it is itself on a free joint:
-        the bodies stay that carry others on joints, or all if none does.
+        Where nothing else moves, the bodies stay that carry others on joints, or all if none does.
         """
         model = self.model
         roots = model.body_rootid[model.jnt_bodyid]
@@ -146,12 +141,9 @@ class _Reader:
         return set(np.flatnonzero(np.isin(model.body_rootid, beside)).tolist())
 
     def _robot_bodies(self) -> list[tuple[int, str]]:
-        """The bodies of the robot and the world, and their names."""
         return [(i, name) for i, name in enumerate(self.bodies) if i not in self.left_out]
 
-    # ------------------------------------------------------------------ the tree
-
-    def tree(self, meshes: Mapping[int, Mesh | None]) -> tuple[list[Link], list[Connection]]:
+    def tree(self) -> tuple[list[Link], list[Connection]]:
         """The links and joints: of bodies, massless ones between several joints, and of sites."""
         model, links, joints = self.model, list[Link](), list[Connection]()
         taken = set(self.bodies)
@@ -168,17 +160,16 @@ class _Reader:
                 joints.append(replace(joint, parent=parent, child=child, pose=pose @ joint.pose))
                 parent, pose = child, IDENTITY_POSE
             if i and not between:
-                joints.append(_fixed(name, parent, pose, where))
-            drawn, solids = self._shapes(i, meshes)
+                joints.append(fixed(name, parent, pose, where))
+            drawn, solids = self._shapes(i)
             links.append(replace(self._link(i), where=where, meshes=drawn, solids=solids))
             for k, site in self._sites(i):
                 links.append(Link(site, where=where))
                 at = pose_in_mujoco(model.site_pos[k], model.site_quat[k])
-                joints.append(_fixed(site, name, at, where))
+                joints.append(fixed(site, name, at, where))
         return links, joints
 
     def _joints_of(self, i: int) -> range:
-        """The joints between a body and its parent."""
         first = self.model.body_jntadr[i]
         return range(first, first + self.model.body_jntnum[i])
 
@@ -238,18 +229,15 @@ class _Reader:
         named = [(k, model.site(k).name) for k in np.flatnonzero(model.site_bodyid == i).tolist()]
         return [(k, f"{x}_site" if x in self.bodies else x) for k, x in named if x]
 
-    def _shapes(
-        self, i: int, meshes: Mapping[int, Mesh | None]
-    ) -> tuple[tuple[Mesh, ...], tuple[Solid, ...]]:
-        """The meshes and the solids that are drawn for a body."""
+    def _shapes(self, i: int) -> tuple[tuple[Mesh, ...], tuple[Solid, ...]]:
         model, drawn, solids = self.model, list[Mesh](), list[Solid]()
         for k in range(model.body_geomadr[i], model.body_geomadr[i] + model.body_geomnum[i]):
-            at, mesh = pose_in_mujoco(model.geom_pos[k], model.geom_quat[k]), meshes.get(k)
+            at, mesh = pose_in_mujoco(model.geom_pos[k], model.geom_quat[k]), self.meshes.get(k)
             if model.geom_group[k] not in SHOWN:
                 continue
             if mesh is not None:
                 drawn.append(replace(mesh, pose=at @ mesh.pose))
-            elif k not in meshes and model.geom_type[k] in SOLIDS:
+            elif k not in self.meshes and model.geom_type[k] in SOLIDS:
                 kind, factors = SOLIDS[model.geom_type[k]]
                 size = model.geom_size[k][: len(factors)] * factors
                 solids.append(Solid(kind, tuple(size.tolist()), at))
@@ -310,13 +298,8 @@ class _Reader:
                 f"torques of joints: actuators, {counts}"
             )
         count = sum(not self._is_torque(k) for k in self.on_joints)
-        note = (
-            f"of {count} actuators on joints with a control law, torque limits, armature and "
-            "damping are read, the law is not"
-        )
-        return (note,) if count else ()
-
-    # ------------------------------------------------------------------ constraints and forces
+        note = f"of {count} actuators on joints with a control law, torque limits, armature and"
+        return (f"{note} damping are read, the law is not",) if count else ()
 
     def ties(self) -> Iterator[Tie]:
         """The equalities between joints; other constraints are errors."""
@@ -345,21 +328,20 @@ class _Reader:
         """The bodies that an equality constrains; none where it constrains tendons or flexes."""
         model = self.model
         objects = [int(x) for x in (model.eq_obj1id[k], model.eq_obj2id[k]) if x >= 0]
-        if model.eq_type[k] == JOINT_EQUALITY:
-            return {int(model.jnt_bodyid[x]) for x in objects}
         if model.eq_type[k] > JOINT_EQUALITY:
             return set()
-        if model.eq_objtype[k] == SITE_OBJECT:
-            return {int(model.site_bodyid[x]) for x in objects}
-        return set(objects)
+        bodies = range(model.nbody)
+        if model.eq_type[k] == JOINT_EQUALITY:
+            bodies = model.jnt_bodyid
+        elif model.eq_objtype[k] == SITE_OBJECT:
+            bodies = model.site_bodyid
+        return {int(bodies[x]) for x in objects}
 
     def _refuse_loop(self, bodies: set[int], said: str, where: str) -> None:
         """Refuse a constraint; one to a body that a program moves is an input, as motors are."""
         if any(self.model.body_mocapid[i] >= 0 for i in bodies):
-            self.problems.note(
-                f"{where}: {said} is left out: it holds the robot to a mocap body, which is moved "
-                "from outside"
-            )
+            held = "it holds the robot to a mocap body, which is moved from outside"
+            self.problems.note(f"{where}: {said} is left out: {held}")
             return
         cure = 'expected a tree; remove it or set active="false"'
         self.problems.error(
@@ -428,10 +410,6 @@ class _Reader:
 def pose_in_mujoco(r: Vector, quaternion: Vector) -> Pose:
     """The pose that MuJoCo has as a position and a quaternion."""
     return Pose(rotation_of_quaternion(*quaternion), np.array(r, float))
-
-
-def _fixed(name: str, parent: str, pose: Pose, where: str) -> Connection:
-    return Connection(f"{name}_fixed", "fixed", parent, name, pose, where=where)
 
 
 def _largest(ends: Vector, is_limited: bool) -> float:

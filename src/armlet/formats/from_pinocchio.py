@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from armlet.description import Connection, Description, Link
+from armlet.description.description import fixed
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, quote
 from armlet.robot import Drive, Limits, Pose
@@ -38,8 +39,7 @@ def read_pinocchio(model: Any, problems: Problems) -> Description:
             taken.add(frame.name)
             bodies.append(Link(frame.name))
             at = Pose(np.array(frame.placement.rotation), np.array(frame.placement.translation))
-            parent = links[frame.parentJoint]
-            joints.append(Connection(f"{frame.name}_fixed", "fixed", parent, frame.name, at))
+            joints.append(fixed(frame.name, links[frame.parentJoint], at))
     return Description(
         name=problems.where,
         links=tuple(bodies),
@@ -77,9 +77,10 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
         return named  # helical: check refuses it by its kind
     unbounded, q, k = joint.nq == 2, joint.idx_q, joint.idx_v
     kind = "prismatic" if np.any(v) else "continuous" if unbounded else "revolute"
-    lower, upper = -inf, inf
+    limits = np.array([-inf, inf, model.velocityLimit[k], model.effortLimit[k]])
     if not unbounded:
-        lower, upper = model.lowerPositionLimit[q], model.upperPositionLimit[q]
+        limits[:2] = model.lowerPositionLimit[q], model.upperPositionLimit[q]
+    limits[np.abs(limits) > 1e300] *= inf  # as large as numbers are
     ratio = float(model.rotorGearRatio[k])
     rotor = float(model.armature[k]) + float(model.rotorInertia[k]) * ratio * ratio
     dry = getattr(model, "upperDryFrictionLimit", None)
@@ -88,11 +89,6 @@ def _pinocchio_joint(model: Any, i: int, links: list[str]) -> Connection:
         named,
         kind=kind,
         axis=v if kind == "prismatic" else w,
-        limits=Limits(*map(_limit, (lower, upper, model.velocityLimit[k], model.effortLimit[k]))),
+        limits=Limits(*limits.tolist()),
         drive=Drive(rotor, float(model.damping[k]), float(dry[k])),
     )
-
-
-def _limit(x: float) -> float:
-    """A limit, or infinity where it is as large as numbers are."""
-    return float(x) if abs(x) < 1e300 else float(np.sign(x)) * inf

@@ -5,38 +5,41 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from math import nan
 from numbers import Real
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
-import numpy as np
-
 from armlet._support.files import expand_user, shown_path
 from armlet._support.validation import MAX_SIZE
-from armlet.description import Description, assemble
+from armlet.description import Description, assemble, describe
 from armlet.description.checks import check, check_tips, note_fixed_base
-from armlet.description.coupling import Mimic, apply_mimic, drop_lost_leaders, note_contrary_limits
+from armlet.description.coupling import (
+    Mimic,
+    apply_mimic,
+    drop_lost_leaders,
+    note_contrary_limits,
+    ties_between,
+)
 from armlet.description.options import PASSIVE, Passive, apply_passive, fix_unsupported, reorder
 from armlet.description.problems import Problems
 from armlet.description.rounding import warn_of_rounded_angles
 from armlet.errors import ModelError, clip, quote
-from armlet.formats.dh import EARTH, gravity_vector
+from armlet.formats.dh import gravity_vector
 from armlet.formats.files import Folders, locate_meshes
 from armlet.formats.mjcf import read_mjcf
 from armlet.formats.sdf import read_sdf
 from armlet.formats.toml import read_toml
 from armlet.formats.urdf import read_urdf
 from armlet.formats.xacro import expand_xacro
-from armlet.formats.xml import Element, read_xml
+from armlet.formats.xml import read_xml
 from armlet.robot import TOLERANCE, RobotModel
 
 ENDINGS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml")
 FROM_USER = 5
 """How far the user's call of `armlet.load` is from `_finish`, for warnings."""
 
-MAX_TOLERANCE = 0.1
 Keywords = ParamSpec("Keywords")
 Source = TypeVar("Source")
 Options = TypeVar("Options")
@@ -58,10 +61,10 @@ class RobotOptions:
 
     def __post_init__(self) -> None:
         lock_values(self.lock)
-        if not 0 <= _as_float(self.tolerance) < MAX_TOLERANCE:
+        if not 0 <= _as_float(self.tolerance) < 0.1:
             raise ModelError(
                 f"tolerance is {quote(self.tolerance)}: expected a number of at least 0 and below "
-                f"{MAX_TOLERANCE} (rad)"
+                "0.1 (rad)"
             )
         if self.passive not in PASSIVE:
             raise ModelError(f"passive is {quote(self.passive)}: expected 'read' or 'ignore'")
@@ -69,7 +72,7 @@ class RobotOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(RobotOptions):
-    """The options of a robot that is read from a file."""
+    """The options of a robot from a file."""
 
     folders: Sequence[str | Path] = ()
     xacro: Mapping[str, str | float | bool] | None = None
@@ -87,10 +90,7 @@ def takes_options(
 ) -> Callable[
     [Callable[[Source, Options], Result]], Callable[Concatenate[Source, Keywords], Result]
 ]:
-    """Decorate a function of a source and options: its callers give the options as keywords.
-
-    They see the keywords with their defaults, in editors and by type checkers too.
-    """
+    """Decorate a function of a source and options: its callers give and see these as keywords."""
 
     def decorate(
         function: Callable[[Source, Options], Result],
@@ -99,14 +99,12 @@ def takes_options(
         def call(source: Source, /, *args: Keywords.args, **kwargs: Keywords.kwargs) -> Result:
             return function(source, options(*args, **kwargs))
 
-        shown = signature(function)
-        first = next(iter(shown.parameters.values())).replace(kind=Parameter.POSITIONAL_ONLY)
-        parameters = [first, *signature(options).parameters.values()]
-        hints = {parameter.name: parameter.annotation for parameter in parameters}
-        call.__annotations__ = hints | {"return": shown.return_annotation}
-        vars(call)["__signature__"] = Signature(
-            parameters, return_annotation=shown.return_annotation
-        )
+        own = signature(function)
+        first = next(iter(own.parameters.values())).replace(kind=Parameter.POSITIONAL_ONLY)
+        shown = own.replace(parameters=[first, *signature(options).parameters.values()])
+        hints = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
+        call.__annotations__ = hints | {"return": own.return_annotation}
+        vars(call)["__signature__"] = shown
         return call
 
     return decorate
@@ -114,14 +112,15 @@ def takes_options(
 
 def lock_values(lock: Mapping[str, float] | None) -> dict[str, float]:
     """The values of joints to lock, by joint name; what is no finite number is refused."""
-    if lock is not None and not isinstance(lock, Mapping):
+    lock = {} if lock is None else lock
+    if not isinstance(lock, Mapping):
         raise ModelError(f"lock is {quote(lock)}: expected a value for each joint, by its name")
-    for name, value in (lock or {}).items():
+    for name, value in lock.items():
         if not abs(_as_float(value)) < MAX_SIZE:
             raise ModelError(
                 f"joint {quote(name)} cannot be locked at {quote(value)}: expected a finite number"
             )
-    return {str(name): float(value) for name, value in (lock or {}).items()}
+    return {str(name): float(value) for name, value in lock.items()}
 
 
 def _as_float(value: Any) -> float:
@@ -140,7 +139,6 @@ def catalogue() -> dict[str, Path]:
 
 
 def about(name: str) -> dict[str, str]:
-    """Title and source of a named arm."""
     data = tomllib.loads(catalogue()[name].read_text(encoding="utf-8"))
     return {"title": data["title"], "source": data["source"]}
 
@@ -167,9 +165,24 @@ def load(robot: str | Path, options: LoadOptions) -> RobotModel:
 def from_model(
     read: Callable[[Any, Problems], Description], model: Any, name: str, options: RobotOptions
 ) -> RobotModel:
-    """The robot of another package's model."""
     problems = Problems(clip(name), options.strict)
     return _finish(read(model, problems), problems, options)
+
+
+def lock(robot: RobotModel, values: Mapping[str, float]) -> RobotModel:
+    """The robot with some joints fixed at given values; their bodies merge into the parents."""
+    return assemble(describe(robot), lock_values(values))
+
+
+def subchain(robot: RobotModel, tip: str) -> RobotModel:
+    """The serial arm from the base to a frame, which becomes the tool, without other branches."""
+    path, whole = robot.path(robot.frame(tip).body), describe(robot)
+    names = {robot.base_link, *(robot.links[i] for i in path)}
+    names |= {name for name, frame in robot.frames.items() if frame.body in path}
+    links = tuple(link for link in whole.links if link.name in names)
+    joints = tuple(joint for joint in whole.joints if joint.child in names)
+    ties = ties_between(robot, path)
+    return assemble(replace(whole, links=links, joints=joints, tool=tip, ties=ties))
 
 
 def _finish(description: Description, problems: Problems, options: RobotOptions) -> RobotModel:
@@ -198,14 +211,16 @@ def _read(
     path: Path, folders: Folders, options: LoadOptions, problems: Problems
 ) -> Description | RobotModel:
     """The description in a file of any format, or the arm of a file with symbols."""
-    suffix, gravity = path.suffix.lower(), np.array(EARTH)
+    suffix = path.suffix.lower()
     if suffix not in ENDINGS:
         raise ModelError(
             f"{clip(path.name)}: the ending is {quote(path.suffix)}: expected one of "
             f"{', '.join(ENDINGS)}"
         )
     root = None if suffix == ".toml" else read_xml(path)
-    is_xacro = suffix == ".xacro" or (root is not None and _is_all_xacro(root))
+    is_xacro = suffix == ".xacro"
+    if root is not None and not root.all("link"):  # xacro leaves some elements in what it expands
+        is_xacro |= any(child.tag.startswith("xacro:") for child in root.children)
     if options.xacro is not None and not is_xacro:
         raise ModelError(f"{clip(path.name)}: xacro= is for files of xacro: leave it out")
     if root is None:
@@ -218,20 +233,11 @@ def _read(
             )
     match suffix, root.tag:
         case (".sdf" | ".world", _) | (".xml" | ".mjcf" | ".xacro", "sdf"):
-            return read_sdf(root, path, gravity, folders, problems)
+            return read_sdf(root, path, folders, problems)
         case (".urdf" | ".xacro", _) | (".xml" | ".mjcf", "robot"):
-            return read_urdf(root, path, gravity, problems)
+            return read_urdf(root, path, problems)
         case _:
             return read_mjcf(root, path, folders, problems)
-
-
-def _is_all_xacro(root: Element) -> bool:
-    """Whether a file has elements of xacro and no link.
-
-    Those that have links are read as they are, like in other readers: files that xacro expanded
-    often have some of its elements left.
-    """
-    return not root.all("link") and any(x.tag.startswith("xacro:") for x in root.children)
 
 
 def _existing(robot: str | Path) -> Path:
@@ -255,8 +261,8 @@ def _existing(robot: str | Path) -> Path:
             "load was given the text of a file: expected its path, or the name of a robot"
         )
     if not path.suffix:
+        names = ", ".join(catalogue())
         raise ModelError(
-            f"no robot is called {quote(str(robot))}: expected a file, or one of "
-            f"{', '.join(catalogue())}"
+            f"no robot is called {quote(str(robot))}: expected a file, or one of {names}"
         )
     raise ModelError(f"{shown_path(path)}: no such file")

@@ -26,20 +26,16 @@ MAX_ELEMENTS = 20_000
 LONG_NAME = 100
 """How many characters that are added to a name count as one element."""
 MAX_NESTED = 20
-"""How deep files may name each other."""
 SOFT = ("composite", "flexcomp", "flex")
 NAMING = ("contact", "tendon", "equality", "actuator", "sensor")
 """Sections whose elements name elements of bodies."""
 ORDER = {"include": 0, "asset": 0, "worldbody": 2}
 """What is looked at first and last in a file; MuJoCo takes sections in any order."""
 SPHERE, HFIELD, MESH, SDF = 2, 1, 7, 8
-"""Types of geoms, by MuJoCo's numbers."""
 NEVER, ALWAYS = 0, 1
 """Whether inertias come from geoms, by MuJoCo's numbers; otherwise where bodies have none."""
 MEMORY, MEMORY_PER_JOINT = 2**20, 1000
 """Bytes that MuJoCo needs to compile a model, generously; a file may ask for any number."""
-MAX_REASON = 300
-"""The most characters of a message of MuJoCo's that are shown."""
 CURE = 'add the file, give the body an <inertial>, or the geom mass="0"'
 
 
@@ -80,15 +76,8 @@ def _silence(mujoco: Any) -> Iterator[None]:
         mujoco.set_mju_user_warning(before)
 
 
-# ---------------------------------------------------------------------------------- files
-
-
 class _Files:
-    """The files of a model, which are checked before MuJoCo reads them.
-
-    They lie in the folders allowed, do not name each other in a cycle, and hold a bounded number
-    of elements, copies included.
-    """
+    """The files of a model, checked before MuJoCo reads them: folders, cycles, elements."""
 
     def __init__(self, path: Path, folders: Folders) -> None:
         self.path, self.folders = path, folders
@@ -103,7 +92,6 @@ class _Files:
         """How many elements models have, and the bodies and frames in them by name."""
 
     def add_model(self, root: Element, path: Path, above: tuple[Path, ...]) -> None:
-        """Check a model and those that it attaches."""
         if root.tag != "mujoco":
             raise root.error(f"the root element is <{root.tag}>: expected <mujoco>")
         self.sizes[path, ""] = self._size(root, path, (*above, path), 1)
@@ -163,7 +151,7 @@ class _Files:
         if len(above) > MAX_NESTED:
             raise ModelError(f"{subject} is in a file that {MAX_NESTED} others lead to")
         self.read.append(file)
-        data = self.folders.read(file, "text", MAX_BYTES, subject)
+        data = self.folders.read(file, "text", MAX_BYTES)
         return parse_xml(data, clip(file.name)), (*above, file)
 
     def refusal(self, message: str) -> str:
@@ -174,16 +162,12 @@ class _Files:
         subject = f"<{tag[1]}>" if tag else quote(name[1]) if name else "it"
         where = clip(self.path.name) + (f", line {line[1]}" if line else "")
         reason = re.sub("^((XML )?Error: )+", "", reason)
-        return f"{where}: MuJoCo refuses {clip(subject)}: {clip(reason, MAX_REASON)}"
+        return f"{where}: MuJoCo refuses {clip(subject)}: {clip(reason, 300)}"
 
 
 def _label(element: Element) -> str:
-    """What messages call an element: file and line, tag and name."""
     name = f" {quote(element.get('name'))}" if element.get("name") else ""
     return f"{element.where}: <{element.tag}>{name}"
-
-
-# ---------------------------------------------------------------------------------- meshes
 
 
 class _Meshes:
@@ -210,11 +194,7 @@ class _Meshes:
         return Mesh(file, at, tuple(mesh.scale.tolist()))
 
     def reduce(self) -> None:
-        """Put spheres without mass in place of meshes that no inertia needs.
-
-        A body whose inertia needs a mesh that is missing gets another inertia, so that MuJoCo can
-        compile the rest of the model.
-        """
+        """Put spheres without mass in place of meshes that no inertia needs or that are missing."""
         waiting = [(self.spec.worldbody, self.spec.compiler.settotalmass > 0)]
         while waiting:
             body, moves = waiting.pop()
@@ -246,10 +226,9 @@ class _Meshes:
             return True
         subject, file = f"{clip(self.files.path.name)}: <mesh>", self.shapes[name].file
         starts = [path.parent for path in self.files.read]
-        path = self.files.folders.find(file, starts, subject)
-        if path is not None:
+        if (path := self.files.folders.find(file, starts, subject)) is not None:
             key = f"{len(self.assets)}_{path.name}"
-            self.assets[key] = self.files.folders.read(path, "mesh", MAX_MESH_BYTES, subject)
+            self.assets[key] = self.files.folders.read(path, "mesh", MAX_MESH_BYTES)
             self.spec.mesh(name).file = key
         return path is not None
 
@@ -269,8 +248,8 @@ class _Meshes:
         links = {link.name: link.where for link in description.links}
         for body, geom, mesh in self.missing:
             name = body.name or f"body{body.id}"
+            called = f"geom {quote(geom.name)}" if geom.name else "a geom"
             if name in links:
-                called = f"geom {quote(geom.name)}" if geom.name else "a geom"
                 problems.error(
                     f"{links[name]}: {called} of body {quote(name)} has the mesh {quote(mesh)}, "
                     f"and the file {quote(self.shapes[mesh].file)} does not exist: its inertia is "

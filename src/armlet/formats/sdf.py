@@ -1,14 +1,11 @@
-"""SDF, as Gazebo and Drake have it: reading.
+"""SDF, as Gazebo and Drake have it: reading."""
 
-A model is a scope of names, in which links, joints and frames have poses relative to one another.
-"""
-
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from math import copysign, inf, radians
+from math import inf, radians
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +15,10 @@ from armlet.algebra import symmetric
 from armlet.description import Connection, Description, Link, Mesh, Tie
 from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
+from armlet.description.description import fixed
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
+from armlet.formats.dh import EARTH
 from armlet.formats.files import Folders
 from armlet.formats.urdf import ENTRIES, WORLD, read_limits
 from armlet.formats.xml import Element, read_xml
@@ -29,7 +28,7 @@ from armlet.scalar import Vector
 
 MODEL = "__model__"
 MAX_CHAIN = 100
-"""How many frames may each be relative to the next, and models be nested in each other."""
+"""How many frames may each be relative to the next."""
 MAX_INCLUDES = 1000
 """How many models one file may include, those that included ones include too."""
 ROOTS = ("sdf", "gazebo")
@@ -39,27 +38,8 @@ FRAMES = ("link", "joint", "frame", "model")
 """The elements whose names can be referred to."""
 UNLIMITED = 1e16
 """Limits of this size mean that there is none."""
-UNREAD = {
-    "drake:joint": "a joint of a kind of its own",
-    "drake:linear_bushing_rpy": "a spring",
-    "drake:ball_constraint": "a constraint",
-}
+UNREAD = ("drake:joint", "drake:linear_bushing_rpy", "drake:ball_constraint")
 """What models may hold that changes their dynamics."""
-
-
-# ---------------------------------------------------------------------------------- elements
-
-
-def text_of(element: Element, tag: str, default: str = "") -> str:
-    """The text of a child, without the white space around it."""
-    child = element.first(tag)
-    return default if child is None else child.text.strip()
-
-
-def number_of(element: Element, tag: str, default: float) -> float:
-    """The number in a child, or the default if there is none."""
-    child = element.first(tag)
-    return default if child is None else float(child.text_numbers(1)[0])
 
 
 def is_true(text: str) -> bool:
@@ -79,26 +59,22 @@ def raw_pose(element: Element) -> Pose:
         return IDENTITY_POSE
     if place.get("rotation_format", "euler_rpy") == "quat_xyzw":
         values = place.text_numbers(7)
-        size = np.linalg.norm(values[3:])
-        if not 0 < size < inf:
+        x, y, z, w = values[3:]
+        if not 0 < np.linalg.norm(values[3:]) < inf:
             text = clip(place.text.strip())
             raise place.error(f"<pose>{text}</pose>: expected a quaternion that is not zero")
-        x, y, z, w = values[3:] / size
         return Pose(rotation_of_quaternion(w, x, y, z), values[:3])
     values = place.text_numbers(6)
     rpy = [radians(x) for x in values[3:]] if is_true(place.get("degrees")) else values[3:]
     return pose(values[:3], rpy)
 
 
-def version_of(root: Element) -> tuple[int, ...]:
-    """The version of the format that a file is written in."""
-    match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", root.get("version"))
-    if not match or int(match[1]) != 1:
+def version_of(root: Element) -> int:
+    """The version of the format that a file is written in: 7 for 1.7."""
+    match = re.fullmatch(r"\s*1\.(\d{1,3})\s*", root.get("version"))
+    if not match:
         raise root.error(f"<sdf {root.attribute('version')}>: expected a version such as 1.7")
-    return int(match[1]), int(match[2])
-
-
-# ---------------------------------------------------------------------------------- models
+    return int(match[1])
 
 
 @dataclass(eq=False)
@@ -106,7 +82,7 @@ class Scope:
     """A model or world: the elements by their names, and the models nested in it."""
 
     element: Element
-    version: tuple[int, ...]
+    version: int
     prefix: str = ""
     """What comes before the names in it to make them unlike those elsewhere: 'arm::hand::'."""
     parent: "Scope | None" = None
@@ -115,25 +91,14 @@ class Scope:
     named: dict[str, Element] = field(default_factory=dict)
     nested: dict[str, "Scope"] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)
-    """The poses in the frame of this model, computed so far."""
-    pending: list[str] = field(default_factory=list)
-    """The names whose poses are being computed."""
-
-    def all(self) -> Iterator["Scope"]:
-        """This model and those nested in it."""
-        yield self
-        for scope in self.nested.values():
-            yield from scope.all()
 
     @cached_property
     def static(self) -> bool:
-        """Whether the model or one around it does not move."""
-        own = is_true(text_of(self.element, "static"))
-        return own or (self.parent is not None and self.parent.static)
+        above = self.parent is not None and self.parent.static
+        return above or is_true(self.element.text_of("static"))
 
     @cached_property
     def in_world(self) -> Pose:
-        """The pose of the model in the world."""
         if self.parent is None:
             is_world = self.element.tag == WORLD
             return IDENTITY_POSE if is_world else raw_pose(self.element) @ self._back_to_model()
@@ -145,32 +110,34 @@ class Scope:
             return IDENTITY_POSE
         return self.pose_of(self.placement, self.element).inverse()
 
-    def pose_of(self, name: str, user: Element) -> Pose:
-        """The pose of a frame in the model; `user` is the element that names it."""
+    def pose_of(self, name: str, user: Element, chain: tuple[str, ...] = ()) -> Pose:
+        """The pose of a frame in the model; `user` names it, those in `chain` depend on it."""
         if name in ("", MODEL) or (name == WORLD and self.element.tag == WORLD):
             return IDENTITY_POSE
         if name == WORLD and name not in self.named:
             return self.in_world.inverse()
         outer, _, inner = name.partition("::")
         if inner and outer in self.nested:
-            return self.pose_of(outer, user) @ self.nested[outer].pose_of(inner, user)
+            return self.pose_of(outer, user, chain) @ self.nested[outer].pose_of(inner, user)
+        if name in chain:
+            path = listing([*chain[chain.index(name) :], name], " -> ")
+            raise user.error(f"frames are relative to each other in a circle: {path}")
+        if len(chain) >= MAX_CHAIN:
+            raise user.error(
+                f"more than {MAX_CHAIN} frames are each relative to the next: expected fewer"
+            )
         if name not in self.poses:
-            self._check_chain(name, user)
-            self.pending.append(name)
-            try:
-                element = self._element(name, user)
-                defaults = {"joint": text_of(element, "child"), "frame": element.get("attached_to")}
-                at = self.place(element, defaults.get(element.tag, MODEL))
-                nested = self.nested.get(name)
-                self.poses[name] = at if nested is None else at @ nested._back_to_model()
-            finally:
-                self.pending.pop()
+            element = self._element(name, user)
+            defaults = {"joint": element.text_of("child"), "frame": element.get("attached_to")}
+            at = self.place(element, defaults.get(element.tag, MODEL), (*chain, name))
+            nested = self.nested.get(name)
+            self.poses[name] = at if nested is None else at @ nested._back_to_model()
         return self.poses[name]
 
-    def place(self, element: Element, default: str) -> Pose:
+    def place(self, element: Element, default: str, chain: tuple[str, ...] = ()) -> Pose:
         """The pose of an element in the model; `default` is the frame that it is relative to."""
         user = element.first("pose") or element
-        return self.pose_of(relative_to(element) or default, user) @ raw_pose(element)
+        return self.pose_of(relative_to(element) or default, user, chain) @ raw_pose(element)
 
     def link_of(self, name: str, user: Element) -> tuple["Scope", str]:
         """The link that a frame is attached to, with the model that has it."""
@@ -178,7 +145,11 @@ class Scope:
         for _ in range(MAX_CHAIN):
             outer, _, inner = name.partition("::")
             if name in ("", MODEL):
-                name = scope._canonical(user)
+                links = (x for x, element in scope.named.items() if element.tag == "link")
+                canonical = scope.element.get("canonical_link")
+                name = canonical or next(itertools.chain(links, scope.nested), "")
+                if not name:
+                    raise user.error("the model has no <link>: expected at least one")
             elif inner and outer in scope.nested:
                 scope, name = scope.nested[outer], inner
             elif name in scope.nested:
@@ -187,20 +158,12 @@ class Scope:
                 element = scope._element(name, user)
                 if element.tag == "link":
                     return scope, name
-                key = text_of(element, "child") if element.tag == "joint" else ""
-                name = key or element.get("attached_to") or MODEL
+                child = element.text_of("child") if element.tag == "joint" else ""
+                name = child or element.get("attached_to") or MODEL
         raise user.error(
             f"frame {quote(name)} is attached to no link: the frames it is attached to form a loop "
             "or a very long chain"
         )
-
-    def _canonical(self, user: Element) -> str:
-        """The link that the frame of the model is attached to."""
-        links = (name for name, element in self.named.items() if element.tag == "link")
-        link = self.element.get("canonical_link") or next(chain(links, self.nested), "")
-        if not link:
-            raise user.error("the model has no <link>: expected at least one")
-        return link
 
     def _element(self, name: str, user: Element) -> Element:
         if name not in self.named:
@@ -210,81 +173,128 @@ class Scope:
             )
         return self.named[name]
 
-    def _check_chain(self, name: str, user: Element) -> None:
-        if name in self.pending:
-            circle = [*self.pending[self.pending.index(name) :], name]
-            path = listing(circle, " -> ")
-            raise user.error(f"frames are relative to each other in a circle: {path}")
-        if len(self.pending) >= MAX_CHAIN:
-            count = f"more than {MAX_CHAIN} frames"
-            raise user.error(f"{count} are each relative to the next: expected fewer")
+
+def _name(element: Element, scope: Scope) -> str:
+    """The name in its model; a joint called as a link, before version 1.7, is NAME_joint."""
+    name = element.word("name")
+    other = scope.named.get(name)
+    if scope.version >= 7 or other is None or element.tag == other.tag:
+        return name
+    if element.tag == "joint":
+        return f"{name}_joint"
+    if other.tag == "joint" and f"{name}_joint" not in scope.named:
+        scope.named[f"{name}_joint"] = scope.named.pop(name)
+    return name
 
 
-class Opener:
-    """Opens models and those they include, from folders that are allowed."""
+def read_sdf(root: Element, file: Path, folders: Folders, problems: Problems) -> Description:
+    """The description in the elements of an SDF file: one model, or a world with models."""
+    if root.tag not in ROOTS:
+        raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
+    worlds, models = root.all("world"), root.all("model")
+    if not worlds and not models:
+        raise root.error("<sdf> has no <model> and no <world>: expected one")
+    top = worlds[0] if worlds else models[0]
+    if len(models) > 1 and not worlds:
+        top = Element(WORLD, {"name": WORLD}, root.file, root.line, models)
+    alone = [x for x in top.children if x.tag in ("model", "include", "joint", "frame")]
+    own = top.first("gravity") if top.tag == WORLD else None
+    gravity = np.array(EARTH) if own is None else own.text_numbers(3)
+    start = Scope(top, version_of(root), placement=top.get("placement_frame"))
+    reader = _Reader(folders, problems)
+    try:
+        whole, scopes = start, reader.open(start, (file.resolve(),))
+        if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
+            whole, *_ = scopes = scopes[1:]
+            for inner in scopes:
+                inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
+        if not any(x.tag == "link" for scope in scopes for x in scope.named.values()):
+            if reader.missing:
+                raise reader.missing[0]
+            raise root.error("no model has a <link>: expected at least one")
+        reader.read(scopes)
+    except RecursionError:
+        raise root.error("frames and models are nested too deeply") from None
+    return reader.description(whole.element.get("name") or clip(file.stem), gravity, file)
 
-    def __init__(self, folders: Folders) -> None:
-        self.folders = folders
-        self.count = 0
-        self.missing: list[tuple[str, ModelError]] = []
-        """The models that stand in a world and were not found, with what is wrong."""
 
-    def open(self, scope: Scope, files: tuple[str, ...] = (), depth: int = 0) -> Scope:
-        """Fill a scope with its names and nested models, included ones among them."""
-        if depth > MAX_CHAIN:
-            raise scope.element.error(f"models are nested more than {MAX_CHAIN} deep")
+class _Reader:
+    """Opens models and those they include, and reads their links and joints."""
+
+    def __init__(self, folders: Folders, problems: Problems) -> None:
+        self.folders, self.problems = folders, problems
+        self.includes = 0
+        self.missing: list[ModelError] = []
+        self.links: list[Link] = []
+        self.joints: list[Connection] = []
+        self.ties: list[Tie] = []
+        self.poses: dict[str, Pose] = {}
+        """The pose of each link in the world."""
+        self.static: set[str] = set()
+        self.without_inertial: list[Link] = []
+        self.weightless: list[Link] = []
+        self.base = WORLD
+        """The world as a link, by a name that no other link has."""
+
+    def open(self, scope: Scope, files: tuple[Path, ...]) -> list[Scope]:
+        """Fill a scope with its names and nested models, and return it with all of these."""
+        scopes = [scope]
         for child in [*scope.element.children]:
             inside, used = child, files
             version, placement = scope.version, child.get("placement_frame")
             if child.tag == "include":
-                uri = text_of(child, "uri")
+                uri = child.text_of("uri")
                 try:
                     path = self._file(uri, child)
                 except ModelError as error:
                     if scope.element.tag != WORLD:
                         raise
-                    self.missing.append((uri, error))  # models in a world do not affect each other
+                    self.missing.append(error)  # models in a world do not affect each other
+                    self.problems.warn(
+                        f"{error}; the model is left out",
+                        "models of the world are not found, and are left out",
+                        uri,
+                    )
                     continue
                 inside, version = self._include(child, path, files)
-                used = (*files, str(path))
-                placement = text_of(child, "placement_frame") or placement
+                used = (*files, path)
+                placement = child.text_of("placement_frame") or placement
             if inside.tag not in FRAMES:
                 continue
             name = _name(inside, scope)
             if name in scope.named:
-                called = f"two elements of a model are called {quote(name)}"
-                raise inside.error(f"{called}: names must differ")
+                raise inside.error(
+                    f"two elements of a model are called {quote(name)}: names must differ"
+                )
             scope.named[name] = inside
             if inside.tag == "model":
                 nested = Scope(inside, version, f"{scope.prefix}{name}::", scope, placement)
-                scope.nested[name] = self.open(nested, used, depth + 1)
-        return scope
+                scope.nested[name] = nested
+                scopes += self.open(nested, used)
+        return scopes
 
-    def _include(
-        self, include: Element, path: Path, files: tuple[str, ...]
-    ) -> tuple[Element, tuple[int, ...]]:
+    def _include(self, include: Element, path: Path, files: Sequence[Path]) -> tuple[Element, int]:
         """The model in a file that is included, and its version."""
-        self.count += 1
-        if self.count > MAX_INCLUDES:
+        self.includes += 1
+        if self.includes > MAX_INCLUDES:
             raise include.error(f"more than {MAX_INCLUDES} models are included")
-        if is_true(include.get("merge")) or is_true(text_of(include, "merge")):
+        if is_true(include.get("merge")) or is_true(include.text_of("merge")):
             raise include.error(
                 "<include merge> puts the links of a model among those around it, which armlet "
                 "does not do: leave out merge, or copy the links"
             )
-        if str(path) in files:
+        if path in files:
             raise include.error(f"{clip(path.name)} includes itself")
         root = read_xml(path)
         models = root.all("model") if root.tag in ROOTS else []
         if len(models) != 1:
-            has = f"{clip(path.name)} has {len(models)} <model>"
-            raise include.error(f"{has}: expected an SDF file with one")
+            raise include.error(
+                f"{clip(path.name)} has {len(models)} <model>: expected an SDF file with one"
+            )
         model = models[0]
-        if text_of(include, "name"):
-            model.attributes["name"] = text_of(include, "name")
+        model.attributes["name"] = include.text_of("name") or model.get("name")
         for tag in ("pose", "static"):
-            child = include.first(tag)
-            if child is not None:
+            if (child := include.first(tag)) is not None:
                 model.children = [child, *(x for x in model.children if x.tag != tag)]
         return model, version_of(root)
 
@@ -298,153 +308,64 @@ class Opener:
             name = [name, *(x.text.strip() for x in config.all("sdf"))][-1]
         return self.folders.file(f"{folder}/{name}", include.where)
 
-
-def _name(element: Element, scope: Scope) -> str:
-    """The name of an element in its model.
-
-    Before version 1.7 joints had names of their own; one that a link has too is called NAME_joint
-    then, as Gazebo does.
-    """
-    name = element.word("name")
-    other = scope.named.get(name)
-    if scope.version >= (1, 7) or other is None or element.tag == other.tag:
-        return name
-    if element.tag == "joint":
-        return f"{name}_joint"
-    if other.tag == "joint" and f"{name}_joint" not in scope.named:
-        scope.named[f"{name}_joint"] = scope.named.pop(name)
-    return name
-
-
-# ---------------------------------------------------------------------------------- reading
-
-
-def read_sdf(
-    root: Element, file: Path, gravity: Vector, folders: Folders, problems: Problems
-) -> Description:
-    """The description in the elements of an SDF file: one model, or a world with models."""
-    if root.tag not in ROOTS:
-        raise root.error(f"the root element is <{clip(root.tag)}>: expected <sdf>")
-    worlds, models = root.all("world"), root.all("model")
-    if not worlds and not models:
-        raise root.error("<sdf> has no <model> and no <world>: expected one")
-    top = worlds[0] if worlds else models[0]
-    if len(models) > 1 and not worlds:
-        top = Element(WORLD, {"name": WORLD}, root.file, root.line, models)
-    alone = [x for x in top.children if x.tag in ("model", "include", "joint", "frame")]
-    if top.tag == WORLD and (own := top.first("gravity")):
-        gravity = own.text_numbers(3)
-    start = Scope(top, version_of(root), placement=top.get("placement_frame"))
-    opener = Opener(folders)
-    whole = opener.open(start, (str(file.resolve()),))
-    if top.tag == WORLD and len(alone) == 1 and len(whole.nested) == 1:
-        [whole] = whole.nested.values()
-        for inner in whole.all():
-            inner.prefix = inner.prefix.removeprefix(f"{whole.element.get('name')}::")
-    if not any(x.tag == "link" for scope in whole.all() for x in scope.named.values()):
-        if opener.missing:
-            raise opener.missing[0][1]
-        raise root.error("no model has a <link>: expected at least one")
-    for uri, error in opener.missing:
-        problems.warn(
-            f"{error}; the model is left out",
-            "models of the world are not found, and are left out",
-            uri,
-        )
-    reader = _Reader(whole, problems)
-    try:
-        reader.read()
-    except RecursionError:
-        raise root.error("frames and models are nested too deeply") from None
-    return reader.description(whole.element.get("name") or clip(file.stem), gravity, file)
-
-
-class _Reader:
-    """Reads the links and joints of models, and collects the problems."""
-
-    def __init__(self, whole: Scope, problems: Problems) -> None:
-        self.whole = whole
-        self.problems = problems
-        self.links: list[Link] = []
-        self.joints: list[Connection] = []
-        self.ties: list[Tie] = []
-        self.poses: dict[str, Pose] = {}
-        """The pose of each link in the world."""
-        self.static: set[str] = set()
-        """The links of models that do not move."""
-        self.without_inertial: list[Link] = []
-        self.weightless: list[Link] = []
-        """The links on which gravity does not act."""
-        self.base = WORLD
-        """The world as a link, by a name that no other link has."""
-
-    def read(self) -> None:
-        """Read all models: links first, since joints refer to them in any order."""
-        for scope in self.whole.all():
-            at = scope.in_world
-            for name, element in scope.named.items():
-                if element.tag == "link":
-                    link = Link(scope.prefix + name, where=element.where)
-                    self.poses[link.name] = IDENTITY_POSE
-                    if scope.static:
-                        self.static.add(link.name)
-                    with self.problems.collect():
-                        self.poses[link.name] = at @ scope.pose_of(name, element)
-                        link = self._link(scope, name, element)
-                    self.links.append(link)
-                    if not is_true(text_of(element, "gravity", "true")):
-                        self.weightless.append(link)
+    def read(self, scopes: Sequence[Scope]) -> None:
+        """Read models: links first, since joints refer to them in any order."""
+        named = [(scope, *item) for scope in scopes for item in scope.named.items()]
+        for scope, name, element in named:
+            if element.tag == "link":
+                link = Link(scope.prefix + name, where=element.where)
+                self.poses[link.name] = IDENTITY_POSE
+                if scope.static:
+                    self.static.add(link.name)
+                with self.problems.collect():
+                    self.poses[link.name] = scope.in_world @ scope.pose_of(name, element)
+                    link = self._link(scope, name, element)
+                self.links.append(link)
+                if not is_true(element.text_of("gravity", "true")):
+                    self.weightless.append(link)
         while self.base in self.poses:
             self.base += "_"
-        for scope in self.whole.all():
-            for name, element in scope.named.items():
-                with self.problems.collect():
-                    if element.tag == "joint":
-                        joint = self._joint(scope, name, element)
-                        self.joints.append(replace(joint, kind="fixed") if scope.static else joint)
-                    elif element.tag == "frame":
-                        self._frame(scope, name, element)
-            for element in scope.element.children:
-                if element.tag in UNREAD:
-                    self.problems.error(
-                        f"{element.where}: <{element.tag}> is {UNREAD[element.tag]}, which armlet "
-                        "does not read: remove it"
-                    )
+        for scope, name, element in named:
+            with self.problems.collect():
+                if element.tag == "joint":
+                    joint = self._joint(scope, name, element)
+                    self.joints.append(replace(joint, kind="fixed") if scope.static else joint)
+                elif element.tag == "frame":
+                    self._frame(scope, name, element)
+        for element in (x for scope in scopes for x in scope.element.children if x.tag in UNREAD):
+            self.problems.error(
+                f"{element.where}: armlet does not read <{element.tag}>, which changes the "
+                "dynamics: remove it"
+            )
 
     def description(self, name: str, gravity: Vector, file: Path) -> Description:
-        """The description: its base is the world, or else the only link without a parent.
-
-        A free base is fixed where the file puts it, as in URDF files.
-        """
+        """The description: its base is the world, or else the only link without a parent."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         on_world = any(joint.parent == self.base for joint in self.joints)
-        gravity = self._with_weightless(gravity)
+        gravity = self._compensate_weightless(gravity)
         if on_world or len(roots) != 1:
             self.links.insert(0, Link(self.base))
-            self.joints += (
-                Connection(f"{root}_fixed", "fixed", self.base, root, self.poses[root])
-                for root in roots
-            )
+            self.joints += (fixed(root, self.base, self.poses[root]) for root in roots)
         else:
-            gravity = self.poses[roots[0]].R.T @ np.asarray(gravity, float)
+            gravity = self.poses[roots[0]].R.T @ gravity
         if not self.problems.errors:
             self._warn_of_defaults(roots, on_world, clip(file.name))
         return Description(
             name=name,
             links=tuple(self.links),
             joints=tuple(self.joints),
-            gravity=np.array(gravity, dtype=float),
+            gravity=gravity,
             source=clip(file.name),
             where=clip(file.name),
             ties=tuple(self.ties),
         )
 
-    def _with_weightless(self, gravity: Vector) -> Vector:
-        """The gravity: zero if it acts on no link; else links without it are compensated."""
+    def _compensate_weightless(self, gravity: Vector) -> Vector:
+        """Compensate the links without gravity; returns it, zero if no link has any."""
         names = {link.name for link in self.weightless}
         if names and all(link.name in names or not link.mass for link in self.links):
-            return 0 * np.asarray(gravity, float)
+            return 0 * gravity
         for link in self.weightless:
             self.problems.warn(
                 f"{link.where}: link {quote(link.name)} has <gravity> false: its weight is "
@@ -452,12 +373,10 @@ class _Reader:
                 "links have <gravity> false: their weight is compensated, a passive torque",
                 link.name,
             )
-        self.links = [
-            replace(link, compensation=Compensation(link.mass, link.mass * link.com))
-            if link.name in names
-            else link
-            for link in self.links
-        ]
+        for k, link in enumerate(self.links):
+            if link.name in names:
+                lifted = Compensation(link.mass, link.mass * link.com)
+                self.links[k] = replace(link, compensation=lifted)
         return gravity
 
     def _warn_of_defaults(self, roots: Sequence[str], on_world: bool, where: str) -> None:
@@ -480,11 +399,9 @@ class _Reader:
                 root,
             )
 
-    # ------------------------------------------------------------------ links
-
     def _link(self, scope: Scope, name: str, element: Element) -> Link:
-        full = scope.prefix + name
-        link = Link(full, where=element.where, meshes=tuple(self._meshes(scope, name, element)))
+        full, meshes = scope.prefix + name, self._meshes(scope, name, element)
+        link = Link(full, where=element.where, meshes=tuple(meshes))
         inertial = element.first("inertial")
         if inertial is None:
             self.without_inertial.append(link)
@@ -496,19 +413,19 @@ class _Reader:
                     "expected mass and inertia as numbers"
                 )
         at, tensor = raw_pose(inertial), inertial.child("inertia")
-        entries = (number_of(tensor, key, float(key[1] == key[2])) for key in ENTRIES)
+        entries = (tensor.number_of(key, default=float(key[1] == key[2])) for key in ENTRIES)
         I = symmetric(*entries).astype(float)
-        mass = number_of(inertial, "mass", 1.0)
+        mass = inertial.number_of("mass", default=1.0)
         return replace(link, mass=mass, com=at.r, inertia=at.R @ I @ at.R.T)
 
     def _meshes(self, scope: Scope, name: str, element: Element) -> Iterator[Mesh]:
         for visual in element.all("visual"):
             mesh = visual.child("geometry").child("mesh")
-            if text_of(mesh, "uri"):
+            if mesh.text_of("uri"):
                 at = scope.pose_of(name, visual).inverse() @ scope.place(visual, name)
-                scale = mesh.first("scale") if text_of(mesh, "scale") else None
+                scale = mesh.first("scale") if mesh.text_of("scale") else None
                 sizes = (1.0, 1.0, 1.0) if scale is None else scale.text_numbers(3).tolist()
-                yield Mesh(text_of(mesh, "uri"), at, tuple(sizes))
+                yield Mesh(mesh.text_of("uri"), at, tuple(sizes))
 
     def _frame(self, scope: Scope, name: str, element: Element) -> None:
         """Add a frame as a massless link on the one that it is attached to."""
@@ -517,20 +434,15 @@ class _Reader:
         at = scope.in_world @ scope.pose_of(name, element)
         self.links.append(Link(full, where=element.where))
         self.poses[full] = at
-        there = self.poses[parent].inverse() @ at
-        self.joints.append(
-            Connection(f"{full}_fixed", "fixed", parent, full, there, where=element.where)
-        )
-
-    # ------------------------------------------------------------------ joints
+        self.joints.append(fixed(full, parent, self.poses[parent].inverse() @ at, element.where))
 
     def _joint(self, scope: Scope, name: str, element: Element) -> Connection:
         full = scope.prefix + name
         kind = element.word("type", "revolute, continuous, prismatic or fixed")
-        ends = [self._end(scope, element, tag) for tag in ("parent", "child")]
-        (parent, parent_at), (child, child_at) = ends
+        parent, parent_at = self._end(scope, element, "parent")
+        child, child_at = self._end(scope, element, "child")
         in_child = raw_pose(element)
-        if relative_to(element) or text_of(element, "child") != child:
+        if relative_to(element) or element.text_of("child") != child:
             in_child = child_at.inverse() @ scope.in_world @ scope.pose_of(name, element)
         joint = Connection(
             name=full,
@@ -544,26 +456,25 @@ class _Reader:
             return joint
         axis = element.need("axis", f"joint {quote(full)}")
         self._add_mimic(scope, full, element, axis)
-        limits = _limits(axis, f"{axis.where}: joint {quote(full)}", full, self.problems)
-        dynamics, ratio = axis.child("dynamics"), number_of(element, "drake:gear_ratio", 1.0)
-        stiffness = number_of(dynamics, "spring_stiffness", 0.0)
-        reference = number_of(dynamics, "spring_reference", 0.0)
+        dynamics, ratio = axis.child("dynamics"), element.number_of("drake:gear_ratio", default=1.0)
+        stiffness = dynamics.number_of("spring_stiffness")
+        reference = dynamics.number_of("spring_reference")
         return replace(
             joint,
             axis=self._axis(scope, name, axis, child_at),
             point=in_child.r,
-            limits=limits if kind != "continuous" else limits._replace(lower=-inf, upper=inf),
+            limits=_limits(axis, kind, full, self.problems),
             drive=Drive(
-                rotor_inertia=number_of(element, "drake:rotor_inertia", 0.0) * ratio * ratio,
-                viscous=number_of(dynamics, "damping", 0.0),
-                coulomb=number_of(dynamics, "friction", 0.0),
+                rotor_inertia=element.number_of("drake:rotor_inertia") * ratio * ratio,
+                viscous=dynamics.number_of("damping"),
+                coulomb=dynamics.number_of("friction"),
             ),
             spring=Spring(stiffness, reference) if stiffness else Spring(),
         )
 
     def _end(self, scope: Scope, element: Element, tag: str) -> tuple[str, Pose]:
         """The link at an end of a joint, with its pose in the world."""
-        name = text_of(element, tag)
+        name = element.text_of(tag)
         if not name:
             raise element.error(f"joint {quote(element.get('name'))} has no <{tag}>: expected one")
         if name == WORLD and name not in scope.named:
@@ -572,25 +483,20 @@ class _Reader:
         return owner.prefix + link, self.poses[owner.prefix + link]
 
     def _axis(self, scope: Scope, name: str, axis: Element, child_at: Pose) -> Vector:
-        """The axis of a joint, in the frame of its child.
-
-        By version 1.4 it is given in the frame of the model; later in that of the joint, unless the
-        file says otherwise.
-        """
+        """The axis of a joint in the frame of its child; files have it in that of the joint."""
         xyz = axis.first("xyz")
         values = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.text_numbers(3)
         frame = axis.child("xyz").get("expressed_in") or name
-        old = scope.version < (1, 5) or is_true(text_of(axis, "use_parent_model_frame"))
+        # until version 1.4 it is in the frame of the model
+        old = scope.version < 5 or is_true(axis.text_of("use_parent_model_frame"))
         at = IDENTITY_POSE if old else scope.pose_of(frame, xyz or axis)
         return child_at.R.T @ scope.in_world.R @ at.R @ values
 
     def _add_mimic(self, scope: Scope, name: str, joint: Element, axis: Element) -> None:
-        mimic, drakes = axis.first("mimic"), joint.first("drake:mimic")
-        if mimic is not None:
-            factor = number_of(mimic, "multiplier", 1.0)
-            offset = number_of(mimic, "offset", 0.0) - factor * number_of(mimic, "reference", 0.0)
-        elif drakes is not None:
-            mimic = drakes
+        if mimic := axis.first("mimic"):
+            factor = mimic.number_of("multiplier", default=1.0)
+            offset = mimic.number_of("offset") - factor * mimic.number_of("reference")
+        elif mimic := joint.first("drake:mimic"):
             factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
         else:
             return
@@ -598,12 +504,9 @@ class _Reader:
         self.ties.append(mimic_tie(name, leader, factor, offset, mimic.where))
 
 
-def _limits(axis: Element, subject: str, name: str, problems: Problems) -> Limits:
+def _limits(axis: Element, kind: str, name: str, problems: Problems) -> Limits:
     """The limits of a joint; negative velocities and efforts mean that there is none."""
-    texts = {key: text_of(axis.child("limit"), key) for key in Limits._fields}
-    for key in ("velocity", "effort"):
-        if texts[key].startswith("-"):
-            texts[key] = ""
-    texts = {key: text for key, text in texts.items() if text}
-    limits = read_limits(texts, subject, name, problems)
-    return Limits(*(x if abs(x) < UNLIMITED else copysign(inf, x) for x in limits))
+    texts = {key: axis.child("limit").text_of(key) for key in Limits._fields}
+    none = [key for key in ("velocity", "effort") if texts[key].startswith("-")]
+    texts = {key: text for key, text in texts.items() if text and key not in none}
+    return read_limits(texts, kind, name, axis, problems, UNLIMITED)

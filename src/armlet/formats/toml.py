@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from armlet._support.files import write
 from armlet.algebra import symmetric, upper_triangle
 from armlet.description import Connection, Description, Link, Mesh, Tie, describe
 from armlet.description.checks import MOVING
 from armlet.description.coupling import mimic_tie
+from armlet.description.description import fixed
 from armlet.description.options import is_compensated
 from armlet.errors import ModelError, clip, quote
 from armlet.formats.dh import (
-    Names,
     check_angles,
     check_convention,
     dh_connection,
@@ -28,6 +29,7 @@ from armlet.formats.dh import (
 )
 from armlet.formats.files import read_bytes
 from armlet.robot import Compensation, Drive, Limits, Pose, RobotModel, Spring, pose
+from armlet.robot.joints import JOINT_TYPES
 from armlet.robot.pose import rpy_of
 from armlet.scalar import Vector
 
@@ -44,23 +46,19 @@ BODY |= {"gravity_compensation", "mimic", "meshes"} | PLACE | PARAMETERS
 FRAME = {"name", "parent", "xyz", "rpy", "meshes"}
 MAX_PARTS = 20
 """How many parts a key may have, and how deep arrays and tables may be nested."""
-SYNTAX = re.compile(
+TEXTS = re.compile(
     r'''
       \#[^\n]*+
     | """(?:[^"\\]++|\\.|"{1,2}(?!"))*+"{0,5}
     | \'\'\'(?:[^']++|'{1,2}(?!'))*+'{0,5}
     | "(?:[^"\\\n]++|\\[^\n])*+"?
     | '[^'\n]*+'?
-    | (?P<mark> [][{}.,=\n] )
     ''',
     re.VERBOSE | re.DOTALL,
 )
-"""Matches whole comments and strings, and the structural characters between them."""
+"""Matches comments and strings."""
+LONG_KEY = re.compile(rf"(?:\A|(?<=[][{{}}.,=\n]))(?:[^][{{}}.,=\n]*+\.){{{MAX_PARTS}}}")
 MEANING = {"moment": " x, y, z", "dh": " alpha, a, d, theta", "inertia": " xx, xy, xz, yy, yz, zz"}
-LETTERS = {"revolute": "R", "continuous": "R", "prismatic": "P"}
-
-
-# ---------------------------------------------------------------------------------- reading
 
 
 class Table:
@@ -79,12 +77,6 @@ class Table:
         value = self.data.get(key, default)
         if not isinstance(value, str) or not value:
             raise self.unlike(key, "a string")
-        return value
-
-    def flag(self, key: str) -> bool:
-        value = self.data.get(key, False)
-        if not isinstance(value, bool):
-            raise self.unlike(key, "true or false")
         return value
 
     def number(self, key: str, default: float | None = None, limit: bool = False) -> float:
@@ -125,7 +117,6 @@ class Table:
         return radians(1) if self.data["angles"] == "degrees" else 1.0
 
     def unlike(self, key: str, wanted: str) -> ModelError:
-        """The error for a key whose value is not as wanted."""
         value = self.data.get(key)
         text = "one table" if isinstance(value, dict) else quote(value)
         state = text if key in self.data else "missing"
@@ -138,30 +129,21 @@ def _is_finite(x: Any) -> bool:
 
 def _check_structure(text: str, file: str) -> None:
     """Refuse long dotted keys and deep nesting, on which tomllib is very slow or fails."""
-    line, depth, parts = 1, 0, 1
-    for match in SYNTAX.finditer(text):
-        mark = match["mark"]
-        if mark is None:
-            line += match[0].count("\n")
-        elif mark == ".":
-            parts += 1
-        else:
-            parts = 1
-            line += mark == "\n"
-            depth += (mark in "[{") - (mark in "]}")
-        if parts > MAX_PARTS:
-            raise ModelError(
-                f"{file}, line {line}: a key of more than {MAX_PARTS} parts: expected fewer"
-            )
+    plain = TEXTS.sub(lambda match: "\n" * match[0].count("\n"), text)
+    key, depth, reason = LONG_KEY.search(plain), 0, f"a key of more than {MAX_PARTS} parts"
+    at = key.start() if key else None
+    for bracket in re.finditer(r"[][{}]", plain[:at]):
+        depth += 1 if bracket[0] in "[{" else -1
         if depth > MAX_PARTS:
-            raise ModelError(
-                f"{file}, line {line}: arrays or tables are nested deeper than {MAX_PARTS} levels: "
-                "expected fewer"
-            )
+            at = bracket.start()
+            reason = f"arrays or tables are nested deeper than {MAX_PARTS} levels"
+            break
+    if at is not None:
+        line = plain.count("\n", 0, at) + 1
+        raise ModelError(f"{file}, line {line}: {reason}: expected fewer")
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    """The data of a TOML file."""
     file = clip(path.name)
     try:
         text = read_bytes(path).decode("utf-8-sig")
@@ -202,7 +184,7 @@ def read_toml(path: Path) -> Description | RobotModel:
         name = frame.text("name")
         links.append(Link(name, meshes=_meshes(frame, unit), where=frame.where))
         at, parent = _pose(frame, unit), frame.text("parent")
-        joints.append(Connection(f"{name}_fixed", "fixed", parent, name, at, where=frame.where))
+        joints.append(fixed(name, parent, at, frame.where))
     return Description(
         name=top.text("name", clip(path.stem)),
         links=tuple(links),
@@ -238,8 +220,8 @@ def _mimic(body: Table, joint: Connection, unit: float) -> list[Tie]:
     if "mimic" not in body.data or joint.kind == "fixed":
         return []
     mimic = body.table("mimic", {"joint", "factor", "offset"})
-    factor, offset = mimic.number("factor", 1.0), mimic.number("offset", 0.0)
-    offset *= 1.0 if joint.kind == "prismatic" else unit
+    offset = mimic.number("offset", 0.0) * (1.0 if joint.kind == "prismatic" else unit)
+    factor = mimic.number("factor", 1.0)
     return [mimic_tie(joint.name, mimic.text("joint"), factor, offset, mimic.where)]
 
 
@@ -271,16 +253,12 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
         connection = Connection(name, kind, parent, child, _pose(body, unit), axis, point)
     scale = 1.0 if kind == "prismatic" else unit
     limits = body.table("limits", set(Limits._fields))
+    *motion, effort = (limits.number(*item, limit=True) for item in Limits()._asdict().items())
     drive = body.table("drive", set(Drive._fields))
     spring = body.table("spring", set(Spring._fields))
     return replace(
         connection,
-        limits=Limits(
-            lower=scale * limits.number("lower", -inf, limit=True),
-            upper=scale * limits.number("upper", inf, limit=True),
-            velocity=scale * limits.number("velocity", inf, limit=True),
-            effort=limits.number("effort", inf, limit=True),
-        ),
+        limits=Limits(*(scale * x for x in motion))._replace(effort=effort),
         drive=Drive(*(drive.number(key, 0.0) for key in Drive._fields)),
         spring=Spring(spring.number("stiffness", 0.0), scale * spring.number("reference", 0.0)),
         where=body.where,
@@ -289,13 +267,16 @@ def _joint(body: Table, convention: str | None, unit: float, previous: str) -> C
 
 def _link(body: Table, unit: float) -> Link:
     lifted = body.table("gravity_compensation", set(Compensation._fields))
+    as_published = body.data.get("as_published", False)
+    if not isinstance(as_published, bool):
+        raise body.unlike("as_published", "true or false")
     return Link(
         name=body.text("name"),
         mass=body.number("mass", 0.0),
         com=body.numbers("com", 3, (0.0, 0.0, 0.0)),
         inertia=symmetric(*body.numbers("inertia", 6, (0.0,) * 6)).astype(float),
         meshes=_meshes(body, unit),
-        as_published=body.flag("as_published"),
+        as_published=as_published,
         where=body.where,
         compensation=Compensation(
             lifted.number("mass", 0.0), lifted.numbers("moment", 3, (0.0, 0.0, 0.0))
@@ -304,24 +285,14 @@ def _link(body: Table, unit: float) -> Link:
 
 
 def _meshes(table: Table, unit: float) -> tuple[Mesh, ...]:
-    return tuple(
-        Mesh(
-            mesh.text("file"),
-            _pose(mesh, unit),
-            tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist()),
-        )
-        for mesh in table.tables("meshes", {"file", "xyz", "rpy", "scale"})
-    )
-
-
-# ---------------------------------------------------------------------------------- symbols
+    tables = table.tables("meshes", {"file", "xyz", "rpy", "scale"})
+    scales = [tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)).tolist()) for mesh in tables]
+    poses = [_pose(mesh, unit) for mesh in tables]
+    return tuple(map(Mesh, (mesh.text("file") for mesh in tables), poses, scales))
 
 
 def _symbolic_arm(top: Table, name: str) -> RobotModel:
-    """The arm in a file that has names of constants.
-
-    It is a serial arm in modified DH frames, without drives, limits, meshes and further frames.
-    """
+    """The serial arm, of DH rows and inertias alone, in a file that has names of constants."""
     unit = top.unit_of_angles()
     tables = top.tables("body", SYMBOLIC_BODY)
     base = top.text("base", "base")
@@ -329,16 +300,16 @@ def _symbolic_arm(top: Table, name: str) -> RobotModel:
     for table, before in zip(tables, [base, *links], strict=False):
         if table.text("parent", before) != before:
             raise table.unlike("parent", f"{quote(before)}: a table with names is of a serial arm")
-        if table.text("kind", "revolute") not in LETTERS:
-            raise table.unlike("kind", f"one of {', '.join(LETTERS)}")
+        if table.text("kind", "revolute") not in MOVING:
+            raise table.unlike("kind", f"one of {', '.join(MOVING)}")
     return symbolic_arm(
         top.text("name", name),
         [_in_radians(table, unit) for table in tables],
         top.text("convention"),
-        "".join(LETTERS[table.text("kind", "revolute")] for table in tables),
+        "".join(JOINT_TYPES[table.text("kind", "revolute")].letter for table in tables),
         top.data.get("gravity"),
         [_body(table) for table in tables],
-        Names(base, tuple(table.text("joint") for table in tables), tuple(links)),
+        (base, [table.text("joint") for table in tables], links),
         [table.where for table in tables],
     )
 
@@ -362,7 +333,9 @@ def _body(table: Table) -> Any:
     return data["phi"]
 
 
-# ---------------------------------------------------------------------------------- writing
+def write_toml(robot: RobotModel, path: str | Path) -> None:
+    """Write the robot in armlet's own format, in the frames of the file it came from."""
+    write(path, toml_text(robot))
 
 
 def toml_text(robot: RobotModel) -> str:
@@ -421,7 +394,6 @@ def _entries(table: Mapping[str, Any]) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    """A text, a table, an array or a number as TOML."""
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, Mapping):
@@ -432,6 +404,5 @@ def _value(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string."""
     escaped = (c if c >= " " and c not in '"\\\x7f' else f"\\u{ord(c):04x}" for c in text)
     return f'"{"".join(escaped)}"'

@@ -3,29 +3,31 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from math import copysign, inf, pi
+from dataclasses import dataclass, replace
+from math import copysign, inf, isnan, nan, pi
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
+from armlet._support.files import write
 from armlet.algebra import symmetric, upper_triangle
 from armlet.description import Connection, Description, Link, Mesh, Solid, Tie, describe
 from armlet.description.coupling import mimic_tie
+from armlet.description.options import warn_of_passive
 from armlet.description.problems import Problems
 from armlet.errors import ModelError, clip, listing, quote
+from armlet.formats.dh import EARTH
 from armlet.formats.xml import NUMBER, Element
 from armlet.robot import Drive, Limits, Pose, RobotModel, pose
 from armlet.robot.pose import rotation_of_quaternion, rpy_of
-from armlet.scalar import Matrix, Vector
+from armlet.scalar import Matrix
 
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PRODUCTS = ("ixy", "ixz", "iyz")
 WORLD = "world"
-X_AXIS = (1.0, 0.0, 0.0)
-"""The axis of a joint that does not give one."""
+UNIT_SCALE = (1.0, 1.0, 1.0)
 MAX_ANGLE = 4 * pi
 """Larger angles (rad) look like degrees by mistake."""
 SOLIDS = {
@@ -37,15 +39,12 @@ SOLIDS = {
 """The attributes of each primitive, and how many numbers they are."""
 UNLIMITED = 1e308
 """Stands for no limit where the format requires a number."""
-INFINITE = {"inf": inf, "+inf": inf, "-inf": -inf, "infinity": inf, "-infinity": -inf}
+LIMIT = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot represent, even escaped."""
 
 
-# ---------------------------------------------------------------------------------- reading
-
-
-def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) -> Description:
+def read_urdf(root: Element, file: Path, problems: Problems) -> Description:
     """The description in the elements of a URDF file; joints that cannot be read are left out."""
     if root.tag != "robot":
         raise root.error(f"the root element is <{clip(root.tag)}>: expected <robot>")
@@ -54,23 +53,22 @@ def read_urdf(root: Element, file: Path, gravity: Vector, problems: Problems) ->
     reader, drives = _Reader(problems), _rotor_drives(root, problems)
     links = [reader.link(element) for element in root.all("link")]
     joints = [reader.joint(element, drives) for element in root.all("joint")]
-    links = reader.with_world(links, joints)
     return Description(
         name=root.get("name") or clip(file.stem),
-        links=tuple(links),
+        links=tuple(reader.with_world(links, joints)),
         joints=tuple(joint for joint in joints if joint),
-        gravity=gravity,
+        gravity=np.array(EARTH),
         source=clip(file.name),
         where=clip(file.name),
         ties=tuple(tie for element in root.all("joint") for tie in _mimic(element)),
     )
 
 
+@dataclass
 class _Reader:
     """Reads links and joints, and collects the problems."""
 
-    def __init__(self, problems: Problems) -> None:
-        self.problems = problems
+    problems: Problems
 
     def link(self, element: Element) -> Link:
         """The link of an element, without inertia if that cannot be read."""
@@ -84,10 +82,7 @@ class _Reader:
         return link
 
     def with_world(self, links: list[Link], joints: Sequence[Connection | None]) -> list[Link]:
-        """The links, with the world as their base if a joint is on it and no link is called so.
-
-        Drake and Bullet read such files.
-        """
+        """The links, with the world as their base if a joint is on it and no link is called so."""
         on_world = [joint for joint in joints if joint and joint.parent == WORLD]
         if not on_world or any(link.name == WORLD for link in links):
             return links
@@ -132,27 +127,27 @@ class _Reader:
     def _meshes(self, element: Element) -> Iterator[Mesh]:
         for visual in element.all("visual"):
             mesh = visual.child("geometry").child("mesh")
-            if mesh.get("filename"):
-                try:
-                    scale = mesh.numbers("scale", None, (1.0, 1.0, 1.0)).tolist()
-                    at = self._origin(visual)
-                except ModelError as error:
-                    self.problems.warn(
-                        f"{error}; the mesh is left out",
-                        "meshes have a scale or origin that cannot be read, and are left out",
-                        mesh.get("filename"),
-                    )
-                    continue
-                if len(scale) != 3:
-                    self._warn(
-                        mesh,
-                        f"<mesh {mesh.attribute('scale')}> has {len(scale)} values instead of 3: "
-                        "taken as 1 1 1",
-                        "meshes have a scale that is not of 3 values, taken as 1 1 1",
-                        mesh.get("filename"),
-                    )
-                    scale = [1.0, 1.0, 1.0]
-                yield Mesh(mesh.get("filename"), at, tuple(scale))
+            if not (file := mesh.get("filename")):
+                continue
+            try:
+                scale = tuple(mesh.numbers("scale", None, UNIT_SCALE).tolist())
+                at = self._origin(visual)
+            except ModelError as error:
+                self.problems.warn(
+                    f"{error}; the mesh is left out",
+                    "meshes have a scale or origin that cannot be read, and are left out",
+                    file,
+                )
+                continue
+            if len(scale) != 3:
+                self._warn(
+                    mesh,
+                    f"<mesh {mesh.attribute('scale')}> has {len(scale)} values instead of 3: taken "
+                    "as 1 1 1",
+                    "meshes have a scale that is not of 3 values, taken as 1 1 1",
+                    file,
+                )
+            yield Mesh(file, at, scale if len(scale) == 3 else UNIT_SCALE)
 
     def _solids(self, link: Element) -> Iterator[Solid]:
         """The visual primitives of a link; faulty ones are left out, since dynamics need none."""
@@ -191,7 +186,7 @@ class _Reader:
                 )
             return replace(
                 joint,
-                axis=element.child("axis").numbers("xyz", 3, X_AXIS),
+                axis=element.child("axis").numbers("xyz", 3, (1.0, 0.0, 0.0)),
                 limits=self._limits(element),
                 drive=drives.get(name, Drive())._replace(
                     viscous=dynamics.number("damping", 0.0),
@@ -201,22 +196,18 @@ class _Reader:
         return None
 
     def _limits(self, joint: Element) -> Limits:
-        name, kind = joint.get("name"), joint.get("type")
-        limit = joint.first("limit")
-        if limit is None:
-            if kind in ("revolute", "prismatic"):
-                self._warn(
-                    joint,
-                    f"joint {quote(name)} is {kind} and has no <limit>: taken as without limits",
-                    "revolute or prismatic joints have no <limit>, and are taken as without limits",
-                    name,
-                )
-            return Limits()
-        texts = {key: limit.get(key) for key in Limits._fields if key in limit.attributes}
-        texts = {"lower": "0", "upper": "0"} | texts
-        if kind == "continuous":
-            texts = {key: text for key, text in texts.items() if key in ("velocity", "effort")}
-        return read_limits(texts, f"{limit.where}: joint {quote(name)}", name, self.problems)
+        name, kind, limit = joint.get("name"), joint.get("type"), joint.first("limit")
+        if limit is not None:
+            texts = {"lower": "0", "upper": "0"} | limit.attributes
+            return read_limits(texts, kind, name, limit, self.problems)
+        if kind in ("revolute", "prismatic"):
+            self._warn(
+                joint,
+                f"joint {quote(name)} is {kind} and has no <limit>: taken as without limits",
+                "revolute or prismatic joints have no <limit>, and are taken as without limits",
+                name,
+            )
+        return Limits()
 
     def _origin(self, parent: Element) -> Pose:
         element = parent.child("origin")
@@ -259,22 +250,28 @@ class _Reader:
         self.problems.warn(f"{element.where}: {message}", plural, name)
 
 
-def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Problems) -> Limits:
-    """The limits of a joint, from the texts in a file by the names of the limits.
-
-    Dynamics do not depend on them: those that cannot be right are changed or left out, with a
-    warning. `subject` is the joint with its file and line.
-    """
-    limits = Limits()
-    for key, text in texts.items():
-        value = _number(text)
-        if value is None or (value < 0 and key in ("velocity", "effort")):
+def read_limits(
+    texts: Mapping[str, str],
+    kind: str,
+    joint: str,
+    element: Element,
+    problems: Problems,
+    unlimited: float = UNLIMITED,
+) -> Limits:
+    """The limits of a joint from texts; those that cannot be right are changed, with a warning."""
+    limits, subject = Limits(), f"{element.where}: joint {quote(joint)}"
+    for key in Limits._fields[2 if kind == "continuous" else 0 :]:
+        if (text := texts.get(key)) is None:
+            continue
+        value = float(text) if LIMIT.fullmatch(text.strip()) else nan
+        if isnan(value) or (value < 0 and key in ("velocity", "effort")):
             problems.warn(
                 f'{subject} has the limit {key}="{clip(text)}": taken as none',
                 "limits are not numbers or below zero, and are taken as none",
                 f"{key} of {joint}",
             )
         else:
+            value = value if abs(value) < unlimited else copysign(inf, value)
             limits = limits._replace(**{key: value})
     lower, upper, *_ = limits
     if lower > upper:
@@ -287,21 +284,9 @@ def read_limits(texts: Mapping[str, str], subject: str, joint: str, problems: Pr
     return limits
 
 
-def _number(text: str) -> float | None:
-    """The number in a text, which may be infinite, or None."""
-    word = text.strip().lower()
-    if word in INFINITE:
-        return INFINITE[word]
-    if not NUMBER.fullmatch(word):
-        return None
-    value = float(word)
-    return value if abs(value) < UNLIMITED else copysign(inf, value)
-
-
 def _mimic(element: Element) -> list[Tie]:
     """The tie of a joint to the one that it mimics, if it does and can move."""
-    mimic = element.first("mimic")
-    if mimic is None or element.get("type") == "fixed":
+    if (mimic := element.first("mimic")) is None or element.get("type") == "fixed":
         return []
     factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
     return [mimic_tie(element.word("name"), mimic.get("joint"), factor, offset, mimic.where)]
@@ -309,50 +294,36 @@ def _mimic(element: Element) -> list[Tie]:
 
 def _rotor_drives(root: Element, problems: Problems) -> dict[str, Drive]:
     """The rotor inertia of each joint's transmission, times the gear ratio squared."""
-    names = dict.fromkeys(joint.get("name") for joint in root.all("joint"))
+    names = [*dict.fromkeys(joint.get("name") for joint in root.all("joint"))]
     drives = {}
     for transmission in root.all("transmission"):
         joints, actuators = transmission.all("joint"), transmission.all("actuator")
-        if len(joints) == len(actuators) == 1:
-            with problems.collect():
-                drive = _rotor_drive(joints[0], actuators[0])
-                if drive == Drive():
-                    continue
-                name = joints[0].word("name")
+        if len(joints) != 1 or len(actuators) != 1:
+            continue
+        with problems.collect():
+            [joint], [actuator] = joints, actuators
+            inertia = actuator.number_of("rotor_inertia", "drake:rotor_inertia", "motorInertia")
+            offset = actuator.number_of("friction_offset")
+            if inertia:  # else the ratio may be anything; Drake's comes before another one of 1
+                ratio = joint.number_of("mechanicalReduction", default=1.0)
+                tags = "drake:gear_ratio", "mechanicalReduction"
+                ratio = actuator.number_of(*tags, default=ratio)
+                inertia *= ratio * ratio
+            if inertia or offset:
+                name = joint.word("name")
+                drives[name] = Drive(inertia, offset=offset)
                 if name not in names:
-                    raise joints[0].error(
+                    raise joint.error(
                         "the <transmission> has a rotor inertia or friction for joint "
-                        f"{quote(name)}, which does not exist: expected one of "
-                        f"{listing(list(names))}"
+                        f"{quote(name)}, which does not exist: expected one of {listing(names)}"
                     )
-                drives[name] = drive
     return drives
 
 
-def _rotor_drive(joint: Element, actuator: Element) -> Drive:
-    """The drive of a joint; the ratio of its gear is read only where there is a rotor inertia.
-
-    Drake's files have its own ratio beside a mechanicalReduction of 1.
-    """
-    inertia = _value(actuator, 0.0, "rotor_inertia", "drake:rotor_inertia", "motorInertia")
-    ratio = 1.0
-    if inertia:
-        of_joint = _value(joint, 1.0, "mechanicalReduction")
-        ratio = _value(actuator, of_joint, "drake:gear_ratio", "mechanicalReduction")
-    return Drive(
-        rotor_inertia=inertia * ratio * ratio, offset=_value(actuator, 0.0, "friction_offset")
-    )
-
-
-def _value(element: Element, default: float, *tags: str) -> float:
-    """The number in the first child with one of these tags: its value, or its text."""
-    for child in filter(None, map(element.first, tags)):
-        is_attribute = "value" in child.attributes
-        return child.number("value") if is_attribute else float(child.text_numbers(1)[0])
-    return default
-
-
-# ---------------------------------------------------------------------------------- writing
+def write_urdf(robot: RobotModel, path: str | Path) -> None:
+    """Write the robot as URDF; springs and gravity compensation are left out with a warning."""
+    warn_of_passive(robot)
+    write(path, urdf_text(robot))
 
 
 def urdf_text(robot: RobotModel) -> str:
@@ -375,10 +346,9 @@ def urdf_text(robot: RobotModel) -> str:
 
 def _check_characters(description: Description) -> None:
     """Refuse names that could be written but not read back."""
-    texts = [("robot", description.name)]
-    texts += [("link", link.name) for link in description.links]
-    texts += [("joint", joint.name) for joint in description.joints]
-    texts += [("mesh", mesh.file) for link in description.links for mesh in link.meshes]
+    texts = [("robot", description.name), *(("joint", x.name) for x in description.joints)]
+    for link in description.links:
+        texts += [("link", link.name), *(("mesh", mesh.file) for mesh in link.meshes)]
     for kind, text in texts:
         if match := FORBIDDEN.search(text):
             raise ModelError(

@@ -22,8 +22,6 @@ from armlet.formats.xml import Element, parse_xml
 CHILD = Path(__file__).with_name("xacro_child.py")
 MAX_SECONDS = 30.0
 """The most time that expanding may take; a humanoid of twenty files takes half a second."""
-MAX_MISSING = 10
-"""The most missing arguments that a message names."""
 
 
 def expand_xacro(
@@ -113,7 +111,7 @@ def _end_message(where: str, line: str, seconds: float) -> str:
 def _message(result: Mapping[str, Any]) -> str:
     """The message of an error: the file, the macro that was expanded, and what xacro says."""
     where = clip(Path(result["file"]).name)
-    if missing := result["missing"][:MAX_MISSING]:
+    if missing := result["missing"][:10]:
         values = ", ".join(f"{quote(x)}: …" for x in missing)
         options = " ".join(f"--xacro {clip(x)}=…" for x in missing)
         return (

@@ -1,10 +1,9 @@
 """The child process that expands a xacro file by the package `xacro`; `xacro` starts it.
 
-It imports nothing of armlet. Lines of JSON go both ways. The first one that it reads is the
-request, {"file": ..., "arguments": {...}}. For every $(find NAME) it writes {"find": NAME} and
-reads the folder of that package. The last line that it writes is the result: {"text": ..., "known":
-[...]} with the expanded text and the arguments that the file has, or {"error": ..., "file": ...,
-"macros": [...], "missing": [...]}.
+It imports nothing of armlet. It reads and writes lines of JSON: reads the request {"file",
+"arguments"}; writes {"find": NAME} for every $(find NAME) and reads the folder of that package;
+writes the result, {"text", "known"} with the arguments that the file has, or {"error", "file",
+"macros", "missing"}.
 """
 
 import json

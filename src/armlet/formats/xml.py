@@ -1,7 +1,4 @@
-"""A small XML reader that records line numbers and refuses what a robot file never needs.
-
-No document type, so no entities and no external references; bounded in size and depth.
-"""
+"""A small XML reader with line numbers, bounded in size and depth, without document types."""
 
 import re
 from dataclasses import dataclass, field
@@ -19,8 +16,8 @@ MAX_ELEMENTS = 200_000
 """The most elements of a file, which take memory."""
 NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 """A decimal number as in C; Python's float would also accept 1_0 and digits of other scripts."""
-DECLARATION = re.compile(rb"<\?xml(?:[^>?]*+\?>)?")
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+LATE_DECLARATION = re.compile(rb"\A\s+<\?xml[^>?]*+\?>")
 
 
 @dataclass(slots=True)
@@ -39,11 +36,9 @@ class Element:
         return f"{self.file}, line {self.line}"
 
     def all(self, tag: str) -> list["Element"]:
-        """The children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def first(self, tag: str) -> "Element | None":
-        """The first child with a tag, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def child(self, tag: str) -> "Element":
@@ -58,7 +53,6 @@ class Element:
         return child
 
     def error(self, message: str) -> ModelError:
-        """An error with the file and line of the element."""
         return ModelError(f"{self.where}: {message}")
 
     def get(self, key: str, default: str = "") -> str:
@@ -69,19 +63,28 @@ class Element:
         return f'{key}="{clip(self.get(key))}"'
 
     def word(self, key: str, wanted: str = "a name") -> str:
-        """An attribute that must be present."""
         if not self.attributes.get(key):
             raise self.error(f'<{self.tag}> has no {key}="…": expected {wanted}')
         return self.attributes[key]
 
     def number(self, key: str, default: float | None = None) -> float:
-        """An attribute that is one finite number."""
         return float(self.numbers(key, 1, None if default is None else (default,))[0])
 
     def text_numbers(self, n: int) -> Vector:
-        """The text between the tags, which is n finite numbers."""
         text = self.text.strip()
         return numbers(text, n, f"{self.where}: <{self.tag}>{clip(text)}</{self.tag}>")
+
+    def text_of(self, tag: str, default: str = "") -> str:
+        """The text of a child, without the white space around it."""
+        return self.child(tag).text.strip() or default
+
+    def number_of(self, *tags: str, default: float = 0.0) -> float:
+        """The number in the first child that has one of the tags: its value, or its text."""
+        for child in filter(None, map(self.first, tags)):
+            if "value" in child.attributes:
+                return child.number("value")
+            return float(child.text_numbers(1)[0])
+        return default
 
     def numbers(self, key: str, n: int | None, default: tuple[float, ...] | None = None) -> Vector:
         """An attribute that is n finite numbers, or any number of them when n is None."""
@@ -98,12 +101,11 @@ def numbers(text: str, n: int | None, subject: str) -> Vector:
     """The finite numbers in a text, n of them if n is given."""
     wanted = "a finite number" if n == 1 else "finite numbers separated by spaces"
     texts = re.findall("[^ \t\r\n]+", text)  # the white space of XML, unlike `str.split`
-    if not all(map(NUMBER.fullmatch, texts)):
-        raise ModelError(f"{subject}: expected {wanted}")
-    if n is not None and len(texts) != n:
+    are_numbers = all(map(NUMBER.fullmatch, texts))
+    if are_numbers and n is not None and len(texts) != n:
         plural = "numbers" if n > 1 else "number"
         raise ModelError(f"{subject} has {len(texts)} values: expected {n} {plural}")
-    values = np.array(texts, dtype=float)
+    values = np.array(texts if are_numbers else ["nan"], dtype=float)
     if not np.isfinite(values).all():
         raise ModelError(f"{subject}: expected {wanted}")
     return values
@@ -124,8 +126,7 @@ class _Builder:
         self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.refuse
         self.parser.EntityDeclHandler = self.refuse
-        self.texts: list[list[str]] = []
-        """The text of each open element, as a list: appending to a string would be quadratic."""
+        self.texts: list[list[str]] = []  # appending to strings would be quadratic
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
@@ -161,50 +162,36 @@ class _Builder:
 
 
 def read_xml(path: Path) -> Element:
-    """The root element of a file."""
     return parse_xml(read_bytes(path), clip(path.name))
 
 
-def parse_xml(data: bytes, file: str) -> Element:
+def parse_xml(data: bytes, file: str, overlook: bool = True) -> Element:
     """The root element of the bytes of a file, which is called `file` in messages.
 
-    A declaration that is not at the start and comments with "--" in them are made blank if they
-    are why the bytes cannot be parsed: other readers of robots overlook them.
+    Like other readers of robots, it may overlook a declaration that is not at the start and
+    comments with "--" in them: where bytes cannot be parsed, they are parsed without these.
     """
-    overlooked = [expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_MISPLACED_XML_PI]
-    while True:
-        builder = _Builder(file)
-        try:
-            builder.parser.Parse(data, True)
-        except expat.ExpatError as error:
-            at, reason = builder.parser.ErrorByteIndex, expat.ErrorString(error.code)
-            plain = data
-            if reason in overlooked:
-                overlooked.remove(reason)
-                plain = _blank_overlooked(data, at, reason, builder.root)
-            if plain == data:
-                reason = _reason(reason, data[at:][:1], builder.open)
-                raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
-            data = plain
-        except (LookupError, ValueError) as error:
-            message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
-            raise ModelError(message) from None
-        else:
-            assert builder.root is not None  # the parser raises if there is none
-            return builder.root
-
-
-def _blank_overlooked(data: bytes, at: int, reason: str, root: Element | None) -> bytes:
-    """The bytes with what other readers overlook made blank, given where and why parsing failed."""
-    if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
-        return COMMENT.sub(lambda x: _blank(x) if x[0].endswith(b"-->") else x[0], data)
-    if root is None and (start := data.find(b"<?xml", at)) >= 0:
-        return data[:start] + DECLARATION.sub(_blank, data[start:], count=1)
-    return data
+    builder = _Builder(file)
+    try:
+        builder.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        plain = LATE_DECLARATION.sub(_blank, COMMENT.sub(_blank, data))
+        if overlook and plain != data:
+            return parse_xml(plain, file, overlook=False)
+        rest = data[builder.parser.ErrorByteIndex :]
+        reason = _reason(expat.ErrorString(error.code), rest, builder.open)
+        raise ModelError(f"{file}, line {error.lineno}: not valid XML: {reason}") from None
+    except (LookupError, ValueError) as error:
+        message = f"{file}, line 1: {clip(str(error))}: save the file as UTF-8"
+        raise ModelError(message) from None
+    assert builder.root is not None  # the parser raises if there is none
+    return builder.root
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    """The bytes of a match made blank; lines keep their numbers."""
+    """The bytes of a match made blank, unless a comment has no end; lines keep their numbers."""
+    if match[0].startswith(b"<!--") and not match[0].endswith(b"-->"):
+        return match[0]
     return re.sub(rb"[^\r\n]", b" ", match[0])
 
 

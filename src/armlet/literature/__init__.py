@@ -14,7 +14,7 @@ from armlet.algebra import symmetric
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS
 from armlet.errors import ModelError
-from armlet.formats import general_arm
+from armlet.formats.dh import general_arm
 from armlet.graph import Count, Graph, Program, trace_function
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector

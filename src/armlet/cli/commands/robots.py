@@ -5,7 +5,7 @@ from typing import Any
 from armlet.api import load
 from armlet.cli.options import Json
 from armlet.cli.output import Table, Terminal, print_json, styled_text
-from armlet.formats import about, catalogue
+from armlet.formats.loading import about, catalogue
 
 
 def robots(as_json: Json = False) -> None:
