@@ -1,4 +1,4 @@
-"""What a formulation is, and the decorator that describes one."""
+"""What a formulation is, the table of all, and the decorator that adds to it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ import numpy as np
 from armlet._support.validation import one_of
 from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
-from armlet.errors import ModelError
+from armlet.errors import ArmletError, ModelError
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
@@ -85,7 +85,11 @@ class Declared(TypedDict, total=False):
     coupled: bool
 
 
-def describe(
+FORMULATIONS: dict[str, dict[str, Formulation]] = {quantity: {} for quantity in QUANTITIES}
+"""The formulations of each quantity by name."""
+
+
+def formulation(
     quantity: str,
     *,
     source: str,
@@ -94,31 +98,72 @@ def describe(
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """A decorator that describes a function as a formulation, to be listed in a table.
+    """Register the function below as a formulation of a quantity.
 
-    The arguments are those of `armlet.formulation`. The decorated function computes the whole
-    quantity, rotors and coupled joints included; `entry_of` returns its description.
+    It is then listed, counted, compared and compiled like any other. Call `armlet.testing.
+    check_formulation` on it to test it.
+
+    Parameters
+    ----------
+    quantity : str
+        One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
+    source, growth : str
+        Where it is from, and the order of its operations in the number of joints, such as "n^2".
+    name : str, optional
+        By default that of the function.
+    own_rotors : bool
+        Rotor inertia is added to the result of the function, which gets a robot without it. True if
+        the function includes it by itself.
+    **declared
+        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
+        `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
+        coupled joints are projected from those of free ones. `coupled=True` says that the function
+        takes a robot with coupled joints as it is, as it may if it is built on such quantities.
+
+    Returns
+    -------
+    callable
+        A decorator. The decorated function computes the whole quantity, rotors included.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> @armlet.formulation("gravity_torque", source="b(q, 0)", growth="n")
+    ... def bias_at_rest(robot, q):
+    ...     bias = armlet.formulations("bias")["newton_euler"].function
+    ...     return bias(robot, q, [0] * robot.nv)
+    >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
+    'n'
     """
-    one_of(quantity, "quantity", QUANTITIES)
+    others = FORMULATIONS[one_of(quantity, "quantity", QUANTITIES)]
 
-    def decorate(function: Function) -> Function:
+    def register(function: Function) -> Function:
+        title = name or function.__name__
+        if title in others and _place(others[title].function) != _place(function):
+            raise ArmletError(
+                f"{quantity} has a formulation called {title!r} already: choose another name"
+            )
         complete = function if own_rotors else with_rotors(quantity, function)
         holds = declared
         if quantity in PROJECTIONS and not declared.get("coupled"):
             complete = with_coupling(quantity)(complete)
             holds = {**declared, "coupled": True}
-        title = name or function.__name__
-        vars(complete)["entry"] = Formulation(quantity, title, complete, source, growth, **holds)
+        others[title] = Formulation(quantity, title, complete, source, growth, **holds)
         return complete
 
-    return decorate
+    return register
+
+
+def _place(function: Callable[..., Any]) -> tuple[str, str]:
+    """Where a function is written: the same place may register it again."""
+    return function.__module__, function.__qualname__
 
 
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
     """A decorator for a formulation that follows the definition of its quantity, for all joints."""
-    return describe(
+    return formulation(
         quantity,
         source="by definition",
         growth="n",
@@ -126,12 +171,6 @@ def by_definition(
         walks_twists=True,
         contends=contends,
     )
-
-
-def entry_of(function: Callable[..., Any]) -> Formulation:
-    """The description of a function under `describe`."""
-    entry: Formulation = vars(function)["entry"]
-    return entry
 
 
 # ------------------------------------------------------------------ rotor inertia

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, vector
-from armlet.dynamics.formulation import describe, entry_of
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import Pair, columns, composite_masses, composites, unit_wrenches
 from armlet.robot import Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
@@ -27,7 +27,7 @@ FromComposites = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Describe a formulation given composite bodies; the whole one computes them first."""
+    """Register a formulation given composite bodies, which it computes first."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
@@ -36,10 +36,9 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
             return function(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
 
         on_hand = {"composite bodies": function}
-        described = describe(
+        formulation(
             "inertia_matrix", source=source, growth="n^2", starting_from=on_hand, **declared
         )(whole)
-        vars(function)["entry"] = entry_of(described)
         return function
 
     return decorate
@@ -163,7 +162,7 @@ def lin_fang_5(
     return from_parents(robot, X, h, c_p, J_hat)
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Kawasaki, Murata and Kanzaki 1996, as in Lin and Fang 1999, (B1)-(B11), on trees",
     growth="n^2",

@@ -1,7 +1,7 @@
 """Inverse dynamics by Newton and Euler, about the joints' origins."""
 
 from armlet.algebra import cross
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import CarriedWrench, parallel_axes
 from armlet.dynamics.recursions import (
     accelerations,
@@ -15,7 +15,7 @@ from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees",
     growth="n",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
 from armlet.dynamics.recursions import (
     AngularMotion,
@@ -261,7 +261,7 @@ def by_entries(robot: RobotModel, state: State) -> Triple:
     return H, V, P
 
 
-@describe(
+@formulation(
     "linearization",
     source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
@@ -282,7 +282,7 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     return by_recursion(robot, start(robot, q, qd, qdd))
 
 
-@describe(
+@formulation(
     "linearization",
     source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",
