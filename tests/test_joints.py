@@ -133,8 +133,8 @@ def test_positions_and_velocities_of_a_joint_are_slices():
     assert robot.q_of == robot.v_of == (slice(0, 1), slice(1, 3), slice(3, 4))
     assert [len(twists) for twists in robot.twists] == [1, 2, 1]
     assert [body for body, _ in robot._velocities] == [0, 1, 1, 2]
-    assert robot.rotates == (1, 1, 0)
-    assert robot.translates == (0, 1, 1)
+    assert [joint.type.rotates for joint in robot.joints] == [1, 1, 0]
+    assert [joint.type.translates for joint in robot.joints] == [0, 1, 1]
 
 
 def test_positions_add_and_subtract_as_the_joints_have_it(arms):

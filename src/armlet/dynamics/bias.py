@@ -131,5 +131,5 @@ def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vec
 
 def twist(robot: RobotModel, reference: BaseReference, j: int, m: int) -> tuple[Vector, Vector]:
     """The unit twist of joint m about the reference, in the frame of body j."""
-    z = reference.z[j][m]
-    return robot.rotates[m] * z, robot.translates[m] * z - reference.s_hat[j][m]
+    z, axis = reference.z[j][m], robot.unit_twists[m]
+    return axis.rotates * z, axis.translates * z - reference.s_hat[j][m]

@@ -103,7 +103,7 @@ def project(arguments: Sequence[str], projection: Projection) -> Callable[[Funct
 def joint_state(robot: RobotModel, argument: str, values: Any) -> Vector:
     """The positions, velocities or accelerations of all joints, from those of the coordinates."""
     array = np.array([*values], dtype=object)
-    return robot.joint_positions(array) if argument == "q" else robot.joint_velocities(array)
+    return robot.joint_positions(array) if argument == "q" else robot._joint_velocities(array)
 
 
 def with_coupling(quantity: str) -> Callable[[Function], Function]:

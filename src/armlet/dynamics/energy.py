@@ -27,8 +27,8 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     twice_kinetic: Scalar = 0
     for i, (m, c, J) in enumerate(robot.bodies):
         twice_kinetic += v[i] @ (m * v[i] + 2 * cross(w[i], c)) + w[i] @ (J @ w[i])
-    for rotor, speed in zip(robot.rotor_inertia, qd, strict=True):
-        twice_kinetic += rotor * speed * speed
+    for drive, speed in zip(robot.drives, qd, strict=True):
+        twice_kinetic += drive.rotor_inertia * speed * speed
     kinetic = twice_kinetic / 2
     m_hat, c_hat = composite_moments(robot, X, robot.m, robot.c)
     potential = -robot.g @ (c_hat[BASE] - m_hat[BASE] * robot.frames[robot.base_link].pose.r)
@@ -51,7 +51,7 @@ def velocities(
         inward = X[i].inverse()
         joint = joint_motion(robot, i, qd)
         w[i] = inward.vector(w[p]) + joint.w
-        r, h = robot.mounts[i].origin(), X[i][-1].h
+        r, h = robot._mounts[i].origin(), X[i][-1].h
         v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + joint.v
     return w, v
 
@@ -144,7 +144,7 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
     height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
     for i, p in robot.base_to_tips():
         g[i] = X[i].inverse().vector(g[p])
-        height[i] = height[p] + g[p] @ robot.mounts[i].origin() + g[i][2] * X[i][-1].h
+        height[i] = height[p] + g[p] @ robot._mounts[i].origin() + g[i][2] * X[i][-1].h
     return g, height
 
 

@@ -60,15 +60,15 @@ class Formulation:
                 f"formulation {self.name!r} holds for joints that move freely: robot "
                 f"{robot.name!r} has coupled joints; name another formulation, or none"
             )
-        if self.topology == "serial" and not robot.is_serial:
+        if self.topology == "serial" and not robot._is_serial:
             raise ModelError(
                 f"formulation {self.name!r} holds for serial arms: robot {robot.name!r} is a tree"
             )
-        others = sorted(set(robot.joint_letters) - set(self.joints))
+        others = sorted(set(robot._joint_letters) - set(self.joints))
         if others and not self.walks_twists:
             raise ModelError(
                 f"formulation {self.name!r} holds for joints {self.joints}: robot {robot.name!r} "
-                f"has joints {robot.joint_letters}"
+                f"has joints {robot._joint_letters}"
             )
 
 
@@ -186,7 +186,7 @@ def with_rotors(quantity: str, function: Function) -> Function:
 
     @wraps(function)
     def complete(robot: RobotModel, *state: Any, **options: Any) -> Any:
-        rotors = robot.rotor_inertia
+        rotors = [drive.rotor_inertia for drive in robot.drives]
         if all(map(is_zero, rotors)):
             return function(robot, *state, **options)
         still = tuple(drive._replace(rotor_inertia=0) for drive in robot.drives)

@@ -87,37 +87,37 @@ class ParallelAxes:
         """The wrench that body i carries, in the frame of its parent."""
         f, t, ahead = carried.f, carried.t, carried.ahead
         if self.continues(i):
-            ahead = self.robot.mounts[i].vector(ahead + self.turn[i].vector(across(t)))
+            ahead = self.robot._mounts[i].vector(ahead + self.turn[i].vector(across(t)))
             return CarriedWrench(*self.X[i].wrench(f, along(t)), ahead)
         f, t = self._joint(i).wrench(f, t)
-        return CarriedWrench(*self.robot.mounts[i].wrench(f, t + ahead))
+        return CarriedWrench(*self.robot._mounts[i].wrench(f, t + ahead))
 
     def body(self, i: int, carried: CarriedBody) -> CarriedBody:
         """A body fixed on body i, in the frame of its parent."""
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
         if self.continues(i):
             J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
-            ahead = self.robot.mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
+            ahead = self.robot._mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
             return CarriedBody(*self.X[i].body(m, c, J_along), ahead)
         m, c, J = self._joint(i).body(m, c, J)
-        return CarriedBody(*self.robot.mounts[i].body(m, c, J + ahead))
+        return CarriedBody(*self.robot._mounts[i].body(m, c, J + ahead))
 
     def _joint(self, i: int) -> Displacement:
         """The part of the displacement after the mount."""
-        return Displacement(self.X[i][len(self.robot.mounts[i]) :])
+        return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
         """A vector of the parent in the axes of body i, given that of each body, the base's last.
 
         It must be one that differs along the axes of a run only, as angular velocity does.
         """
-        parent = self.robot.mounts[i].inverse().vector(v[self.robot.parent[i]])
+        parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
     def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
         """The vector of the body that the run of body i starts on, in the axes of `ahead`."""
         first = self.start[i]
-        x, y, z = self.robot.mounts[first].inverse().vector(v[self.robot.parent[first]])
+        x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
 
     def rates(self, qd: Vector) -> list[Scalar]:
@@ -140,7 +140,7 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
     angle: list[tuple[Scalar, Scalar]] = []
     for i, p in robot.base_to_tips():
         own = _angle(robot, i, q)
-        z = _parallel(robot.mounts[i])
+        z = _parallel(robot._mounts[i])
         if p != BASE and z and _is_near_base(robot, start[p]):
             start.append(start[p])
             angle.append((own[0] + z * angle[p][0], own[1] + z * angle[p][1]))
@@ -159,7 +159,7 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     So the angle of a run is a sum of angles whose sines are already computed.
     """
     theta = robot.dh[i].theta
-    if not robot.rotates[i]:
+    if not robot.joints[i].type.rotates:
         return 0, theta
     turned = q[robot.q_of[i]][0]
     return (turned + theta, 0) if quarter_turns(theta) is None else (turned, theta)

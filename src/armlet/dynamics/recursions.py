@@ -136,7 +136,7 @@ def angular_motions(
         w[i] = X.vector(i, w) + joint_motion(robot, i, qd).w
         wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
         x, y, _ = X.at_zero(i, w)
-        around = x * x + y * y if _is_quarter(robot.mounts[X.start[i]]) else None
+        around = x * x + y * y if _is_quarter(robot._mounts[X.start[i]]) else None
         motions[i] = with_products(w[i], wd[i], around)
     return motions
 
@@ -158,7 +158,7 @@ def accelerations(
     """
     a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     for i, p in robot.base_to_tips():
-        r, h = robot.mounts[i].origin(), X[i][-1].h
+        r, h = robot._mounts[i].origin(), X[i][-1].h
         carried = X[i].inverse().vector(a[p] + motions[p].Omega @ r) + h * motions[i].Omega[:, 2]
         a[i] = carried + joint_acceleration(robot, i, motions[i].w, qd, qdd)
     return a
@@ -255,7 +255,7 @@ def columns(
     """
     H = np.zeros((robot.nv, robot.nv), dtype=object)
     for i, (f, t) in enumerate(wrenches):
-        for j in robot.path_to_base(i):
+        for j in reversed(robot.path(i)):
             w, v = twists[j]
             H[j, i] = H[i, j] = w @ t + v @ f
             f, t = X[j].wrench(f, t)

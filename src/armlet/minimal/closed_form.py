@@ -120,7 +120,7 @@ def closed_form(
     """
     check_options(of, rotors, friction)
     one_of(kind, "kind", (*CLOSED_FORMS, "rank"))
-    if others := sorted(set(robot.joint_letters) - set("RP")):
+    if others := sorted(set(robot._joint_letters) - set("RP")):
         raise ModelError(
             f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
             "known for revolute and prismatic joints only"
@@ -145,11 +145,11 @@ def _closed_form(
     standard = standard_names(robot.n, rotors, friction)
     reach = context[0].reach if context else 1.0
     units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.n]]
-    units += [1.0 if slides else reach**2 for slides in robot.translates] * rotors
+    units += [1.0 if x.type.translates else reach**2 for x in robot.joints] * rotors
     names, rows, columns = [], [], []
     for i, p in robot.base_to_tips():
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
-        for name, reads, alone in shows(robot.joint_letters[i], context[i]):
+        for name, reads, alone in shows(robot._joint_letters[i], context[i]):
             total = sum((k * entries[x] for x, k in reads.items()), Combination({}))
             small = NOISE * reach ** LENGTHS[name[0]]
             row = Combination(

@@ -85,7 +85,7 @@ class MinimalParameters(Generic[Model]):
     def fits(self, robot: RobotModel) -> bool:
         """Whether a robot has the frames and the gravity that the set was made for."""
         own, other = (
-            (x.joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
+            (x._joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
         )
         return own == other
 

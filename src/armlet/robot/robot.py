@@ -174,12 +174,12 @@ class RobotModel:
         return tuple(joint.name for joint in self.coordinates)
 
     @property
-    def joint_letters(self) -> str:
+    def _joint_letters(self) -> str:
         """One letter per joint, R (revolute) or P (prismatic)."""
         return "".join(joint.letter for joint in self.joints)
 
     @property
-    def is_serial(self) -> bool:
+    def _is_serial(self) -> bool:
         """Whether every body has at most one child."""
         return all(p == i - 1 for i, p in enumerate(self.parent))
 
@@ -229,12 +229,12 @@ class RobotModel:
         >>> armlet.load("planar2r").joint_positions([0.1, 0.2]).tolist()
         [0.1, 0.2]
         """
-        moved = self.joint_velocities(q)
+        moved = self._joint_velocities(q)
         offsets = [coupling.offset for coupling in self.couplings]
         positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
         return positions
 
-    def joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
+    def _joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
         """The velocities of all joints, coupled ones too: Γ qd, of shape (..., nb).
 
         Accelerations and small displacements are related in the same way.
@@ -291,16 +291,6 @@ class RobotModel:
         """For each velocity of the robot, the body that it moves and its unit twist."""
         return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
 
-    @cached_property
-    def rotates(self) -> tuple[int, ...]:
-        """For each joint, 1 if it rotates its body, else 0."""
-        return tuple(joint.type.rotates for joint in self.joints)
-
-    @cached_property
-    def translates(self) -> tuple[int, ...]:
-        """For each joint, 1 if it moves its body's origin in the parent, else 0."""
-        return tuple(joint.type.translates for joint in self.joints)
-
     # ------------------------------------------------------------------ positions
 
     def integrate(self, q: ArrayLike, dv: ArrayLike) -> NDArray[Any]:
@@ -332,15 +322,13 @@ class RobotModel:
         """
         return ((i, self.parent[i]) for i in reversed(range(self.nb)))
 
-    def path_to_base(self, i: int) -> Iterator[int]:
-        """The bodies on the path from body i, included, to the base, excluded."""
-        while i != BASE:
-            yield i
-            i = self.parent[i]
-
     def path(self, i: int) -> list[int]:
         """The bodies on the path from the base, excluded, to body i, included."""
-        return [*self.path_to_base(i)][::-1]
+        path = []
+        while i != BASE:
+            path.append(i)
+            i = self.parent[i]
+        return path[::-1]
 
     # ------------------------------------------------------------------ what formulations read
 
@@ -348,11 +336,6 @@ class RobotModel:
     def bodies(self) -> list[Body]:
         """Mass, first moment and inertia of each body, about its origin and in its axes."""
         return [*zip(self.m, self.c, self.J, strict=True)]
-
-    @property
-    def rotor_inertia(self) -> list[Scalar]:
-        """The rotor inertia of each drive."""
-        return [drive.rotor_inertia for drive in self.drives]
 
     @cached_property
     def _has_springs(self) -> bool:
@@ -377,7 +360,7 @@ class RobotModel:
         return [
             Displacement((*mount, *joint.type.screws(row, q[at])))
             for mount, joint, row, at in zip(
-                self.mounts, self.joints, self.dh, self.q_of, strict=True
+                self._mounts, self.joints, self.dh, self.q_of, strict=True
             )
         ]
 
@@ -387,7 +370,7 @@ class RobotModel:
         return self.displacements([0] * sum(joint.type.nq for joint in self.joints))
 
     @cached_property
-    def mounts(self) -> tuple[Displacement, ...]:
+    def _mounts(self) -> tuple[Displacement, ...]:
         """The constant part of each displacement, before the joint's own screw."""
         return tuple(
             displacement(
@@ -562,7 +545,7 @@ class RobotModel:
 
     def _without_friction(self) -> Self:
         """The robot without friction in its drives, whose rotor inertia stays."""
-        return replace(self, drives=tuple(Drive(rotor) for rotor in self.rotor_inertia))
+        return replace(self, drives=tuple(Drive(drive.rotor_inertia) for drive in self.drives))
 
     def dh_table(self) -> list[dict[str, Any]]:
         """The canonical frames: one dictionary per joint with its name, kind, parent and DH row."""
@@ -577,11 +560,11 @@ class RobotModel:
         ]
 
     def __repr__(self) -> str:
-        shape = "serial" if self.is_serial else "tree"
+        shape = "serial" if self._is_serial else "tree"
         mass = self.mass if self.n and not self.symbols else None
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
-        joints = f"{self.nb} joints {self.joint_letters}"
+        joints = f"{self.nb} joints {self._joint_letters}"
         if self.couplings:
             joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"

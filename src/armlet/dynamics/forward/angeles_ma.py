@@ -61,5 +61,5 @@ def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
         N = np.array([sqrt(D[i] - empty[i]) * L[:, i] for i in range(3)], dtype=object)
         for j, (w, v) in twists.items():
             P[k, :3, j], P[k, 3:6, j] = N @ w, sqrt(robot.m[k]) * v
-        P[k, 6, k] = sqrt(robot.rotor_inertia[k])
+        P[k, 6, k] = sqrt(robot.drives[k].rotor_inertia)
     return P.reshape(7 * robot.n, robot.n)

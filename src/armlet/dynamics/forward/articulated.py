@@ -78,7 +78,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         w_p = inward.vector(w[p])
         w[i] = w_p + w_axis * qd[i]
         Omega[i] = angular_acceleration_tensor(w[i], ZERO)
-        r, h = robot.mounts[i].origin(), X[i][-1].h
+        r, h = robot._mounts[i].origin(), X[i][-1].h
         along = angular_acceleration_tensor(w_p, ZERO)[:, 2]
         a[i] = inward.vector(a[p] + Omega[p] @ r) + h * along + cross(w[i], v_axis * (2 * qd[i]))
         m, u, K = augmented[i]
@@ -156,7 +156,7 @@ def articulated_bodies(
     M_hat = with_base([*map(spatial_inertia, robot.m, robot.c, robot.J)])
     for i, p in robot.tips_to_base():
         s = np.concatenate(robot.unit_twists[i])
-        rotor, others = robot.rotor_inertia[i], outer(1 - s, 1 - s)
+        rotor, others = robot.drives[i].rotor_inertia, outer(1 - s, 1 - s)
         psi_hat = M_hat[i] @ s
         m_hat[i] = s @ psi_hat + rotor
         held = rotor / m_hat[i]

@@ -40,7 +40,7 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
     H = np.zeros((robot.nv, robot.nv), dtype=object)
     for k, (i, (w, v)) in enumerate(robot._velocities):
         wrench = body[i].wrench(w, v)
-        for j in robot.path_to_base(i):
+        for j in reversed(robot.path(i)):
             rows = robot.v_of[j]
             H[rows, k] = H[k, rows] = wrench.along(robot.twists[j])
             wrench = X.wrench(j, wrench)

@@ -113,5 +113,5 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         J = J_bar[j]
         inertia_z = vector(J[0, 2], J[1, 2], -J[0, 0] - J[1, 1])
         e[j] = cross(w, p_hat[j]) + m_hat[j] * (v - s_hat[j][j])
-        a[j] = robot.rotates[j] * inertia_z + cross(p_hat[j], v - s_hat[j][j])
+        a[j] = robot.unit_twists[j].rotates * inertia_z + cross(p_hat[j], v - s_hat[j][j])
     return BaseReference(z, s, s_hat, m_hat, p_hat, J_bar, e, a)

@@ -73,7 +73,7 @@ def lin_fang_2(
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
     for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
-        mount, joint = robot.mounts[i].inverse(), X[i][-1].inverse()
+        mount, joint = robot._mounts[i].inverse(), X[i][-1].inverse()
         f_mount = X[i][-1].vector(f)
         for j, (w, v, r) in seen[robot.parent[i]].items():
             w, v = (joint.vector(mount.vector(axis)) for axis in (w, v))
@@ -131,12 +131,12 @@ def lin_fang_4(
     s: list[Vector] = [ZERO] * robot.n
     for i, p in robot.tips_to_base():
         R[p] = np.array([X[i].vector(row) for row in R[i]])
-        s[i] = R[p] @ robot.mounts[i].origin() + X[i][-1].h * R[i][:, 2]
+        s[i] = R[p] @ robot._mounts[i].origin() + X[i][-1].h * R[i][:, 2]
     for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
         w, v = robot.unit_twists[i]
         H[i, i] = w @ t + v @ f
         f, t = R[i] @ f, R[i] @ t + cross(s[i], R[i] @ f)
-        for j in robot.path_to_base(robot.parent[i]):
+        for j in reversed(robot.path(robot.parent[i])):
             w, v = robot.unit_twists[j]
             H[j, i] = H[i, j] = (R[j] @ w) @ t + (R[j] @ v) @ f
             t = t + cross(s[j], f)
@@ -211,11 +211,11 @@ def from_parents(
     for i, p in robot.base_to_tips():
         w, v = robot.unit_twists[i]
         k = J_hat[i] @ w
-        H[i, i] = w @ k + m_hat[i] * robot.translates[i]
+        H[i, i] = w @ k + m_hat[i] * robot.unit_twists[i].translates
         w, v = X[i].vector(w), X[i].vector(v)
         f = cross(w, c_p[i]) + m_hat[i] * v
-        t = X[i].vector(k) + robot.rotates[i] * cross(X[i].origin(), f) + cross(h[i], v)
-        for j in robot.path_to_base(p):
+        t = X[i].vector(k) + robot.unit_twists[i].rotates * cross(X[i].origin(), f) + cross(h[i], v)
+        for j in reversed(robot.path(p)):
             w, v = robot.unit_twists[j]
             H[j, i] = H[i, j] = w @ t + v @ f
             f, t = X[j].wrench(f, t)

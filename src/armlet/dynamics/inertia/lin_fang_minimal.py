@@ -106,7 +106,7 @@ def composites(robot: RobotModel, q: Vector) -> Composites:
     V = [NOTHING if axis is None else 0 for axis in u]
     for i, p in robot.tips_to_base():
         l_i, V_i = over_joint(X[i][-1], robot.unit_twists[i], constant[i], l[i], V[i], u[i])
-        dl, dV = over_mount(robot.mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
+        dl, dV = over_mount(robot._mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
         l[p], V[p] = l[p] + dl, V[p] + dV
 
     composite = Composites(u, [ZERO] * robot.n, [NOTHING] * robot.n, {})
@@ -115,7 +115,7 @@ def composites(robot: RobotModel, q: Vector) -> Composites:
         if u[i] is None:
             composite.c_hat[i], composite.J_hat[i] = k + l[i], U + V[i]
         else:
-            composite.c_hat[i] = robot.rotates[i] * (k + l[i])
+            composite.c_hat[i] = robot.unit_twists[i].rotates * (k + l[i])
             composite.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (
                 cross(u[i], k) + cross(u[i], l[i])
             )
@@ -190,14 +190,18 @@ def minimal_bodies(robot: RobotModel) -> list[Body]:
     it is lumped, at zero displacement, and m̂ and k remain in the displacement.
     """
     still = robot.displacements(
-        [-row.d if slides else 0 for row, slides in zip(robot.dh, robot.translates, strict=True)]
+        [-row.d if v[2] else 0 for row, (_, v) in zip(robot.dh, robot.unit_twists, strict=True)]
     )
 
     def over(i: int, body: Body) -> Body:
-        return still[i].body(*(body if robot.translates[i] else axially_symmetric(body)))
+        return still[i].body(
+            *(body if robot.unit_twists[i].translates else axially_symmetric(body))
+        )
 
     return [
-        (*body[:2], NOTHING) if robot.translates[i] else subtract(body, axially_symmetric(body))
+        (*body[:2], NOTHING)
+        if robot.unit_twists[i].translates
+        else subtract(body, axially_symmetric(body))
         for i, body in enumerate(gather(robot, over, robot.bodies))
     ]
 

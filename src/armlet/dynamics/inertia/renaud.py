@@ -35,5 +35,5 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
         return at_zero[i].body(*mass_at_origin(robot.joints[i].type, composite))
 
     _, u, K = zip(*gather(robot, over, robot.bodies), strict=True)
-    m = [slides * mass for slides, mass in zip(robot.translates, m_hat, strict=True)]
+    m = [axis.translates * mass for axis, mass in zip(robot.unit_twists, m_hat, strict=True)]
     return lin_fang_3(robot, q, *composites(robot, q, m, u, K))

@@ -84,7 +84,7 @@ def composites(
     f = with_base([motions[i].Omega @ c[i] + m[i] * a[i] for i in range(n)])
     t = with_base([motions[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)])
     for i, p in robot.tips_to_base():
-        h_prime = robot.translates[i] * (2 * qd[i])
+        h_prime = robot.unit_twists[i].translates * (2 * qd[i])
         f_p, t_p = X[i].wrench(f[i], t[i])
         c_prime_p, N_prime_p = rates(X[i], w_prime[p], h_prime, m[i], c[i], c_prime[i], N_prime[i])
         m_p, c_p, J_p = X[i].body(m[i], c[i], J[i])
@@ -237,7 +237,7 @@ def by_recursion(robot: RobotModel, state: State) -> Triple:
     for i, own in enumerate(state.derivatives):
         by_qdd, C_prime = own.by_qdd, own.C_prime
         by_qd, by_q = CarriedWrench(*own.by_qd), CarriedWrench(*own.by_q)
-        for j in robot.path_to_base(i):
+        for j in reversed(robot.path(i)):
             V[j, i], P[j, i] = (
                 axes[j].along(derivative.f, derivative.t) for derivative in (by_qd, by_q)
             )
