@@ -137,20 +137,6 @@ def test_positions_and_velocities_of_a_joint_are_slices():
     assert [joint.type.translates for joint in robot.joints] == [0, 1, 1]
 
 
-def test_positions_add_and_subtract_as_the_joints_have_it(arms):
-    robot = arms["stanford"]
-    q, dv = np.random.default_rng(0).normal(size=(2, 5, robot.nv))
-    moved = robot.integrate(q, dv)
-    np.testing.assert_allclose(moved, q + dv)
-    np.testing.assert_allclose(robot.difference(q, moved), dv)
-    h = 1e-6
-    before, after = (
-        robot.forward_kinematics(robot.integrate(q[0], s * h * dv[0]))[:3, 3] for s in (-1, 1)
-    )
-    speed = robot.jacobian(q[0])[3:] @ dv[0]
-    np.testing.assert_allclose((after - before) / (2 * h), speed, atol=1e-8)
-
-
 def test_a_drive_belongs_to_a_velocity():
     robot = random_robot(0, 2, "RC", drives=True)
     assert len(robot.drives) == robot.nv == 3

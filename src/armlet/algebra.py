@@ -91,13 +91,19 @@ def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
     It takes 15M 15A if the entries of Ω are already computed, and less if entries of J are zero.
     """
     Omega = angular_acceleration_tensor(w, wd)
+    D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
+    return moment_by_entries(w, wd, J, Omega, D)
+
+
+def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector) -> Vector:
+    """The moment J ω̇ + ω × J ω, by entries of Ω and differences D of those on its diagonal."""
     return vector(
         *(
             J[i, i] * wd[i]
             + (J[k, k] - J[j, j]) * (w[j] * w[k])
             + J[i, k] * Omega[j, i]
             - J[i, j] * Omega[k, i]
-            + J[j, k] * (Omega[j, j] - Omega[k, k])
+            + J[j, k] * D[i]
             for i, j, k in CYCLES
         )
     )

@@ -6,8 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.algebra import CYCLES, Z_AXIS, ZERO, cross, point_inertia, skew, vector
+from armlet.algebra import (
+    CYCLES,
+    Z_AXIS,
+    ZERO,
+    cross,
+    moment_by_entries,
+    point_inertia,
+    skew,
+    vector,
+)
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
+from armlet.minimal.lumping import gather
 from armlet.robot import BASE, Body, Displacement, RobotModel, Twist, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
@@ -73,17 +83,7 @@ class AngularMotion(NamedTuple):
 
     def moment(self, J: Matrix) -> Vector:
         """The moment J ω̇ + ω × J ω that an inertia J takes, by entries of Ω (4.3.42)."""
-        w, wd, Omega, D = self
-        return vector(
-            *(
-                J[i, i] * wd[i]
-                + (J[k, k] - J[j, j]) * (w[j] * w[k])
-                + J[i, k] * Omega[j, i]
-                - J[i, j] * Omega[k, i]
-                + J[j, k] * D[i]
-                for i, j, k in CYCLES
-            )
-        )
+        return moment_by_entries(self.w, self.wd, J, self.Omega, self.D)
 
 
 def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> AngularMotion:
@@ -222,8 +222,8 @@ def centres(robot: RobotModel) -> list[Vector]:
 
 def central_inertias(robot: RobotModel) -> list[Matrix]:
     """The inertia of each body about its centre of mass, in its axes."""
-    com = centres(robot)
-    return [robot.J[i] - point_inertia(robot.m[i], com[i]) for i in range(robot.nb)]
+    bodies = zip(robot.m, robot.J, centres(robot), strict=True)
+    return [J - point_inertia(m, com) for m, J, com in bodies]
 
 
 def composite_masses(robot: RobotModel) -> list[Scalar]:
@@ -234,16 +234,10 @@ def composite_masses(robot: RobotModel) -> list[Scalar]:
     return m_hat[:BASE]
 
 
-def composites(
-    robot: RobotModel, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
-) -> tuple[list[Vector], list[Matrix]]:
-    """ĉ and Ĵ of composite bodies, from c and J of single ones; mass m[i] passes joint i."""
+def composites(robot: RobotModel, q: Vector) -> list[Body]:
+    """m̂, ĉ and Ĵ of each body and of all it carries, about its origin and in its axes."""
     X = robot.displacements(q)
-    c_hat, J_hat = with_base(c), with_base(J)
-    for i, p in robot.tips_to_base():
-        _, dc, dJ = X[i].body(m[i], c_hat[i], J_hat[i])
-        c_hat[p], J_hat[p] = c_hat[p] + dc, J_hat[p] + dJ
-    return c_hat[:BASE], J_hat[:BASE]
+    return gather(robot, lambda i, body: X[i].body(*body), robot.bodies)
 
 
 def columns(

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet._support.validation import one_of
-from armlet.algebra import ZERO, symmetric, upper_triangle, vector
+from armlet.algebra import ZERO, symmetric
 from armlet.errors import ArmletError, ModelError
 from armlet.minimal.lumping import NOTHING, Rule, add, axially_symmetric, gather, khalil_gautier
 from armlet.minimal.observability import JointContext, along_z, joint_contexts, vanishes
 from armlet.minimal.parameters import MinimalParameters, Model, as_array, is_number, standard_names
-from armlet.robot import BASE, PHI, JointType, RobotModel
-from armlet.robot.displacement import Body
+from armlet.robot import BASE, PHI, Body, JointType, RobotModel
+from armlet.robot.components import body_of, entries_of
 from armlet.scalar import Matrix, Scalar, identical
 
 NOISE = 1e-14
@@ -269,16 +269,6 @@ def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observabl
 def single(name: str) -> Observable:
     """A standard parameter of a body, observable by itself."""
     return Observable(name, {name: 1}, {name: 1})
-
-
-def body_of(entries: list[Any]) -> Body:
-    """Mass, first moment and inertia of ten entries in the order of PHI."""
-    return entries[9], vector(*entries[6:9]), symmetric(*entries[:6])
-
-
-def entries_of(body: Body) -> list[Any]:
-    m, c, J = body
-    return [*upper_triangle(J), *c, m]
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from armlet.algebra import ZERO, symmetric, vector
+from armlet.algebra import ZERO, symmetric, upper_triangle, vector
+from armlet.robot.displacement import Body
 from armlet.robot.joints import JOINT_TYPES, JointType
 from armlet.robot.pose import Pose
 from armlet.scalar import Scalar, Vector
@@ -131,10 +132,18 @@ def common_limits(
     return Limits(lower, upper, velocity, effort), contrary
 
 
+def body_of(entries: Sequence[Any]) -> Body:
+    """Mass, first moment and inertia from ten entries in the order of `PHI`."""
+    return entries[9], vector(*entries[6:9]), symmetric(*entries[:6])
+
+
+def entries_of(body: Body) -> list[Any]:
+    """The ten entries of a body in the order of `PHI`."""
+    m, c, J = body
+    return [*upper_triangle(J), *c, m]
+
+
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
     """The fields m, c and J of a robot, from rows of ten parameters."""
-    return {
-        "m": tuple(row[9] for row in phi),
-        "c": tuple(vector(*row[6:9]) for row in phi),
-        "J": tuple(symmetric(*row[:6]) for row in phi),
-    }
+    m, c, J = zip(*map(body_of, phi), strict=True) if phi else ((), (), ())
+    return {"m": m, "c": c, "J": J}

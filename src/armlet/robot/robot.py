@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
 from armlet._support.validation import one_of, scalars
-from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
+from armlet.algebra import point_inertia, symmetric, vector
 from armlet.errors import DataError, ModelError, listing, quote
 from armlet.robot.components import (
     BASE,
@@ -26,6 +26,7 @@ from armlet.robot.components import (
     Spring,
     bodies_of,
     common_limits,
+    entries_of,
 )
 from armlet.robot.displacement import Body, Displacement, Screw, displacement
 from armlet.robot.joints import Twist, slices
@@ -39,7 +40,24 @@ GROUPS = ("geometry", "inertia", "gravity", "drive")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RobotModel:
+class ComparedByData:
+    """A dataclass with arrays and mappings: equal to others of its data, and hashable."""
+
+    @cached_property
+    def _data(self) -> Hashable:
+        return tuple(hashable(getattr(self, x.name)) for x in fields(self) if x.compare)
+
+    def __eq__(self, other: object) -> bool:
+        if not (isinstance(other, ComparedByData) and isinstance(self, type(other))):
+            return NotImplemented
+        return self._data == other._data
+
+    def __hash__(self) -> int:
+        return hash(self._data)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RobotModel(ComparedByData):
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
     Body i and joint i share one index, and so does q[i] where no joints are coupled. Constants are
@@ -132,7 +150,7 @@ class RobotModel:
     @cached_property
     def phi(self) -> NDArray[Any]:
         """The inertial parameters, one row per body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
-        rows = [[*upper_triangle(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
+        rows = [entries_of(body) for body in self.bodies]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
         return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.nb, 10))
 
@@ -291,24 +309,6 @@ class RobotModel:
         """For each velocity of the robot, the body that it moves and its unit twist."""
         return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
 
-    # ------------------------------------------------------------------ positions
-
-    def integrate(self, q: ArrayLike, dv: ArrayLike) -> NDArray[Any]:
-        """The positions reached from q by dv, a velocity times a duration.
-
-        For revolute and prismatic joints it is q + dv.
-        """
-        reached: NDArray[Any] = np.asarray(q) + np.asarray(dv)
-        return reached
-
-    def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
-        """The dv for which `integrate(q0, dv)` is q1.
-
-        For revolute and prismatic joints it is q1 - q0.
-        """
-        dv: NDArray[Any] = np.asarray(q1) - np.asarray(q0)
-        return dv
-
     # ------------------------------------------------------------------ walking the tree
 
     def base_to_tips(self) -> Iterator[tuple[int, int]]:
@@ -400,34 +400,24 @@ class RobotModel:
         Constants that are exactly zero or a quarter turn are structure and left out, except for the
         inertia, of which all ten parameters per body are included. Springs are in the group drive.
         """
-        match group:
-            case "geometry":
-                named = {
-                    f"{key}{i + 1}": value
-                    for i, row in enumerate(self.dh)
-                    for key, value in row._asdict().items()
-                    if quarter_turns(value) is None or (key in ("b", "a", "d") and value != 0)
-                }
-            case "inertia":
-                named = {
-                    f"{key}{i + 1}": value
-                    for i, phi in enumerate(self.phi.tolist())
-                    for key, value in zip(PHI, phi, strict=True)
-                }
-            case "gravity":
-                named = dict(zip(("gx", "gy", "gz"), self.g, strict=True))
-                named = {key: value for key, value in named.items() if not is_zero(value)}
-            case "drive":
-                named = {
-                    f"{key}{i + 1}": value
-                    for i, pair in enumerate(zip(self.drives, self.springs, strict=True))
-                    for values in pair
-                    for key, value in values._asdict().items()
-                    if not is_zero(value)
-                }
-            case _:
-                raise ValueError(f"no group of constants is called {group!r}")
-        return named
+        one_of(group, "group of constants", GROUPS)
+        if group == "gravity":
+            gravity = zip(("gx", "gy", "gz"), self.g, strict=True)
+            return {key: value for key, value in gravity if not is_zero(value)}
+        rows: dict[str, list[dict[str, Scalar]]] = {
+            "geometry": [row._asdict() for row in self.dh],
+            "inertia": [dict(zip(PHI, row, strict=True)) for row in self.phi.tolist()],
+            "drive": [
+                drive._asdict() | spring._asdict()
+                for drive, spring in zip(self.drives, self.springs, strict=True)
+            ],
+        }
+        return {
+            f"{key}{i + 1}": value
+            for i, row in enumerate(rows[group])
+            for key, value in row.items()
+            if not is_structure(group, key, value)
+        }
 
     def _with_constants(self, named: Mapping[str, Scalar]) -> Self:
         """The robot with some constants replaced, by the names that `constants` gives them."""
@@ -569,18 +559,7 @@ class RobotModel:
             joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
 
-    # ------------------------------------------------------------------ equality and copies
-
-    @cached_property
-    def _data(self) -> Hashable:
-        """All data of this robot, for `==` and `hash`."""
-        return hashable([getattr(self, f.name) for f in fields(self) if f.compare])
-
-    def __eq__(self, other: object) -> bool:
-        return self._data == other._data if isinstance(other, RobotModel) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._data)
+    # ------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: cached results are dropped when a robot is copied or pickled."""
@@ -592,6 +571,13 @@ class RobotModel:
         for name, value in state.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
+
+
+def is_structure(group: str, key: str, value: Scalar) -> bool:
+    """Whether a constant is exactly zero or a quarter turn, and so part of the structure."""
+    if group == "geometry":
+        return quarter_turns(value) is not None and (key not in ("b", "a", "d") or value == 0)
+    return group == "drive" and is_zero(value)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -614,6 +600,8 @@ def hashable(data: Any) -> Hashable:
             return tuple(map(hashable, data))
         case Mapping():
             return frozenset((key, hashable(value)) for key, value in data.items())
+        case ComparedByData():
+            return data._data
         case _ if is_dataclass(data):
             return tuple(hashable(getattr(data, x.name)) for x in fields(data) if x.compare)
         case _ if hasattr(data, "record"):

@@ -123,13 +123,14 @@ def accelerations(
     eta = with_base(wrenches)
     for i, p in robot.tips_to_base():
         u[i] = tau[i] - axis[i] @ eta[i]
-        carried = eta[i] + left[i] @ zeta[i] + psi[i] * u[i]
-        eta[p] = eta[p] + wrench_in_parent(X[i], carried)
+        moment, force = np.split(eta[i] + left[i] @ zeta[i] + psi[i] * u[i], 2)
+        force, moment = X[i].wrench(force, moment)
+        eta[p] = eta[p] + np.concatenate([moment, force])
 
     qdd = []
     mu = [NOTHING] * (robot.n + 1)
     for i, p in robot.base_to_tips():
-        mu[i] = twist_in_body(X[i], mu[p]) + zeta[i]
+        mu[i] = np.concatenate(X[i].inverse().wrench(*np.split(mu[p], 2))) + zeta[i]
         qdd.append(u[i] / m_hat[i] - psi[i] @ mu[i])
         mu[i] = mu[i] + axis[i] * qdd[i]
     return qdd
@@ -171,17 +172,6 @@ def mirror(T: Matrix) -> Matrix:
     """The symmetric tensor with the upper triangle of T."""
     n = range(len(T))
     return np.array([[T[min(i, j), max(i, j)] for j in n] for i in n], dtype=object)
-
-
-def wrench_in_parent(X: Displacement, eta: Vector) -> Vector:
-    """Bᵀ η: a wrench (moment, force), from the body's frame to the parent's."""
-    f, t = X.wrench(eta[3:], eta[:3])
-    return np.concatenate([t, f])
-
-
-def twist_in_body(X: Displacement, mu: Vector) -> Vector:
-    """B μ: a twist (ω, v), from the parent's frame to the body's."""
-    return np.concatenate(X.inverse().wrench(mu[:3], mu[3:]))
 
 
 def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:

@@ -32,8 +32,8 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
         def whole(robot: RobotModel, q: Vector) -> Matrix:
-            m_hat = composite_masses(robot)
-            return function(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
+            _, c_hat, J_hat = zip(*composites(robot, q), strict=True)
+            return function(robot, q, c_hat, J_hat)
 
         on_hand = {"composite bodies": function}
         formulation(

@@ -2,7 +2,7 @@
 
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import lin_fang_3
-from armlet.dynamics.recursions import composite_masses, composites
+from armlet.dynamics.recursions import composite_masses
 from armlet.minimal.lumping import gather, mass_at_origin
 from armlet.robot import Body, RobotModel
 from armlet.scalar import Matrix, Vector
@@ -34,6 +34,9 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
         composite = m_hat[i], *body[1:]
         return at_zero[i].body(*mass_at_origin(robot.joints[i].type, composite))
 
-    _, u, K = zip(*gather(robot, over, robot.bodies), strict=True)
-    m = [axis.translates * mass for axis, mass in zip(robot.unit_twists, m_hat, strict=True)]
-    return lin_fang_3(robot, q, *composites(robot, q, m, u, K))
+    def carried(i: int, body: Body) -> Body:
+        return X[i].body(robot.unit_twists[i].translates * m_hat[i], *body[1:])
+
+    X = robot.displacements(q)
+    _, c_hat, J_hat = zip(*gather(robot, carried, gather(robot, over, robot.bodies)), strict=True)
+    return lin_fang_3(robot, q, c_hat, J_hat)

@@ -12,7 +12,6 @@ where a prime is twice a rate, c' = 2 ċ. The book has revolute joints of serial
 they may slide, too, and branch.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +19,7 @@ import numpy as np
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
-from armlet.dynamics.recursions import (
-    AngularMotion,
-    accelerations,
-    angular_motions,
-)
+from armlet.dynamics.recursions import AngularMotion, accelerations, angular_motions
 from armlet.minimal.lumping import augment
 from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
@@ -163,35 +158,18 @@ class Derivatives(NamedTuple):
 
 
 class State(NamedTuple):
-    """What both ways begin with, a list each."""
+    """What both ways begin with."""
 
     X: ParallelAxes
-    bodies: list[Composite]
+    tau: Vector
     axes: list[Axis]
     derivatives: list[Derivatives]
     s_prime: list[Vector]
     """s' = 2 ṡ, the rate at which the origin leaves the parent's, in the parent's axes."""
 
 
-def with_torques(
-    triple: Callable[[RobotModel, State], Triple],
-) -> Callable[..., tuple[Vector, Matrix, Matrix, Matrix]]:
-    """The function that gives τ too: the published counts are on top of Algorithm 5.7."""
-
-    def together(
-        robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
-    ) -> tuple[Vector, Matrix, Matrix, Matrix]:
-        state = start(robot, q, qd, qdd)
-        tau = [
-            axis.along(body.f, body.t) for axis, body in zip(state.axes, state.bodies, strict=True)
-        ]
-        return np.array(tau), *triple(robot, state)
-
-    return together
-
-
 def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
-    """The composite bodies, the axes with their rates, and the derivatives by each own joint."""
+    """The torques, the axes with their rates, and the derivatives by each own joint."""
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
     a = accelerations(robot, X, motions, qd, qdd)
@@ -203,7 +181,8 @@ def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
         w2, vdd = 2 * w_i, Omega @ v + cross(a[i], w)
         axes.append(Axis(w, v, cross(w_i, w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
         s_prime.append(cross(2 * motions[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
-    return State(X, bodies, axes, [*map(derivatives, axes, bodies)], s_prime)
+    tau = [axis.along(body.f, body.t) for axis, body in zip(axes, bodies, strict=True)]
+    return State(X, np.array(tau), axes, [*map(derivatives, axes, bodies)], s_prime)
 
 
 def derivatives(axis: Axis, body: Composite) -> Derivatives:
@@ -223,49 +202,43 @@ def derivatives(axis: Axis, body: Composite) -> Derivatives:
     )
 
 
-def diagonals(robot: RobotModel, state: State) -> Triple:
-    """H, V and P with their diagonals filled in."""
+def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
+    """τ, H, V and P, body by body towards the base."""
+    X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for i, (axis, own) in enumerate(zip(state.axes, state.derivatives, strict=True)):
-        H[i, i], V[i, i], P[i, i] = axis.moves(*own.by_qdd, own.C_prime)
-    return H, V, P
-
-
-def by_recursion(robot: RobotModel, state: State) -> Triple:
-    X, axes = state.X, state.axes
-    H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for i, own in enumerate(state.derivatives):
+    for i, own in enumerate(derivatives):
         by_qdd, C_prime = own.by_qdd, own.C_prime
         by_qd, by_q = CarriedWrench(*own.by_qd), CarriedWrench(*own.by_q)
         for j in reversed(robot.path(i)):
-            V[j, i], P[j, i] = (
-                axes[j].along(derivative.f, derivative.t) for derivative in (by_qd, by_q)
-            )
+            V[j, i], P[j, i] = (axes[j].along(by.f, by.t) for by in (by_qd, by_q))
             H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C_prime)
             H[j, i] = H[i, j]
             by_qdd, by_qd, by_q = X[j].wrench(*by_qdd), X.wrench(j, by_qd), X.wrench(j, by_q)
-            C_prime = X[j].vector(C_prime) - cross(state.s_prime[j], by_qdd[0])
-    return H, V, P
+            C_prime = X[j].vector(C_prime) - cross(s_prime[j], by_qdd[0])
+    return tau, H, V, P
 
 
-def by_entries(robot: RobotModel, state: State) -> Triple:
-    H, V, P = diagonals(robot, state)
+def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
+    """τ, H, V and P, entry by entry."""
+    X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
+    H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
     for j in range(robot.n):
-        seen = {j: state.axes[j]}
+        seen: dict[int, Axis] = {}
         for i, p in robot.base_to_tips():
-            if p in seen:
-                axis = seen[i] = seen[p].outward(state.X[i], state.s_prime[i])
-                by_qdd, by_qd, by_q, C_prime = state.derivatives[i]
+            if i == j or p in seen:
+                axis = seen[i] = axes[j] if i == j else seen[p].outward(X[i], s_prime[i])
+                by_qdd, by_qd, by_q, C_prime = derivatives[i]
+                V[j, i], P[j, i] = axis.along(*by_qd), axis.along(*by_q)
                 H[i, j], V[i, j], P[i, j] = axis.moves(*by_qdd, C_prime)
-                H[j, i], V[j, i], P[j, i] = H[i, j], axis.along(*by_qd), axis.along(*by_q)
-    return H, V, P
+                H[j, i] = H[i, j]
+    return tau, H, V, P
 
 
 @formulation(
     "linearization",
     source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
-    starting_from={"inverse dynamics": with_torques(by_recursion)},
+    starting_from={"inverse dynamics": by_recursion},
     contends=True,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
@@ -279,14 +252,15 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
         Vᵢⱼ = w' · t + v' · f - C' · w
         Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
     """
-    return by_recursion(robot, start(robot, q, qd, qdd))
+    _, H, V, P = by_recursion(robot, q, qd, qdd)
+    return H, V, P
 
 
 @formulation(
     "linearization",
     source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",
-    starting_from={"inverse dynamics": with_torques(by_entries)},
+    starting_from={"inverse dynamics": by_entries},
     contends=True,
 )
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
@@ -297,4 +271,5 @@ def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Tripl
 
         v + w × s,  v' + w' × s + w × s',  v̈ + ẅ × s + ẇ × s'
     """
-    return by_entries(robot, start(robot, q, qd, qdd))
+    _, H, V, P = by_entries(robot, q, qd, qdd)
+    return H, V, P
