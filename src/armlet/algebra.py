@@ -116,7 +116,7 @@ def udu(H: Matrix) -> tuple[Matrix, Vector]:
     """
     n = len(H)
     H = np.array(H, dtype=object)
-    U = np.array(np.eye(n, dtype=int), dtype=object)
+    U = np.eye(n, dtype=object)
     for k in reversed(range(n)):
         for i in range(k):
             U[i, k] = H[i, k] / H[k, k]

@@ -74,12 +74,6 @@ def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Ve
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
 
 
-def ancestors(robot: RobotModel, i: int) -> Iterator[int]:
-    while i != BASE:
-        yield i
-        i = robot.parent[i]
-
-
 @with_coupling("inverse_dynamics")
 def inverse_dynamics(
     robot: RobotModel, q: State, qd: State, qdd: State, wrench: Vector | None = None
@@ -90,7 +84,7 @@ def inverse_dynamics(
     for k, m, c, J in bodies(robot, T):
         force = m * vd[k] + cross(wd[k], c) + cross(w[k], cross(w[k], c))
         moment = J @ wd[k] + cross(w[k], J @ w[k]) + cross(c, vd[k])
-        for i in ancestors(robot, k):
+        for i in robot.path(k):
             z, arm = T[i][:3, 2], T[k][:3, 3] - T[i][:3, 3]
             prismatic = robot.joints[i].kind == "prismatic"
             tau[i] = tau[i] + (z @ force if prismatic else z @ (moment + cross(arm, force)))
@@ -110,8 +104,8 @@ def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
     moved = [motion(robot, q, unit, still, [0, 0, 0]) for unit in units]
     H = np.diag(np.array([drive.rotor_inertia for drive in robot.drives], dtype=object))
     for k, m, c, J in bodies(robot, moved[0][0]):
-        for i in ancestors(robot, k):
-            for j in ancestors(robot, k):
+        for i in robot.path(k):
+            for j in robot.path(k):
                 wi, vi, wj, vj = moved[i][1][k], moved[i][3][k], moved[j][1][k], moved[j][3][k]
                 H[i, j] = H[i, j] + m * vi @ vj + vi @ cross(wj, c) + vj @ cross(wi, c)
                 H[i, j] = H[i, j] + wi @ J @ wj
@@ -207,7 +201,7 @@ def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     body, pose = robot.frame(frame)
     tip = (T[body] @ frame_matrix(pose))[:3, 3]
     Jq = np.zeros((6, robot.n), dtype=object)
-    for i in ancestors(robot, body):
+    for i in robot.path(body):
         z, arm = T[i][:3, 2], tip - T[i][:3, 3]
         prismatic = robot.joints[i].kind == "prismatic"
         Jq[:3, i] = R_file @ (0 * z if prismatic else z)

@@ -1,6 +1,6 @@
 """What a formulation is, the table of all, and the decorator that adds to it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, TypedDict, TypeVar, Unpack, cast
@@ -12,7 +12,7 @@ from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
 from armlet.errors import ArmletError, ModelError
 from armlet.robot import RobotModel
-from armlet.scalar import Matrix, Scalar, Vector, is_zero
+from armlet.scalar import is_zero
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -186,7 +186,7 @@ def with_rotors(quantity: str, function: Function) -> Function:
 
     @wraps(function)
     def complete(robot: RobotModel, *state: Any, **options: Any) -> Any:
-        rotors = [drive.rotor_inertia for drive in robot.drives]
+        rotors = np.array([drive.rotor_inertia for drive in robot.drives], dtype=object)
         if all(map(is_zero, rotors)):
             return function(robot, *state, **options)
         still = tuple(drive._replace(rotor_inertia=0) for drive in robot.drives)
@@ -196,29 +196,9 @@ def with_rotors(quantity: str, function: Function) -> Function:
     return cast(Function, complete)
 
 
-def torques_with_rotors(
-    rotors: Sequence[Scalar], tau: Sequence[Scalar], _q: Vector, _qd: Vector, qdd: Vector, *_: Any
-) -> list[Scalar]:
-    """τᵢ + (rotor inertia) q̈ᵢ."""
-    return [t + rotor * x for t, rotor, x in zip(tau, rotors, qdd, strict=True)]
-
-
-def inertia_with_rotors(rotors: Sequence[Scalar], H: Matrix, *_: Vector) -> Matrix:
-    """H with the rotor inertias added to its diagonal."""
-    return H + np.diag(np.array(rotors, dtype=object))
-
-
-def derivatives_with_rotors(
-    rotors: Sequence[Scalar], derivatives: tuple[Matrix, Matrix, Matrix], *_: Vector
-) -> tuple[Matrix, Matrix, Matrix]:
-    """H, V and P, with the rotor inertias added to H."""
-    H, V, P = derivatives
-    return inertia_with_rotors(rotors, H), V, P
-
-
 ROTORS: dict[str, Callable[..., Any]] = {
-    "inverse_dynamics": torques_with_rotors,
-    "inertia_matrix": inertia_with_rotors,
-    "linearization": derivatives_with_rotors,
+    "inverse_dynamics": lambda rotors, tau, _q, _qd, qdd, *_: list(tau + rotors * [*qdd]),
+    "inertia_matrix": lambda rotors, H, *_: H + np.diag(rotors),
+    "linearization": lambda rotors, H_V_P, *_: (H_V_P[0] + np.diag(rotors), *H_V_P[1:]),
 }
 """How rotor inertia is added to a quantity; others build on these, or do not depend on it."""

@@ -1,7 +1,6 @@
 """The recursions that formulations share: how bodies move, and what joints and bodies carry."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from armlet.algebra import (
     skew,
     vector,
 )
-from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
+from armlet.dynamics.parallel_axes import ParallelAxes
 from armlet.minimal.lumping import gather
 from armlet.robot import BASE, Body, Displacement, RobotModel, Twist, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
@@ -136,14 +135,11 @@ def angular_motions(
         w[i] = X.vector(i, w) + joint_motion(robot, i, qd).w
         wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
         x, y, _ = X.at_zero(i, w)
-        around = x * x + y * y if _is_quarter(robot._mounts[X.start[i]]) else None
+        # Of a mount by quarter turns, squares before it are squares after it.
+        is_quarter = all(is_zero(s.c) or is_zero(s.s) for s in robot._mounts[X.start[i]])
+        around = x * x + y * y if is_quarter else None
         motions[i] = with_products(w[i], wd[i], around)
     return motions
-
-
-def _is_quarter(mount: Displacement) -> bool:
-    """Whether squares of components before it are squares of components after it."""
-    return all(is_zero(screw.c) or is_zero(screw.s) for screw in mount)
 
 
 def accelerations(
@@ -167,22 +163,6 @@ def accelerations(
 # ------------------------------------------------------------------ inwards: what is carried
 
 
-def carried_wrenches(
-    robot: RobotModel, X: ParallelAxes, wrenches: Sequence[CarriedWrench]
-) -> list[CarriedWrench]:
-    """The wrench that each body takes with all that it carries: (f, t)ₚ += ᵖXᵢ (f, t)ᵢ."""
-    total = [*wrenches, CarriedWrench(ZERO, ZERO)]
-    for i, p in robot.tips_to_base():
-        total[p] = total[p] + X.wrench(i, total[i])
-    return total[:BASE]
-
-
-def along_joints(robot: RobotModel, wrenches: Sequence[CarriedWrench]) -> list[Scalar]:
-    """The joint torques w · t + v · f, given the wrench that each body carries."""
-    along = (wrench.along(twists) for twists, wrench in zip(robot.twists, wrenches, strict=True))
-    return [*chain.from_iterable(along)]
-
-
 def joint_torques(
     robot: RobotModel, X: list[Displacement], f: Sequence[Vector], t: Sequence[Vector]
 ) -> list[Scalar]:
@@ -197,20 +177,7 @@ def joint_torques(
     for i, p in robot.tips_to_base():
         f_p, t_p = X[i].wrench(f[i], t[i])
         f[p], t[p] = f[p] + f_p, t[p] + t_p
-    return along_joints(robot, [*map(CarriedWrench, f[:BASE], t[:BASE])])
-
-
-def tool_wrenches(robot: RobotModel, wrench: Vector | None) -> list[CarriedWrench]:
-    """The wrench of the tool on the world, for the body that carries it, and zero for the others.
-
-    It is given as (moment, force), in the tool's frame.
-    """
-    wrenches = [CarriedWrench(ZERO, ZERO)] * (robot.nb + 1)
-    if wrench is not None:
-        i, (R, r) = robot.frame()
-        force = R @ wrench[3:]
-        wrenches[i] = CarriedWrench(force, R @ wrench[:3] + cross(r, force))
-    return wrenches[:BASE]
+    return [w @ t[i] + v @ f[i] for i, (w, v) in robot._velocities]
 
 
 def centres(robot: RobotModel) -> list[Vector]:

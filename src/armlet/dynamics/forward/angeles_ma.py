@@ -29,7 +29,7 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
     """
     n = robot.n
     V = weighted_complement(robot, q)
-    U = np.array(np.eye(n, dtype=int), dtype=object)
+    U = np.eye(n, dtype=object)
     phi = np.array(tau, dtype=object) - bias(robot, q, qd)
     y = np.zeros(n, dtype=object)
     for k in reversed(range(n)):

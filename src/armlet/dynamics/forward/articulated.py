@@ -163,15 +163,10 @@ def articulated_bodies(
         held = rotor / m_hat[i]
         psi[i] = (1 - s) * psi_hat / m_hat[i] + s * (1 - held)
         along = outer(s, psi_hat) + outer((1 - s) * psi_hat, s)
-        left[i] = mirror(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
+        rest = others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along
+        left[i] = np.triu(rest) + np.triu(rest, 1).T
         M_hat[p] = M_hat[p] + inertia_in_parent(X[i], left[i])
     return m_hat, psi, left
-
-
-def mirror(T: Matrix) -> Matrix:
-    """The symmetric tensor with the upper triangle of T."""
-    n = range(len(T))
-    return np.array([[T[min(i, j), max(i, j)] for j in n] for i in n], dtype=object)
 
 
 def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:

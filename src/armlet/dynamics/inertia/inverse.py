@@ -31,7 +31,7 @@ def inverse_inertia_matrix(
     H = inertia_matrix(robot, q)
     U, D = udu(H)
     n = len(H)
-    V = np.array(np.eye(n, dtype=int), dtype=object)
+    V = np.eye(n, dtype=object)
     for k in range(n):
         for i in reversed(range(k)):
             V[i, k] = -U[i, k] - sum(U[i, j] * V[j, k] for j in range(i + 1, k))

@@ -101,7 +101,9 @@ def composites(robot: RobotModel, q: Vector) -> Composites:
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z
     """
-    X, u, constant = robot.displacements(q), [*first_axes(robot), ZERO], minimal_bodies(robot)
+    X, constant = robot.displacements(q), minimal_bodies(robot)
+    u = [None if x.spatial else ZERO if x.u is None else x.u for x in joint_contexts(robot)]
+    u.append(ZERO)
     l: list[Vector] = [ZERO] * (robot.n + 1)
     V = [NOTHING if axis is None else 0 for axis in u]
     for i, p in robot.tips_to_base():
@@ -203,12 +205,4 @@ def minimal_bodies(robot: RobotModel) -> list[Body]:
         if robot.unit_twists[i].translates
         else subtract(body, axially_symmetric(body))
         for i, body in enumerate(gather(robot, over, robot.bodies))
-    ]
-
-
-def first_axes(robot: RobotModel) -> list[Vector | None]:
-    """u, the axis of r in each frame before s; zero before r, None from s on."""
-    return [
-        None if context.spatial else ZERO if context.u is None else context.u
-        for context in joint_contexts(robot)
     ]

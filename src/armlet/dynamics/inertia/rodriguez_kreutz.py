@@ -26,7 +26,7 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     leaves them undefined.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
-    factor = np.array(np.eye(robot.n, dtype=int), dtype=object)
+    factor = np.eye(robot.n, dtype=object)
     for i in range(robot.n):
         carried = phi[i] @ G[i]
         for j in reversed(robot.path(robot.parent[i])):

@@ -30,7 +30,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
     g = np.append(robot.g, 0)
     Q = [twist_matrix(*axis) for axis in robot.unit_twists]
     E = [pseudo_inertia(robot, j) for j in range(n)]
-    W = {(k, k): identity(4) for k in range(BASE, n)}
+    W = {(k, k): np.eye(4, dtype=object) for k in range(BASE, n)}
     for j, X in enumerate(robot.displacements(q)):
         W |= {(k, j): W[k, j - 1] @ homogeneous(X) for k in range(BASE, j)}
     dW = {(k, j): W[BASE, k] @ Q[k] @ W[k, j] for j in range(n) for k in range(j + 1)}
@@ -101,8 +101,7 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     """
     n = robot.n
     X = robot.displacements(q)
-    R = [X[i].rotation() for i in range(n)]
-    r = [X[i].origin() for i in range(n)]
+    R, r = [x.rotation() for x in X], [x.origin() for x in X]
     W, Wd, Wdd = pose_rates(robot, R, [skew(w) for w, _ in robot.unit_twists], qd, qdd)
     a_0: list[Vector] = [ZERO] * (n + 1)
     for i, p in robot.base_to_tips():
@@ -138,9 +137,9 @@ def pose_rates(
         Ẅᵢ  = Ẅₚ A + 2 Ẇₚ A Q q̇ᵢ + Wₚ (A Q Q q̇ᵢ² + A Q q̈ᵢ)
     """
     size = len(A[0])
-    W = [identity(size)] * (robot.n + 1)
-    Wd = [0 * identity(size)] * (robot.n + 1)
-    Wdd = [0 * identity(size)] * (robot.n + 1)
+    W = [np.eye(size, dtype=object)] * (robot.n + 1)
+    Wd = [np.zeros((size, size), dtype=object)] * (robot.n + 1)
+    Wdd = [*Wd]
     for i, p in robot.base_to_tips():
         AQ = A[i] @ Q[i]
         W[i] = W[p] @ A[i]
@@ -169,7 +168,3 @@ def with_border(R: Matrix, r: Vector, bottom: Vector, corner: Scalar) -> Matrix:
     T = np.zeros((4, 4), dtype=object)
     T[:3, :3], T[:3, 3], T[3, :3], T[3, 3] = R, r, bottom, corner
     return T
-
-
-def identity(size: int) -> Matrix:
-    return np.array(np.eye(size, dtype=int), dtype=object)
