@@ -47,6 +47,13 @@ def trace_of(T: Matrix) -> Scalar:
     return T[0, 0] + T[1, 1] + T[2, 2]
 
 
+def homogeneous(R: Matrix, r: Vector) -> Matrix:
+    """[R r; 0 1], the pose with these axes and this origin as a 4x4 matrix."""
+    T = np.eye(4, dtype=object)
+    T[:3, :3], T[:3, 3] = R, r
+    return T
+
+
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
     """R T Rᵀ, the tensor T in rotated axes."""
     return R @ T @ R.T

@@ -14,7 +14,6 @@ from armlet.scalar import Matrix, Scalar, Vector
 @formulation(
     "bias",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
-    growth="n",
     name="newton_euler",
     contends=True,
     walks_twists=True,
@@ -27,7 +26,6 @@ def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
 @formulation(
     "gravity_torque",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
-    growth="n",
     name="newton_euler",
     contends=True,
     walks_twists=True,

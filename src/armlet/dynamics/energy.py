@@ -81,7 +81,6 @@ def mass_fractions(robot: RobotModel) -> tuple[list[Scalar], list[Vector]]:
 @formulation(
     "energy_regressor",
     source="by definition; Lin 1994, Theorem 5",
-    growth="n",
     name="unit_bodies",
     minimal=False,
     coupled=True,

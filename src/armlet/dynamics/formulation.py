@@ -93,7 +93,7 @@ def formulation(
     quantity: str,
     *,
     source: str,
-    growth: str,
+    growth: str = "n",
     name: str | None = None,
     own_rotors: bool = False,
     **declared: Unpack[Declared],
@@ -107,8 +107,10 @@ def formulation(
     ----------
     quantity : str
         One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
-    source, growth : str
-        Where it is from, and the order of its operations in the number of joints, such as "n^2".
+    source : str
+        Where it is from: author, year, and equation or algorithm numbers.
+    growth : str
+        The order of its operations in the number of joints, such as "n^2".
     name : str, optional
         By default that of the function.
     own_rotors : bool
@@ -166,14 +168,10 @@ def by_definition(
     return formulation(
         quantity,
         source="by definition",
-        growth="n",
         name=name,
         walks_twists=True,
         contends=contends,
     )
-
-
-# ------------------------------------------------------------------ rotor inertia
 
 
 def with_rotors(quantity: str, function: Function) -> Function:

@@ -11,8 +11,8 @@ the base or on a child of the base.
 On an arm without such runs `ParallelAxes` is the list of its displacements, and nothing else.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from armlet.algebra import ZERO, cross, symmetric, vector
 from armlet.robot import BASE, Displacement, RobotModel, Screw, Twist, cos_sin_of_sum
@@ -32,7 +32,7 @@ class CarriedWrench:
     carrying body has with all joints of the run at zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
-        return CarriedWrench(*_sums(self, other))
+        return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
 
     def along(self, twists: Iterable[Twist]) -> list[Scalar]:
         """The torques w · t + v · f of a joint of these unit twists that carries the wrench."""
@@ -50,16 +50,13 @@ class CarriedBody:
     """The part of the inertia that is added where the run starts, as in `CarriedWrench`."""
 
     def __add__(self, other: "CarriedBody") -> "CarriedBody":
-        return CarriedBody(*_sums(self, other))
+        m, c, J = self.m + other.m, self.c + other.c, self.J + other.J
+        return CarriedBody(m, c, J, self.ahead + other.ahead)
 
     def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
         """The wrench that a unit acceleration along the twist (w, v) takes, from rest."""
         f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
         return CarriedWrench(f, t, self.ahead @ w)
-
-
-def _sums(a: CarriedWrench | CarriedBody, b: CarriedWrench | CarriedBody) -> Iterator[Scalar]:
-    return (getattr(a, part.name) + getattr(b, part.name) for part in fields(a))
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
     for i, p in robot.base_to_tips():
         own = _angle(robot, i, q)
         z = _parallel(robot._mounts[i])
-        if p != BASE and z and _is_near_base(robot, start[p]):
+        if p != BASE and z and len(robot.path(start[p])) <= 2:  # on the base, or a child of it
             start.append(start[p])
             angle.append((own[0] + z * angle[p][0], own[1] + z * angle[p][1]))
             is_opposite.append(is_opposite[p] != (z < 0))
@@ -170,12 +167,6 @@ def _parallel(mount: Displacement) -> int:
     turns = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
     is_half = len(turns) == 1 and turns[0].k == 0 and is_zero(turns[0].s) and turns[0].c == -1
     return 1 if not turns else -1 if is_half else 0
-
-
-def _is_near_base(robot: RobotModel, i: int) -> bool:
-    """Whether body i sits on the base, or on a body that does."""
-    p = robot.parent[i]
-    return p == BASE or robot.parent[p] == BASE
 
 
 def across(v: Vector) -> Vector:

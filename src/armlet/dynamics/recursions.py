@@ -22,8 +22,6 @@ from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 Pair = tuple[Vector, Vector]
 
-# ------------------------------------------------------------------ outwards: how bodies move
-
 
 def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
     """The twist of joint i at given rates of all joints: the sum of its unit twists times rates.
@@ -158,9 +156,6 @@ def accelerations(
         carried = X[i].inverse().vector(a[p] + motions[p].Omega @ r) + h * motions[i].Omega[:, 2]
         a[i] = carried + joint_acceleration(robot, i, motions[i].w, qd, qdd)
     return a
-
-
-# ------------------------------------------------------------------ inwards: what is carried
 
 
 def joint_torques(

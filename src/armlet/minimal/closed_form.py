@@ -194,20 +194,16 @@ def constant_composites(
     as much taken off what carries it.
     """
     bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.n)]
-
-    def add_to(i: int, body: Body) -> None:
-        if i != BASE:
-            bodies[i] = add(bodies[i], body)
-
+    bodies.append((0, ZERO, NOTHING))
     at_zero = robot._at_zero
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
         if rotors and context[i].stands_in and robot.joints[i].letter == "R":
-            add_to(i, (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
+            bodies[i] = add(bodies[i], (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
         elif rotors and context[i].stands_in:
-            add_to(i, (rotor, ZERO, NOTHING))
-            add_to(p, at_zero[i].body(-rotor, ZERO, NOTHING))
-    return gather(robot, over, bodies)
+            bodies[i] = add(bodies[i], (rotor, ZERO, NOTHING))
+            bodies[p] = add(bodies[p], at_zero[i].body(-rotor, ZERO, NOTHING))
+    return gather(robot, over, bodies[:BASE])
 
 
 def drive_rows(

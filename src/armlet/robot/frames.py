@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.robot.components import BASE, DHRow
+from armlet.robot.components import BASE
+from armlet.robot.displacement import DHRow
 from armlet.robot.pose import IDENTITY_POSE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 

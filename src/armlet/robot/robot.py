@@ -19,7 +19,6 @@ from armlet.robot.components import (
     PHI,
     Compensation,
     Coupling,
-    DHRow,
     Drive,
     Frame,
     Joint,
@@ -28,7 +27,7 @@ from armlet.robot.components import (
     common_limits,
     entries_of,
 )
-from armlet.robot.displacement import Body, Displacement, Screw, displacement
+from armlet.robot.displacement import Body, DHRow, Displacement, Screw, displacement
 from armlet.robot.joints import Twist, slices
 from armlet.robot.pose import Pose
 from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quarter_turns
@@ -241,12 +240,7 @@ class RobotModel(ComparedByData):
         return times + (f" {'+' if offset > 0 else '-'} {abs(offset):.6g}" if offset else "")
 
     def joint_positions(self, q: ArrayLike) -> NDArray[Any]:
-        """The positions of all joints, coupled ones too: Γ q + q₀, of shape (..., nb).
-
-        >>> import armlet
-        >>> armlet.load("planar2r").joint_positions([0.1, 0.2]).tolist()
-        [0.1, 0.2]
-        """
+        """The positions of all joints, coupled ones too: Γ q + q₀, of shape (..., nb)."""
         moved = self._joint_velocities(q)
         offsets = [coupling.offset for coupling in self.couplings]
         positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
@@ -291,8 +285,6 @@ class RobotModel(ComparedByData):
             for k in range(self.nv)[places[coupling.leader]]
         ]
         return [k for k, _ in moved], [factor for _, factor in moved]
-
-    # ------------------------------------------------------------------ how joints move bodies
 
     @cached_property
     def twists(self) -> tuple[tuple[Twist, ...], ...]:
@@ -558,8 +550,6 @@ class RobotModel(ComparedByData):
         if self.couplings:
             joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
-
-    # ------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: cached results are dropped when a robot is copied or pickled."""

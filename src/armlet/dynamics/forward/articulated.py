@@ -41,7 +41,6 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
 @formulation(
     "forward_dynamics",
     source="Featherstone 1983, articulated bodies",
-    growth="n",
     starting_from={"bias": from_factors},
     contends=True,
 )
@@ -92,7 +91,6 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
 @formulation(
     "forward_dynamics",
     source="Saha 1999, (33) to (37), on trees",
-    growth="n",
     starting_from={"bias": from_factors},
 )
 def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:

@@ -12,7 +12,6 @@ from armlet.scalar import Scalar, Vector
 @formulation(
     "forward_dynamics",
     source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), on trees",
-    growth="n",
 )
 def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors, with b by Newton and Euler.

@@ -8,7 +8,7 @@ from armlet.algebra import ZERO, cross, euler, outer, symmetric, upper_triangle,
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import central_inertias, centres, composite_masses
 from armlet.robot import BASE, RobotModel, with_base
-from armlet.scalar import Matrix, Scalar, Vector
+from armlet.scalar import Matrix, Vector
 
 
 class BaseReference(NamedTuple):
@@ -20,14 +20,10 @@ class BaseReference(NamedTuple):
 
     z: list[dict[int, Vector]]
     """The axis of joint m."""
-    s: list[Vector]
-    """From the reference to the origin of body j."""
     s_hat: list[dict[int, Vector]]
     """ŝ = z × s of joint m if it is revolute, zero if prismatic; not of a composite body."""
-    m_hat: list[Scalar]
-    """The mass of composite body j."""
     p_hat: list[Vector]
-    """Its first moment."""
+    """The first moment of composite body j."""
     J_bar: list[Matrix]
     """Its inertia less half the trace: the Euler tensor, with a minus."""
     e: list[Vector]
@@ -114,4 +110,4 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         inertia_z = vector(J[0, 2], J[1, 2], -J[0, 0] - J[1, 1])
         e[j] = cross(w, p_hat[j]) + m_hat[j] * (v - s_hat[j][j])
         a[j] = robot.unit_twists[j].rotates * inertia_z + cross(p_hat[j], v - s_hat[j][j])
-    return BaseReference(z, s, s_hat, m_hat, p_hat, J_bar, e, a)
+    return BaseReference(z, s_hat, p_hat, J_bar, e, a)

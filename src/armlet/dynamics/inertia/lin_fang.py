@@ -19,11 +19,11 @@ import numpy as np
 from armlet.algebra import IDENTITY, ZERO, cross, vector
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import Pair, columns, composite_masses, composites, unit_wrenches
-from armlet.robot import Displacement, RobotModel, with_base
+from armlet.robot import Body, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
-FromComposites = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
-"""A formulation given ĉ and Ĵ of the composite bodies."""
+FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
+"""A formulation given m̂, ĉ and Ĵ of the composite bodies."""
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
@@ -32,8 +32,7 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
         def whole(robot: RobotModel, q: Vector) -> Matrix:
-            _, c_hat, J_hat = zip(*composites(robot, q), strict=True)
-            return function(robot, q, c_hat, J_hat)
+            return function(robot, q, composites(robot, q))
 
         on_hand = {"composite bodies": function}
         formulation(
@@ -45,22 +44,19 @@ def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], 
 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
-def lin_fang_1(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) given composite bodies, in the frames of the joints that carry them.
 
     Force and moment of column i go from frame to frame towards the base, from j to its parent p:
 
         (f, t)ₚ = ᵖXⱼ (f, t)ⱼ,    Hₚᵢ = w · tₚ + v · fₚ
     """
-    return columns(robot, robot.displacements(q), robot.unit_twists, wrenches(robot, c_hat, J_hat))
+    twists = robot.unit_twists
+    return columns(robot, robot.displacements(q), twists, unit_wrenches(twists, bodies))
 
 
 @from_composites("Lin and Fang 1999, Formulation 2, (20), on trees")
-def lin_fang_2(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) given composite bodies, in the frame of the body that is accelerated.
 
     The axis (w, v) of joint j and its origin r, carried outwards to frame i, give
@@ -72,7 +68,7 @@ def lin_fang_2(
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
-    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+    for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
         mount, joint = robot._mounts[i].inverse(), X[i][-1].inverse()
         f_mount = X[i][-1].vector(f)
         for j, (w, v, r) in seen[robot.parent[i]].items():
@@ -90,9 +86,7 @@ def lin_fang_2(
 
 
 @from_composites("Lin and Fang 1999, Formulation 3, (21), on trees; Renaud 1984")
-def lin_fang_3(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) given composite bodies, by how each joint moves the accelerated body's origin.
 
     A unit speed of joint j turns frame i by w and moves its origin by v. With s from the parent's
@@ -104,7 +98,7 @@ def lin_fang_3(
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
-    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+    for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
         before, outwards = twists[robot.parent[i]], X[i].inverse()
         twists[i] = {j: outwards.wrench(w, v) for j, (w, v) in before.items()}
         twists[i][i] = robot.unit_twists[i]
@@ -116,9 +110,7 @@ def lin_fang_3(
 @from_composites(
     "Lin and Fang 1999, Formulation 4, Table IV; Fijany and Bejczy 1990", topology="serial"
 )
-def lin_fang_4(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) of a serial arm given composite bodies, in the frame n of the last body.
 
     With the turns ⁿRᵢ and the steps s to each origin from its parent's, all in frame n, nothing is
@@ -132,7 +124,7 @@ def lin_fang_4(
     for i, p in robot.tips_to_base():
         R[p] = np.array([X[i].vector(row) for row in R[i]])
         s[i] = R[p] @ robot._mounts[i].origin() + X[i][-1].h * R[i][:, 2]
-    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+    for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
         w, v = robot.unit_twists[i]
         H[i, i] = w @ t + v @ f
         f, t = R[i] @ f, R[i] @ t + cross(s[i], R[i] @ f)
@@ -144,18 +136,17 @@ def lin_fang_4(
 
 
 @from_composites("Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11)", topology="serial")
-def lin_fang_5(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_5(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) of a serial arm given composite bodies, from first moments about the parents' origins.
 
     What composite body i adds to that of its parent p is hᵢ = ĉₚ - cₚ, and in the axes of the
     parent its own first moment is hᵢ - m̂ᵢ s, with s from the parent's origin to that of i. For the
     rest see `from_parents`.
     """
-    X, m_hat = robot.displacements(q), composite_masses(robot)
+    X = robot.displacements(q)
+    m_hat, moments, J_hat = zip(*bodies, strict=True)
     h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
-    c, c_hat = with_base(robot.c), with_base(c_hat)
+    c, c_hat = with_base(robot.c), with_base(moments)
     for i, p in robot.base_to_tips():
         h[i] = c_hat[p] - c[p]
         c_p[i] = c_hat[p] - (c[p] + m_hat[i] * X[i].origin())
@@ -220,8 +211,3 @@ def from_parents(
             H[j, i] = H[i, j] = w @ t + v @ f
             f, t = X[j].wrench(f, t)
     return H
-
-
-def wrenches(robot: RobotModel, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
-    """The force and moment (f, t) for a unit acceleration of each joint alone (7), (8)."""
-    return unit_wrenches(robot.unit_twists, zip(composite_masses(robot), c_hat, J_hat, strict=True))

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import FromComposites, lin_fang_1, lin_fang_2
+from armlet.dynamics.recursions import composite_masses
 from armlet.minimal.lumping import NOTHING, axially_symmetric, gather, subtract
 from armlet.minimal.observability import joint_contexts
 from armlet.robot import Body, Displacement, RobotModel, Screw, Twist
@@ -69,15 +70,13 @@ def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matri
     Formulation 1 and (32) of Formulation 2. Their δ is not needed: what it takes out is zero.
     """
     composite = composites(robot, q)
-    H = entries(robot, q, composite.c_hat, composite.J_hat)
+    m_hat = composite_masses(robot)
+    H = entries(robot, q, [*zip(m_hat, composite.c_hat, composite.J_hat, strict=True)])
     for i, t in composite.t_r.items():
         for j in robot.path(i):
             w, _ = robot.unit_twists[j]
             H[j, i] = H[i, j] = H[i, j] + (w @ composite.u[j]) * t
     return H
-
-
-# ------------------------------------------------------------------ composite bodies
 
 
 class Composites(NamedTuple):
@@ -179,9 +178,6 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
     xx, xy, xz, yy, yz, zz = upper_triangle(J)
     squares = x * x * xx + y * y * yy + z * z * zz
     return squares + 2 * x * y * xy + 2 * x * z * xz + 2 * y * z * yz
-
-
-# ------------------------------------------------------------------ off-line
 
 
 def minimal_bodies(robot: RobotModel) -> list[Body]:

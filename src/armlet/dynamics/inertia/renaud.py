@@ -38,5 +38,6 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
         return X[i].body(robot.unit_twists[i].translates * m_hat[i], *body[1:])
 
     X = robot.displacements(q)
-    _, c_hat, J_hat = zip(*gather(robot, carried, gather(robot, over, robot.bodies)), strict=True)
-    return lin_fang_3(robot, q, c_hat, J_hat)
+    generalised = gather(robot, carried, gather(robot, over, robot.bodies))
+    bodies = [(m, c, J) for m, (_, c, J) in zip(m_hat, generalised, strict=True)]
+    return lin_fang_3(robot, q, bodies)

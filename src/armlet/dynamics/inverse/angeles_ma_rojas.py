@@ -16,7 +16,6 @@ from armlet.scalar import Scalar, Vector
 @formulation(
     "inverse_dynamics",
     source="Angeles, Ma and Rojas 1989; Balafoutis and Patel 1991, (5.2.36)-(5.2.37)",
-    growth="n",
     minimal=False,
     walks_twists=True,
 )

@@ -16,7 +16,6 @@ from armlet.scalar import Scalar, Vector
 @formulation(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8)",
-    growth="n",
     minimal=False,
     walks_twists=True,
 )
@@ -47,7 +46,6 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
 @formulation(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46)",
-    growth="n",
     contends=True,
 )
 def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:

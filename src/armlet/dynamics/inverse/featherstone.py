@@ -12,7 +12,6 @@ from armlet.scalar import Matrix, Scalar, Vector
 @formulation(
     "inverse_dynamics",
     source="Featherstone 1987; Balafoutis and Patel 1991, Algorithm 5.4, (5.2.26)-(5.2.30)",
-    growth="n",
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.

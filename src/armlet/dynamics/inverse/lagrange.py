@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from armlet.algebra import ZERO, double_dot, euler, outer, skew
+from armlet.algebra import ZERO, double_dot, euler, homogeneous, outer, skew
 from armlet.dynamics.formulation import formulation
-from armlet.robot import BASE, Displacement, RobotModel, with_base
+from armlet.robot import BASE, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
@@ -32,7 +32,7 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
     E = [pseudo_inertia(robot, j) for j in range(n)]
     W = {(k, k): np.eye(4, dtype=object) for k in range(BASE, n)}
     for j, X in enumerate(robot.displacements(q)):
-        W |= {(k, j): W[k, j - 1] @ homogeneous(X) for k in range(BASE, j)}
+        W |= {(k, j): W[k, j - 1] @ homogeneous(X.rotation(), X.origin()) for k in range(BASE, j)}
     dW = {(k, j): W[BASE, k] @ Q[k] @ W[k, j] for j in range(n) for k in range(j + 1)}
     ddW = {(k, l, j): dW[k, l] @ Q[l] @ W[l, j] for l, j in dW for k in range(l + 1)}
 
@@ -51,7 +51,6 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
 @formulation(
     "inverse_dynamics",
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1, (5.2.12)-(5.2.13)",
-    growth="n",
 )
 def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
@@ -66,7 +65,7 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     """
     n = robot.n
     g = np.append(robot.g, 0)
-    A = [homogeneous(X) for X in robot.displacements(q)]
+    A = [homogeneous(X.rotation(), X.origin()) for X in robot.displacements(q)]
     Q = [twist_matrix(*axis) for axis in robot.unit_twists]
     E = [pseudo_inertia(robot, i) for i in range(n)]
     W, _, Wdd = pose_rates(robot, A, Q, qd, qdd)
@@ -81,7 +80,6 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
 @formulation(
     "inverse_dynamics",
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16)",
-    growth="n",
 )
 def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
@@ -147,11 +145,6 @@ def pose_rates(
         Wdd[i] = Wdd[p] @ A[i] + Wd[p] @ AQ * (2 * qd[i])
         Wdd[i] = Wdd[i] + W[p] @ (AQ @ Q[i] * (qd[i] * qd[i]) + AQ * qdd[i])
     return W, Wd, Wdd
-
-
-def homogeneous(X: Displacement) -> Matrix:
-    """A displacement as a 4x4 matrix."""
-    return with_border(X.rotation(), X.origin(), ZERO, 1)
 
 
 def twist_matrix(w: Vector, v: Vector) -> Matrix:

@@ -17,7 +17,6 @@ from armlet.scalar import Scalar, Vector
 @formulation(
     "inverse_dynamics",
     source="Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3, (5.2.23)-(5.2.24)",
-    growth="n",
     minimal=False,
     walks_twists=True,
 )

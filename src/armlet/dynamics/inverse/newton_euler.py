@@ -12,7 +12,6 @@ from armlet.scalar import Scalar, Vector
 @formulation(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees",
-    growth="n",
     contends=True,
     walks_twists=True,
 )

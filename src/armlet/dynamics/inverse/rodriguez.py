@@ -10,7 +10,6 @@ from armlet.scalar import Matrix, Scalar, Vector
 @formulation(
     "inverse_dynamics",
     source="Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5, (5.2.34)-(5.2.35)",
-    growth="n",
 )
 def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial recursions in the axes of the base.

@@ -7,7 +7,7 @@ from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
-@formulation("inverse_dynamics", source="Saha 1999, (32)", growth="n", minimal=False)
+@formulation("inverse_dynamics", source="Saha 1999, (32)", minimal=False)
 def saha(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by the decoupled natural orthogonal complement.
 

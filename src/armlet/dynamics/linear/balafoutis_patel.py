@@ -27,8 +27,6 @@ from armlet.scalar import Matrix, Scalar, Vector
 Triple = tuple[Matrix, Matrix, Matrix]
 Wrench = tuple[Vector, Vector]
 
-# ------------------------------------------------------------------ composite bodies in motion
-
 
 class Composite(NamedTuple):
     """Body i and all it carries, about its origin and in its axes; rates are in fixed axes.
@@ -110,9 +108,6 @@ def rates(
         N = N + outer(cd, s) + outer(sd, c)
         cd = cd + m * sd
     return cd, N
-
-
-# ------------------------------------------------------------------ derivatives of torques
 
 
 class Axis(NamedTuple):
