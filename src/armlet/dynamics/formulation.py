@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from operator import attrgetter
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
@@ -141,7 +142,8 @@ def formulation(
 
     def register(function: Function) -> Function:
         title = name or function.__name__
-        if title in others and _place(others[title].function) != _place(function):
+        place = attrgetter("__module__", "__qualname__")  # which may register again
+        if title in others and place(others[title].function) != place(function):
             raise ArmletError(
                 f"{quantity} has a formulation called {title!r} already: choose another name"
             )
@@ -154,11 +156,6 @@ def formulation(
         return complete
 
     return register
-
-
-def _place(function: Callable[..., Any]) -> tuple[str, str]:
-    """Where a function is written: the same place may register it again."""
-    return function.__module__, function.__qualname__
 
 
 def by_definition(

@@ -181,16 +181,11 @@ def jacobian_rates(
     for i in reversed(path):
         w_axis, v_axis = robot.unit_twists[i]
         wd_axis, wdd_axis = cross(w[i], w_axis), Omega[i] @ w_axis
+        faster = cross(wdd_axis, s) + cross(2 * wd_axis, sd) + cross(w_axis, sdd)
         columns[i] = (
             (w_axis, cross(w_axis, s) + v_axis),
             (wd_axis, cross(wd_axis, s) + cross(w_axis, sd) + cross(w[i], v_axis)),
-            (
-                wdd_axis,
-                cross(wdd_axis, s)
-                + cross(2 * wd_axis, sd)
-                + cross(w_axis, sdd)
-                + Omega[i] @ v_axis,
-            ),
+            (wdd_axis, faster + Omega[i] @ v_axis),
         )
         p, r = robot.parent[i], X[i].origin()
         s = X[i].point(s)

@@ -110,9 +110,6 @@ def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> Angula
     return AngularMotion(w, wd, Omega, D)
 
 
-AT_REST = with_products(ZERO, ZERO)
-
-
 def angular_motions(
     robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector
 ) -> list[AngularMotion]:
@@ -126,7 +123,7 @@ def angular_motions(
 
     where ωₚ and ω̇ₚ go over as `ParallelAxes.vector` has it.
     """
-    motions = [AT_REST] * (robot.nb + 1)
+    motions = [with_products(ZERO, ZERO)] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
     rate = X.rates(qd)
     for i, _ in robot.base_to_tips():

@@ -125,14 +125,6 @@ def closed_form(
             f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
             "known for revolute and prismatic joints only"
         )
-    key = ("minimal parameters", rotors, friction, kind, of)
-    return robot._once(key, lambda: _closed_form(robot, rotors, friction, kind, of))
-
-
-def _closed_form(
-    robot: Model, rotors: bool, friction: bool, kind: str, of: str
-) -> MinimalParameters[Model]:
-    """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
     context = joint_contexts(robot, friction)
     at_zero = robot._at_zero

@@ -172,9 +172,7 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
     J, C, M = M_hat[:3, :3], M_hat[:3, 3:], M_hat[3:, 3:]
     for screw in reversed(X):
         J, C = translate(screw, J, C, M)
-        _, _, J = screw.body(0, ZERO, J)
-        _, _, M = screw.body(0, ZERO, M)
-        C = screw.general_tensor(C)
+        J, C, M = screw.tensor(J), screw.general_tensor(C), screw.tensor(M)
     return np.block([[J, C], [C.T, M]])
 
 

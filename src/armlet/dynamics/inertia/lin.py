@@ -101,8 +101,8 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         p_hat[j] = robot.m[j] * p_j
         J_bar[j] = J_bar[j] - symmetric(*upper_triangle(outer(p_hat[j], p_j)))
     for i, p in robot.tips_to_base():
-        _, _, turned = X[i].body(0, ZERO, J_bar[i])
-        p_hat[p], J_bar[p] = p_hat[p] + X[i].vector(p_hat[i]), J_bar[p] + turned
+        p_hat[p] = p_hat[p] + X[i].vector(p_hat[i])
+        J_bar[p] = J_bar[p] + X[i].tensor(J_bar[i])
 
     e, a = [ZERO] * n, [ZERO] * n
     for j, (w, v) in enumerate(robot.unit_twists):

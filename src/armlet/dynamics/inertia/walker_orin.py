@@ -63,9 +63,8 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
     m_hat, R_hat, E_hat = map(with_base, (robot.m, centres(robot), central_inertias(robot)))
     for i, p in robot.tips_to_base():
         d = X[i].point(R_hat[i]) - R_hat[p]
-        _, _, E = X[i].body(0, ZERO, E_hat[i])
         share = 0 if is_zero(m_hat[i]) else m_hat[i] / (m_hat[p] + m_hat[i])
-        E_hat[p] = E_hat[p] + E + point_inertia(share * m_hat[p], d)
+        E_hat[p] = E_hat[p] + X[i].tensor(E_hat[i]) + point_inertia(share * m_hat[p], d)
         R_hat[p] = R_hat[p] + share * d
         m_hat[p] = m_hat[p] + m_hat[i]
 

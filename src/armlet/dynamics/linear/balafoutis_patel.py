@@ -19,13 +19,14 @@ import numpy as np
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
-from armlet.dynamics.recursions import AngularMotion, accelerations, angular_motions
+from armlet.dynamics.recursions import AngularMotion, Pair, accelerations, angular_motions
 from armlet.minimal.lumping import augment
 from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 Triple = tuple[Matrix, Matrix, Matrix]
-Wrench = tuple[Vector, Vector]
+Derivatives = tuple[Pair, Pair, Pair, Vector]
+"""Of the wrench of a composite body by q̈, q̇ and q of its joint, and C' = L'ᵀ w + v × c'."""
 
 
 class Composite(NamedTuple):
@@ -142,29 +143,13 @@ class Axis(NamedTuple):
         return Axis(w, v, w_prime / 2, w_prime, v_prime, wdd, vdd)
 
 
-class Derivatives(NamedTuple):
-    """Derivatives of a composite body's wrench by its own joint, and what its row needs."""
+def start(
+    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
+) -> tuple[ParallelAxes, Vector, list[Axis], list[Derivatives], list[Vector]]:
+    """X, τ, the axes with their rates, the derivatives by each own joint, and s'.
 
-    by_qdd: Wrench
-    by_qd: Wrench
-    by_q: Wrench
-    C_prime: Vector
-    """C' = L'ᵀ w + v × c'."""
-
-
-class State(NamedTuple):
-    """What both ways begin with."""
-
-    X: ParallelAxes
-    tau: Vector
-    axes: list[Axis]
-    derivatives: list[Derivatives]
-    s_prime: list[Vector]
-    """s' = 2 ṡ, the rate at which the origin leaves the parent's, in the parent's axes."""
-
-
-def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
-    """The torques, the axes with their rates, and the derivatives by each own joint."""
+    s' = 2 ṡ is the rate at which the origin leaves the parent's, in the parent's axes.
+    """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
     a = accelerations(robot, X, motions, qd, qdd)
@@ -177,13 +162,14 @@ def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
         axes.append(Axis(w, v, cross(w_i, w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
         s_prime.append(cross(2 * motions[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
     tau = [axis.along(body.f, body.t) for axis, body in zip(axes, bodies, strict=True)]
-    return State(X, np.array(tau), axes, [*map(derivatives, axes, bodies)], s_prime)
+    return X, np.array(tau), axes, [*map(derivatives, axes, bodies)], s_prime
 
 
 def derivatives(axis: Axis, body: Composite) -> Derivatives:
+    """`Derivatives` of a body whose joint has this axis."""
     m, c, J, c_prime, L_prime, f, t = body
     w, v, wd, w_prime, v_prime, wdd, vdd = axis
-    return Derivatives(
+    return (
         (m * v + cross(w, c), J @ w + cross(c, v)),
         (
             m * v_prime + cross(w_prime, c) + cross(w, c_prime),
@@ -201,9 +187,8 @@ def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple
     """τ, H, V and P, body by body towards the base."""
     X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for i, own in enumerate(derivatives):
-        by_qdd, C_prime = own.by_qdd, own.C_prime
-        by_qd, by_q = CarriedWrench(*own.by_qd), CarriedWrench(*own.by_q)
+    for i, (by_qdd, own_by_qd, own_by_q, C_prime) in enumerate(derivatives):
+        by_qd, by_q = CarriedWrench(*own_by_qd), CarriedWrench(*own_by_q)
         for j in reversed(robot.path(i)):
             V[j, i], P[j, i] = (axes[j].along(by.f, by.t) for by in (by_qd, by_q))
             H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C_prime)
