@@ -162,12 +162,8 @@ def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Mat
 
 @with_coupling("friction_torque")
 def friction_torque(robot: RobotModel, qd: State) -> Vector:
-    return np.array(
-        [
-            d.viscous * x + d.coulomb * sign(x) + d.offset
-            for d, x in zip(robot.drives, qd, strict=True)
-        ]
-    )
+    drives = zip(robot.drives, qd, strict=True)
+    return np.array([d.viscous * x + d.coulomb * sign(x) + d.offset for d, x in drives])
 
 
 @with_coupling("passive_torque")

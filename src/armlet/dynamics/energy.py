@@ -133,7 +133,9 @@ def energies_of(
     if rotors:
         T += [speed * speed / 2 for speed in qd]
         U += [0] * robot.n
-    return np.array([[total(phi, energies) for phi in sets] for energies in (T, U)], dtype=object)
+    shown = [[(k, x) for k, x in enumerate(phi) if not is_zero(x)] for phi in sets]
+    rows = [[sum(x * unit[k] for k, x in phi) for phi in shown] for unit in (T, U)]
+    return np.array(rows, dtype=object)
 
 
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
@@ -145,11 +147,6 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
         g[i] = X[i].inverse().vector(g[p])
         height[i] = height[p] + g[p] @ robot._mounts[i].origin() + g[i][2] * X[i][-1].h
     return g, height
-
-
-def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
-    """The sum of all parameters, each times the energy of one unit of it."""
-    return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))
 
 
 @by_definition("centre_of_mass", "composites")

@@ -215,9 +215,12 @@ def columns(
     return H
 
 
+def momentum(body: Body, twist: Pair | Matrix) -> Pair:
+    """m v + w × c and J w + c × v: the wrench that accelerates a body from rest along (w, v)."""
+    (m, c, J), (w, v) = body, twist
+    return cross(w, c) + m * v, J @ w + cross(c, v)
+
+
 def unit_wrenches(twists: Sequence[Pair], bodies: Iterable[Body]) -> list[Pair]:
-    """The force m v + w × c and moment J w + c × v of each body accelerated by its joint alone."""
-    return [
-        (cross(w, c) + m * v, J @ w + cross(c, v))
-        for (w, v), (m, c, J) in zip(twists, bodies, strict=True)
-    ]
+    """The force and the moment of each body accelerated by its joint alone."""
+    return [*map(momentum, bodies, twists)]

@@ -17,8 +17,6 @@ about another direction, and u the axis of r in frame i, constant before s. H de
 and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and Table VII).
 """
 
-from typing import NamedTuple
-
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
 from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import FromComposites, lin_fang_1, lin_fang_2
@@ -69,32 +67,22 @@ def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matri
     where w · u is ±1 of a revolute joint and 0 of a prismatic one. That makes (30), (31) of
     Formulation 1 and (32) of Formulation 2. Their δ is not needed: what it takes out is zero.
     """
-    composite = composites(robot, q)
-    m_hat = composite_masses(robot)
-    H = entries(robot, q, [*zip(m_hat, composite.c_hat, composite.J_hat, strict=True)])
-    for i, t in composite.t_r.items():
+    u, c_hat, J_hat, t_r = composites(robot, q)
+    H = entries(robot, q, [*zip(composite_masses(robot), c_hat, J_hat, strict=True)])
+    for i, t in t_r.items():
         for j in robot.path(i):
             w, _ = robot.unit_twists[j]
-            H[j, i] = H[i, j] = H[i, j] + (w @ composite.u[j]) * t
+            H[j, i] = H[i, j] = H[i, j] + (w @ u[j]) * t
     return H
 
 
-class Composites(NamedTuple):
-    """The composite bodies as far as the minimal parameters tell."""
+def composites(
+    robot: RobotModel, q: Vector
+) -> tuple[list[Vector], list[Vector], list[Matrix], dict[int, Scalar]]:
+    """u, ĉ, Ĵ and u · t of the composite bodies, from the tips to the base (Table VII).
 
-    u: list[Vector | None]
-    """The axis of r in frame i; zero before r, None from s on."""
-    c_hat: list[Vector]
-    """First moments; before s zero where the joint is prismatic."""
-    J_hat: list[Matrix]
-    """Inertias, as far as a revolute joint shows them; before s zero."""
-    t_r: dict[int, Scalar]
-    """The moment u · t for a unit acceleration of a joint i before s."""
-
-
-def composites(robot: RobotModel, q: Vector) -> Composites:
-    """ĉ and Ĵ, or u · t, of the composite bodies, from the tips to the base (Table VII).
-
+    u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero and so is
+    ĉ of a prismatic joint; there u · t is the moment for a unit acceleration of joint i, by i.
     Before s, V stands for u · V u. With u = (0, 0, ±1) of a revolute joint (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
@@ -110,17 +98,15 @@ def composites(robot: RobotModel, q: Vector) -> Composites:
         dl, dV = over_mount(robot._mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
         l[p], V[p] = l[p] + dl, V[p] + dV
 
-    composite = Composites(u, [ZERO] * robot.n, [NOTHING] * robot.n, {})
+    c_hat, J_hat, t_r = [ZERO] * robot.n, [NOTHING] * robot.n, {}
     for i, (w, v) in enumerate(robot.unit_twists):
         _, k, U = constant[i]
         if u[i] is None:
-            composite.c_hat[i], composite.J_hat[i] = k + l[i], U + V[i]
+            c_hat[i], J_hat[i] = k + l[i], U + V[i]
         else:
-            composite.c_hat[i] = robot.unit_twists[i].rotates * (k + l[i])
-            composite.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (
-                cross(u[i], k) + cross(u[i], l[i])
-            )
-    return composite
+            c_hat[i] = robot.unit_twists[i].rotates * (k + l[i])
+            t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (cross(u[i], k) + cross(u[i], l[i]))
+    return u, c_hat, J_hat, t_r
 
 
 def over_joint(
