@@ -111,7 +111,7 @@ def formulation(
     source : str
         Where it is from: author, year, and equation or algorithm numbers.
     growth : str
-        The order of its operations in the number of joints, such as "n^2".
+        The order of its operations in the number of joints, such as "n^2"; by default "n".
     name : str, optional
         By default that of the function.
     own_rotors : bool
