@@ -79,7 +79,7 @@ class ParallelAxes:
     def wrench(self, i: int, carried: CarriedWrench) -> CarriedWrench:
         """The wrench that body i carries, in the frame of its parent."""
         f, t, ahead = carried.f, carried.t, carried.ahead
-        if self.start[i] != i:
+        if self.start[i] != i:  # it continues a run
             ahead = self.robot._mounts[i].vector(ahead + self.turn[i].vector(across(t)))
             return CarriedWrench(*self.X[i].wrench(f, along(t)), ahead)
         f, t = self._joint(i).wrench(f, t)
@@ -88,7 +88,7 @@ class ParallelAxes:
     def body(self, i: int, carried: CarriedBody) -> CarriedBody:
         """A body fixed on body i, in the frame of its parent."""
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
-        if self.start[i] != i:
+        if self.start[i] != i:  # it continues a run
             J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
             ahead = self.robot._mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
             return CarriedBody(*self.X[i].body(m, c, J_along), ahead)
@@ -119,7 +119,7 @@ class ParallelAxes:
         for i, p in self.robot.base_to_tips():
             twists, speeds = self.robot.twists[i], qd[self.robot.v_of[i]]
             own = sum(twist.w[2] * x for twist, x in zip(twists, speeds, strict=True))
-            if self.start[i] != i:
+            if self.start[i] != i:  # it continues a run
                 own = own + (rate[p] if self.is_opposite[i] == self.is_opposite[p] else -rate[p])
             rate.append(own)
         return rate
