@@ -70,7 +70,7 @@ def of_pinocchio(path, robot, q, qd):
     """Inertia matrix, with the rotors that Pinocchio does not read, and bias."""
     text = path.read_bytes().decode(errors="replace").partition("<robot")
     peer = Pinocchio("".join(text[1:]), robot.joint_names, robot.gravity)
-    rotors = np.diag([float(x) for x in robot.rotor_inertia])
+    rotors = np.diag([float(drive.rotor_inertia) for drive in robot.drives])
     return peer.inertia_matrix(q) + rotors, peer.bias(q, qd)
 
 

@@ -104,7 +104,7 @@ def sprung_tree(folder):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_project_compiles_and_passes_its_own_test(compiler, arm, dtype, tmp_path):
     robot = sprung_tree(tmp_path) if arm == "tree" else armlet.load(arm)
-    assert robot.is_serial == (arm != "tree")
+    assert robot._is_serial == (arm != "tree")
     folder = write(tmp_path / "it", robot, dtype=dtype)
     options = [*STRICT, "-std=c99", "-O1", *sanitizers(compiler, tmp_path)]
     sources = sorted(path.name for path in folder.glob("*.c"))

@@ -171,7 +171,7 @@ def test_every_formulation_of_coupled_joints_is_the_projected_definition(
 
 @pytest.mark.parametrize("quantity", sorted(vars(definition).keys() & QUANTITIES.keys()))
 def test_the_definition_of_coupled_joints_is_the_projected_one(tied, quantity):
-    K, b = tied.joint_velocities(np.eye(tied.n)).T, tied.joint_positions(np.zeros(tied.n))
+    K, b = tied._joint_velocities(np.eye(tied.n)).T, tied.joint_positions(np.zeros(tied.n))
     q, qd, x = np.random.default_rng(0).uniform(-1, 1, (3, tied.n))
     state = [{"q": q, "qd": qd}.get(name, x) for name in QUANTITIES[quantity].arguments]
     found = numbers(getattr(definition, quantity)(tied, *state))

@@ -226,7 +226,7 @@ def test_equalities_of_joints_are_met_as_mujoco_means_them(tmp_path, ties, leadi
         mujoco.mj_fullM(model, data, H)
         K = np.zeros((4, robot.n))
         rows = [free.joint_names.index(joint.name) for joint in robot.joints]
-        K[rows] = robot.joint_velocities(np.eye(robot.n)).T
+        K[rows] = robot._joint_velocities(np.eye(robot.n)).T
         assert deviation(value(robot, "inertia_matrix", q), K.T @ H @ K) < 1e-10
         for name, rate in (("qvel", qd), ("qacc", qdd)):
             getattr(data, name)[:] = K @ rate
@@ -242,7 +242,7 @@ def test_equalities_of_joints_are_met_as_mujoco_means_them(tmp_path, ties, leadi
 def test_friction_and_stops_of_a_simulation_are_those_of_all_joints(tied):
     """Kᵀ f(K q̇) with the friction f of the joints, and stops at the limits of the coordinates."""
     robot, _ = tied
-    model, K = Friction(), robot.joint_velocities(np.eye(robot.n)).T
+    model, K = Friction(), robot._joint_velocities(np.eye(robot.n)).T
     qd = np.random.default_rng(0).uniform(-0.02, 0.02, robot.n)
 
     def both(qd):

@@ -38,7 +38,7 @@ def test_the_inertia_is_symmetric_and_positive_and_the_last_joint_feels_no_own_s
 @pytest.mark.parametrize("name", TABLE)
 def test_turning_about_the_plumb_line_changes_nothing(name, seed):
     robot = random_arm(seed, 5, "R")
-    robot = replace(robot, g=-9.81 * robot.mounts[0].vector(Z_AXIS))
+    robot = replace(robot, g=-9.81 * robot._mounts[0].vector(Z_AXIS))
     _, _, P = derivatives(robot, name, states(robot, seed=seed))
     assert np.abs(P[..., 0]).max() < 1e-12 * np.abs(P).max()
 

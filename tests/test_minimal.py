@@ -49,7 +49,7 @@ def along_first_turning(robot):
     """Gravity along the first axis that turns."""
     g = np.array([0, 0, 9.81], dtype=object)
     X = robot.displacements([0] * robot.n)
-    for k in reversed(robot.path(max(robot.joint_letters.find("R"), 0))):
+    for k in reversed(robot.path(max(robot._joint_letters.find("R"), 0))):
         g = X[k].vector(g)
     return g
 

@@ -64,7 +64,6 @@ def test_a_run_goes_on_through_half_turns_and_ends_at_others():
     X = parallel_axes(elbow(pi), np.zeros(6))
     assert X.start == [0, 1, 1, 3, 4, 5]
     assert X.is_opposite == [False, False, True, False, False, False]
-    assert [X.continues(i) for i in range(6)] == [False, False, True, False, False, False]
     assert parallel_axes(elbow(0.1), np.zeros(6)).start == [0, 1, 2, 3, 4, 5]
 
 

@@ -56,7 +56,7 @@ def test_other_frames_and_units_change_no_torque(tmp_path, seed):
     robot, _ = random_robot(tmp_path, seed, 6, special=1.0)
     rng = np.random.default_rng(seed)
     back = tuple(i for i in range(robot.n) if rng.random() < 0.5)
-    unit = 0.37 if "P" not in robot.joint_letters else None
+    unit = 0.37 if "P" not in robot._joint_letters else None
     other = Arrangement(back, unit).of(robot)
     q, qd, qdd = states(robot)
     torques = [value(arm, "inverse_dynamics", q, qd, qdd) for arm in (robot, other)]

@@ -316,9 +316,9 @@ def test_methods_go_to_other_processes():
 
 
 def test_the_minimal_set_is_derived_once_for_a_robot(monkeypatch):
-    module, calls = import_module("armlet.minimal.closed_form"), []
-    derived = module._closed_form
-    monkeypatch.setattr(module, "_closed_form", lambda *args: calls.append(1) or derived(*args))
+    module, calls = import_module("armlet.dynamics.regressor"), []
+    derived = module.closed_form
+    monkeypatch.setattr(module, "closed_form", lambda *args: calls.append(1) or derived(*args))
     monkeypatch.setenv("ARMLET_CACHE", "off")
     robot = armlet.load("scara")
     armlet.minimal_parameters(robot)

@@ -89,7 +89,7 @@ def test_a_toml_file_may_have_names(tmp_path):
     arm = armlet.load(tmp_path / "own.toml")
     assert arm.links == ("upper", "lower")
     assert [joint.name for joint in arm.joints] == ["shoulder", "elbow"]
-    assert arm.joint_letters == "RP"
+    assert arm._joint_letters == "RP"
     assert arm._symbolic["a2"] == "L"
     assert arm.dh[0].alpha == np.pi / 2
     program = armlet.trace(arm, "gravity_torque")

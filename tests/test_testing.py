@@ -91,7 +91,7 @@ def centre_of_mass(robot, q):
 
 
 def turns_only(robot, q):
-    return [t * int(turns) for t, turns in zip(weight(robot, q), robot.rotates, strict=True)]
+    return [t * axis.rotates for t, axis in zip(weight(robot, q), robot.unit_twists, strict=True)]
 
 
 def next_body(robot, q):

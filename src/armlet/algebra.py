@@ -47,6 +47,13 @@ def trace_of(T: Matrix) -> Scalar:
     return T[0, 0] + T[1, 1] + T[2, 2]
 
 
+def homogeneous(R: Matrix, r: Vector) -> Matrix:
+    """[R r; 0 1], the pose with these axes and this origin as a 4x4 matrix."""
+    T = np.eye(4, dtype=object)
+    T[:3, :3], T[:3, 3] = R, r
+    return T
+
+
 def changed_basis(T: Matrix, R: Matrix) -> Matrix:
     """R T Rᵀ, the tensor T in rotated axes."""
     return R @ T @ R.T
@@ -91,13 +98,19 @@ def euler_moment(w: Vector, wd: Vector, J: Matrix) -> Vector:
     It takes 15M 15A if the entries of Ω are already computed, and less if entries of J are zero.
     """
     Omega = angular_acceleration_tensor(w, wd)
+    D = vector(*(Omega[j, j] - Omega[k, k] for _, j, k in CYCLES))
+    return moment_by_entries(w, wd, J, Omega, D)
+
+
+def moment_by_entries(w: Vector, wd: Vector, J: Matrix, Omega: Matrix, D: Vector) -> Vector:
+    """The moment J ω̇ + ω × J ω, by entries of Ω and differences D of those on its diagonal."""
     return vector(
         *(
             J[i, i] * wd[i]
             + (J[k, k] - J[j, j]) * (w[j] * w[k])
             + J[i, k] * Omega[j, i]
             - J[i, j] * Omega[k, i]
-            + J[j, k] * (Omega[j, j] - Omega[k, k])
+            + J[j, k] * D[i]
             for i, j, k in CYCLES
         )
     )
@@ -110,7 +123,7 @@ def udu(H: Matrix) -> tuple[Matrix, Vector]:
     """
     n = len(H)
     H = np.array(H, dtype=object)
-    U = np.array(np.eye(n, dtype=int), dtype=object)
+    U = np.eye(n, dtype=object)
     for k in reversed(range(n)):
         for i in range(k):
             U[i, k] = H[i, k] / H[k, k]

@@ -94,9 +94,6 @@ tanh = _function("tanh")
 floor = _function("floor")
 
 
-# ------------------------------------------------------------------ functions of several scalars
-
-
 def _leading(*args: Scalar) -> Scalar:
     """The operand that decides how to compute: the first that is no number, or a NumPy scalar."""
     others = (x for x in args if not isinstance(x, int | float | np.number))
@@ -200,9 +197,6 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     if package(leading) == "torch":
         y, x = (module.as_tensor(a, dtype=leading.dtype, device=leading.device) for a in (y, x))
     return (module.atan2 if hasattr(module, "atan2") else module.arctan2)(y, x)
-
-
-# ------------------------------------------------------------------ exact angles
 
 
 def quarter_turns(angle: Scalar) -> int | None:

@@ -115,4 +115,4 @@ def check_written(robot, path: Path) -> None:
     except armlet.ArmletError:
         return
     again = armlet.load(path)
-    assert again.joint_letters == robot.joint_letters
+    assert again._joint_letters == robot._joint_letters

@@ -84,7 +84,7 @@ def trial(rng, folder, kinds=KINDS):
             f"compiled ({formulation}), {line}"
             for line in deviations(quantity, answers, kernel, robot, state, dtype)
         ]
-    about = f"{geometry.kind}, {robot.joint_letters}, scale {geometry.scale:.0e}, far "
+    about = f"{geometry.kind}, {robot._joint_letters}, scale {geometry.scale:.0e}, far "
     assert not told, f"{about}{geometry.far:.0e}: {'; '.join(told)}"
 
 
@@ -93,7 +93,7 @@ def random_state(rng, robot, scale):
 
     The torque of the state is added by `expected`.
     """
-    lengths = np.where([letter == "P" for letter in robot.joint_letters], scale, 1)
+    lengths = np.where([letter == "P" for letter in robot._joint_letters], scale, 1)
     return (rng.uniform(-2, 2, (3, robot.n)) * lengths).astype(np.float32).astype(float)
 
 

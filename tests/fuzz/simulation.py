@@ -357,7 +357,7 @@ class Loop:
         if case.inertia is not None:
             phi = case.inertia if case.inertia.ndim == 2 else case.inertia[run]
             self.robot = robot.with_inertia(phi)
-        self.K = robot.joint_velocities(np.eye(robot.n)).T
+        self.K = robot._joint_velocities(np.eye(robot.n)).T
         self.drives = np.array([drive[1:] for drive in robot.drives], dtype=float).T
         self.limits = np.array([joint.limits[:2] for joint in robot.coordinates]).T
 

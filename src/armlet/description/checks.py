@@ -207,7 +207,7 @@ def check_tips(robot: RobotModel, problems: Problems) -> None:
         if p != BASE and weighs[i]:
             weighs[p] = True
     leader = [coupling.leader for coupling in robot.couplings] or range(robot.nb)
-    moving = {leader[i] for i in range(robot.nb) if weighs[i] or robot.rotor_inertia[i] != 0}
+    moving = {leader[i] for i in range(robot.nb) if weighs[i] or robot.drives[i].rotor_inertia != 0}
     light = [robot.joints[i].name for i in robot._leaders if i not in moving]
     if light:
         move = "joint moves a link" if len(light) == 1 else "joints move links"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross, skew
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin import BaseReference, base_reference
 from armlet.dynamics.inertia.lin import lin as inertia_matrix
 from armlet.dynamics.inverse.newton_euler import newton_euler
@@ -11,10 +11,9 @@ from armlet.robot import BASE, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@describe(
+@formulation(
     "bias",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
-    growth="n",
     name="newton_euler",
     contends=True,
     walks_twists=True,
@@ -24,10 +23,9 @@ def bias(robot: RobotModel, q: Vector, qd: Vector) -> list[Scalar]:
     return newton_euler(robot, q, qd, [0] * robot.nv)
 
 
-@describe(
+@formulation(
     "gravity_torque",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees, without acceleration",
-    growth="n",
     name="newton_euler",
     contends=True,
     walks_twists=True,
@@ -42,7 +40,7 @@ def with_inertia(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Vect
     return inertia_matrix(robot, q), np.array(lin(robot, q, qd), dtype=object)
 
 
-@describe(
+@formulation(
     "bias",
     source="Lin 1991, (54)-(58), (66) and (67), on trees",
     growth="n^2",
@@ -131,5 +129,5 @@ def couplings(robot: RobotModel, reference: BaseReference) -> list[dict[int, Vec
 
 def twist(robot: RobotModel, reference: BaseReference, j: int, m: int) -> tuple[Vector, Vector]:
     """The unit twist of joint m about the reference, in the frame of body j."""
-    z = reference.z[j][m]
-    return robot.rotates[m] * z, robot.translates[m] * z - reference.s_hat[j][m]
+    z, axis = reference.z[j][m], robot.unit_twists[m]
+    return axis.rotates * z, axis.translates * z - reference.s_hat[j][m]

@@ -52,30 +52,21 @@ def unchanged(_: RobotModel, result: Any) -> Any:
     return result
 
 
-PROJECTIONS: dict[str, Projection] = {
-    "inverse_dynamics": torques,
-    "inertia_matrix": inertia,
-    "bias": torques,
-    "gravity_torque": torques,
-    "coriolis_matrix": matrix,
-    "linearization": derivatives,
-    "friction_torque": torques,
-    "passive_torque": torques,
-    "forward_kinematics": unchanged,
-    "jacobian": columns,
-    "poses": unchanged,
-    "frame_velocity": unchanged,
-    "frame_acceleration": unchanged,
-    "frame_acceleration_bias": unchanged,
-    "jacobian_rate": columns,
-    "centre_of_mass": unchanged,
-    "centre_of_mass_jacobian": columns,
-    "momentum": unchanged,
-    "energy": unchanged,
-    "regressor": torques,
-    "gravity_regressor": torques,
-    "energy_regressor": unchanged,
+RULES: dict[Projection, tuple[str, ...]] = {
+    torques: (
+        *("inverse_dynamics", "bias", "gravity_torque", "friction_torque", "passive_torque"),
+        *("regressor", "gravity_regressor"),
+    ),
+    columns: ("jacobian", "jacobian_rate", "centre_of_mass_jacobian"),
+    matrix: ("coriolis_matrix",),
+    inertia: ("inertia_matrix",),
+    derivatives: ("linearization",),
+    unchanged: (
+        *("forward_kinematics", "poses", "frame_velocity", "frame_acceleration"),
+        *("frame_acceleration_bias", "centre_of_mass", "momentum", "energy", "energy_regressor"),
+    ),
 }
+PROJECTIONS = {quantity: rule for rule, quantities in RULES.items() for quantity in quantities}
 """How the quantities of coupled joints follow from those of free ones. The others invert a matrix
 of the coordinates: they are built on these, or hold for free joints only."""
 
@@ -103,7 +94,7 @@ def project(arguments: Sequence[str], projection: Projection) -> Callable[[Funct
 def joint_state(robot: RobotModel, argument: str, values: Any) -> Vector:
     """The positions, velocities or accelerations of all joints, from those of the coordinates."""
     array = np.array([*values], dtype=object)
-    return robot.joint_positions(array) if argument == "q" else robot.joint_velocities(array)
+    return robot.joint_positions(array) if argument == "q" else robot._joint_velocities(array)
 
 
 def with_coupling(quantity: str) -> Callable[[Function], Function]:

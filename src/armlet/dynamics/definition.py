@@ -9,16 +9,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from armlet.algebra import cross, solve
+from armlet.algebra import cross, homogeneous, solve
 from armlet.dynamics.coupling import with_coupling
-from armlet.robot import BASE, Pose, RobotModel
+from armlet.robot import BASE, RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, cos_sin, namespace, sign
 
 State = Sequence[Scalar] | Vector
+Triple = tuple[Matrix, Matrix, Matrix]
 STEP = 2.0**-200
 
 
-def homogeneous(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
+def screw_matrix(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
     """A rotation about a coordinate axis and a translation along it, as a 4x4 matrix."""
     c, s = cos_sin(angle)
     T = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=object)
@@ -30,17 +31,17 @@ def homogeneous(axis: int, angle: Scalar, slide: Scalar) -> Matrix:
 
 def body_poses(robot: RobotModel, q: State) -> list[Matrix]:
     """The 4x4 pose of each body in the base; of the base itself, last, the identity."""
-    T = [homogeneous(0, 0, 0)] * (robot.n + 1)
+    T = [screw_matrix(0, 0, 0)] * (robot.n + 1)
     for i, p in enumerate(robot.parent):
         row = robot.dh[i]
         turned, slid = (0, q[i]) if robot.joints[i].kind == "prismatic" else (q[i], 0)
         T[i] = (
             T[p]
-            @ homogeneous(2, row.gamma, row.b)
-            @ homogeneous(0, row.alpha, row.a)
-            @ homogeneous(1, row.beta, 0)
-            @ homogeneous(2, row.theta, row.d)
-            @ homogeneous(2, turned, slid)
+            @ screw_matrix(2, row.gamma, row.b)
+            @ screw_matrix(0, row.alpha, row.a)
+            @ screw_matrix(1, row.beta, 0)
+            @ screw_matrix(2, row.theta, row.d)
+            @ screw_matrix(2, turned, slid)
         )
     return T
 
@@ -74,26 +75,27 @@ def bodies(robot: RobotModel, T: list[Matrix]) -> Iterator[tuple[int, Scalar, Ve
         yield i, robot.m[i], R @ robot.c[i], R @ robot.J[i] @ R.T
 
 
-def ancestors(robot: RobotModel, i: int) -> Iterator[int]:
-    while i != BASE:
-        yield i
-        i = robot.parent[i]
+def unit_motion(robot: RobotModel, T: list[Matrix], i: int, point: Vector) -> tuple[Vector, Vector]:
+    """ω of a body and v of a point on it while joint i, which carries it, moves at unit speed."""
+    z = T[i][:3, 2]
+    if robot.joints[i].kind == "prismatic":
+        return 0 * z, z
+    return z, cross(z, point - T[i][:3, 3])
 
 
 @with_coupling("inverse_dynamics")
 def inverse_dynamics(
     robot: RobotModel, q: State, qd: State, qdd: State, wrench: Vector | None = None
 ) -> Vector:
-    """Joint torques by d'Alembert: the inertial forces of all that a joint carries, on its axis."""
+    """Joint torques by d'Alembert: the work of inertial forces at unit speed of each joint."""
     T, w, wd, _, vd = motion(robot, q, qd, qdd, -robot.g)
     tau: list[Scalar] = [drive.rotor_inertia * qdd[i] for i, drive in enumerate(robot.drives)]
     for k, m, c, J in bodies(robot, T):
         force = m * vd[k] + cross(wd[k], c) + cross(w[k], cross(w[k], c))
         moment = J @ wd[k] + cross(w[k], J @ w[k]) + cross(c, vd[k])
-        for i in ancestors(robot, k):
-            z, arm = T[i][:3, 2], T[k][:3, 3] - T[i][:3, 3]
-            prismatic = robot.joints[i].kind == "prismatic"
-            tau[i] = tau[i] + (z @ force if prismatic else z @ (moment + cross(arm, force)))
+        for i in robot.path(k):
+            w_i, v_i = unit_motion(robot, T, i, T[k][:3, 3])
+            tau[i] = tau[i] + w_i @ moment + v_i @ force
     if wrench is not None:
         R = forward_kinematics(robot, q)[:3, :3]
         in_base = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
@@ -103,16 +105,13 @@ def inverse_dynamics(
 
 @with_coupling("inertia_matrix")
 def inertia_matrix(robot: RobotModel, q: State) -> Matrix:
-    """The matrix of the kinetic energy: column by column, unit speeds of one joint."""
-    n = robot.n
-    still = [0] * n
-    units = [[int(i == k) for i in range(n)] for k in range(n)]
-    moved = [motion(robot, q, unit, still, [0, 0, 0]) for unit in units]
+    """The matrix of the kinetic energy: entry by entry, unit speeds of two joints."""
+    T = body_poses(robot, q)
     H = np.diag(np.array([drive.rotor_inertia for drive in robot.drives], dtype=object))
-    for k, m, c, J in bodies(robot, moved[0][0]):
-        for i in ancestors(robot, k):
-            for j in ancestors(robot, k):
-                wi, vi, wj, vj = moved[i][1][k], moved[i][3][k], moved[j][1][k], moved[j][3][k]
+    for k, m, c, J in bodies(robot, T):
+        units = {i: unit_motion(robot, T, i, T[k][:3, 3]) for i in robot.path(k)}
+        for i, (wi, vi) in units.items():
+            for j, (wj, vj) in units.items():
                 H[i, j] = H[i, j] + m * vi @ vj + vi @ cross(wj, c) + vj @ cross(wi, c)
                 H[i, j] = H[i, j] + wi @ J @ wj
     return H
@@ -130,9 +129,7 @@ def forward_dynamics(robot: RobotModel, q: State, qd: State, tau: State) -> Vect
     return solve(inertia_matrix(robot, q), np.array(tau, dtype=object) - bias(robot, q, qd))
 
 
-def linearization(
-    robot: RobotModel, q: State, qd: State, qdd: State
-) -> tuple[Matrix, Matrix, Matrix]:
+def linearization(robot: RobotModel, q: State, qd: State, qdd: State) -> Triple:
     """H, V and P by complex steps: the imaginary part of τ(x + i h) is h ∂τ/∂x to all digits."""
     state = [list(q), list(qd), list(qdd)]
 
@@ -148,9 +145,7 @@ def linearization(
     return H, V, P
 
 
-def forward_linearization(
-    robot: RobotModel, q: State, qd: State, tau: State
-) -> tuple[Matrix, Matrix, Matrix]:
+def forward_linearization(robot: RobotModel, q: State, qd: State, tau: State) -> Triple:
     """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ, from the derivatives of the torques."""
     H, V, P = linearization(robot, q, qd, forward_dynamics(robot, q, qd, tau))
     return solve(H, -P), solve(H, -V), solve(H, np.eye(robot.n, dtype=int))
@@ -167,12 +162,8 @@ def state_space(robot: RobotModel, q: State, qd: State, tau: State) -> tuple[Mat
 
 @with_coupling("friction_torque")
 def friction_torque(robot: RobotModel, qd: State) -> Vector:
-    return np.array(
-        [
-            d.viscous * x + d.coulomb * sign(x) + d.offset
-            for d, x in zip(robot.drives, qd, strict=True)
-        ]
-    )
+    drives = zip(robot.drives, qd, strict=True)
+    return np.array([d.viscous * x + d.coulomb * sign(x) + d.offset for d, x in drives])
 
 
 @with_coupling("passive_torque")
@@ -185,19 +176,13 @@ def passive_torque(robot: RobotModel, q: State, qd: State) -> Vector:
 
 def base_in_file(robot: RobotModel) -> Matrix:
     """The 4x4 pose of the canonical base in the file's."""
-    return frame_matrix(robot.frames[robot.base_link].pose.inverse())
-
-
-def frame_matrix(pose: Pose) -> Matrix:
-    T = homogeneous(0, 0, 0)
-    T[:3, :3], T[:3, 3] = pose.R, pose.r
-    return T
+    return homogeneous(*robot.frames[robot.base_link].pose.inverse())
 
 
 @with_coupling("forward_kinematics")
 def forward_kinematics(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     body, pose = robot.frame(frame)
-    return base_in_file(robot) @ body_poses(robot, q)[body] @ frame_matrix(pose)
+    return base_in_file(robot) @ body_poses(robot, q)[body] @ homogeneous(*pose)
 
 
 @with_coupling("jacobian")
@@ -205,13 +190,11 @@ def jacobian(robot: RobotModel, q: State, frame: str | None = None) -> Matrix:
     """The Jacobian column by column: the velocity of the frame at unit speed of one joint."""
     T, R_file = body_poses(robot, q), base_in_file(robot)[:3, :3]
     body, pose = robot.frame(frame)
-    tip = (T[body] @ frame_matrix(pose))[:3, 3]
+    tip = (T[body] @ homogeneous(*pose))[:3, 3]
     Jq = np.zeros((6, robot.n), dtype=object)
-    for i in ancestors(robot, body):
-        z, arm = T[i][:3, 2], tip - T[i][:3, 3]
-        prismatic = robot.joints[i].kind == "prismatic"
-        Jq[:3, i] = R_file @ (0 * z if prismatic else z)
-        Jq[3:, i] = R_file @ (z if prismatic else cross(z, arm))
+    for i in robot.path(body):
+        w, v = unit_motion(robot, T, i, tip)
+        Jq[:3, i], Jq[3:, i] = R_file @ w, R_file @ v
     return Jq
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from armlet.algebra import Z_AXIS, ZERO, cross
 from armlet.dynamics.coupling import with_coupling
-from armlet.dynamics.formulation import by_definition, describe
+from armlet.dynamics.formulation import by_definition, formulation
 from armlet.dynamics.recursions import joint_motion
 from armlet.dynamics.regressor import PARAMETERS, Parameters, full_sets
 from armlet.robot import BASE, Displacement, RobotModel, with_base
@@ -27,8 +27,8 @@ def energy(robot: RobotModel, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     twice_kinetic: Scalar = 0
     for i, (m, c, J) in enumerate(robot.bodies):
         twice_kinetic += v[i] @ (m * v[i] + 2 * cross(w[i], c)) + w[i] @ (J @ w[i])
-    for rotor, speed in zip(robot.rotor_inertia, qd, strict=True):
-        twice_kinetic += rotor * speed * speed
+    for drive, speed in zip(robot.drives, qd, strict=True):
+        twice_kinetic += drive.rotor_inertia * speed * speed
     kinetic = twice_kinetic / 2
     m_hat, c_hat = composite_moments(robot, X, robot.m, robot.c)
     potential = -robot.g @ (c_hat[BASE] - m_hat[BASE] * robot.frames[robot.base_link].pose.r)
@@ -51,7 +51,7 @@ def velocities(
         inward = X[i].inverse()
         joint = joint_motion(robot, i, qd)
         w[i] = inward.vector(w[p]) + joint.w
-        r, h = robot.mounts[i].origin(), X[i][-1].h
+        r, h = robot._mounts[i].origin(), X[i][-1].h
         v[i] = inward.vector(v[p] + cross(w[p], r)) + h * cross(w[i], Z_AXIS) + joint.v
     return w, v
 
@@ -78,10 +78,9 @@ def mass_fractions(robot: RobotModel) -> tuple[list[Scalar], list[Vector]]:
     return [m / total for m in robot.m], [c / total for c in robot.c]
 
 
-@describe(
+@formulation(
     "energy_regressor",
     source="by definition; Lin 1994, Theorem 5",
-    growth="n",
     name="unit_bodies",
     minimal=False,
     coupled=True,
@@ -134,7 +133,9 @@ def energies_of(
     if rotors:
         T += [speed * speed / 2 for speed in qd]
         U += [0] * robot.n
-    return np.array([[total(phi, energies) for phi in sets] for energies in (T, U)], dtype=object)
+    shown = [[(k, x) for k, x in enumerate(phi) if not is_zero(x)] for phi in sets]
+    rows = [[sum(x * unit[k] for k, x in phi) for phi in shown] for unit in (T, U)]
+    return np.array(rows, dtype=object)
 
 
 def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], list[Scalar]]:
@@ -144,13 +145,8 @@ def weights(robot: RobotModel, X: list[Displacement]) -> tuple[list[Vector], lis
     height: list[Scalar] = [0] * robot.n + [-robot.g @ origin]
     for i, p in robot.base_to_tips():
         g[i] = X[i].inverse().vector(g[p])
-        height[i] = height[p] + g[p] @ robot.mounts[i].origin() + g[i][2] * X[i][-1].h
+        height[i] = height[p] + g[p] @ robot._mounts[i].origin() + g[i][2] * X[i][-1].h
     return g, height
-
-
-def total(phi: list[Scalar], each: list[Scalar]) -> Scalar:
-    """The sum of all parameters, each times the energy of one unit of it."""
-    return sum(x * y for x, y in zip(phi, each, strict=True) if not is_zero(x))
 
 
 @by_definition("centre_of_mass", "composites")

@@ -1,8 +1,9 @@
-"""What a formulation is, and the decorator that describes one."""
+"""What a formulation is, the table of all, and the decorator that adds to it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from operator import attrgetter
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from armlet._support.validation import one_of
 from armlet.dynamics.coupling import PROJECTIONS, with_coupling
 from armlet.dynamics.quantities import QUANTITIES
-from armlet.errors import ModelError
+from armlet.errors import ArmletError, ModelError
 from armlet.robot import RobotModel
-from armlet.scalar import Matrix, Scalar, Vector, is_zero
+from armlet.scalar import is_zero
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -60,15 +61,15 @@ class Formulation:
                 f"formulation {self.name!r} holds for joints that move freely: robot "
                 f"{robot.name!r} has coupled joints; name another formulation, or none"
             )
-        if self.topology == "serial" and not robot.is_serial:
+        if self.topology == "serial" and not robot._is_serial:
             raise ModelError(
                 f"formulation {self.name!r} holds for serial arms: robot {robot.name!r} is a tree"
             )
-        others = sorted(set(robot.joint_letters) - set(self.joints))
+        others = sorted(set(robot._joint_letters) - set(self.joints))
         if others and not self.walks_twists:
             raise ModelError(
                 f"formulation {self.name!r} holds for joints {self.joints}: robot {robot.name!r} "
-                f"has joints {robot.joint_letters}"
+                f"has joints {robot._joint_letters}"
             )
 
 
@@ -85,56 +86,89 @@ class Declared(TypedDict, total=False):
     coupled: bool
 
 
-def describe(
+FORMULATIONS: dict[str, dict[str, Formulation]] = {quantity: {} for quantity in QUANTITIES}
+"""The formulations of each quantity by name."""
+
+
+def formulation(
     quantity: str,
     *,
     source: str,
-    growth: str,
+    growth: str = "n",
     name: str | None = None,
     own_rotors: bool = False,
     **declared: Unpack[Declared],
 ) -> Callable[[Function], Function]:
-    """A decorator that describes a function as a formulation, to be listed in a table.
+    """Register the function below as a formulation of a quantity.
 
-    The arguments are those of `armlet.formulation`. The decorated function computes the whole
-    quantity, rotors and coupled joints included; `entry_of` returns its description.
+    It is then listed, counted, compared and compiled like any other. Call `armlet.testing.
+    check_formulation` on it to test it.
+
+    Parameters
+    ----------
+    quantity : str
+        One of `armlet.QUANTITIES`. The function takes the robot and the arguments of the quantity.
+    source : str
+        Where it is from: author, year, and equation or algorithm numbers.
+    growth : str
+        The order of its operations in the number of joints, such as "n^2"; by default "n".
+    name : str, optional
+        By default that of the function.
+    own_rotors : bool
+        Rotor inertia is added to the result of the function, which gets a robot without it. True if
+        the function includes it by itself.
+    **declared
+        What it holds for: `joints`, `walks_twists`, `topology`, `minimal`, `traced`,
+        `starting_from`, `contends` and `coupled`, as in `armlet.Formulation`. Most quantities of
+        coupled joints are projected from those of free ones. `coupled=True` says that the function
+        takes a robot with coupled joints as it is, as it may if it is built on such quantities.
+
+    Returns
+    -------
+    callable
+        A decorator. The decorated function computes the whole quantity, rotors included.
+
+    Examples
+    --------
+    >>> import armlet
+    >>> @armlet.formulation("gravity_torque", source="b(q, 0)", growth="n")
+    ... def bias_at_rest(robot, q):
+    ...     bias = armlet.formulations("bias")["newton_euler"].function
+    ...     return bias(robot, q, [0] * robot.nv)
+    >>> armlet.formulations("gravity_torque").pop("bias_at_rest").growth
+    'n'
     """
-    one_of(quantity, "quantity", QUANTITIES)
+    others = FORMULATIONS[one_of(quantity, "quantity", QUANTITIES)]
 
-    def decorate(function: Function) -> Function:
+    def register(function: Function) -> Function:
+        title = name or function.__name__
+        place = attrgetter("__module__", "__qualname__")  # which may register again
+        if title in others and place(others[title].function) != place(function):
+            raise ArmletError(
+                f"{quantity} has a formulation called {title!r} already: choose another name"
+            )
         complete = function if own_rotors else with_rotors(quantity, function)
         holds = declared
         if quantity in PROJECTIONS and not declared.get("coupled"):
             complete = with_coupling(quantity)(complete)
             holds = {**declared, "coupled": True}
-        title = name or function.__name__
-        vars(complete)["entry"] = Formulation(quantity, title, complete, source, growth, **holds)
+        others[title] = Formulation(quantity, title, complete, source, growth, **holds)
         return complete
 
-    return decorate
+    return register
 
 
 def by_definition(
     quantity: str, name: str, *, contends: bool = False
 ) -> Callable[[Function], Function]:
     """A decorator for a formulation that follows the definition of its quantity, for all joints."""
-    return describe(
+    return formulation(
         quantity,
         source="by definition",
-        growth="n",
         name=name,
         walks_twists=True,
         contends=contends,
     )
-
-
-def entry_of(function: Callable[..., Any]) -> Formulation:
-    """The description of a function under `describe`."""
-    entry: Formulation = vars(function)["entry"]
-    return entry
-
-
-# ------------------------------------------------------------------ rotor inertia
 
 
 def with_rotors(quantity: str, function: Function) -> Function:
@@ -147,7 +181,7 @@ def with_rotors(quantity: str, function: Function) -> Function:
 
     @wraps(function)
     def complete(robot: RobotModel, *state: Any, **options: Any) -> Any:
-        rotors = robot.rotor_inertia
+        rotors = np.array([drive.rotor_inertia for drive in robot.drives], dtype=object)
         if all(map(is_zero, rotors)):
             return function(robot, *state, **options)
         still = tuple(drive._replace(rotor_inertia=0) for drive in robot.drives)
@@ -157,29 +191,9 @@ def with_rotors(quantity: str, function: Function) -> Function:
     return cast(Function, complete)
 
 
-def torques_with_rotors(
-    rotors: Sequence[Scalar], tau: Sequence[Scalar], _q: Vector, _qd: Vector, qdd: Vector, *_: Any
-) -> list[Scalar]:
-    """τᵢ + (rotor inertia) q̈ᵢ."""
-    return [t + rotor * x for t, rotor, x in zip(tau, rotors, qdd, strict=True)]
-
-
-def inertia_with_rotors(rotors: Sequence[Scalar], H: Matrix, *_: Vector) -> Matrix:
-    """H with the rotor inertias added to its diagonal."""
-    return H + np.diag(np.array(rotors, dtype=object))
-
-
-def derivatives_with_rotors(
-    rotors: Sequence[Scalar], derivatives: tuple[Matrix, Matrix, Matrix], *_: Vector
-) -> tuple[Matrix, Matrix, Matrix]:
-    """H, V and P, with the rotor inertias added to H."""
-    H, V, P = derivatives
-    return inertia_with_rotors(rotors, H), V, P
-
-
 ROTORS: dict[str, Callable[..., Any]] = {
-    "inverse_dynamics": torques_with_rotors,
-    "inertia_matrix": inertia_with_rotors,
-    "linearization": derivatives_with_rotors,
+    "inverse_dynamics": lambda rotors, tau, _q, _qd, qdd, *_: list(tau + rotors * [*qdd]),
+    "inertia_matrix": lambda rotors, H, *_: H + np.diag(rotors),
+    "linearization": lambda rotors, H_V_P, *_: (H_V_P[0] + np.diag(rotors), *H_V_P[1:]),
 }
 """How rotor inertia is added to a quantity; others build on these, or do not depend on it."""

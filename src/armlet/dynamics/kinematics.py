@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross
+from armlet.algebra import IDENTITY, ZERO, angular_acceleration_tensor, cross, homogeneous
 from armlet.dynamics.coupling import columns, project
-from armlet.dynamics.formulation import by_definition, describe
+from armlet.dynamics.formulation import by_definition, formulation
 from armlet.dynamics.recursions import angular_rates, joint_acceleration, joint_motion
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
@@ -25,11 +25,8 @@ def forward_kinematics(robot: RobotModel, q: Vector, frame: str | None = None) -
     for i in reversed(robot.path(body)):
         x, y, r = X[i].vector(x), X[i].vector(y), X[i].point(r)
     base = robot.frames[robot.base_link].pose
-    T = np.zeros((4, 4), dtype=object)
     x, y, r = base.R.T @ x, base.R.T @ y, base.R.T @ (r - base.r)
-    T[:3, 0], T[:3, 1], T[:3, 2], T[:3, 3] = x, y, cross(x, y), r
-    T[3, 3] = 1
-    return T
+    return homogeneous(np.column_stack([x, y, cross(x, y)]), r)
 
 
 @by_definition("forward_kinematics", "rows", contends=True)
@@ -48,10 +45,7 @@ def forward_kinematics_by_rows(robot: RobotModel, q: Vector, frame: str | None =
     R = base.R.T
     for i in path:
         R = np.array([X[i].inverse().vector(row) for row in R], dtype=object)
-    T = np.zeros((4, 4), dtype=object)
-    T[:3, :3], T[:3, 3] = R @ R_frame, base.R.T @ (r - base.r)
-    T[3, 3] = 1
-    return T
+    return homogeneous(R @ R_frame, base.R.T @ (r - base.r))
 
 
 @by_definition("jacobian", "geometric")
@@ -131,7 +125,7 @@ def frame_acceleration_bias(
     return frame_acceleration(robot, q, qd, [0] * robot.nv, frame)
 
 
-@describe("jacobian_rate", source="by definition", growth="n", name="inward")
+@formulation("jacobian_rate", source="by definition", name="inward")
 def jacobian_rate(robot: RobotModel, q: Vector, qd: Vector, frame: str | None = None) -> Matrix:
     """Jq' of a frame, by `jacobian_rates`."""
     return jacobian_rates(robot, q, qd, [0] * robot.nv, frame)[1]
@@ -187,16 +181,11 @@ def jacobian_rates(
     for i in reversed(path):
         w_axis, v_axis = robot.unit_twists[i]
         wd_axis, wdd_axis = cross(w[i], w_axis), Omega[i] @ w_axis
+        faster = cross(wdd_axis, s) + cross(2 * wd_axis, sd) + cross(w_axis, sdd)
         columns[i] = (
             (w_axis, cross(w_axis, s) + v_axis),
             (wd_axis, cross(wd_axis, s) + cross(w_axis, sd) + cross(w[i], v_axis)),
-            (
-                wdd_axis,
-                cross(wdd_axis, s)
-                + cross(2 * wd_axis, sd)
-                + cross(w_axis, sdd)
-                + Omega[i] @ v_axis,
-            ),
+            (wdd_axis, faster + Omega[i] @ v_axis),
         )
         p, r = robot.parent[i], X[i].origin()
         s = X[i].point(s)

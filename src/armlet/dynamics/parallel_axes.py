@@ -11,8 +11,8 @@ the base or on a child of the base.
 On an arm without such runs `ParallelAxes` is the list of its displacements, and nothing else.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from armlet.algebra import ZERO, cross, symmetric, vector
 from armlet.robot import BASE, Displacement, RobotModel, Screw, Twist, cos_sin_of_sum
@@ -32,7 +32,7 @@ class CarriedWrench:
     carrying body has with all joints of the run at zero."""
 
     def __add__(self, other: "CarriedWrench") -> "CarriedWrench":
-        return CarriedWrench(*_sums(self, other))
+        return CarriedWrench(self.f + other.f, self.t + other.t, self.ahead + other.ahead)
 
     def along(self, twists: Iterable[Twist]) -> list[Scalar]:
         """The torques w · t + v · f of a joint of these unit twists that carries the wrench."""
@@ -50,16 +50,13 @@ class CarriedBody:
     """The part of the inertia that is added where the run starts, as in `CarriedWrench`."""
 
     def __add__(self, other: "CarriedBody") -> "CarriedBody":
-        return CarriedBody(*_sums(self, other))
+        m, c, J = self.m + other.m, self.c + other.c, self.J + other.J
+        return CarriedBody(m, c, J, self.ahead + other.ahead)
 
     def wrench(self, w: Vector, v: Vector) -> CarriedWrench:
         """The wrench that a unit acceleration along the twist (w, v) takes, from rest."""
         f, t = self.m * v + cross(w, self.c), self.J @ w + cross(self.c, v)
         return CarriedWrench(f, t, self.ahead @ w)
-
-
-def _sums(a: CarriedWrench | CarriedBody, b: CarriedWrench | CarriedBody) -> Iterator[Scalar]:
-    return (getattr(a, part.name) + getattr(b, part.name) for part in fields(a))
 
 
 @dataclass(frozen=True)
@@ -79,45 +76,41 @@ class ParallelAxes:
         """How body i sits in its parent."""
         return self.X[i]
 
-    def continues(self, i: int) -> bool:
-        """Whether body i is in a run and not its first."""
-        return self.start[i] != i
-
     def wrench(self, i: int, carried: CarriedWrench) -> CarriedWrench:
         """The wrench that body i carries, in the frame of its parent."""
         f, t, ahead = carried.f, carried.t, carried.ahead
-        if self.continues(i):
-            ahead = self.robot.mounts[i].vector(ahead + self.turn[i].vector(across(t)))
+        if self.start[i] != i:  # it continues a run
+            ahead = self.robot._mounts[i].vector(ahead + self.turn[i].vector(across(t)))
             return CarriedWrench(*self.X[i].wrench(f, along(t)), ahead)
         f, t = self._joint(i).wrench(f, t)
-        return CarriedWrench(*self.robot.mounts[i].wrench(f, t + ahead))
+        return CarriedWrench(*self.robot._mounts[i].wrench(f, t + ahead))
 
     def body(self, i: int, carried: CarriedBody) -> CarriedBody:
         """A body fixed on body i, in the frame of its parent."""
         m, c, J, ahead = carried.m, carried.c, carried.J, carried.ahead
-        if self.continues(i):
+        if self.start[i] != i:  # it continues a run
             J_along = symmetric(0, 0, 0, 0, 0, J[2, 2])
-            ahead = self.robot.mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
+            ahead = self.robot._mounts[i].tensor(ahead + self.turn[i].tensor(J - J_along))
             return CarriedBody(*self.X[i].body(m, c, J_along), ahead)
         m, c, J = self._joint(i).body(m, c, J)
-        return CarriedBody(*self.robot.mounts[i].body(m, c, J + ahead))
+        return CarriedBody(*self.robot._mounts[i].body(m, c, J + ahead))
 
     def _joint(self, i: int) -> Displacement:
         """The part of the displacement after the mount."""
-        return Displacement(self.X[i][len(self.robot.mounts[i]) :])
+        return Displacement(self.X[i][len(self.robot._mounts[i]) :])
 
     def vector(self, i: int, v: Sequence[Vector]) -> Vector:
         """A vector of the parent in the axes of body i, given that of each body, the base's last.
 
         It must be one that differs along the axes of a run only, as angular velocity does.
         """
-        parent = self.robot.mounts[i].inverse().vector(v[self.robot.parent[i]])
+        parent = self.robot._mounts[i].inverse().vector(v[self.robot.parent[i]])
         return self.turn[i].inverse().vector(across(self.at_zero(i, v))) + along(parent)
 
     def at_zero(self, i: int, v: Sequence[Vector]) -> Vector:
         """The vector of the body that the run of body i starts on, in the axes of `ahead`."""
         first = self.start[i]
-        x, y, z = self.robot.mounts[first].inverse().vector(v[self.robot.parent[first]])
+        x, y, z = self.robot._mounts[first].inverse().vector(v[self.robot.parent[first]])
         return vector(x, -y, -z) if self.is_opposite[i] else vector(x, y, z)
 
     def rates(self, qd: Vector) -> list[Scalar]:
@@ -126,7 +119,7 @@ class ParallelAxes:
         for i, p in self.robot.base_to_tips():
             twists, speeds = self.robot.twists[i], qd[self.robot.v_of[i]]
             own = sum(twist.w[2] * x for twist, x in zip(twists, speeds, strict=True))
-            if self.continues(i):
+            if self.start[i] != i:  # it continues a run
                 own = own + (rate[p] if self.is_opposite[i] == self.is_opposite[p] else -rate[p])
             rate.append(own)
         return rate
@@ -140,8 +133,8 @@ def parallel_axes(robot: RobotModel, q: Vector) -> ParallelAxes:
     angle: list[tuple[Scalar, Scalar]] = []
     for i, p in robot.base_to_tips():
         own = _angle(robot, i, q)
-        z = _parallel(robot.mounts[i])
-        if p != BASE and z and _is_near_base(robot, start[p]):
+        z = _parallel(robot._mounts[i])
+        if p != BASE and z and len(robot.path(start[p])) <= 2:  # on the base, or a child of it
             start.append(start[p])
             angle.append((own[0] + z * angle[p][0], own[1] + z * angle[p][1]))
             is_opposite.append(is_opposite[p] != (z < 0))
@@ -159,7 +152,7 @@ def _angle(robot: RobotModel, i: int, q: Vector) -> tuple[Scalar, Scalar]:
     So the angle of a run is a sum of angles whose sines are already computed.
     """
     theta = robot.dh[i].theta
-    if not robot.rotates[i]:
+    if not robot.joints[i].type.rotates:
         return 0, theta
     turned = q[robot.q_of[i]][0]
     return (turned + theta, 0) if quarter_turns(theta) is None else (turned, theta)
@@ -170,12 +163,6 @@ def _parallel(mount: Displacement) -> int:
     turns = [screw for screw in mount if not (is_zero(screw.s) and screw.c == 1)]
     is_half = len(turns) == 1 and turns[0].k == 0 and is_zero(turns[0].s) and turns[0].c == -1
     return 1 if not turns else -1 if is_half else 0
-
-
-def _is_near_base(robot: RobotModel, i: int) -> bool:
-    """Whether body i sits on the base, or on a body that does."""
-    p = robot.parent[i]
-    return p == BASE or robot.parent[p] == BASE
 
 
 def across(v: Vector) -> Vector:

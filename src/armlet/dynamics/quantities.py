@@ -61,26 +61,22 @@ QUANTITIES = {
     "forward_linearization": Quantity(
         "Derivatives of the accelerations under torques tau by q, qd and tau.",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
-        inverts="inertia_matrix",
-        results=("by_q", "by_qd", "by_tau"),
+        inverts="inertia_matrix", results=("by_q", "by_qd", "by_tau"),
     ),
     "state_space": Quantity(
         "Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).",
         ("q", "qd", "tau"), minimal=True, options=("forward_dynamics", "linearization"),
-        inverts="inertia_matrix",
-        results=("A", "B"),
+        inverts="inertia_matrix", results=("A", "B"),
     ),
     "cartesian_model": Quantity(
         "Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.",
         ("q", "qd"), minimal=True, options=("frame", "inertia_matrix", "bias"),
-        inverts="jacobian",
-        results=("D", "C", "G"),
+        inverts="jacobian", results=("D", "C", "G"),
     ),
     "cartesian_linearization": Quantity(
         "Derivatives of the torques by acceleration, velocity and displacement of a frame.",
         ("q", "qd", "qdd"), minimal=True, options=("frame", "linearization"),
-        inverts="jacobian",
-        results=("by_acceleration", "by_velocity", "by_motion"),
+        inverts="jacobian", results=("by_acceleration", "by_velocity", "by_motion"),
     ),
     "friction_torque": Quantity(
         "Friction torques of the drives: viscous, Coulomb and constant.", ("qd",), ("drive",)

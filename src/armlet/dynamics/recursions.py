@@ -1,19 +1,26 @@
 """The recursions that formulations share: how bodies move, and what joints and bodies carry."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from armlet.algebra import CYCLES, Z_AXIS, ZERO, cross, point_inertia, skew, vector
-from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes
+from armlet.algebra import (
+    CYCLES,
+    Z_AXIS,
+    ZERO,
+    cross,
+    moment_by_entries,
+    point_inertia,
+    skew,
+    vector,
+)
+from armlet.dynamics.parallel_axes import ParallelAxes
+from armlet.minimal.lumping import gather
 from armlet.robot import BASE, Body, Displacement, RobotModel, Twist, with_base
 from armlet.scalar import Matrix, Scalar, Vector, is_zero
 
 Pair = tuple[Vector, Vector]
-
-# ------------------------------------------------------------------ outwards: how bodies move
 
 
 def joint_motion(robot: RobotModel, i: int, rate: Vector) -> Twist:
@@ -73,17 +80,7 @@ class AngularMotion(NamedTuple):
 
     def moment(self, J: Matrix) -> Vector:
         """The moment J ω̇ + ω × J ω that an inertia J takes, by entries of Ω (4.3.42)."""
-        w, wd, Omega, D = self
-        return vector(
-            *(
-                J[i, i] * wd[i]
-                + (J[k, k] - J[j, j]) * (w[j] * w[k])
-                + J[i, k] * Omega[j, i]
-                - J[i, j] * Omega[k, i]
-                + J[j, k] * D[i]
-                for i, j, k in CYCLES
-            )
-        )
+        return moment_by_entries(self.w, self.wd, J, self.Omega, self.D)
 
 
 def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> AngularMotion:
@@ -113,9 +110,6 @@ def with_products(w: Vector, wd: Vector, around: Scalar | None = None) -> Angula
     return AngularMotion(w, wd, Omega, D)
 
 
-AT_REST = with_products(ZERO, ZERO)
-
-
 def angular_motions(
     robot: RobotModel, X: ParallelAxes, qd: Vector, qdd: Vector
 ) -> list[AngularMotion]:
@@ -129,21 +123,18 @@ def angular_motions(
 
     where ωₚ and ω̇ₚ go over as `ParallelAxes.vector` has it.
     """
-    motions = [AT_REST] * (robot.nb + 1)
+    motions = [with_products(ZERO, ZERO)] * (robot.nb + 1)
     w, wd = [ZERO] * (robot.nb + 1), [ZERO] * (robot.nb + 1)
     rate = X.rates(qd)
     for i, _ in robot.base_to_tips():
         w[i] = X.vector(i, w) + joint_motion(robot, i, qd).w
         wd[i] = X.vector(i, wd) + cross(w[i], rate[i] * Z_AXIS) + joint_motion(robot, i, qdd).w
         x, y, _ = X.at_zero(i, w)
-        around = x * x + y * y if _is_quarter(robot.mounts[X.start[i]]) else None
+        # Of a mount by quarter turns, squares before it are squares after it.
+        is_quarter = all(is_zero(s.c) or is_zero(s.s) for s in robot._mounts[X.start[i]])
+        around = x * x + y * y if is_quarter else None
         motions[i] = with_products(w[i], wd[i], around)
     return motions
-
-
-def _is_quarter(mount: Displacement) -> bool:
-    """Whether squares of components before it are squares of components after it."""
-    return all(is_zero(screw.c) or is_zero(screw.s) for screw in mount)
 
 
 def accelerations(
@@ -158,29 +149,10 @@ def accelerations(
     """
     a: list[Vector] = [ZERO] * robot.nb + [-robot.g]
     for i, p in robot.base_to_tips():
-        r, h = robot.mounts[i].origin(), X[i][-1].h
+        r, h = robot._mounts[i].origin(), X[i][-1].h
         carried = X[i].inverse().vector(a[p] + motions[p].Omega @ r) + h * motions[i].Omega[:, 2]
         a[i] = carried + joint_acceleration(robot, i, motions[i].w, qd, qdd)
     return a
-
-
-# ------------------------------------------------------------------ inwards: what is carried
-
-
-def carried_wrenches(
-    robot: RobotModel, X: ParallelAxes, wrenches: Sequence[CarriedWrench]
-) -> list[CarriedWrench]:
-    """The wrench that each body takes with all that it carries: (f, t)ₚ += ᵖXᵢ (f, t)ᵢ."""
-    total = [*wrenches, CarriedWrench(ZERO, ZERO)]
-    for i, p in robot.tips_to_base():
-        total[p] = total[p] + X.wrench(i, total[i])
-    return total[:BASE]
-
-
-def along_joints(robot: RobotModel, wrenches: Sequence[CarriedWrench]) -> list[Scalar]:
-    """The joint torques w · t + v · f, given the wrench that each body carries."""
-    along = (wrench.along(twists) for twists, wrench in zip(robot.twists, wrenches, strict=True))
-    return [*chain.from_iterable(along)]
 
 
 def joint_torques(
@@ -197,20 +169,7 @@ def joint_torques(
     for i, p in robot.tips_to_base():
         f_p, t_p = X[i].wrench(f[i], t[i])
         f[p], t[p] = f[p] + f_p, t[p] + t_p
-    return along_joints(robot, [*map(CarriedWrench, f[:BASE], t[:BASE])])
-
-
-def tool_wrenches(robot: RobotModel, wrench: Vector | None) -> list[CarriedWrench]:
-    """The wrench of the tool on the world, for the body that carries it, and zero for the others.
-
-    It is given as (moment, force), in the tool's frame.
-    """
-    wrenches = [CarriedWrench(ZERO, ZERO)] * (robot.nb + 1)
-    if wrench is not None:
-        i, (R, r) = robot.frame()
-        force = R @ wrench[3:]
-        wrenches[i] = CarriedWrench(force, R @ wrench[:3] + cross(r, force))
-    return wrenches[:BASE]
+    return [w @ t[i] + v @ f[i] for i, (w, v) in robot._velocities]
 
 
 def centres(robot: RobotModel) -> list[Vector]:
@@ -222,8 +181,8 @@ def centres(robot: RobotModel) -> list[Vector]:
 
 def central_inertias(robot: RobotModel) -> list[Matrix]:
     """The inertia of each body about its centre of mass, in its axes."""
-    com = centres(robot)
-    return [robot.J[i] - point_inertia(robot.m[i], com[i]) for i in range(robot.nb)]
+    bodies = zip(robot.m, robot.J, centres(robot), strict=True)
+    return [J - point_inertia(m, com) for m, J, com in bodies]
 
 
 def composite_masses(robot: RobotModel) -> list[Scalar]:
@@ -234,16 +193,10 @@ def composite_masses(robot: RobotModel) -> list[Scalar]:
     return m_hat[:BASE]
 
 
-def composites(
-    robot: RobotModel, q: Vector, m: Sequence[Scalar], c: Sequence[Vector], J: Sequence[Matrix]
-) -> tuple[list[Vector], list[Matrix]]:
-    """ĉ and Ĵ of composite bodies, from c and J of single ones; mass m[i] passes joint i."""
+def composites(robot: RobotModel, q: Vector) -> list[Body]:
+    """m̂, ĉ and Ĵ of each body and of all it carries, about its origin and in its axes."""
     X = robot.displacements(q)
-    c_hat, J_hat = with_base(c), with_base(J)
-    for i, p in robot.tips_to_base():
-        _, dc, dJ = X[i].body(m[i], c_hat[i], J_hat[i])
-        c_hat[p], J_hat[p] = c_hat[p] + dc, J_hat[p] + dJ
-    return c_hat[:BASE], J_hat[:BASE]
+    return gather(robot, lambda i, body: X[i].body(*body), robot.bodies)
 
 
 def columns(
@@ -255,16 +208,19 @@ def columns(
     """
     H = np.zeros((robot.nv, robot.nv), dtype=object)
     for i, (f, t) in enumerate(wrenches):
-        for j in robot.path_to_base(i):
+        for j in reversed(robot.path(i)):
             w, v = twists[j]
             H[j, i] = H[i, j] = w @ t + v @ f
             f, t = X[j].wrench(f, t)
     return H
 
 
+def momentum(body: Body, twist: Pair | Matrix) -> Pair:
+    """m v + w × c and J w + c × v: the wrench that accelerates a body from rest along (w, v)."""
+    (m, c, J), (w, v) = body, twist
+    return cross(w, c) + m * v, J @ w + cross(c, v)
+
+
 def unit_wrenches(twists: Sequence[Pair], bodies: Iterable[Body]) -> list[Pair]:
-    """The force m v + w × c and moment J w + c × v of each body accelerated by its joint alone."""
-    return [
-        (cross(w, c) + m * v, J @ w + cross(c, v))
-        for (w, v), (m, c, J) in zip(twists, bodies, strict=True)
-    ]
+    """The force and the moment of each body accelerated by its joint alone."""
+    return [*map(momentum, bodies, twists)]

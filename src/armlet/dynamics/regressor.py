@@ -9,9 +9,9 @@ import numpy as np
 from armlet._support.validation import one_of
 from armlet.algebra import ZERO, cross, symmetric, vector
 from armlet.dynamics.coupling import with_coupling
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import parallel_axes
-from armlet.dynamics.recursions import accelerations, angular_motions
+from armlet.dynamics.recursions import Pair, accelerations, angular_motions
 from armlet.errors import ArmletError
 from armlet.minimal import MinimalParameters, closed_form, independent, standard_names
 from armlet.minimal.parameters import Model
@@ -25,12 +25,11 @@ PARAMETERS_AT_REST = (*PARAMETERS, "gravity")
 Columns = tuple[tuple[float, ...], ...]
 Parameters = str | Columns
 """The name of a set of parameters, or the columns of a `MinimalParameters`."""
-Wrench = tuple[Vector, Vector]
 STATES = 3
 """How many rows of random states per parameter, and how many states at least, show a rank."""
 
 
-@describe(
+@formulation(
     "regressor",
     source="Atkeson, An and Hollerbach 1986; Lin 1994, Theorem 5",
     growth="n^2",
@@ -68,7 +67,7 @@ def regressor(
     return torques_of(robot, q, qd, qdd, sets, rotors, friction)
 
 
-@describe(
+@formulation(
     "gravity_regressor",
     source="Atkeson, An and Hollerbach 1986; Lin 1994, Theorems 4 and 5",
     growth="n^2",
@@ -116,10 +115,9 @@ def minimal_set(
     Torques of coupled joints are Γᵀ Y' φ' with the minimal parameters φ' of free joints. Of the
     columns of Γᵀ Y' some may depend on others, which random states show: φ'' = Λ' φ' = Λ' Λ φ.
     """
-    if not robot.couplings:
-        return closed_form(robot, rotors, friction, kind, of)
     key = ("minimal parameters", rotors, friction, kind, of)
-    return robot._once(key, lambda: _reduce_by_rank(robot, rotors, friction, kind, of))
+    derive = _reduce_by_rank if robot.couplings else closed_form
+    return robot._once(key, lambda: derive(robot, rotors, friction, kind, of))
 
 
 def _reduce_by_rank(
@@ -198,7 +196,7 @@ def with_columns(
     return others | {"parameters": parameters.columns}
 
 
-def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list[Wrench]]:
+def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list[Pair]]:
     """The force and the moment that a unit of each of the ten parameters of each body needs."""
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
@@ -214,7 +212,7 @@ def wrenches(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[list
     ]
 
 
-def body_wrench(phi: Sequence[Scalar], shares: list[Wrench]) -> Wrench:
+def body_wrench(phi: Sequence[Scalar], shares: list[Pair]) -> Pair:
     """The wrench of a body with the parameters phi."""
     f, t = ZERO, ZERO
     for x, (force, moment) in zip(phi, shares, strict=True):
@@ -223,7 +221,7 @@ def body_wrench(phi: Sequence[Scalar], shares: list[Wrench]) -> Wrench:
     return f, t
 
 
-def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Wrench]) -> list[Scalar]:
+def column(robot: RobotModel, X: list[Displacement], wrench: Mapping[int, Pair]) -> list[Scalar]:
     """The joint torques for wrenches on some bodies: only joints that carry one have a torque."""
     tau: list[Scalar] = [0] * robot.n
     carried = dict(wrench)

@@ -4,7 +4,7 @@ import numpy as np
 
 from armlet.dynamics.coupling import inertia
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
-from armlet.dynamics.recursions import composite_masses, composites
+from armlet.dynamics.recursions import composites
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix
 
@@ -25,11 +25,9 @@ def joint_without_inertia(robot: RobotModel) -> int | None:
     lengths += [float(np.sqrt(abs(np.trace(J) / m))) for m, _, J in robot.bodies if m]
     length = max(lengths)
     slides = [x.translates for i in robot._leaders for x in robot.twists[i]]
-    way = np.random.default_rng(0).uniform(-1, 1, robot.nv) * np.where(slides, length or 1.0, 1.0)
-    q = robot.integrate(np.zeros(robot.nq), way)
+    q = np.random.default_rng(0).uniform(-1, 1, robot.nv) * np.where(slides, length or 1.0, 1.0)
     H = composite_bodies(robot, q).astype(float)
-    m_hat = composite_masses(robot)
-    _, J_hat = composites(robot, robot.joint_positions(q), m_hat, robot.c, robot.J)
+    m_hat, _, J_hat = zip(*composites(robot, robot.joint_positions(q)), strict=True)
     sizes = [float(m_hat[i] if x.translates else np.trace(J_hat[i])) for i, x in robot._velocities]
     carried = np.diag(inertia(robot, np.diag(np.abs(sizes))))
     joints = [i for i in robot._leaders for _ in robot.twists[i]]

@@ -13,6 +13,7 @@ from typing import Any
 from armlet.algebra import symmetric
 from armlet.api import trace
 from armlet.dynamics import FORMULATIONS
+from armlet.dynamics.recursions import composite_masses
 from armlet.errors import ModelError
 from armlet.formats.dh import general_arm
 from armlet.graph import Count, Graph, Program, trace_function
@@ -101,7 +102,9 @@ class Total:
             return arm._with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
 
         def from_bodies(graph: Graph, q: Vector, c: Matrix, J: Matrix) -> Any:
-            return function(with_symbols(graph), q, c, [symmetric(*x) for x in J])
+            robot = with_symbols(graph)
+            inertias = [symmetric(*x) for x in J]
+            return function(robot, q, [*zip(composite_masses(robot), c, inertias, strict=True)])
 
         def from_torques_or_rates(graph: Graph, q: Vector, x: Vector) -> Any:
             return function(with_symbols(graph), q, x)

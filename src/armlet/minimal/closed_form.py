@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armlet._support.validation import one_of
-from armlet.algebra import ZERO, symmetric, upper_triangle, vector
+from armlet.algebra import ZERO, symmetric
 from armlet.errors import ArmletError, ModelError
 from armlet.minimal.lumping import NOTHING, Rule, add, axially_symmetric, gather, khalil_gautier
 from armlet.minimal.observability import JointContext, along_z, joint_contexts, vanishes
 from armlet.minimal.parameters import MinimalParameters, Model, as_array, is_number, standard_names
-from armlet.robot import BASE, PHI, JointType, RobotModel
-from armlet.robot.displacement import Body
+from armlet.robot import BASE, PHI, Body, JointType, RobotModel
+from armlet.robot.components import body_of, entries_of
 from armlet.scalar import Matrix, Scalar, identical
 
 NOISE = 1e-14
@@ -120,19 +120,11 @@ def closed_form(
     """
     check_options(of, rotors, friction)
     one_of(kind, "kind", (*CLOSED_FORMS, "rank"))
-    if others := sorted(set(robot.joint_letters) - set("RP")):
+    if others := sorted(set(robot._joint_letters) - set("RP")):
         raise ModelError(
             f"robot {robot.name!r} has joints {', '.join(others)}: what shows of their bodies is "
             "known for revolute and prismatic joints only"
         )
-    key = ("minimal parameters", rotors, friction, kind, of)
-    return robot._once(key, lambda: _closed_form(robot, rotors, friction, kind, of))
-
-
-def _closed_form(
-    robot: Model, rotors: bool, friction: bool, kind: str, of: str
-) -> MinimalParameters[Model]:
-    """The set that `closed_form` describes, from the tips inwards."""
     goes_over, shows = SETS[of]
     context = joint_contexts(robot, friction)
     at_zero = robot._at_zero
@@ -145,11 +137,11 @@ def _closed_form(
     standard = standard_names(robot.n, rotors, friction)
     reach = context[0].reach if context else 1.0
     units = [reach ** LENGTHS[name[0]] for name in standard[: 10 * robot.n]]
-    units += [1.0 if slides else reach**2 for slides in robot.translates] * rotors
+    units += [1.0 if x.type.translates else reach**2 for x in robot.joints] * rotors
     names, rows, columns = [], [], []
     for i, p in robot.base_to_tips():
         entries = dict(zip(PHI, entries_of(bodies[i]), strict=True))
-        for name, reads, alone in shows(robot.joint_letters[i], context[i]):
+        for name, reads, alone in shows(robot._joint_letters[i], context[i]):
             total = sum((k * entries[x] for x, k in reads.items()), Combination({}))
             small = NOISE * reach ** LENGTHS[name[0]]
             row = Combination(
@@ -194,20 +186,16 @@ def constant_composites(
     as much taken off what carries it.
     """
     bodies = [body_of([Combination({10 * i + k: 1}) for k in range(10)]) for i in range(robot.n)]
-
-    def add_to(i: int, body: Body) -> None:
-        if i != BASE:
-            bodies[i] = add(bodies[i], body)
-
+    bodies.append((0, ZERO, NOTHING))
     at_zero = robot._at_zero
     for i, p in robot.base_to_tips():
         rotor = Combination({10 * robot.n + i: 1})
         if rotors and context[i].stands_in and robot.joints[i].letter == "R":
-            add_to(i, (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
+            bodies[i] = add(bodies[i], (0, ZERO, symmetric(0, 0, 0, 0, 0, rotor)))
         elif rotors and context[i].stands_in:
-            add_to(i, (rotor, ZERO, NOTHING))
-            add_to(p, at_zero[i].body(-rotor, ZERO, NOTHING))
-    return gather(robot, over, bodies)
+            bodies[i] = add(bodies[i], (rotor, ZERO, NOTHING))
+            bodies[p] = add(bodies[p], at_zero[i].body(-rotor, ZERO, NOTHING))
+    return gather(robot, over, bodies[:BASE])
 
 
 def drive_rows(
@@ -269,16 +257,6 @@ def observable_at_rest(letter: str, context: JointContext) -> Iterator[Observabl
 def single(name: str) -> Observable:
     """A standard parameter of a body, observable by itself."""
     return Observable(name, {name: 1}, {name: 1})
-
-
-def body_of(entries: list[Any]) -> Body:
-    """Mass, first moment and inertia of ten entries in the order of PHI."""
-    return entries[9], vector(*entries[6:9]), symmetric(*entries[:6])
-
-
-def entries_of(body: Body) -> list[Any]:
-    m, c, J = body
-    return [*upper_triangle(J), *c, m]
 
 
 def matrix(rows: list[dict[int, Scalar]], width: int) -> Matrix:

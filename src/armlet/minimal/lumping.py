@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from armlet.algebra import ZERO, symmetric, vector
 from armlet.minimal.observability import JointContext, along_z, joint_contexts
-from armlet.robot import JointType, RobotModel
-from armlet.robot.displacement import Body
+from armlet.robot import Body, JointType, RobotModel
 
 NOTHING = symmetric(0, 0, 0, 0, 0, 0)
 Over = Callable[[int, Body], Body]

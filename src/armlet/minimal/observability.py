@@ -69,9 +69,9 @@ def joint_contexts(robot: RobotModel, friction: bool = False) -> list[JointConte
         )
         upright = seen.upright and along_z(seen.first) and along_z(seen.g, weight)
         seen = seen._replace(upright=upright)
-        if robot.translates[i]:
+        if robot.joints[i].type.translates:
             seen = after_prismatic(seen, friction)
-        contexts.append(after_revolute(seen) if robot.rotates[i] else seen)
+        contexts.append(after_revolute(seen) if robot.joints[i].type.rotates else seen)
     return contexts
 
 

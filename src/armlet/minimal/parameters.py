@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support.lazy import cached_property
 from armlet.errors import DataError
 from armlet.robot import PHI, Drive, RobotModel
-from armlet.robot.robot import hashable
+from armlet.robot.robot import ComparedByData
 from armlet.scalar import Scalar, is_zero, namespace
 
 Model = TypeVar("Model", bound=RobotModel)
@@ -51,7 +51,7 @@ def as_array(entries: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MinimalParameters(Generic[Model]):
+class MinimalParameters(ComparedByData, Generic[Model]):
     """A minimal set φ' = Λ φ of parameters that the torques of a robot, or its weight, depend on.
 
     Examples
@@ -85,7 +85,7 @@ class MinimalParameters(Generic[Model]):
     def fits(self, robot: RobotModel) -> bool:
         """Whether a robot has the frames and the gravity that the set was made for."""
         own, other = (
-            (x.joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
+            (x._joint_letters, x.parent, x.couplings, x.dh, list(x.g)) for x in (self.model, robot)
         )
         return own == other
 
@@ -189,18 +189,6 @@ class MinimalParameters(Generic[Model]):
 
         sums = {x: sum_text(self.terms(x), symbol, factor, r"\,") for x in self.names}
         return " \\\\\n".join(f"{symbol(name)} &= {total}" for name, total in sums.items())
-
-    @cached_property
-    def _data(self) -> Hashable:
-        """All data of this set, for `==` and `hash`."""
-        others = [getattr(self, f.name) for f in fields(self) if f.name != "model"]
-        return self.model, hashable(others)
-
-    def __eq__(self, other: object) -> bool:
-        return self._data == other._data if isinstance(other, MinimalParameters) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._data)
 
     def __repr__(self) -> str:
         of = f"{len(self)} of {len(self.standard)}"

@@ -1,7 +1,7 @@
 """Minimal parameters from the rank of a regressor at measured or random states."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +14,14 @@ kept are above 6e-6 of the largest and those dropped below 4e-15."""
 Array = np.ndarray[Any, Any]
 
 
-class Independent(NamedTuple):
-    """The independent columns of a matrix Y, and Λ with Y = Y[:, columns] Λ."""
-
-    columns: Array
-    Lam: Array
-
-
 def rank(Y: Array, tolerance: float = TOLERANCE) -> int:
     """The rank of a matrix whose columns are scaled to one length first."""
     singular = np.linalg.svd(scale_columns(Y)[0], compute_uv=False)
     return int((singular > tolerance * singular.max(initial=0)).sum())
 
 
-def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
-    """Independent columns by QR with pivots, and how the others depend on them (Gautier 1991).
+def independent(Y: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
+    """Independent columns, and Λ with Y = Y[:, columns] Λ, by QR with pivots (Gautier 1991).
 
         Y P = Q (R₁ R₂),   Y = Y₁ (1, R₁⁻¹ R₂) Pᵀ
 
@@ -48,7 +41,7 @@ def independent(Y: Array, tolerance: float = TOLERANCE) -> Independent:
     Lam[np.abs(Lam) < tolerance] = 0
     columns = pivots[:k]
     Lam = Lam * lengths / lengths[columns][:, None]
-    return Independent(columns[order], Lam[order])
+    return columns[order], Lam[order]
 
 
 def by_rank(

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from armlet.algebra import ZERO, symmetric, vector
+from armlet.algebra import ZERO, symmetric, upper_triangle, vector
+from armlet.robot.displacement import Body
 from armlet.robot.joints import JOINT_TYPES, JointType
 from armlet.robot.pose import Pose
 from armlet.scalar import Scalar, Vector
@@ -20,25 +21,6 @@ def with_base(values: Sequence[Any]) -> list[Any]:
 
 PHI = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz", "cx", "cy", "cz", "m")
 """The inertial parameters of a body, in their order."""
-
-
-class DHRow(NamedTuple):
-    """Where a body sits in its parent when its joint is at zero.
-
-    Rotation gamma about and translation b along the parent's z, rotation alpha about and
-    translation a along the new x, rotation beta about the new y, rotation theta about and
-    translation d along the new z, which is the joint's axis. The first two are zero except on
-    branches of a tree (Khalil and Kleinfinger 1986), beta except between nearly parallel axes
-    (Hayati 1983).
-    """
-
-    gamma: Scalar
-    b: Scalar
-    alpha: Scalar
-    a: Scalar
-    d: Scalar
-    theta: Scalar
-    beta: Scalar = 0.0
 
 
 class Limits(NamedTuple):
@@ -131,10 +113,18 @@ def common_limits(
     return Limits(lower, upper, velocity, effort), contrary
 
 
+def body_of(entries: Sequence[Any]) -> Body:
+    """Mass, first moment and inertia from ten entries in the order of `PHI`."""
+    return entries[9], vector(*entries[6:9]), symmetric(*entries[:6])
+
+
+def entries_of(body: Body) -> list[Any]:
+    """The ten entries of a body in the order of `PHI`."""
+    m, c, J = body
+    return [*upper_triangle(J), *c, m]
+
+
 def bodies_of(phi: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
     """The fields m, c and J of a robot, from rows of ten parameters."""
-    return {
-        "m": tuple(row[9] for row in phi),
-        "c": tuple(vector(*row[6:9]) for row in phi),
-        "J": tuple(symmetric(*row[:6]) for row in phi),
-    }
+    m, c, J = zip(*map(body_of, phi), strict=True) if phi else ((), (), ())
+    return {"m": m, "c": c, "J": J}

@@ -28,6 +28,25 @@ Body = tuple[Scalar, Vector, Matrix]
 """Mass, first moment and inertia about the origin of the axes they are given in."""
 
 
+class DHRow(NamedTuple):
+    """Where a body sits in its parent when its joint is at zero.
+
+    Rotation gamma about and translation b along the parent's z, rotation alpha about and
+    translation a along the new x, rotation beta about the new y, rotation theta about and
+    translation d along the new z, which is the joint's axis. The first two are zero except on
+    branches of a tree (Khalil and Kleinfinger 1986), beta except between nearly parallel axes
+    (Hayati 1983).
+    """
+
+    gamma: Scalar
+    b: Scalar
+    alpha: Scalar
+    a: Scalar
+    d: Scalar
+    theta: Scalar
+    beta: Scalar = 0.0
+
+
 class Screw(NamedTuple):
     """A rotation (c, s) about coordinate axis k and a translation h along it."""
 

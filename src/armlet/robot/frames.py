@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from armlet.robot.components import BASE, DHRow
+from armlet.robot.components import BASE
+from armlet.robot.displacement import DHRow
 from armlet.robot.pose import IDENTITY_POSE, Pose, round_angle
 from armlet.scalar import Vector, cos_sin
 
@@ -47,7 +48,7 @@ class Line(NamedTuple):
     """A joint's axis: its direction and a point on it, or None if the point is free."""
 
     axis: Vector
-    point: Vector | None
+    point: Vector
 
     def seen_from(self, pose: Pose) -> "Line":
         """The line in the outer frame, in which its own frame has this pose."""
@@ -55,20 +56,16 @@ class Line(NamedTuple):
 
     def foot(self, r: Vector) -> Vector:
         """The point of the line nearest to r."""
-        assert self.point is not None
         return self.point + self.axis * (self.axis @ (r - self.point))
 
     def nearest(self, other: "Line") -> Vector:
         """The point of the line nearest to another line, which is not parallel to it."""
-        assert self.point is not None
-        assert other.point is not None
         across = cross(self.axis, other.axis)
         t = cross(other.point - self.point, other.axis) @ across / (across @ across)
         return self.point + t * self.axis
 
     def crossing(self, origin: Vector, normal: Vector) -> Vector:
         """The point of the line in a plane that the line is not parallel to."""
-        assert self.point is not None
         t = ((origin - self.point) @ normal) / (self.axis @ normal)
         return self.point + t * self.axis
 
@@ -172,7 +169,8 @@ class FrameChoice:
         if p == BASE and BASE not in self.own:
             self._place_first(i)
             return
-        x_p, _, z_p, o_p = axes_and_origin(mount.pose.inverse() @ self.own[p])
+        R_p, o_p = mount.pose.inverse() @ self.own[p]
+        x_p, z_p = R_p[:, 0], R_p[:, 2]
         line = line if line.point is not None else Line(z, o_p)
         parent_line = Line(z_p, o_p)
         scale = size(mount.pose.r, self.own[p].r, line.point)
@@ -207,7 +205,7 @@ class FrameChoice:
     def _place_first(self, i: int) -> None:
         """Choose the base's frame as that of its main child at zero, whose row is then empty."""
         mount, line = self.mounts[i], self.lines[i]
-        base_x, base_y, _, _ = axes_and_origin(mount.pose.inverse())
+        base_x, base_y, _ = mount.pose.R
         along_x = size(cross(base_x, line.axis)) <= max(NEARLY_PARALLEL, self.tolerance)
         origin = mount.point if (level := self.levels[i]) is None else level
         x = self._outward(i, Line(line.axis, origin), base_y if along_x else base_x)
@@ -269,8 +267,3 @@ def across(v: Vector, axis: Vector) -> Vector:
 def size(*vectors: Vector | None) -> float:
     """The length of the longest vector."""
     return max(float(np.linalg.norm(v)) for v in vectors if v is not None)
-
-
-def axes_and_origin(pose: Pose) -> tuple[Vector, Vector, Vector, Vector]:
-    """The axes x, y, z and the origin of a pose."""
-    return pose.R[:, 0], pose.R[:, 1], pose.R[:, 2], pose.r

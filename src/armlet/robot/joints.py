@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from armlet.algebra import Z_AXIS, ZERO
-from armlet.robot.displacement import Screw, cos_sin_of_sum
+from armlet.robot.displacement import DHRow, Screw, cos_sin_of_sum
 from armlet.scalar import Scalar, Vector, cos_sin, is_zero
-
-if TYPE_CHECKING:
-    from armlet.robot.components import DHRow
 
 
 class Twist(NamedTuple):
@@ -35,7 +32,7 @@ class JointType(NamedTuple):
     letter: str
     nq: int
     """Number of positions."""
-    screws: Callable[["DHRow", Sequence[Scalar]], tuple[Screw, ...]]
+    screws: Callable[[DHRow, Sequence[Scalar]], tuple[Screw, ...]]
     """Its displacement, after the mount: a product of screws of the row's theta and d, and of q."""
     twists: tuple[Twist, ...]
     """A unit twist for each of its velocities, constant in the body's axes."""

@@ -12,22 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from armlet._support.lazy import cached_property
 from armlet._support.validation import one_of, scalars
-from armlet.algebra import point_inertia, symmetric, upper_triangle, vector
+from armlet.algebra import point_inertia, symmetric, vector
 from armlet.errors import DataError, ModelError, listing, quote
 from armlet.robot.components import (
     BASE,
     PHI,
     Compensation,
     Coupling,
-    DHRow,
     Drive,
     Frame,
     Joint,
     Spring,
     bodies_of,
     common_limits,
+    entries_of,
 )
-from armlet.robot.displacement import Body, Displacement, Screw, displacement
+from armlet.robot.displacement import Body, DHRow, Displacement, Screw, displacement
 from armlet.robot.joints import Twist, slices
 from armlet.robot.pose import Pose
 from armlet.scalar import Matrix, Scalar, Symbol, Vector, cos_sin, is_zero, quarter_turns
@@ -39,7 +39,24 @@ GROUPS = ("geometry", "inertia", "gravity", "drive")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RobotModel:
+class ComparedByData:
+    """A dataclass with arrays and mappings: equal to others of its data, and hashable."""
+
+    @cached_property
+    def _data(self) -> Hashable:
+        return tuple(hashable(getattr(self, x.name)) for x in fields(self) if x.compare)
+
+    def __eq__(self, other: object) -> bool:
+        if not (isinstance(other, ComparedByData) and isinstance(self, type(other))):
+            return NotImplemented
+        return self._data == other._data
+
+    def __hash__(self) -> int:
+        return hash(self._data)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RobotModel(ComparedByData):
     """The data of a robot, which formulations read: a tree of bodies, each moved by one joint.
 
     Body i and joint i share one index, and so does q[i] where no joints are coupled. Constants are
@@ -132,7 +149,7 @@ class RobotModel:
     @cached_property
     def phi(self) -> NDArray[Any]:
         """The inertial parameters, one row per body: Jxx Jxy Jxz Jyy Jyz Jzz, cx cy cz, m."""
-        rows = [[*upper_triangle(J), *c, m] for J, c, m in zip(self.J, self.c, self.m, strict=True)]
+        rows = [entries_of(body) for body in self.bodies]
         numeric = all(isinstance(x, int | float) for row in rows for x in row)
         return read_only(np.array(rows, dtype=float if numeric else object).reshape(self.nb, 10))
 
@@ -174,12 +191,12 @@ class RobotModel:
         return tuple(joint.name for joint in self.coordinates)
 
     @property
-    def joint_letters(self) -> str:
+    def _joint_letters(self) -> str:
         """One letter per joint, R (revolute) or P (prismatic)."""
         return "".join(joint.letter for joint in self.joints)
 
     @property
-    def is_serial(self) -> bool:
+    def _is_serial(self) -> bool:
         """Whether every body has at most one child."""
         return all(p == i - 1 for i, p in enumerate(self.parent))
 
@@ -223,18 +240,13 @@ class RobotModel:
         return times + (f" {'+' if offset > 0 else '-'} {abs(offset):.6g}" if offset else "")
 
     def joint_positions(self, q: ArrayLike) -> NDArray[Any]:
-        """The positions of all joints, coupled ones too: Γ q + q₀, of shape (..., nb).
-
-        >>> import armlet
-        >>> armlet.load("planar2r").joint_positions([0.1, 0.2]).tolist()
-        [0.1, 0.2]
-        """
-        moved = self.joint_velocities(q)
+        """The positions of all joints, coupled ones too: Γ q + q₀, of shape (..., nb)."""
+        moved = self._joint_velocities(q)
         offsets = [coupling.offset for coupling in self.couplings]
         positions: NDArray[Any] = moved + np.array(offsets, moved.dtype) if offsets else moved
         return positions
 
-    def joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
+    def _joint_velocities(self, qd: ArrayLike) -> NDArray[Any]:
         """The velocities of all joints, coupled ones too: Γ qd, of shape (..., nb).
 
         Accelerations and small displacements are related in the same way.
@@ -274,8 +286,6 @@ class RobotModel:
         ]
         return [k for k, _ in moved], [factor for _, factor in moved]
 
-    # ------------------------------------------------------------------ how joints move bodies
-
     @cached_property
     def twists(self) -> tuple[tuple[Twist, ...], ...]:
         """The unit twists (w, v) of each joint, in its body's axes: one for each velocity."""
@@ -291,34 +301,6 @@ class RobotModel:
         """For each velocity of the robot, the body that it moves and its unit twist."""
         return tuple((i, twist) for i, twists in enumerate(self.twists) for twist in twists)
 
-    @cached_property
-    def rotates(self) -> tuple[int, ...]:
-        """For each joint, 1 if it rotates its body, else 0."""
-        return tuple(joint.type.rotates for joint in self.joints)
-
-    @cached_property
-    def translates(self) -> tuple[int, ...]:
-        """For each joint, 1 if it moves its body's origin in the parent, else 0."""
-        return tuple(joint.type.translates for joint in self.joints)
-
-    # ------------------------------------------------------------------ positions
-
-    def integrate(self, q: ArrayLike, dv: ArrayLike) -> NDArray[Any]:
-        """The positions reached from q by dv, a velocity times a duration.
-
-        For revolute and prismatic joints it is q + dv.
-        """
-        reached: NDArray[Any] = np.asarray(q) + np.asarray(dv)
-        return reached
-
-    def difference(self, q0: ArrayLike, q1: ArrayLike) -> NDArray[Any]:
-        """The dv for which `integrate(q0, dv)` is q1.
-
-        For revolute and prismatic joints it is q1 - q0.
-        """
-        dv: NDArray[Any] = np.asarray(q1) - np.asarray(q0)
-        return dv
-
     # ------------------------------------------------------------------ walking the tree
 
     def base_to_tips(self) -> Iterator[tuple[int, int]]:
@@ -332,15 +314,13 @@ class RobotModel:
         """
         return ((i, self.parent[i]) for i in reversed(range(self.nb)))
 
-    def path_to_base(self, i: int) -> Iterator[int]:
-        """The bodies on the path from body i, included, to the base, excluded."""
-        while i != BASE:
-            yield i
-            i = self.parent[i]
-
     def path(self, i: int) -> list[int]:
         """The bodies on the path from the base, excluded, to body i, included."""
-        return [*self.path_to_base(i)][::-1]
+        path = []
+        while i != BASE:
+            path.append(i)
+            i = self.parent[i]
+        return path[::-1]
 
     # ------------------------------------------------------------------ what formulations read
 
@@ -348,11 +328,6 @@ class RobotModel:
     def bodies(self) -> list[Body]:
         """Mass, first moment and inertia of each body, about its origin and in its axes."""
         return [*zip(self.m, self.c, self.J, strict=True)]
-
-    @property
-    def rotor_inertia(self) -> list[Scalar]:
-        """The rotor inertia of each drive."""
-        return [drive.rotor_inertia for drive in self.drives]
 
     @cached_property
     def _has_springs(self) -> bool:
@@ -377,7 +352,7 @@ class RobotModel:
         return [
             Displacement((*mount, *joint.type.screws(row, q[at])))
             for mount, joint, row, at in zip(
-                self.mounts, self.joints, self.dh, self.q_of, strict=True
+                self._mounts, self.joints, self.dh, self.q_of, strict=True
             )
         ]
 
@@ -387,7 +362,7 @@ class RobotModel:
         return self.displacements([0] * sum(joint.type.nq for joint in self.joints))
 
     @cached_property
-    def mounts(self) -> tuple[Displacement, ...]:
+    def _mounts(self) -> tuple[Displacement, ...]:
         """The constant part of each displacement, before the joint's own screw."""
         return tuple(
             displacement(
@@ -417,34 +392,24 @@ class RobotModel:
         Constants that are exactly zero or a quarter turn are structure and left out, except for the
         inertia, of which all ten parameters per body are included. Springs are in the group drive.
         """
-        match group:
-            case "geometry":
-                named = {
-                    f"{key}{i + 1}": value
-                    for i, row in enumerate(self.dh)
-                    for key, value in row._asdict().items()
-                    if quarter_turns(value) is None or (key in ("b", "a", "d") and value != 0)
-                }
-            case "inertia":
-                named = {
-                    f"{key}{i + 1}": value
-                    for i, phi in enumerate(self.phi.tolist())
-                    for key, value in zip(PHI, phi, strict=True)
-                }
-            case "gravity":
-                named = dict(zip(("gx", "gy", "gz"), self.g, strict=True))
-                named = {key: value for key, value in named.items() if not is_zero(value)}
-            case "drive":
-                named = {
-                    f"{key}{i + 1}": value
-                    for i, pair in enumerate(zip(self.drives, self.springs, strict=True))
-                    for values in pair
-                    for key, value in values._asdict().items()
-                    if not is_zero(value)
-                }
-            case _:
-                raise ValueError(f"no group of constants is called {group!r}")
-        return named
+        one_of(group, "group of constants", GROUPS)
+        if group == "gravity":
+            gravity = zip(("gx", "gy", "gz"), self.g, strict=True)
+            return {key: value for key, value in gravity if not is_zero(value)}
+        rows: dict[str, list[dict[str, Scalar]]] = {
+            "geometry": [row._asdict() for row in self.dh],
+            "inertia": [dict(zip(PHI, row, strict=True)) for row in self.phi.tolist()],
+            "drive": [
+                drive._asdict() | spring._asdict()
+                for drive, spring in zip(self.drives, self.springs, strict=True)
+            ],
+        }
+        return {
+            f"{key}{i + 1}": value
+            for i, row in enumerate(rows[group])
+            for key, value in row.items()
+            if not is_structure(group, key, value)
+        }
 
     def _with_constants(self, named: Mapping[str, Scalar]) -> Self:
         """The robot with some constants replaced, by the names that `constants` gives them."""
@@ -562,7 +527,7 @@ class RobotModel:
 
     def _without_friction(self) -> Self:
         """The robot without friction in its drives, whose rotor inertia stays."""
-        return replace(self, drives=tuple(Drive(rotor) for rotor in self.rotor_inertia))
+        return replace(self, drives=tuple(Drive(drive.rotor_inertia) for drive in self.drives))
 
     def dh_table(self) -> list[dict[str, Any]]:
         """The canonical frames: one dictionary per joint with its name, kind, parent and DH row."""
@@ -577,27 +542,14 @@ class RobotModel:
         ]
 
     def __repr__(self) -> str:
-        shape = "serial" if self.is_serial else "tree"
+        shape = "serial" if self._is_serial else "tree"
         mass = self.mass if self.n and not self.symbols else None
         weight = f", {mass:.4g} kg" if isinstance(mass, float) else ""
         tool = f", tool {self.tool!r}" if self.tool else ""
-        joints = f"{self.nb} joints {self.joint_letters}"
+        joints = f"{self.nb} joints {self._joint_letters}"
         if self.couplings:
             joints += f" moved by {self.n} coordinate{'s' if self.n > 1 else ''}"
         return f"<Robot {self.name!r}: {joints}, {shape}{weight}{tool}>"
-
-    # ------------------------------------------------------------------ equality and copies
-
-    @cached_property
-    def _data(self) -> Hashable:
-        """All data of this robot, for `==` and `hash`."""
-        return hashable([getattr(self, f.name) for f in fields(self) if f.compare])
-
-    def __eq__(self, other: object) -> bool:
-        return self._data == other._data if isinstance(other, RobotModel) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._data)
 
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: cached results are dropped when a robot is copied or pickled."""
@@ -609,6 +561,13 @@ class RobotModel:
         for name, value in state.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
+
+
+def is_structure(group: str, key: str, value: Scalar) -> bool:
+    """Whether a constant is exactly zero or a quarter turn, and so part of the structure."""
+    if group == "geometry":
+        return quarter_turns(value) is not None and (key not in ("b", "a", "d") or value == 0)
+    return group == "drive" and is_zero(value)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -631,6 +590,8 @@ def hashable(data: Any) -> Hashable:
             return tuple(map(hashable, data))
         case Mapping():
             return frozenset((key, hashable(value)) for key, value in data.items())
+        case ComparedByData():
+            return data._data
         case _ if is_dataclass(data):
             return tuple(hashable(getattr(data, x.name)) for x in fields(data) if x.compare)
         case _ if hasattr(data, "record"):

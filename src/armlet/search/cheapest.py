@@ -184,7 +184,7 @@ def rank(task: Task) -> "list[Candidate]":
     valid = [name for name in own if request.takes(table[name])] or own[:1]
     names = [name for name in valid if table[name].contends] or valid[:1]
     robot = request.robot
-    paths = (sum(1 for _ in robot.path_to_base(i)) for i in range(robot.n))
+    paths = (len(robot.path(i)) for i in range(robot.n))
     if robot.n > effort.joints and max(paths) > effort.path:
         least = min(_power(table[name]) for name in names)
         names = [name for name in names if _power(table[name]) == least]
@@ -285,7 +285,7 @@ def cycles(program: Program) -> float:
 def possible_units(request: Request, effort: Effort) -> list[Any]:
     """The lengths that may be the unit; none if inputs or results have lengths."""
     robot, quantity = request.robot, request.quantity
-    has_lengths = "P" in robot.joint_letters or request.wrench or "frame" in quantity.options
+    has_lengths = "P" in robot._joint_letters or request.wrench or "frame" in quantity.options
     if has_lengths or request.constants["geometry"] != "fixed" or robot.symbols:
         return []
     lengths = [x for row in robot.dh for x in (row.b, row.a, row.d)]

@@ -110,8 +110,8 @@ def friction_damping(
     Where a velocity changes its sign it is the mean from qd to rest, divided by `share`.
     """
     damping = []
-    factors = robot.joint_velocities([1] * robot.nv)  # of each joint at unit velocity
-    joints = zip(_joints(law, robot, qd), robot.joint_velocities(ahead), factors, strict=True)
+    factors = robot._joint_velocities([1] * robot.nv)  # of each joint at unit velocity
+    joints = zip(_joints(law, robot, qd), robot._joint_velocities(ahead), factors, strict=True)
     for (drive, v, stribeck), later, factor in joints:
         now, then = friction_direction(law, v), friction_direction(law, later)
         here = (1 - now * now) / law.velocity
@@ -133,7 +133,7 @@ def friction_damping_at_rest(law: Friction, robot: RobotModel) -> Array:
 
 def _joints(law: Friction, robot: RobotModel, qd: Array) -> Iterator[tuple[Drive, Scalar, Scalar]]:
     """Of each joint: its drive, its velocity, and Stribeck's friction at that velocity."""
-    velocities, stribeck = robot.joint_velocities(qd), law.stribeck_at_rest(robot)
+    velocities, stribeck = robot._joint_velocities(qd), law.stribeck_at_rest(robot)
     for drive, v, at_rest in zip(robot.drives, velocities, stribeck, strict=True):
         yield drive, v, at_rest * stribeck_share(law, v) if at_rest else 0
 
@@ -429,7 +429,7 @@ def cached_rates(arm: Arm, q: Array, qd: Array, u: Inputs) -> list[Rate]:
 def _derivatives(arm: Arm, q: Array, qd: Array, u: Inputs) -> Iterator[tuple[str, Array, Array]]:
     """Yield each cause of forces, with their derivatives by q and by qd, negated."""
     robot = arm.robot
-    gamma = robot.joint_velocities(np.eye(robot.nv)).T  # of joints, by those of coordinates
+    gamma = robot._joint_velocities(np.eye(robot.nv)).T  # of joints, by those of coordinates
     none = np.zeros((robot.nv, robot.nv))
     if arm.friction is not None:
         damping = friction_damping_at_rest(arm.friction, robot)

@@ -109,10 +109,10 @@ def _start(
     """The posture to start from; refuse arguments that do not fit one another."""
     if not isinstance(robot, Robot):
         raise ModelError(f"view was given {quote(robot)}: expected a robot, from armlet.load")
-    if ghost is not None and ghost.joint_letters != robot.joint_letters:
+    if ghost is not None and ghost._joint_letters != robot._joint_letters:
         raise DataError(
-            f"the ghost {quote(ghost.name)} has joints {ghost.joint_letters}: expected those of "
-            f"{quote(robot.name)}, {robot.joint_letters}"
+            f"the ghost {quote(ghost.name)} has joints {ghost._joint_letters}: expected those of "
+            f"{quote(robot.name)}, {robot._joint_letters}"
         )
     if trajectory is not None:
         if not len(trajectory):

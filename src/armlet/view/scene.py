@@ -128,7 +128,7 @@ def links(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
     lines = []
     for j, p in robot.base_to_tips():
         if p == i:
-            foot = _pose(robot.mounts[j]).r
+            foot = _pose(robot._mounts[j]).r
             lines.append((start, foot))
             if robot.joints[j].letter == "R":
                 lines.append((foot, _origin(robot, j)))
@@ -144,7 +144,7 @@ def rails(robot: RobotModel, i: int) -> list[tuple[Array, Array]]:
     for j, p in robot.base_to_tips():
         if p == i and robot.joints[j].letter == "P":
             lower, upper = joint_range(robot, robot.joints[j])
-            axis = _pose(robot.mounts[j]).R[:, 2]
+            axis = _pose(robot._mounts[j]).R[:, 2]
             at = _origin(robot, j)
             lines.append((at + lower * axis, at + upper * axis))
     return lines
@@ -160,7 +160,7 @@ def joint_range(robot: RobotModel, joint: Joint) -> tuple[float, float]:
 
 def _origin(robot: RobotModel, j: int) -> Array:
     """The origin of joint j in its parent, at zero."""
-    foot = _pose(robot.mounts[j])
+    foot = _pose(robot._mounts[j])
     return np.asarray(foot.r + float(robot.dh[j].d) * foot.R[:, 2])
 
 

@@ -85,7 +85,7 @@ def _data(arm: RobotModel) -> dict[str, Any]:
     return {
         "name": arm.name,
         "source": arm.source,
-        "joints": arm.joint_letters,
+        "joints": arm._joint_letters,
         "gravity": [x if isinstance(x, str) else float(x) for x in arm.gravity],
         "tool": arm.tool,
         "mass": None if arm.symbols else {"moving": float(arm.mass), "base": arm.base_mass},

@@ -17,7 +17,7 @@ def robots(as_json: Json = False) -> None:
     for name in catalogue():
         arm = load(name)
         rows.append(
-            {"name": name, "joints": arm.joint_letters, "mass": float(arm.mass), **about(name)}
+            {"name": name, "joints": arm._joint_letters, "mass": float(arm.mass), **about(name)}
         )
     if as_json:
         print_json(rows)

@@ -4,14 +4,14 @@ import numpy as np
 
 from armlet.algebra import udu
 from armlet.dynamics.bias import bias
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.angeles_ma import complement
 from armlet.dynamics.recursions import central_inertias
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector, is_zero, sqrt
 
 
-@describe(
+@formulation(
     "forward_dynamics",
     source="Angeles and Ma 1988; Balafoutis and Patel 1991, (6.2.15) to (6.2.17), on trees",
     growth="n^3",
@@ -29,7 +29,7 @@ def angeles_ma(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Sc
     """
     n = robot.n
     V = weighted_complement(robot, q)
-    U = np.array(np.eye(n, dtype=int), dtype=object)
+    U = np.eye(n, dtype=object)
     phi = np.array(tau, dtype=object) - bias(robot, q, qd)
     y = np.zeros(n, dtype=object)
     for k in reversed(range(n)):
@@ -61,5 +61,5 @@ def weighted_complement(robot: RobotModel, q: Vector) -> Matrix:
         N = np.array([sqrt(D[i] - empty[i]) * L[:, i] for i in range(3)], dtype=object)
         for j, (w, v) in twists.items():
             P[k, :3, j], P[k, 3:6, j] = N @ w, sqrt(robot.m[k]) * v
-        P[k, 6, k] = sqrt(robot.rotor_inertia[k])
+        P[k, 6, k] = sqrt(robot.drives[k].rotor_inertia)
     return P.reshape(7 * robot.n, robot.n)

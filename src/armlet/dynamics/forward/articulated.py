@@ -10,7 +10,7 @@ import numpy as np
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment, outer
 from armlet.dynamics.bias import bias
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.rodriguez_kreutz import spatial_inertia
 from armlet.minimal.lumping import augment
 from armlet.robot import Displacement, RobotModel, Screw, with_base
@@ -38,10 +38,9 @@ def from_factors(robot: RobotModel, q: Vector, phi: Vector) -> list[Scalar]:
     return accelerations(robot, q, phi, [NOTHING] * robot.n, [NOTHING] * robot.n)
 
 
-@describe(
+@formulation(
     "forward_dynamics",
     source="Featherstone 1983, articulated bodies",
-    growth="n",
     starting_from={"bias": from_factors},
     contends=True,
 )
@@ -78,7 +77,7 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
         w_p = inward.vector(w[p])
         w[i] = w_p + w_axis * qd[i]
         Omega[i] = angular_acceleration_tensor(w[i], ZERO)
-        r, h = robot.mounts[i].origin(), X[i][-1].h
+        r, h = robot._mounts[i].origin(), X[i][-1].h
         along = angular_acceleration_tensor(w_p, ZERO)[:, 2]
         a[i] = inward.vector(a[p] + Omega[p] @ r) + h * along + cross(w[i], v_axis * (2 * qd[i]))
         m, u, K = augmented[i]
@@ -89,10 +88,9 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[
     return accelerations(robot, q, tau, eta, zeta)
 
 
-@describe(
+@formulation(
     "forward_dynamics",
     source="Saha 1999, (33) to (37), on trees",
-    growth="n",
     starting_from={"bias": from_factors},
 )
 def saha(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
@@ -123,13 +121,14 @@ def accelerations(
     eta = with_base(wrenches)
     for i, p in robot.tips_to_base():
         u[i] = tau[i] - axis[i] @ eta[i]
-        carried = eta[i] + left[i] @ zeta[i] + psi[i] * u[i]
-        eta[p] = eta[p] + wrench_in_parent(X[i], carried)
+        moment, force = np.split(eta[i] + left[i] @ zeta[i] + psi[i] * u[i], 2)
+        force, moment = X[i].wrench(force, moment)
+        eta[p] = eta[p] + np.concatenate([moment, force])
 
     qdd = []
     mu = [NOTHING] * (robot.n + 1)
     for i, p in robot.base_to_tips():
-        mu[i] = twist_in_body(X[i], mu[p]) + zeta[i]
+        mu[i] = np.concatenate(X[i].inverse().wrench(*np.split(mu[p], 2))) + zeta[i]
         qdd.append(u[i] / m_hat[i] - psi[i] @ mu[i])
         mu[i] = mu[i] + axis[i] * qdd[i]
     return qdd
@@ -156,32 +155,16 @@ def articulated_bodies(
     M_hat = with_base([*map(spatial_inertia, robot.m, robot.c, robot.J)])
     for i, p in robot.tips_to_base():
         s = np.concatenate(robot.unit_twists[i])
-        rotor, others = robot.rotor_inertia[i], outer(1 - s, 1 - s)
+        rotor, others = robot.drives[i].rotor_inertia, outer(1 - s, 1 - s)
         psi_hat = M_hat[i] @ s
         m_hat[i] = s @ psi_hat + rotor
         held = rotor / m_hat[i]
         psi[i] = (1 - s) * psi_hat / m_hat[i] + s * (1 - held)
         along = outer(s, psi_hat) + outer((1 - s) * psi_hat, s)
-        left[i] = mirror(others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along)
+        rest = others * (M_hat[i] - outer(psi_hat, psi[i])) + held * along
+        left[i] = np.triu(rest) + np.triu(rest, 1).T
         M_hat[p] = M_hat[p] + inertia_in_parent(X[i], left[i])
     return m_hat, psi, left
-
-
-def mirror(T: Matrix) -> Matrix:
-    """The symmetric tensor with the upper triangle of T."""
-    n = range(len(T))
-    return np.array([[T[min(i, j), max(i, j)] for j in n] for i in n], dtype=object)
-
-
-def wrench_in_parent(X: Displacement, eta: Vector) -> Vector:
-    """Bᵀ η: a wrench (moment, force), from the body's frame to the parent's."""
-    f, t = X.wrench(eta[3:], eta[:3])
-    return np.concatenate([t, f])
-
-
-def twist_in_body(X: Displacement, mu: Vector) -> Vector:
-    """B μ: a twist (ω, v), from the parent's frame to the body's."""
-    return np.concatenate(X.inverse().wrench(mu[:3], mu[3:]))
 
 
 def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
@@ -189,9 +172,7 @@ def inertia_in_parent(X: Displacement, M_hat: Matrix) -> Matrix:
     J, C, M = M_hat[:3, :3], M_hat[:3, 3:], M_hat[3:, 3:]
     for screw in reversed(X):
         J, C = translate(screw, J, C, M)
-        _, _, J = screw.body(0, ZERO, J)
-        _, _, M = screw.body(0, ZERO, M)
-        C = screw.general_tensor(C)
+        J, C, M = screw.tensor(J), screw.general_tensor(C), screw.tensor(M)
     return np.block([[J, C], [C.T, M]])
 
 

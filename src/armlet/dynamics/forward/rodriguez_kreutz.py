@@ -3,16 +3,15 @@
 import numpy as np
 
 from armlet.dynamics.bias import bias
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.rodriguez_kreutz import kalman_filter
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@describe(
+@formulation(
     "forward_dynamics",
     source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.19), on trees",
-    growth="n",
 )
 def rodriguez_kreutz(robot: RobotModel, q: Vector, qd: Vector, tau: Vector) -> list[Scalar]:
     """Joint accelerations q̈ = H⁻¹ (τ - b), by operator factors, with b by Newton and Euler.

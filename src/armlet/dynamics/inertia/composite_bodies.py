@@ -3,13 +3,13 @@
 import numpy as np
 
 from armlet.algebra import ZERO
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import NOTHING, CarriedBody, parallel_axes
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Walker and Orin 1982, third method",
     growth="n^2",
@@ -40,7 +40,7 @@ def composite_bodies(robot: RobotModel, q: Vector) -> Matrix:
     H = np.zeros((robot.nv, robot.nv), dtype=object)
     for k, (i, (w, v)) in enumerate(robot._velocities):
         wrench = body[i].wrench(w, v)
-        for j in robot.path_to_base(i):
+        for j in reversed(robot.path(i)):
             rows = robot.v_of[j]
             H[rows, k] = H[k, rows] = wrench.along(robot.twists[j])
             wrench = X.wrench(j, wrench)

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from armlet.algebra import udu
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.composite_bodies import composite_bodies
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@describe(
+@formulation(
     "inverse_inertia_matrix",
     source="by H = U D Uᵀ",
     growth="n^3",
@@ -31,7 +31,7 @@ def inverse_inertia_matrix(
     H = inertia_matrix(robot, q)
     U, D = udu(H)
     n = len(H)
-    V = np.array(np.eye(n, dtype=int), dtype=object)
+    V = np.eye(n, dtype=object)
     for k in range(n):
         for i in reversed(range(k)):
             V[i, k] = -U[i, k] - sum(U[i, j] * V[j, k] for j in range(i + 1, k))

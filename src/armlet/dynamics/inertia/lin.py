@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from armlet.algebra import ZERO, cross, euler, outer, symmetric, upper_triangle, vector
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import central_inertias, centres, composite_masses
 from armlet.robot import BASE, RobotModel, with_base
-from armlet.scalar import Matrix, Scalar, Vector
+from armlet.scalar import Matrix, Vector
 
 
 class BaseReference(NamedTuple):
@@ -20,14 +20,10 @@ class BaseReference(NamedTuple):
 
     z: list[dict[int, Vector]]
     """The axis of joint m."""
-    s: list[Vector]
-    """From the reference to the origin of body j."""
     s_hat: list[dict[int, Vector]]
     """ŝ = z × s of joint m if it is revolute, zero if prismatic; not of a composite body."""
-    m_hat: list[Scalar]
-    """The mass of composite body j."""
     p_hat: list[Vector]
-    """Its first moment."""
+    """The first moment of composite body j."""
     J_bar: list[Matrix]
     """Its inertia less half the trace: the Euler tensor, with a minus."""
     e: list[Vector]
@@ -36,7 +32,7 @@ class BaseReference(NamedTuple):
     """The moment about the reference that goes with it."""
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Lin 1991, (12), (24)-(30), (62)-(65), on trees",
     growth="n^2",
@@ -105,13 +101,13 @@ def base_reference(robot: RobotModel, q: Vector) -> BaseReference:
         p_hat[j] = robot.m[j] * p_j
         J_bar[j] = J_bar[j] - symmetric(*upper_triangle(outer(p_hat[j], p_j)))
     for i, p in robot.tips_to_base():
-        _, _, turned = X[i].body(0, ZERO, J_bar[i])
-        p_hat[p], J_bar[p] = p_hat[p] + X[i].vector(p_hat[i]), J_bar[p] + turned
+        p_hat[p] = p_hat[p] + X[i].vector(p_hat[i])
+        J_bar[p] = J_bar[p] + X[i].tensor(J_bar[i])
 
     e, a = [ZERO] * n, [ZERO] * n
     for j, (w, v) in enumerate(robot.unit_twists):
         J = J_bar[j]
         inertia_z = vector(J[0, 2], J[1, 2], -J[0, 0] - J[1, 1])
         e[j] = cross(w, p_hat[j]) + m_hat[j] * (v - s_hat[j][j])
-        a[j] = robot.rotates[j] * inertia_z + cross(p_hat[j], v - s_hat[j][j])
-    return BaseReference(z, s, s_hat, m_hat, p_hat, J_bar, e, a)
+        a[j] = robot.unit_twists[j].rotates * inertia_z + cross(p_hat[j], v - s_hat[j][j])
+    return BaseReference(z, s_hat, p_hat, J_bar, e, a)

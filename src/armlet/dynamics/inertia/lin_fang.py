@@ -17,51 +17,46 @@ from typing import Any
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, cross, vector
-from armlet.dynamics.formulation import describe, entry_of
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import Pair, columns, composite_masses, composites, unit_wrenches
-from armlet.robot import Displacement, RobotModel, with_base
+from armlet.robot import Body, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Vector
 
-FromComposites = Callable[[RobotModel, Vector, Sequence[Vector], Sequence[Matrix]], Matrix]
-"""A formulation given ĉ and Ĵ of the composite bodies."""
+FromComposites = Callable[[RobotModel, Vector, Sequence[Body]], Matrix]
+"""A formulation given m̂, ĉ and Ĵ of the composite bodies."""
 
 
 def from_composites(source: str, **declared: Any) -> Callable[[FromComposites], FromComposites]:
-    """Describe a formulation given composite bodies; the whole one computes them first."""
+    """Register a formulation given composite bodies, which it computes first."""
 
     def decorate(function: FromComposites) -> FromComposites:
         @wraps(function)
         def whole(robot: RobotModel, q: Vector) -> Matrix:
-            m_hat = composite_masses(robot)
-            return function(robot, q, *composites(robot, q, m_hat, robot.c, robot.J))
+            return function(robot, q, composites(robot, q))
 
         on_hand = {"composite bodies": function}
-        described = describe(
+        formulation(
             "inertia_matrix", source=source, growth="n^2", starting_from=on_hand, **declared
         )(whole)
-        vars(function)["entry"] = entry_of(described)
         return function
 
     return decorate
 
 
 @from_composites("Lin and Fang 1999, Formulation 1, (7)-(11), on trees; Lilly and Orin 1991")
-def lin_fang_1(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_1(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) given composite bodies, in the frames of the joints that carry them.
 
     Force and moment of column i go from frame to frame towards the base, from j to its parent p:
 
         (f, t)ₚ = ᵖXⱼ (f, t)ⱼ,    Hₚᵢ = w · tₚ + v · fₚ
     """
-    return columns(robot, robot.displacements(q), robot.unit_twists, wrenches(robot, c_hat, J_hat))
+    twists = robot.unit_twists
+    return columns(robot, robot.displacements(q), twists, unit_wrenches(twists, bodies))
 
 
 @from_composites("Lin and Fang 1999, Formulation 2, (20), on trees")
-def lin_fang_2(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_2(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) given composite bodies, in the frame of the body that is accelerated.
 
     The axis (w, v) of joint j and its origin r, carried outwards to frame i, give
@@ -73,8 +68,8 @@ def lin_fang_2(
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     seen: list[dict[int, tuple[Vector, Vector, Vector]]] = [{} for _ in range(robot.n + 1)]
-    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
-        mount, joint = robot.mounts[i].inverse(), X[i][-1].inverse()
+    for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
+        mount, joint = robot._mounts[i].inverse(), X[i][-1].inverse()
         f_mount = X[i][-1].vector(f)
         for j, (w, v, r) in seen[robot.parent[i]].items():
             w, v = (joint.vector(mount.vector(axis)) for axis in (w, v))
@@ -91,9 +86,7 @@ def lin_fang_2(
 
 
 @from_composites("Lin and Fang 1999, Formulation 3, (21), on trees; Renaud 1984")
-def lin_fang_3(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_3(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) given composite bodies, by how each joint moves the accelerated body's origin.
 
     A unit speed of joint j turns frame i by w and moves its origin by v. With s from the parent's
@@ -105,7 +98,7 @@ def lin_fang_3(
     """
     X, H = robot.displacements(q), np.zeros((robot.n, robot.n), dtype=object)
     twists: list[dict[int, Pair]] = [{} for _ in range(robot.n + 1)]
-    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+    for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
         before, outwards = twists[robot.parent[i]], X[i].inverse()
         twists[i] = {j: outwards.wrench(w, v) for j, (w, v) in before.items()}
         twists[i][i] = robot.unit_twists[i]
@@ -117,9 +110,7 @@ def lin_fang_3(
 @from_composites(
     "Lin and Fang 1999, Formulation 4, Table IV; Fijany and Bejczy 1990", topology="serial"
 )
-def lin_fang_4(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_4(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) of a serial arm given composite bodies, in the frame n of the last body.
 
     With the turns ⁿRᵢ and the steps s to each origin from its parent's, all in frame n, nothing is
@@ -132,12 +123,12 @@ def lin_fang_4(
     s: list[Vector] = [ZERO] * robot.n
     for i, p in robot.tips_to_base():
         R[p] = np.array([X[i].vector(row) for row in R[i]])
-        s[i] = R[p] @ robot.mounts[i].origin() + X[i][-1].h * R[i][:, 2]
-    for i, (f, t) in enumerate(wrenches(robot, c_hat, J_hat)):
+        s[i] = R[p] @ robot._mounts[i].origin() + X[i][-1].h * R[i][:, 2]
+    for i, (f, t) in enumerate(unit_wrenches(robot.unit_twists, bodies)):
         w, v = robot.unit_twists[i]
         H[i, i] = w @ t + v @ f
         f, t = R[i] @ f, R[i] @ t + cross(s[i], R[i] @ f)
-        for j in robot.path_to_base(robot.parent[i]):
+        for j in reversed(robot.path(robot.parent[i])):
             w, v = robot.unit_twists[j]
             H[j, i] = H[i, j] = (R[j] @ w) @ t + (R[j] @ v) @ f
             t = t + cross(s[j], f)
@@ -145,25 +136,24 @@ def lin_fang_4(
 
 
 @from_composites("Lin and Fang 1999, Formulation 5, Table V and (B1)-(B11)", topology="serial")
-def lin_fang_5(
-    robot: RobotModel, q: Vector, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]
-) -> Matrix:
+def lin_fang_5(robot: RobotModel, q: Vector, bodies: Sequence[Body]) -> Matrix:
     """H(q) of a serial arm given composite bodies, from first moments about the parents' origins.
 
     What composite body i adds to that of its parent p is hᵢ = ĉₚ - cₚ, and in the axes of the
     parent its own first moment is hᵢ - m̂ᵢ s, with s from the parent's origin to that of i. For the
     rest see `from_parents`.
     """
-    X, m_hat = robot.displacements(q), composite_masses(robot)
+    X = robot.displacements(q)
+    m_hat, moments, J_hat = zip(*bodies, strict=True)
     h, c_p = [ZERO] * robot.n, [ZERO] * robot.n
-    c, c_hat = with_base(robot.c), with_base(c_hat)
+    c, c_hat = with_base(robot.c), with_base(moments)
     for i, p in robot.base_to_tips():
         h[i] = c_hat[p] - c[p]
         c_p[i] = c_hat[p] - (c[p] + m_hat[i] * X[i].origin())
     return from_parents(robot, X, h, c_p, J_hat)
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Kawasaki, Murata and Kanzaki 1996, as in Lin and Fang 1999, (B1)-(B11), on trees",
     growth="n^2",
@@ -212,17 +202,12 @@ def from_parents(
     for i, p in robot.base_to_tips():
         w, v = robot.unit_twists[i]
         k = J_hat[i] @ w
-        H[i, i] = w @ k + m_hat[i] * robot.translates[i]
+        H[i, i] = w @ k + m_hat[i] * robot.unit_twists[i].translates
         w, v = X[i].vector(w), X[i].vector(v)
         f = cross(w, c_p[i]) + m_hat[i] * v
-        t = X[i].vector(k) + robot.rotates[i] * cross(X[i].origin(), f) + cross(h[i], v)
-        for j in robot.path_to_base(p):
+        t = X[i].vector(k) + robot.unit_twists[i].rotates * cross(X[i].origin(), f) + cross(h[i], v)
+        for j in reversed(robot.path(p)):
             w, v = robot.unit_twists[j]
             H[j, i] = H[i, j] = w @ t + v @ f
             f, t = X[j].wrench(f, t)
     return H
-
-
-def wrenches(robot: RobotModel, c_hat: Sequence[Vector], J_hat: Sequence[Matrix]) -> list[Pair]:
-    """The force and moment (f, t) for a unit acceleration of each joint alone (7), (8)."""
-    return unit_wrenches(robot.unit_twists, zip(composite_masses(robot), c_hat, J_hat, strict=True))

@@ -17,18 +17,17 @@ about another direction, and u the axis of r in frame i, constant before s. H de
 and no more is used here (Lin 1994, Theorem 5; Lin and Fang 1999, Theorem 1 and Table VII).
 """
 
-from typing import NamedTuple
-
 from armlet.algebra import Z_AXIS, ZERO, cross, upper_triangle
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import FromComposites, lin_fang_1, lin_fang_2
+from armlet.dynamics.recursions import composite_masses
 from armlet.minimal.lumping import NOTHING, axially_symmetric, gather, subtract
 from armlet.minimal.observability import joint_contexts
 from armlet.robot import Body, Displacement, RobotModel, Screw, Twist
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Lin and Fang 1999, Table VII with Formulation 1, (7)-(11) and (29)-(31), on trees",
     growth="n^2",
@@ -42,7 +41,7 @@ def lin_fang_1_minimal(robot: RobotModel, q: Vector) -> Matrix:
     return from_minimal(lin_fang_1, robot, q)
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Lin and Fang 1999, Table VII with Formulation 2, (20) and (32), on trees",
     growth="n^2",
@@ -68,58 +67,46 @@ def from_minimal(entries: FromComposites, robot: RobotModel, q: Vector) -> Matri
     where w · u is ±1 of a revolute joint and 0 of a prismatic one. That makes (30), (31) of
     Formulation 1 and (32) of Formulation 2. Their δ is not needed: what it takes out is zero.
     """
-    composite = composites(robot, q)
-    H = entries(robot, q, composite.c_hat, composite.J_hat)
-    for i, t in composite.t_r.items():
+    u, c_hat, J_hat, t_r = composites(robot, q)
+    H = entries(robot, q, [*zip(composite_masses(robot), c_hat, J_hat, strict=True)])
+    for i, t in t_r.items():
         for j in robot.path(i):
             w, _ = robot.unit_twists[j]
-            H[j, i] = H[i, j] = H[i, j] + (w @ composite.u[j]) * t
+            H[j, i] = H[i, j] = H[i, j] + (w @ u[j]) * t
     return H
 
 
-# ------------------------------------------------------------------ composite bodies
+def composites(
+    robot: RobotModel, q: Vector
+) -> tuple[list[Vector], list[Vector], list[Matrix], dict[int, Scalar]]:
+    """u, ĉ, Ĵ and u · t of the composite bodies, from the tips to the base (Table VII).
 
-
-class Composites(NamedTuple):
-    """The composite bodies as far as the minimal parameters tell."""
-
-    u: list[Vector | None]
-    """The axis of r in frame i; zero before r, None from s on."""
-    c_hat: list[Vector]
-    """First moments; before s zero where the joint is prismatic."""
-    J_hat: list[Matrix]
-    """Inertias, as far as a revolute joint shows them; before s zero."""
-    t_r: dict[int, Scalar]
-    """The moment u · t for a unit acceleration of a joint i before s."""
-
-
-def composites(robot: RobotModel, q: Vector) -> Composites:
-    """ĉ and Ĵ, or u · t, of the composite bodies, from the tips to the base (Table VII).
-
+    u, the axis of r in frame i, is zero before r and None from s on. Before s, Ĵ is zero and so is
+    ĉ of a prismatic joint; there u · t is the moment for a unit acceleration of joint i, by i.
     Before s, V stands for u · V u. With u = (0, 0, ±1) of a revolute joint (29):
 
         revolute   u · tᵢ = (w · u) (Uzz + V)
         prismatic  u · tᵢ = κ¹ + (u × l)z
     """
-    X, u, constant = robot.displacements(q), [*first_axes(robot), ZERO], minimal_bodies(robot)
+    X, constant = robot.displacements(q), minimal_bodies(robot)
+    u = [None if x.spatial else ZERO if x.u is None else x.u for x in joint_contexts(robot)]
+    u.append(ZERO)
     l: list[Vector] = [ZERO] * (robot.n + 1)
     V = [NOTHING if axis is None else 0 for axis in u]
     for i, p in robot.tips_to_base():
         l_i, V_i = over_joint(X[i][-1], robot.unit_twists[i], constant[i], l[i], V[i], u[i])
-        dl, dV = over_mount(robot.mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
+        dl, dV = over_mount(robot._mounts[i], X[i][-1], l_i, V_i, u[i], u[p])
         l[p], V[p] = l[p] + dl, V[p] + dV
 
-    composite = Composites(u, [ZERO] * robot.n, [NOTHING] * robot.n, {})
+    c_hat, J_hat, t_r = [ZERO] * robot.n, [NOTHING] * robot.n, {}
     for i, (w, v) in enumerate(robot.unit_twists):
         _, k, U = constant[i]
         if u[i] is None:
-            composite.c_hat[i], composite.J_hat[i] = k + l[i], U + V[i]
+            c_hat[i], J_hat[i] = k + l[i], U + V[i]
         else:
-            composite.c_hat[i] = robot.rotates[i] * (k + l[i])
-            composite.t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (
-                cross(u[i], k) + cross(u[i], l[i])
-            )
-    return composite
+            c_hat[i] = robot.unit_twists[i].rotates * (k + l[i])
+            t_r[i] = (w @ u[i]) * (U[2, 2] + V[i]) + v @ (cross(u[i], k) + cross(u[i], l[i]))
+    return u, c_hat, J_hat, t_r
 
 
 def over_joint(
@@ -179,9 +166,6 @@ def inertia_about(u: Vector, J: Matrix) -> Scalar:
     return squares + 2 * x * y * xy + 2 * x * z * xz + 2 * y * z * yz
 
 
-# ------------------------------------------------------------------ off-line
-
-
 def minimal_bodies(robot: RobotModel) -> list[Body]:
     """The constants m̂, k and U of each composite body, as far as its joint shows them (C1)-(C3).
 
@@ -190,21 +174,17 @@ def minimal_bodies(robot: RobotModel) -> list[Body]:
     it is lumped, at zero displacement, and m̂ and k remain in the displacement.
     """
     still = robot.displacements(
-        [-row.d if slides else 0 for row, slides in zip(robot.dh, robot.translates, strict=True)]
+        [-row.d if v[2] else 0 for row, (_, v) in zip(robot.dh, robot.unit_twists, strict=True)]
     )
 
     def over(i: int, body: Body) -> Body:
-        return still[i].body(*(body if robot.translates[i] else axially_symmetric(body)))
+        return still[i].body(
+            *(body if robot.unit_twists[i].translates else axially_symmetric(body))
+        )
 
     return [
-        (*body[:2], NOTHING) if robot.translates[i] else subtract(body, axially_symmetric(body))
+        (*body[:2], NOTHING)
+        if robot.unit_twists[i].translates
+        else subtract(body, axially_symmetric(body))
         for i, body in enumerate(gather(robot, over, robot.bodies))
-    ]
-
-
-def first_axes(robot: RobotModel) -> list[Vector | None]:
-    """u, the axis of r in each frame before s; zero before r, None from s on."""
-    return [
-        None if context.spatial else ZERO if context.u is None else context.u
-        for context in joint_contexts(robot)
     ]

@@ -1,14 +1,14 @@
 """The inertia matrix by Renaud: composite bodies with their constant parts off-line."""
 
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inertia.lin_fang import lin_fang_3
-from armlet.dynamics.recursions import composite_masses, composites
+from armlet.dynamics.recursions import composite_masses
 from armlet.minimal.lumping import gather, mass_at_origin
 from armlet.robot import Body, RobotModel
 from armlet.scalar import Matrix, Vector
 
 
-@describe(
+@formulation(
     "inertia_matrix", source="Renaud 1984; Lin 1991, (A5)-(A9), Fig. A1, on trees", growth="n^2"
 )
 def renaud(robot: RobotModel, q: Vector) -> Matrix:
@@ -34,6 +34,10 @@ def renaud(robot: RobotModel, q: Vector) -> Matrix:
         composite = m_hat[i], *body[1:]
         return at_zero[i].body(*mass_at_origin(robot.joints[i].type, composite))
 
-    _, u, K = zip(*gather(robot, over, robot.bodies), strict=True)
-    m = [slides * mass for slides, mass in zip(robot.translates, m_hat, strict=True)]
-    return lin_fang_3(robot, q, *composites(robot, q, m, u, K))
+    def carried(i: int, body: Body) -> Body:
+        return X[i].body(robot.unit_twists[i].translates * m_hat[i], *body[1:])
+
+    X = robot.displacements(q)
+    generalised = gather(robot, carried, gather(robot, over, robot.bodies))
+    bodies = [(m, c, J) for m, (_, c, J) in zip(m_hat, generalised, strict=True)]
+    return lin_fang_3(robot, q, bodies)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, outer, skew
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Rodriguez and Kreutz 1988; Balafoutis and Patel 1991, (6.2.18), on trees",
     growth="n^3",
@@ -26,10 +26,10 @@ def rodriguez_kreutz(robot: RobotModel, q: Vector) -> Matrix:
     leaves them undefined.
     """
     h, phi, G, D_hat = kalman_filter(robot, q)
-    factor = np.array(np.eye(robot.n, dtype=int), dtype=object)
+    factor = np.eye(robot.n, dtype=object)
     for i in range(robot.n):
         carried = phi[i] @ G[i]
-        for j in robot.path_to_base(robot.parent[i]):
+        for j in reversed(robot.path(robot.parent[i])):
             factor[j, i] = h[j] @ carried
             carried = phi[j] @ carried
     H = np.zeros((robot.n, robot.n), dtype=object)
@@ -71,7 +71,7 @@ def kalman_filter(
     D_hat = np.zeros(n, dtype=object)
     for i, p in robot.tips_to_base():
         moved = P[i] @ h[i]
-        D_hat[i] = h[i] @ moved + robot.rotor_inertia[i]
+        D_hat[i] = h[i] @ moved + robot.drives[i].rotor_inertia
         G[i] = moved / D_hat[i]
         P[p] = P[p] + phi[i] @ (P[i] - outer(G[i], moved)) @ phi[i].T
     return h, phi, G, D_hat

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from armlet.algebra import ZERO, cross, point_inertia
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.inverse.newton_euler import newton_euler
 from armlet.dynamics.recursions import central_inertias, centres, columns
 from armlet.robot import RobotModel, with_base
 from armlet.scalar import Matrix, Vector, is_zero
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Walker and Orin 1982, methods 1 and 2; Balafoutis and Patel 1991, (6.2.4), on trees",
     growth="n^2",
@@ -35,7 +35,7 @@ def unit_columns(robot: RobotModel, q: Vector) -> Matrix:
     return H
 
 
-@describe(
+@formulation(
     "inertia_matrix",
     source="Walker and Orin 1982, third method; Balafoutis and Patel 1991, Algorithm 6.1, on trees",
     growth="n^2",
@@ -63,9 +63,8 @@ def walker_orin(robot: RobotModel, q: Vector) -> Matrix:
     m_hat, R_hat, E_hat = map(with_base, (robot.m, centres(robot), central_inertias(robot)))
     for i, p in robot.tips_to_base():
         d = X[i].point(R_hat[i]) - R_hat[p]
-        _, _, E = X[i].body(0, ZERO, E_hat[i])
         share = 0 if is_zero(m_hat[i]) else m_hat[i] / (m_hat[p] + m_hat[i])
-        E_hat[p] = E_hat[p] + E + point_inertia(share * m_hat[p], d)
+        E_hat[p] = E_hat[p] + X[i].tensor(E_hat[i]) + point_inertia(share * m_hat[p], d)
         R_hat[p] = R_hat[p] + share * d
         m_hat[p] = m_hat[p] + m_hat[i]
 

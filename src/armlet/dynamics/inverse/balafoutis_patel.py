@@ -1,7 +1,7 @@
 """Inverse dynamics by Newton and Euler, with the angular acceleration tensor."""
 
 from armlet.algebra import ZERO, angular_acceleration_tensor, cross, euler_moment, point_inertia
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import (
     angular_rates,
     central_inertias,
@@ -13,10 +13,9 @@ from armlet.robot import RobotModel, with_base
 from armlet.scalar import Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.6, (5.3.7)-(5.3.8)",
-    growth="n",
     minimal=False,
     walks_twists=True,
 )
@@ -44,10 +43,9 @@ def balafoutis_patel_56(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
     return joint_torques(robot, X, f, t)
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, (5.3.44)-(5.3.46)",
-    growth="n",
     contends=True,
 )
 def balafoutis_patel_57(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:

@@ -3,16 +3,15 @@
 import numpy as np
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.formulation import describe
-from armlet.dynamics.recursions import joint_torques
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import Pair, joint_torques, momentum
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Featherstone 1987; Balafoutis and Patel 1991, Algorithm 5.4, (5.2.26)-(5.2.30)",
-    growth="n",
 )
 def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial Newton-Euler equations.
@@ -38,18 +37,12 @@ def featherstone(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
         S = np.array(robot.unit_twists[i])
         V[i] = np.array(inward.wrench(*V[p])) + S * qd[i]
         A[i] = np.array(inward.wrench(*A[p])) + spatial_cross(V[i], S * qd[i]) + S * qdd[i]
-        F.append(momentum(robot, i, A[i]) + spatial_cross(V[i], momentum(robot, i, V[i])))
+        body = robot.bodies[i]
+        F.append(momentum(body, A[i]) + spatial_cross(V[i], momentum(body, V[i])))
     return joint_torques(robot, X, [f for f, _ in F], [t for _, t in F])
 
 
-def spatial_cross(V: Matrix, S: Matrix) -> Matrix:
+def spatial_cross(V: Matrix, S: Matrix | Pair) -> Matrix:
     """(ω, v) × (x, y) = (ω × x, v × x + ω × y), of a motion and a motion or a force."""
     (w, v), (x, y) = V, S
     return np.array([cross(w, x), cross(v, x) + cross(w, y)])
-
-
-def momentum(robot: RobotModel, i: int, V: Matrix) -> Matrix:
-    """I (ω, v) = (m v + ω × c, J ω + c × v) of body i."""
-    w, v = V
-    m, c, J = robot.m[i], robot.c[i], robot.J[i]
-    return np.array([m * v + cross(w, c), J @ w + cross(c, v)])

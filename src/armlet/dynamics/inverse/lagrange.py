@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from armlet.algebra import ZERO, double_dot, euler, outer, skew
-from armlet.dynamics.formulation import describe
-from armlet.robot import BASE, Displacement, RobotModel, with_base
+from armlet.algebra import ZERO, double_dot, euler, homogeneous, outer, skew
+from armlet.dynamics.formulation import formulation
+from armlet.robot import BASE, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Uicker 1965, Kahn 1969; Balafoutis and Patel 1991, (5.2.7)",
     growth="n^4",
@@ -30,9 +30,9 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
     g = np.append(robot.g, 0)
     Q = [twist_matrix(*axis) for axis in robot.unit_twists]
     E = [pseudo_inertia(robot, j) for j in range(n)]
-    W = {(k, k): identity(4) for k in range(BASE, n)}
+    W = {(k, k): np.eye(4, dtype=object) for k in range(BASE, n)}
     for j, X in enumerate(robot.displacements(q)):
-        W |= {(k, j): W[k, j - 1] @ homogeneous(X) for k in range(BASE, j)}
+        W |= {(k, j): W[k, j - 1] @ homogeneous(X.rotation(), X.origin()) for k in range(BASE, j)}
     dW = {(k, j): W[BASE, k] @ Q[k] @ W[k, j] for j in range(n) for k in range(j + 1)}
     ddW = {(k, l, j): dW[k, l] @ Q[l] @ W[l, j] for l, j in dW for k in range(l + 1)}
 
@@ -48,10 +48,9 @@ def uicker_kahn(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[S
     return tau
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.1, (5.2.12)-(5.2.13)",
-    growth="n",
 )
 def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 4x4 matrices.
@@ -66,7 +65,7 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     """
     n = robot.n
     g = np.append(robot.g, 0)
-    A = [homogeneous(X) for X in robot.displacements(q)]
+    A = [homogeneous(X.rotation(), X.origin()) for X in robot.displacements(q)]
     Q = [twist_matrix(*axis) for axis in robot.unit_twists]
     E = [pseudo_inertia(robot, i) for i in range(n)]
     W, _, Wdd = pose_rates(robot, A, Q, qd, qdd)
@@ -78,10 +77,9 @@ def hollerbach_4x4(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     return [double_dot(dW[i], D[i]) - g @ dW[i] @ c_hat[i] for i in range(n)]
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Hollerbach 1980; Balafoutis and Patel 1991, Algorithm 5.2, (5.2.15)-(5.2.16)",
-    growth="n",
 )
 def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by recursions of 3x3 matrices.
@@ -101,8 +99,7 @@ def hollerbach_3x3(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> lis
     """
     n = robot.n
     X = robot.displacements(q)
-    R = [X[i].rotation() for i in range(n)]
-    r = [X[i].origin() for i in range(n)]
+    R, r = [x.rotation() for x in X], [x.origin() for x in X]
     W, Wd, Wdd = pose_rates(robot, R, [skew(w) for w, _ in robot.unit_twists], qd, qdd)
     a_0: list[Vector] = [ZERO] * (n + 1)
     for i, p in robot.base_to_tips():
@@ -138,9 +135,9 @@ def pose_rates(
         Ẅᵢ  = Ẅₚ A + 2 Ẇₚ A Q q̇ᵢ + Wₚ (A Q Q q̇ᵢ² + A Q q̈ᵢ)
     """
     size = len(A[0])
-    W = [identity(size)] * (robot.n + 1)
-    Wd = [0 * identity(size)] * (robot.n + 1)
-    Wdd = [0 * identity(size)] * (robot.n + 1)
+    W = [np.eye(size, dtype=object)] * (robot.n + 1)
+    Wd = [np.zeros((size, size), dtype=object)] * (robot.n + 1)
+    Wdd = [*Wd]
     for i, p in robot.base_to_tips():
         AQ = A[i] @ Q[i]
         W[i] = W[p] @ A[i]
@@ -148,11 +145,6 @@ def pose_rates(
         Wdd[i] = Wdd[p] @ A[i] + Wd[p] @ AQ * (2 * qd[i])
         Wdd[i] = Wdd[i] + W[p] @ (AQ @ Q[i] * (qd[i] * qd[i]) + AQ * qdd[i])
     return W, Wd, Wdd
-
-
-def homogeneous(X: Displacement) -> Matrix:
-    """A displacement as a 4x4 matrix."""
-    return with_border(X.rotation(), X.origin(), ZERO, 1)
 
 
 def twist_matrix(w: Vector, v: Vector) -> Matrix:
@@ -169,7 +161,3 @@ def with_border(R: Matrix, r: Vector, bottom: Vector, corner: Scalar) -> Matrix:
     T = np.zeros((4, 4), dtype=object)
     T[:3, :3], T[:3, 3], T[3, :3], T[3, 3] = R, r, bottom, corner
     return T
-
-
-def identity(size: int) -> Matrix:
-    return np.array(np.eye(size, dtype=int), dtype=object)

@@ -1,7 +1,7 @@
 """Inverse dynamics by Newton and Euler, about the centres of mass, with vectors."""
 
 from armlet.algebra import ZERO, cross
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import (
     angular_rates,
     central_inertias,
@@ -14,10 +14,9 @@ from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Luh, Walker and Paul 1980; Balafoutis and Patel 1991, Algorithm 5.3, (5.2.23)-(5.2.24)",
-    growth="n",
     minimal=False,
     walks_twists=True,
 )

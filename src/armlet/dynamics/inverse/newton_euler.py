@@ -1,24 +1,17 @@
 """Inverse dynamics by Newton and Euler, about the joints' origins."""
 
-from armlet.algebra import cross
-from armlet.dynamics.formulation import describe
+from armlet.algebra import ZERO, cross
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import CarriedWrench, parallel_axes
-from armlet.dynamics.recursions import (
-    accelerations,
-    along_joints,
-    angular_motions,
-    carried_wrenches,
-    tool_wrenches,
-)
+from armlet.dynamics.recursions import accelerations, angular_motions
 from armlet.minimal.lumping import augment
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Balafoutis and Patel 1991, Algorithm 5.7, on trees",
-    growth="n",
     contends=True,
     walks_twists=True,
 )
@@ -47,9 +40,15 @@ def newton_euler(
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
     a = accelerations(robot, X, motions, qd, qdd)
-    taken = tool_wrenches(robot, wrench)
+    carried = [CarriedWrench(ZERO, ZERO)] * (robot.nb + 1)
+    if wrench is not None:  # (moment, force) of the tool on the world, in the tool's frame
+        i, (R, r) = robot.frame()
+        force = R @ wrench[3:]
+        carried[i] = CarriedWrench(force, R @ wrench[:3] + cross(r, force))
     for i, (m, u, K) in enumerate(augment(robot).bodies):
         f = motions[i].Omega @ u + m * a[i]
         t = motions[i].moment(K) + cross(u, a[i])
-        taken[i] = CarriedWrench(f, t) + taken[i]
-    return along_joints(robot, carried_wrenches(robot, X, taken))
+        carried[i] = CarriedWrench(f, t) + carried[i]
+    for i, p in robot.tips_to_base():
+        carried[p] = carried[p] + X.wrench(i, carried[i])
+    return [x for i, twists in enumerate(robot.twists) for x in carried[i].along(twists)]

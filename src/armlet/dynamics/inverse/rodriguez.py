@@ -1,16 +1,15 @@
 """Inverse dynamics by Newton and Euler, as a boundary value problem in the base's axes."""
 
 from armlet.algebra import IDENTITY, ZERO, changed_basis, cross, symmetric, upper_triangle
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.recursions import centripetal
 from armlet.robot import RobotModel
 from armlet.scalar import Matrix, Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Rodriguez 1987; Balafoutis and Patel 1991, Algorithm 5.5, (5.2.34)-(5.2.35)",
-    growth="n",
 )
 def rodriguez(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """Joint torques τ(q, q̇, q̈), by spatial recursions in the axes of the base.

@@ -1,13 +1,13 @@
 """Inverse dynamics by the coefficients of Lagrange's equations."""
 
 from armlet.algebra import Z_AXIS, ZERO, cross, euler
-from armlet.dynamics.formulation import describe
-from armlet.dynamics.recursions import composite_masses, composites
+from armlet.dynamics.formulation import formulation
+from armlet.dynamics.recursions import composites
 from armlet.robot import RobotModel
 from armlet.scalar import Scalar, Vector
 
 
-@describe(
+@formulation(
     "inverse_dynamics",
     source="Vukobratović, Li and Kirćanski 1985; Balafoutis and Patel 1991, (5.2.17)-(5.2.20)",
     growth="n^3",
@@ -33,7 +33,7 @@ def vukobratovic(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> list[
     """
     n = robot.n
     X = robot.displacements(q)
-    c_hat, J_hat = composites(robot, q, composite_masses(robot), robot.c, robot.J)
+    _, c_hat, J_hat = zip(*composites(robot, q), strict=True)
     qd_twice = [2 * x for x in qd]
     qd_qd = [[qd[j] * qd_twice[k] for k in range(j)] + [qd[j] * qd[j]] for j in range(n)]
     tau = [J_hat[i][2, 2] * qdd[i] for i in range(n)]

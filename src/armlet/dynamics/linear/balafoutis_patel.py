@@ -12,27 +12,21 @@ where a prime is twice a rate, c' = 2 ċ. The book has revolute joints of serial
 they may slide, too, and branch.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from armlet.algebra import IDENTITY, cross, euler, outer, skew, trace_of
-from armlet.dynamics.formulation import describe
+from armlet.dynamics.formulation import formulation
 from armlet.dynamics.parallel_axes import CarriedWrench, ParallelAxes, parallel_axes
-from armlet.dynamics.recursions import (
-    AngularMotion,
-    accelerations,
-    angular_motions,
-)
+from armlet.dynamics.recursions import AngularMotion, Pair, accelerations, angular_motions
 from armlet.minimal.lumping import augment
 from armlet.robot import BASE, Displacement, RobotModel, with_base
 from armlet.scalar import Matrix, Scalar, Vector
 
 Triple = tuple[Matrix, Matrix, Matrix]
-Wrench = tuple[Vector, Vector]
-
-# ------------------------------------------------------------------ composite bodies in motion
+Derivatives = tuple[Pair, Pair, Pair, Vector]
+"""Of the wrench of a composite body by q̈, q̇ and q of its joint, and C' = L'ᵀ w + v × c'."""
 
 
 class Composite(NamedTuple):
@@ -84,7 +78,7 @@ def composites(
     f = with_base([motions[i].Omega @ c[i] + m[i] * a[i] for i in range(n)])
     t = with_base([motions[i].moment(J[i]) + cross(c[i], a[i]) for i in range(n)])
     for i, p in robot.tips_to_base():
-        h_prime = robot.translates[i] * (2 * qd[i])
+        h_prime = robot.unit_twists[i].translates * (2 * qd[i])
         f_p, t_p = X[i].wrench(f[i], t[i])
         c_prime_p, N_prime_p = rates(X[i], w_prime[p], h_prime, m[i], c[i], c_prime[i], N_prime[i])
         m_p, c_p, J_p = X[i].body(m[i], c[i], J[i])
@@ -115,9 +109,6 @@ def rates(
         N = N + outer(cd, s) + outer(sd, c)
         cd = cd + m * sd
     return cd, N
-
-
-# ------------------------------------------------------------------ derivatives of torques
 
 
 class Axis(NamedTuple):
@@ -152,46 +143,13 @@ class Axis(NamedTuple):
         return Axis(w, v, w_prime / 2, w_prime, v_prime, wdd, vdd)
 
 
-class Derivatives(NamedTuple):
-    """Derivatives of a composite body's wrench by its own joint, and what its row needs."""
+def start(
+    robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
+) -> tuple[ParallelAxes, Vector, list[Axis], list[Derivatives], list[Vector]]:
+    """X, τ, the axes with their rates, the derivatives by each own joint, and s'.
 
-    by_qdd: Wrench
-    by_qd: Wrench
-    by_q: Wrench
-    C_prime: Vector
-    """C' = L'ᵀ w + v × c'."""
-
-
-class State(NamedTuple):
-    """What both ways begin with, a list each."""
-
-    X: ParallelAxes
-    bodies: list[Composite]
-    axes: list[Axis]
-    derivatives: list[Derivatives]
-    s_prime: list[Vector]
-    """s' = 2 ṡ, the rate at which the origin leaves the parent's, in the parent's axes."""
-
-
-def with_torques(
-    triple: Callable[[RobotModel, State], Triple],
-) -> Callable[..., tuple[Vector, Matrix, Matrix, Matrix]]:
-    """The function that gives τ too: the published counts are on top of Algorithm 5.7."""
-
-    def together(
-        robot: RobotModel, q: Vector, qd: Vector, qdd: Vector
-    ) -> tuple[Vector, Matrix, Matrix, Matrix]:
-        state = start(robot, q, qd, qdd)
-        tau = [
-            axis.along(body.f, body.t) for axis, body in zip(state.axes, state.bodies, strict=True)
-        ]
-        return np.array(tau), *triple(robot, state)
-
-    return together
-
-
-def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
-    """The composite bodies, the axes with their rates, and the derivatives by each own joint."""
+    s' = 2 ṡ is the rate at which the origin leaves the parent's, in the parent's axes.
+    """
     X = parallel_axes(robot, q)
     motions = angular_motions(robot, X, qd, qdd)
     a = accelerations(robot, X, motions, qd, qdd)
@@ -203,13 +161,15 @@ def start(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> State:
         w2, vdd = 2 * w_i, Omega @ v + cross(a[i], w)
         axes.append(Axis(w, v, cross(w_i, w), cross(w2, w), cross(w2, v), Omega @ w, vdd))
         s_prime.append(cross(2 * motions[p].w, X[i].origin()) + X[i].vector(v * (2 * qd[i])))
-    return State(X, bodies, axes, [*map(derivatives, axes, bodies)], s_prime)
+    tau = [axis.along(body.f, body.t) for axis, body in zip(axes, bodies, strict=True)]
+    return X, np.array(tau), axes, [*map(derivatives, axes, bodies)], s_prime
 
 
 def derivatives(axis: Axis, body: Composite) -> Derivatives:
+    """`Derivatives` of a body whose joint has this axis."""
     m, c, J, c_prime, L_prime, f, t = body
     w, v, wd, w_prime, v_prime, wdd, vdd = axis
-    return Derivatives(
+    return (
         (m * v + cross(w, c), J @ w + cross(c, v)),
         (
             m * v_prime + cross(w_prime, c) + cross(w, c_prime),
@@ -223,49 +183,42 @@ def derivatives(axis: Axis, body: Composite) -> Derivatives:
     )
 
 
-def diagonals(robot: RobotModel, state: State) -> Triple:
-    """H, V and P with their diagonals filled in."""
+def by_recursion(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
+    """τ, H, V and P, body by body towards the base."""
+    X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
     H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for i, (axis, own) in enumerate(zip(state.axes, state.derivatives, strict=True)):
-        H[i, i], V[i, i], P[i, i] = axis.moves(*own.by_qdd, own.C_prime)
-    return H, V, P
-
-
-def by_recursion(robot: RobotModel, state: State) -> Triple:
-    X, axes = state.X, state.axes
-    H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
-    for i, own in enumerate(state.derivatives):
-        by_qdd, C_prime = own.by_qdd, own.C_prime
-        by_qd, by_q = CarriedWrench(*own.by_qd), CarriedWrench(*own.by_q)
-        for j in robot.path_to_base(i):
-            V[j, i], P[j, i] = (
-                axes[j].along(derivative.f, derivative.t) for derivative in (by_qd, by_q)
-            )
+    for i, (by_qdd, own_by_qd, own_by_q, C_prime) in enumerate(derivatives):
+        by_qd, by_q = CarriedWrench(*own_by_qd), CarriedWrench(*own_by_q)
+        for j in reversed(robot.path(i)):
+            V[j, i], P[j, i] = (axes[j].along(by.f, by.t) for by in (by_qd, by_q))
             H[i, j], V[i, j], P[i, j] = axes[j].moves(*by_qdd, C_prime)
             H[j, i] = H[i, j]
             by_qdd, by_qd, by_q = X[j].wrench(*by_qdd), X.wrench(j, by_qd), X.wrench(j, by_q)
-            C_prime = X[j].vector(C_prime) - cross(state.s_prime[j], by_qdd[0])
-    return H, V, P
+            C_prime = X[j].vector(C_prime) - cross(s_prime[j], by_qdd[0])
+    return tau, H, V, P
 
 
-def by_entries(robot: RobotModel, state: State) -> Triple:
-    H, V, P = diagonals(robot, state)
+def by_entries(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> tuple[Matrix, ...]:
+    """τ, H, V and P, entry by entry."""
+    X, tau, axes, derivatives, s_prime = start(robot, q, qd, qdd)
+    H, V, P = np.zeros((3, robot.n, robot.n), dtype=object)
     for j in range(robot.n):
-        seen = {j: state.axes[j]}
+        seen: dict[int, Axis] = {}
         for i, p in robot.base_to_tips():
-            if p in seen:
-                axis = seen[i] = seen[p].outward(state.X[i], state.s_prime[i])
-                by_qdd, by_qd, by_q, C_prime = state.derivatives[i]
+            if i == j or p in seen:
+                axis = seen[i] = axes[j] if i == j else seen[p].outward(X[i], s_prime[i])
+                by_qdd, by_qd, by_q, C_prime = derivatives[i]
+                V[j, i], P[j, i] = axis.along(*by_qd), axis.along(*by_q)
                 H[i, j], V[i, j], P[i, j] = axis.moves(*by_qdd, C_prime)
-                H[j, i], V[j, i], P[j, i] = H[i, j], axis.along(*by_qd), axis.along(*by_q)
-    return H, V, P
+                H[j, i] = H[i, j]
+    return tau, H, V, P
 
 
-@describe(
+@formulation(
     "linearization",
     source="Balafoutis and Patel 1991, Algorithm 7.1, on trees and with prismatic joints",
     growth="n^2",
-    starting_from={"inverse dynamics": with_torques(by_recursion)},
+    starting_from={"inverse dynamics": by_recursion},
     contends=True,
 )
 def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
@@ -279,14 +232,15 @@ def balafoutis_patel_71(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -
         Vᵢⱼ = w' · t + v' · f - C' · w
         Pᵢⱼ = ẅ · t + v̈ · f - C' · ẇ
     """
-    return by_recursion(robot, start(robot, q, qd, qdd))
+    _, H, V, P = by_recursion(robot, q, qd, qdd)
+    return H, V, P
 
 
-@describe(
+@formulation(
     "linearization",
     source="Balafoutis and Patel 1991, (7.3.2)-(7.3.4), on trees and with prismatic joints",
     growth="n^2",
-    starting_from={"inverse dynamics": with_torques(by_entries)},
+    starting_from={"inverse dynamics": by_entries},
     contends=True,
 )
 def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Triple:
@@ -297,4 +251,5 @@ def closed_forms(robot: RobotModel, q: Vector, qd: Vector, qdd: Vector) -> Tripl
 
         v + w × s,  v' + w' × s + w × s',  v̈ + ẅ × s + ẇ × s'
     """
-    return by_entries(robot, start(robot, q, qd, qdd))
+    _, H, V, P = by_entries(robot, q, qd, qdd)
+    return H, V, P

@@ -155,7 +155,7 @@ def _torque(robot: Robot, limits: Range) -> Limit:
         by, (by_q, by_qd) = State(*rigid.vjp(*s, cotangents)), passive.vjp(s.q, s.qd, cotangents)
         return by._replace(q=by.q + by_q, qd=by.qd + by_qd)
 
-    direction = np.sign(robot.joint_velocities(np.ones(robot.nv)))  # of each joint
+    direction = np.sign(robot._joint_velocities(np.ones(robot.nv)))  # of each joint
     dry = np.array([drive.coulomb for drive in robot.drives], dtype=float) * direction
     size = np.abs(robot._coordinate_torques(dry))
     narrow = Range(limits.lower + size, limits.upper - size)

@@ -208,7 +208,7 @@ class Regressor:
         back = dict(zip(parameters.standard, parameters.back, strict=True))
         none = np.zeros(len(parameters))
         rows = np.array([back.get(name, none) for name in places], dtype=float)
-        signs = np.sign(robot.joint_velocities(np.ones(robot.nv)))
+        signs = np.sign(robot._joint_velocities(np.ones(robot.nv)))
         self.coulomb = robot._coordinate_torques(signs[:, None] * rows)
         """Which columns have the sign of a velocity, one row for each velocity."""
 
