@@ -52,7 +52,7 @@ class NumPyRecorder:
             return out[0]
         if name.startswith("logical") and method == "reduce":
             result = elementwise(truth, result)  # of one entry, the reduction is that entry
-        return tuple(map(as_traced, result)) if isinstance(result, tuple) else as_traced(result)
+        return as_traced(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         """The result of another NumPy function of traced arguments."""
@@ -62,18 +62,12 @@ class NumPyRecorder:
                 f"{place()}: numpy.linalg.{name} looks at numbers, which a traced array does not "
                 "have yet: solve a symmetric positive definite system with armlet.math.solve"
             )
-        own = FUNCTIONS.get(name)
         try:
-            if own is not None:
-                return own(*args, **options)
-            result = function._implementation(*args, **options)
+            if name in FUNCTIONS:
+                return FUNCTIONS[name](*args, **options)
+            return as_traced(function._implementation(*args, **options))
         except (TypeError, IndexError, AttributeError) as error:
             raise unsupported_function(name, error) from error
-        return (
-            type(result)(map(as_traced, result))
-            if type(result) in (list, tuple)
-            else as_traced(result)
-        )
 
 
 class TracedArray(NumPyRecorder, np.ndarray):
@@ -134,7 +128,9 @@ def _is_traced(index: Any) -> bool:
 
 
 def as_traced(x: Any) -> Any:
-    """An array of objects as a TracedArray; anything else unchanged."""
+    """An array of objects as a TracedArray, also in a list or tuple; anything else unchanged."""
+    if type(x) in (list, tuple):
+        return type(x)(map(as_traced, x))
     is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
     return x.view(TracedArray) if is_plain else x
 
