@@ -25,13 +25,7 @@ POLL = 0.2
 
 
 class Workers:
-    """Threads that do the jobs of a queue, started when they are needed and never ended.
-
-    Parameters
-    ----------
-    most : int
-        The largest number of threads.
-    """
+    """At most so many threads that do jobs of a queue, started when needed and never ended."""
 
     def __init__(self, most: int) -> None:
         self.most = most
