@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import islice
 from math import prod
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -137,7 +137,8 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any
     numbered = [f"result{k + 1}" for k in range(len(results))]
     names = program.names or ([name] if program.single else numbered)
     arguments = [*map(_word, symbols)], [*map(_word, names)]
-    return casadi.Function(_word(name), [*symbols.values()], results, *arguments)
+    function = casadi.Function(_word(name), [*symbols.values()], results, *arguments)
+    return cast("Callable[..., Any]", function)
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:

@@ -102,7 +102,6 @@ def check_names(names: Sequence[str]) -> None:
             raise CompileError(
                 f"a result is called {quote(name)}: expected a name that Python takes for a field"
             )
-    for name in names:
         if names.count(name) > 1:
             raise CompileError(f"{names.count(name)} results are called {name!r}: expected one")
 

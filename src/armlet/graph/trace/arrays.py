@@ -147,12 +147,6 @@ def elementwise(function: Callable[..., Any], *args: Any) -> Any:
 # ------------------------------------------------------------------ functions of whole arrays
 
 
-def _where(condition: Any, *options: Any) -> Any:
-    if len(options) != 2:
-        raise TypeError("the number of entries depends on the state")
-    return elementwise(scalar.where, condition, *options)
-
-
 def _select(conditions: Any, options: Any, default: Any = 0) -> Any:
     result = default
     for condition, option in reversed([*zip(conditions, options, strict=True)]):
@@ -207,10 +201,6 @@ def _nan_to_num(
     return _write_out(elementwise(finite, x), None if copy else x)
 
 
-def _nansum(x: Any, *args: Any, **options: Any) -> Any:
-    return np.sum(elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options)
-
-
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     if ord in (np.inf, -np.inf) and (np.ndim(x) == 1 or isinstance(axis, int)):
         largest = np.max if ord > 0 else np.min
@@ -220,7 +210,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "where": _where,
+    "where": lambda *args: elementwise(scalar.where, *args),
     "select": _select,
     "isclose": _is_close,
     "allclose": lambda x, y, *rest, **options: np.all(_is_close(x, y, *rest, **options)),
@@ -234,7 +224,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "round": _round,
     "around": _round,
-    "nansum": _nansum,
+    "nansum": lambda x, *args, **options: np.sum(
+        elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options
+    ),
     "nanmax": lambda x, axis=None, **options: np.fmax.reduce(x, axis=axis, **options),
     "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
     "norm": _norm,
