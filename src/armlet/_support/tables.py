@@ -112,7 +112,10 @@ def _read_text(path: Path, encoding: str) -> Table:
         raw.seek(-1, 2)
         is_ended = raw.read() in b"\r\n"
     if rows is None or (names and len(names) != rows.shape[1]):
-        table = _read_cells(path, encoding, names, separator, skipped, is_ended)
+        with path.open(encoding=encoding) as file:
+            below = islice(enumerate(file, 1), skipped, None)
+            cells = {k: _cells(line, separator) for k, line in below if line.strip()}
+        table = _table_of_cells(path, names, cells, is_ended)
     elif names:
         table = replace(Table.of_columns(names, rows.T), is_ended=is_ended)
     else:
@@ -155,20 +158,13 @@ def _is_number(text: str) -> bool:
     return "_" not in text and text.isascii()  # Python reads 1_0 as ten
 
 
-def _read_cells(
-    path: Path,
-    encoding: str,
-    names: list[str],
-    separator: str | None,
-    skipped: int,
-    is_ended: bool,
+def _table_of_cells(
+    path: Path, names: list[str], rows: dict[int, list[str]], is_ended: bool
 ) -> Table:
-    """Read the columns cell by cell, for files with text or nothing in some of them.
+    """The columns of a file with text or nothing in some cells, from its rows by line.
 
     A last line that is cut off is left out.
     """
-    with path.open(encoding=encoding) as file:
-        rows = {k: _cells(x, separator) for k, x in enumerate(file, 1) if k > skipped and x.strip()}
     width = len(names) or len(next(iter(rows.values())))
     last = max(rows)
     warnings = []

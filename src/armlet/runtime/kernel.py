@@ -36,7 +36,7 @@ class Kernel:
     Parameters
     ----------
     program : Program
-        What it computes; sines of sums of angles are computed from those of the parts.
+        What it computes; sines of sums of angles are computed from those of the angles.
     dtype : {"float64", "float32"}
         The type of numbers; arrays of other dtypes are converted once.
     target : Target, optional

@@ -56,18 +56,16 @@ class LoopKernel:
         *arrays: Any,
         runs: int,
         steps: int,
-        first: int = 0,
         every: int = 1,
         threads: int = 1,
         advance: Callable[[float], None] = lambda _: None,
     ) -> tuple[Array, ...]:
         """The outputs of all runs, the recorded ones with a row for `every` so many steps.
 
-        Steps are numbered from 0; where those before the `first` have been done otherwise, their
-        rows are left empty. `advance` is called every few milliseconds with the share that is done.
+        `advance` is called every few milliseconds with the share of the steps that is done.
         """
         results = self.empty_results(runs, steps, every)
-        for done in self.run_blocks(arrays, results, runs, range(first, steps), every, threads):
+        for done in self.run_blocks(arrays, results, runs, range(steps), every, threads):
             advance(done / steps)
         return self.outputs(results)
 

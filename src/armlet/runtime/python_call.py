@@ -183,11 +183,9 @@ def vectorcalled(cls: C) -> C:
 
 def connect(thing: Any, callee: Callee, code: Code) -> bool:
     """Make compiled code the `__call__` of a vectorcalled instance; False if it cannot be."""
-    offset = vars(type(thing)).get("_vectorcall")
-    if offset is None:
-        return False
     thing.callee = callee
     if ctypes.c_void_p.from_address(id(thing) + SLOT).value != id(callee):
         return False
-    ctypes.c_void_p.from_address(id(thing) + offset).value = code.addresses["vectorcall"]
+    there = id(thing) + type(thing)._vectorcall
+    ctypes.c_void_p.from_address(there).value = code.addresses["vectorcall"]
     return True

@@ -193,8 +193,6 @@ def rank(task: Task) -> "list[Candidate]":
         if candidates and task.is_over():
             break
         candidates.append(Candidate(task, name))
-    if len(candidates) == 1:
-        return candidates
     estimates = [cycles(x.program) for x in candidates]
     enough = effort.slack * min(estimates)
     fast = [x for x, least in zip(candidates, estimates, strict=True) if least <= enough]

@@ -5,7 +5,7 @@ array's type. Each module has a function `evaluate(computation, arrays, threads)
 results of the kind that went in.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol
@@ -61,7 +61,7 @@ def unnested(arrays: Iterable[Any]) -> Iterator[Any]:
 
 
 def broadcast_mapped(
-    inputs: Iterable[Input],
+    inputs: Collection[Input],
     arrays: Sequence[Any],
     mapped: Sequence[bool],
     size: int,
@@ -71,7 +71,6 @@ def broadcast_mapped(
 
     Mapped arrays have it as their first axis. An input given once stays as it is if not mapped.
     """
-    inputs = list(inputs)
     shapes = [tuple(x.shape)[first:] for x, first in zip(arrays, mapped, strict=True)]
     leading, own = leading_axes(inputs, shapes)
     full = []
