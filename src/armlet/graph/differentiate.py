@@ -135,7 +135,8 @@ def _pull_back(
             steps = [(mask, value * partial) for partial in partials]
         for a, step in zip(args, steps, strict=True):
             add(a, step)
-    return [_value(adjoint[x.index]) if x.index in adjoint else 0 for x in inputs]
+    values = {i: _value(x) for i, x in adjoint.items()}
+    return [values.get(x.index, 0) for x in inputs]
 
 
 def _value(x: Masked) -> Any:

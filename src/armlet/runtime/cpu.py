@@ -11,8 +11,7 @@ from armlet.codegen.entry.python import entry
 from armlet.codegen.llvm.function import Target, modules
 from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered
-from armlet.errors import DataError
-from armlet.graph.signature import Shape, result_type
+from armlet.graph.signature import result_type
 from armlet.runtime.arrays import ON_A_GPU
 from armlet.runtime.engine import Code, compile_ir
 from armlet.runtime.python_call import (
@@ -40,19 +39,6 @@ def as_array(x: Any, dtype: str) -> Array:
         raise TypeError(f"its dtype is {array.dtype}")
     array = np.asarray(array, dtype, order="C")
     return array if array.flags.aligned else array.copy()
-
-
-def check_out(array: Any, shape: Shape, dtype: str, others: Sequence[Array]) -> None:
-    """Raise DataError if an array is not one that results of that shape can be written to."""
-    if not isinstance(array, np.ndarray) or array.dtype != dtype:
-        kind = getattr(array, "dtype", type(array).__name__)
-        raise DataError(f"out is {kind}: expected a {dtype} array")
-    if array.shape != shape:
-        raise DataError(f"out has shape {array.shape}: expected {shape}")
-    if not array.flags.carray:
-        raise DataError("out is not contiguous, aligned and writeable: expected all three")
-    if any(np.may_share_memory(array, x) for x in others):
-        raise DataError("out shares memory with another array: expected one of its own")
 
 
 class CompiledProgram:

@@ -20,7 +20,7 @@ from armlet.graph.graph import Array
 from armlet.graph.signature import Shape, given_once, leading_axes, return_value
 from armlet.runtime.arrays import library_of
 from armlet.runtime.arrays.traced import record_program
-from armlet.runtime.cpu import CompiledProgram, as_array, check_out
+from armlet.runtime.cpu import CompiledProgram, as_array
 from armlet.runtime.engine import host
 from armlet.runtime.python_call import vectorcalled
 
@@ -194,13 +194,20 @@ class Kernel:
     def _results(self, shapes: list[Shape], out: Any, inputs: list[Array]) -> list[Array]:
         """New arrays for the results, or those of `out` if they can be written to."""
         if out is None:
-            return [np.empty(shape, self.target.dtype) for shape in shapes]
+            return [np.empty(shape, self.dtype) for shape in shapes]
         results = list(out) if isinstance(out, tuple | list) else [out]
         if len(results) != len(shapes):
             raise DataError(f"out has {len(results)} arrays: expected {len(shapes)}")
-        for k, shape in enumerate(shapes):
-            others = [*inputs, *results[:k]]
-            check_out(results[k], shape, self.target.dtype, others)
+        for k, (array, shape) in enumerate(zip(results, shapes, strict=True)):
+            if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
+                kind = getattr(array, "dtype", type(array).__name__)
+                raise DataError(f"out is {kind}: expected a {self.dtype} array")
+            if array.shape != shape:
+                raise DataError(f"out has shape {array.shape}: expected {shape}")
+            if not array.flags.carray:
+                raise DataError("out is not contiguous, aligned and writeable: expected all three")
+            if any(np.may_share_memory(array, x) for x in (*inputs, *results[:k])):
+                raise DataError("out shares memory with another array: expected one of its own")
         return results
 
     def __repr__(self) -> str:
