@@ -393,5 +393,5 @@ def test_derivatives_are_by_inputs_and_in_two_modes():
     program = trace_function("f", lambda graph, q, qd: q * qd, {"q": (2,), "qd": (2,)})
     with pytest.raises(DataError, match="f has no input 'x'; its inputs are q, qd"):
         program.derivative("x")
-    with pytest.raises(ValueError, match="mode is 'sideways': expected 'forward' or 'reverse'"):
+    with pytest.raises(DataError, match="mode is 'sideways': expected one of forward, reverse"):
         program.derivative("q", "sideways")

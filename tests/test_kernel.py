@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from support.robots import deviation, random_robot
 from support.robots import states as robot_states
 
 import armlet
+from armlet.codegen.llvm.function import Target
 from armlet.errors import ArmletError, CompileError, ModelError
 from armlet.graph import trace_function
 from armlet.runtime import Kernel, cpu
@@ -174,3 +176,17 @@ def test_where_arrays_lie_otherwise_in_memory_the_entry_is_left_out(robot, bias,
     assert not inspect.isbuiltin(kernel.compiled().entry(kernel.evaluate, "call"))
     same_bits(kernel(ONE, ONE), bias(ONE, ONE))
     same_bits(kernel(ONE.tolist(), qd=ONE), bias(ONE, ONE))
+
+
+@pytest.mark.parametrize("target", [None, Target("float32", 4, False)])
+def test_a_kernel_can_be_pickled_before_and_after_use(arms, target):
+    kernel = Kernel(armlet.trace(arms["planar3r"], "energy"), target=target)
+    fresh = pickle.loads(pickle.dumps(kernel))
+    state = np.random.default_rng(0).uniform(-2, 2, (2, 20, 3)).astype(kernel.dtype)
+    expected = kernel(*state), kernel(*state[:, 0])
+    used = pickle.loads(pickle.dumps(kernel))
+    for twin in (fresh, used, pickle.loads(pickle.dumps(used))):
+        assert twin.target == kernel.target
+        for ours, theirs in zip((twin(*state), twin(*state[:, 0])), expected, strict=True):
+            for y, z in zip(ours, theirs, strict=True):
+                same_bits(y, z)

@@ -38,8 +38,6 @@ def visible(text: str) -> str:
 
     Names in a file may contain terminal control sequences or characters that reverse the line.
     """
-    if text.isprintable():
-        return text
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
     )

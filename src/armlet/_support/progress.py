@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -23,20 +23,13 @@ def status(what: str, quick: bool = False) -> AbstractContextManager[Any]:
 def advancing(what: str) -> Iterator[Callable[[float], None]]:
     """A context whose function takes the share done; the terminal shows it after a second."""
     begun, line = monotonic(), None
+    with ExitStack() as stack:
 
-    def to(share: float) -> None:
-        nonlocal line
-        if line is None:
-            if monotonic() - begun < PATIENCE or not sys.stderr.isatty():
-                return
-            from rich.console import Console
+        def to(share: float) -> None:
+            nonlocal line
+            if line is None and sys.stderr.isatty() and monotonic() - begun >= PATIENCE:
+                line = stack.enter_context(status(what))
+            if line is not None:
+                line.update(f"{what}: {share:.0%}")
 
-            line = Console(stderr=True).status(what)
-            line.start()
-        line.update(f"{what}: {share:.0%}")
-
-    try:
         yield to
-    finally:
-        if line is not None:
-            line.stop()

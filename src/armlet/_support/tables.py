@@ -89,8 +89,17 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def read_text(path: Path) -> Table:
-    """Read the columns of a text file, with or without a line of names."""
-    encoding = _encoding(path)
+    """Read the columns of a text file, with or without a line of names.
+
+    It is read as UTF-8, else in the code of Western Europe: units may be ° and µ.
+    """
+    try:
+        return _read_text(path, "utf-8-sig")
+    except UnicodeDecodeError:
+        return _read_text(path, "latin-1")
+
+
+def _read_text(path: Path, encoding: str) -> Table:
     with path.open(encoding=encoding) as file:
         names, separator, skipped = _head(path, file)
     try:
@@ -99,9 +108,14 @@ def read_text(path: Path) -> Table:
             rows = np.loadtxt(lines, delimiter=separator, skiprows=skipped, ndmin=2, comments=None)
     except ValueError:
         rows = None
-    is_ended = _is_ended(path)
+    with path.open("rb") as raw:
+        raw.seek(-1, 2)
+        is_ended = raw.read() in b"\r\n"
     if rows is None or (names and len(names) != rows.shape[1]):
-        table = _read_cells(path, encoding, names, separator, skipped, is_ended)
+        with path.open(encoding=encoding) as file:
+            below = islice(enumerate(file, 1), skipped, None)
+            cells = {k: _cells(line, separator) for k, line in below if line.strip()}
+        table = _table_of_cells(path, names, cells, is_ended)
     elif names:
         table = replace(Table.of_columns(names, rows.T), is_ended=is_ended)
     else:
@@ -109,24 +123,6 @@ def read_text(path: Path) -> Table:
     if not table.is_ended:
         table.notes.append(f"{path.name} has no line break at its end: its last number may be cut")
     return table
-
-
-def _encoding(path: Path) -> str:
-    """UTF-8, or the code of Western Europe where it is not that: units may be ° and µ."""
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            while file.read(2**20):
-                pass
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8-sig"
-
-
-def _is_ended(path: Path) -> bool:
-    """Whether the last line of a file has an end."""
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read() in b"\r\n"
 
 
 def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]:
@@ -162,26 +158,19 @@ def _is_number(text: str) -> bool:
     return "_" not in text and text.isascii()  # Python reads 1_0 as ten
 
 
-def _read_cells(
-    path: Path,
-    encoding: str,
-    names: list[str],
-    separator: str | None,
-    skipped: int,
-    is_ended: bool,
+def _table_of_cells(
+    path: Path, names: list[str], rows: dict[int, list[str]], is_ended: bool
 ) -> Table:
-    """Read the columns cell by cell, for files with text or nothing in some of them.
+    """The columns of a file with text or nothing in some cells, from its rows by line.
 
     A last line that is cut off is left out.
     """
-    with path.open(encoding=encoding) as file:
-        rows = {k: _cells(x, separator) for k, x in enumerate(file, 1) if k > skipped and x.strip()}
     width = len(names) or len(next(iter(rows.values())))
     last = max(rows)
     warnings = []
-    if len(rows) > 1 and (
-        len(rows[last]) < width or (not is_ended and _is_cut(*[*rows.values()][-2:]))
-    ):
+    *_, before, cells = [[""], *rows.values()]
+    is_cut = not is_ended and _is_number(before[-1]) and not _is_number(cells[-1])
+    if len(rows) > 1 and (len(cells) < width or is_cut):
         warnings.append(f"line {last}, the last one, is cut off and left out")
         del rows[last]
         is_ended = True
@@ -209,11 +198,6 @@ def _read_cells(
     table = Table.of_columns(numeric, arrays) if names else Table({UNNAMED: np.stack(arrays, 1)})
     notes = [f"columns of text are left out: {listing(text)}"] if text else []
     return replace(table, notes=notes, warnings=warnings, is_ended=is_ended)
-
-
-def _is_cut(before: list[str], last: list[str]) -> bool:
-    """Whether the last cell of a line is no number, though that of the line before is."""
-    return _is_number(before[-1]) and not _is_number(last[-1])
 
 
 def _dates(cells: list[str]) -> NDArray[Any] | None:

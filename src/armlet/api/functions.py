@@ -22,7 +22,7 @@ from armlet.graph.trace.errors import untraceable_function
 from armlet.robot import RobotModel
 from armlet.runtime import Kernel
 from armlet.runtime.arrays import library_of
-from armlet.runtime.arrays.traced import Traced, record_program
+from armlet.runtime.arrays.traced import record_program
 from armlet.runtime.kernel import in_order
 from armlet.search.compose import Composition, cheapest_composition
 
@@ -112,7 +112,7 @@ class Function:
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
 
-    def record(self, arrays: Sequence[ArrayLike]) -> Traced:
+    def record(self, arrays: Sequence[ArrayLike]) -> Any:
         """The results for traced arrays: the program becomes a part of what is being traced."""
         return record_program(self.program, arrays)
 

@@ -6,9 +6,8 @@ Both modes read one table, the partial derivatives of each operation.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from armlet.graph.graph import Graph, Traced, live
+from armlet._support.validation import one_of
+from armlet.graph.graph import Array, Graph, Traced, live, object_array
 from armlet.graph.trace.elementary import logical_and, logical_or, negation, truth
 from armlet.scalar import equal, less, log, power, where
 
@@ -30,7 +29,7 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "log": lambda y, a: (1 / a,),
     "tanh": lambda y, a: (1 - y * y,),
     "atan2": lambda y, a, b: (b / (a * a + b * b), -a / (a * a + b * b)),
-    "pow": lambda y, a, b: (b * power(a, b - 1), _by_exponent(y, a)),
+    "pow": lambda y, a, b: (b * power(a, b - 1), where(equal(a, 0), 0, y * log(a))),
     "floor": lambda y, a: (0,),
 }
 """The partial derivatives of y = op(a, b) by a and by b."""
@@ -46,11 +45,6 @@ infinite or not a number, as it is in a division that is guarded.
 """
 
 
-def _by_exponent(y: Any, a: Any) -> Any:
-    """The derivative ∂ a**b / ∂b, which is 0 where a is 0."""
-    return where(equal(a, 0), 0, y * log(a))
-
-
 Node = tuple[Traced, tuple[Any, ...], tuple[Any, ...]]
 """A traced scalar, its operands and its partial derivatives by them.
 
@@ -60,25 +54,22 @@ Masked = tuple[Any, Any]
 """An adjoint: a condition, None for always, and a value that counts where the condition holds."""
 
 
-def derivatives(
-    outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward"
-) -> np.ndarray[Any, Any]:
+def derivatives(outputs: Sequence[Any], inputs: Sequence[Traced], mode: str = "forward") -> Array:
     """The Jacobian ∂ outputs / ∂ inputs, recorded in the graph of the inputs."""
     for x in inputs:
         if not isinstance(x, Traced):
             kind = type(x).__name__
             raise TypeError(f"{kind} scalars do not record their operations: trace first")
-    modes = {"forward": _forward, "reverse": _reverse}
-    if mode not in modes:
-        raise ValueError(f"mode is {mode!r}: expected 'forward' or 'reverse'")
+    one_of(mode, "mode", ("forward", "reverse"))
     if any(x.op not in ("input", "symbol") for x in inputs):  # others may be folded away
         raise ValueError("derivatives are by inputs and symbols, not by what is computed of them")
     active = _active_nodes(inputs[0].graph, outputs, inputs) if len(inputs) else []
-    matrix = np.zeros((len(outputs), len(inputs)), dtype=object)
-    for row, gradient in zip(matrix, modes[mode](outputs, inputs, active), strict=True):
-        for k, x in enumerate(inputs):
-            row[k] = gradient.get(x.index, 0)
-    return matrix
+    if mode == "forward":
+        gradients = _propagate(outputs, {x.index: {x.index: 1} for x in inputs}, active)
+        rows = [[gradient.get(x.index, 0) for x in inputs] for gradient in gradients]
+    else:
+        rows = [_pull_back([y], [1], inputs, active) for y in outputs]
+    return object_array([x for row in rows for x in row], (len(outputs), len(inputs)))
 
 
 def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Traced]) -> list[Node]:
@@ -98,17 +89,10 @@ def _active_nodes(graph: Graph, outputs: Sequence[Any], inputs: Collection[Trace
     return nodes
 
 
-def _forward(
-    outputs: Sequence[Any], inputs: Sequence[Traced], active: list[Node]
-) -> list[dict[int, Any]]:
-    """The gradient of each output by the inputs, as far as its entries are not zero."""
-    return _propagate(outputs, {x.index: {x.index: 1} for x in inputs}, active)
-
-
 def _propagate(
     outputs: Sequence[Any], gradients: dict[int, dict[int, Any]], active: list[Node]
 ) -> list[dict[int, Any]]:
-    """The gradients of the outputs from those of the inputs, first node first."""
+    """The gradients of the outputs from those of the inputs, without the zeros of either."""
     for y, args, partials in active:
         inner = [gradients.get(a.index, {}) if isinstance(a, Traced) else {} for a in args]
         total = gradients[y.index] = {}
@@ -123,39 +107,36 @@ def _propagate(
     return [gradients.get(y.index, {}) if isinstance(y, Traced) else {} for y in outputs]
 
 
-def _reverse(
-    outputs: Sequence[Any], inputs: Sequence[Traced], active: list[Node]
-) -> list[dict[int, Any]]:
-    """The same gradients, from each output back to the inputs."""
+def _pull_back(
+    outputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    inputs: Sequence[Traced],
+    active: list[Node],
+) -> list[Any]:
+    """The derivatives, by each input, of the sum of cotangents times outputs."""
     inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
-    return [
-        _adjoints({y.index: (None, 1)}, active, inner) if isinstance(y, Traced) else {}
-        for y in outputs
-    ]
+    adjoint: dict[int, Masked] = {}
 
+    def add(x: Any, step: Masked) -> None:
+        if isinstance(x, Traced) and x.index in inner:
+            adjoint[x.index] = _sum(adjoint[x.index], step) if x.index in adjoint else step
 
-def _adjoints(
-    adjoint: dict[int, Masked], active: list[Node], inner: Collection[int]
-) -> dict[int, Any]:
-    """The adjoints of all nodes from those of the outputs, last node first."""
+    for y, cotangent in zip(outputs, cotangents, strict=True):
+        add(y, (None, cotangent))
     for y, args, partials in reversed(active):
         if y.index not in adjoint:
             continue
         mask, value = adjoint[y.index]
         if y.op in CHOICES:
             conditions = (partials[0], negation(partials[0]))
-            steps = [(_both(mask, condition), value) for condition in conditions]
+            masks = (truth(x) if mask is None else logical_and(mask, x) for x in conditions)
+            steps = [(both, value) for both in masks]
         else:
             steps = [(mask, value * partial) for partial in partials]
         for a, step in zip(args, steps, strict=True):
-            if isinstance(a, Traced) and a.index in inner:
-                adjoint[a.index] = _sum(adjoint[a.index], step) if a.index in adjoint else step
-    return {i: _value(x) for i, x in adjoint.items()}
-
-
-def _both(mask: Any, condition: Any) -> Any:
-    """Where a mask and a condition hold."""
-    return truth(condition) if mask is None else logical_and(mask, condition)
+            add(a, step)
+    values = {i: _value(x) for i, x in adjoint.items()}
+    return [values.get(x.index, 0) for x in inputs]
 
 
 def _value(x: Masked) -> Any:
@@ -186,12 +167,4 @@ def vjp(
     graph: Graph, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Traced]
 ) -> list[Any]:
     """The cotangents of inputs: the derivatives of the sum of cotangents times outputs."""
-    active = _active_nodes(graph, outputs, inputs)
-    inner = {y.index for y, _, _ in active} | {x.index for x in inputs}
-    adjoint: dict[int, Masked] = {}
-    for y, cotangent in zip(outputs, cotangents, strict=True):
-        if isinstance(y, Traced) and y.index in inner:
-            step = (None, cotangent)
-            adjoint[y.index] = _sum(adjoint[y.index], step) if y.index in adjoint else step
-    gradient = _adjoints(adjoint, active, inner)
-    return [gradient.get(x.index, 0) for x in inputs]
+    return _pull_back(outputs, cotangents, inputs, _active_nodes(graph, outputs, inputs))

@@ -1,16 +1,18 @@
 """Programs as functions of the arrays of any library, operation by operation."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
+from itertools import islice
+from math import prod
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from armlet.errors import CompileError, DataError, quote
-from armlet.graph.graph import OPERATIONS, object_array
+from armlet.graph.graph import OPERATIONS, arrays_of_shapes
 from armlet.graph.signature import Shape, leading_axes, return_value
 from armlet.scalar import LIBRARIES
 
@@ -27,7 +29,40 @@ NAMESPACES = {"numpy": "numpy"} | {
 """The module with a library's functions, by the name of the library."""
 
 
-def library_module(library: str | ModuleType) -> ModuleType:
+def function_of(program: "Program", library: str | ModuleType) -> Callable[..., Any]:
+    """A program as a function of a library's arrays; `Program.function` documents it."""
+    namespace = _library_module(library)
+    if namespace.__name__ != "sympy":
+        program.check_values()
+    if namespace.__name__ == "casadi":
+        return casadi_function(program, namespace)
+    has_arrays = hasattr(namespace, "stack")
+
+    def call(*args: Any) -> Any:
+        entries, leading = _entries(program, args, namespace if has_arrays else np)
+
+        def meaning(op: str, *operands: Any) -> Any:
+            if op == "input":
+                return entries[operands[0]][operands[1]]
+            if op == "symbol":
+                return namespace.Symbol(operands[0])
+            return OPERATIONS[op](*operands)
+
+        values, shapes = program.replay(meaning), [y.shape for y in program.outputs]
+        if has_arrays:
+            example = sum((x for every in entries.values() for x in every[:1]), 0)
+            zero, row = namespace.zeros_like(_array(example, namespace)), iter(values)
+            stacked = (_stack(namespace, zero, leading, [*islice(row, prod(s))]) for s in shapes)
+            results = [x.reshape((*leading, *s)) for x, s in zip(stacked, shapes, strict=True)]
+        else:
+            results = arrays_of_shapes(values, shapes)
+        return return_value(results, program.single, program.names)
+
+    call.__name__ = program.name
+    return call
+
+
+def _library_module(library: str | ModuleType) -> ModuleType:
     """The module with the functions of a library, which may be a name or the module itself."""
     name = library.__name__ if isinstance(library, ModuleType) else library
     modules = {**NAMESPACES, **{module: module for module in NAMESPACES.values()}}
@@ -40,33 +75,6 @@ def library_module(library: str | ModuleType) -> ModuleType:
         return import_module(modules[name])
     except ImportError as error:
         raise CompileError(f"{name} cannot be imported: {error}") from None
-
-
-def function_of(program: "Program", library: str | ModuleType) -> Callable[..., Any]:
-    """A program as a function of a library's arrays; `Program.function` documents it."""
-    namespace = library_module(library)
-    if namespace.__name__ != "sympy":
-        program.check_values()
-    if namespace.__name__ == "casadi":
-        function: Callable[..., Any] = casadi_function(program, namespace)
-        return function
-    arrays = hasattr(namespace, "stack")
-
-    def call(*args: Any) -> Any:
-        entries, leading = _entries(program, args, namespace if arrays else np)
-
-        def meaning(op: str, *operands: Any) -> Any:
-            if op == "input":
-                return entries[operands[0]][operands[1]]
-            if op == "symbol":
-                return namespace.Symbol(operands[0])
-            return OPERATIONS[op](*operands)
-
-        values = program.replay(meaning)
-        return _results(program, values, entries, leading, namespace if arrays else None)
-
-    call.__name__ = program.name
-    return call
 
 
 def _entries(
@@ -85,37 +93,12 @@ def _entries(
     return entries, leading
 
 
-def _results(
-    program: "Program",
-    values: list[Any],
-    entries: Mapping[str, list[Any]],
-    leading: Shape,
-    namespace: ModuleType | None,
-) -> Any:
-    """The values as arrays of the shapes of the outputs, after the leading axes."""
-    remaining = iter(values)
-    outputs = [[next(remaining) for _ in output.flat] for output in program.outputs]
-    shapes = [output.shape for output in program.outputs]
-    if namespace is None:
-        arrays = [object_array(output) for output in outputs]
-    else:
-        example = sum((x for every in entries.values() for x in every[:1]), 0)
-        zero = namespace.zeros_like(_array(example, namespace))
-        arrays = [_stack(namespace, zero, leading, output) for output in outputs]
-        shapes = [(*leading, *shape) for shape in shapes]
-    results = [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)]
-    return return_value(results, program.single, program.names)
-
-
 def _stack(namespace: ModuleType, zero: Any, leading: Shape, values: list[Any]) -> Any:
     """Values as the last axis of an array, broadcast to the leading axes by adding a zero."""
-    full = [y if _has_axes(y, leading) else y + zero for y in values]
+    full = [
+        y if not isinstance(y, NUMBERS) and tuple(y.shape) == leading else y + zero for y in values
+    ]
     return namespace.stack(full, -1) if full else namespace.zeros((*leading, 0))
-
-
-def _has_axes(y: Any, leading: Shape) -> bool:
-    """Whether a value is an array over the leading axes; a constant is not."""
-    return not isinstance(y, NUMBERS) and tuple(y.shape) == leading
 
 
 def _array(x: Any, namespace: ModuleType) -> Any:
@@ -128,7 +111,7 @@ def _array(x: Any, namespace: ModuleType) -> Any:
 
 
 @lru_cache(maxsize=64)
-def casadi_function(program: "Program", casadi: ModuleType) -> Any:
+def casadi_function(program: "Program", casadi: ModuleType) -> Callable[..., Any]:
     """The program as a `casadi.Function` of one state's matrices: a vector is a column.
 
     Symbols give expressions and numbers give numbers. The operations are recorded once, in SX;
@@ -154,7 +137,8 @@ def casadi_function(program: "Program", casadi: ModuleType) -> Any:
     numbered = [f"result{k + 1}" for k in range(len(results))]
     names = program.names or ([name] if program.single else numbered)
     arguments = [*map(_word, symbols)], [*map(_word, names)]
-    return casadi.Function(_word(name), [*symbols.values()], results, *arguments)
+    function = casadi.Function(_word(name), [*symbols.values()], results, *arguments)
+    return cast("Callable[..., Any]", function)
 
 
 def check_matrices(program: "Program", args: Sequence[Any]) -> None:

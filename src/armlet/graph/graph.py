@@ -153,18 +153,13 @@ def _operator(op: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], 
     return left, right
 
 
-def _composed(
-    function: Callable[[Any, Any], Any],
-) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """The same two methods for a function composed of operations."""
+def _composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The method of Traced for a function that is composed of operations."""
 
-    def left(self: "Traced", other: Any) -> Any:
+    def method(self: "Traced", other: Any) -> Any:
         return function(self, other) if isinstance(other, SCALARS) else NotImplemented
 
-    def right(self: "Traced", other: Any) -> Any:
-        return function(other, self) if isinstance(other, SCALARS) else NotImplemented
-
-    return left, right
+    return method
 
 
 def _function(op: str) -> Callable[[Any], Any]:
@@ -205,24 +200,25 @@ class Traced(NumPyRecorder):
     __sub__, __rsub__ = _operator("sub")
     __mul__, __rmul__ = _operator("mul")
     _quotient, __rtruediv__ = _operator("div")
-    __floordiv__, __rfloordiv__ = _composed(floor_divide)
-    __mod__, __rmod__ = _composed(remainder)
+    __floordiv__, __mod__ = _composed(floor_divide), _composed(remainder)
+    __rfloordiv__ = _composed(lambda x, y: floor_divide(y, x))
+    __rmod__ = _composed(lambda x, y: remainder(y, x))
+    __divmod__ = _composed(lambda x, y: (floor_divide(x, y), remainder(x, y)))
+    __rdivmod__ = _composed(lambda x, y: (floor_divide(y, x), remainder(y, x)))
     __rpow__ = _operator("pow")[1]
     __eq__ = _operator("equal")[0]  # as a comparison; `is` asks for the same scalar
     __lt__, __gt__ = _operator("less")
     __le__, __ge__ = _operator("less_equal")
-    __and__ = __rand__ = _composed(logical_and)[0]
-    __or__ = __ror__ = _composed(logical_or)[0]
-    __xor__ = __rxor__ = _composed(logical_xor)[0]
+    __ne__ = _composed(lambda x, y: negation(x == y))
+    __and__ = __rand__ = _composed(logical_and)
+    __or__ = __ror__ = _composed(logical_or)
+    __xor__ = __rxor__ = _composed(logical_xor)
     __invert__, __ceil__, __trunc__ = negation, ceil, trunc
     __neg__, __abs__ = _function("neg"), _function("abs")
     sin, cos, sqrt, sign = map(_function, ("sin", "cos", "sqrt", "sign"))
     exp, log, tanh, floor = map(_function, ("exp", "log", "tanh", "floor"))
     __floor__ = floor
     __hash__ = object.__hash__
-
-    def __ne__(self, other: object) -> Any:
-        return negation(self == other) if isinstance(other, SCALARS) else NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
         check_divisor(other)
@@ -242,12 +238,6 @@ class Traced(NumPyRecorder):
         for _ in range(abs(int(exponent))):
             power = power * self
         return power if exponent >= 0 else 1 / power
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
 
     def __round__(self, digits: int | None = None) -> Any:
         return round_to(self, digits or 0)

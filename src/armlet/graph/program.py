@@ -1,6 +1,6 @@
 """A program: the operations that outputs need, with named arguments."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -149,17 +149,11 @@ class Program:
         >>> armlet.trace(armlet.load("planar2r"), "gravity_torque").vjp()
         <Program vjp of gravity_torque(q, cotangent_gravity_torque): 4M 3A, 2 sin>
         """
-        graph, flat = self.copy()
-        labels = self.names or [
+        names = self.names or [
             self.name if self.single else f"{k}" for k in range(len(self.outputs))
         ]
-        outputs = (Input(label, y.shape) for label, y in zip(labels, self.outputs, strict=False))
-        cotangents = prefixed_inputs(self.inputs, "cotangent", outputs)
-        entries = graph.entries(self.inputs.values())
-        gradients = arrays_of_shapes(
-            vjp(graph, flat, graph.entries(cotangents), entries),
-            [x.shape for x in self.inputs.values()],
-        )
+        outputs = {k: Input(names[k], y.shape) for k, y in enumerate(self.outputs)}
+        _, cotangents, gradients = with_cotangents(self, outputs, self.inputs.values())
         inputs = named_inputs([*self.inputs.values(), *cotangents])
         return program(f"vjp of {self.name}", inputs, gradients, False, tuple(self.inputs))
 
@@ -399,12 +393,14 @@ def replacement(value: Mapping[int, Any], x: Any) -> Any:
     return value[x.index] if isinstance(x, Traced) else x
 
 
+def new_array(value: Mapping[int, Any], old: Array) -> Array:
+    """The new values of the entries of an array."""
+    return object_array([replacement(value, x) for x in old.flat], old.shape)
+
+
 def with_values(old: Program, value: Mapping[int, Any]) -> Program:
     """The program whose outputs are the new values of the nodes."""
-    outputs = [
-        object_array([replacement(value, y) for y in output.flat], output.shape)
-        for output in old.outputs
-    ]
+    outputs = [new_array(value, output) for output in old.outputs]
     return program(old.name, old.inputs, outputs, old.single, old.names)
 
 
@@ -417,6 +413,21 @@ def with_tangents(
     tangents = prefixed_inputs(old.inputs, "tangent", active)
     entries = zip(graph.entries(active), graph.entries(tangents), strict=True)
     return tangents, flat, jvp(graph, flat, {x.index: dx for x, dx in entries})
+
+
+def with_cotangents(
+    old: Program, outputs: Mapping[int, Input], wanted: Collection[Input]
+) -> tuple[Graph, list[Input], list[Array]]:
+    """Cotangents of some outputs as further inputs, and what they pull back to wanted inputs.
+
+    The outputs have their indices, and the names and shapes of their cotangents.
+    """
+    graph, flat = old.copy()
+    results = arrays_of_shapes(flat, [y.shape for y in old.outputs])
+    cotangents = prefixed_inputs(old.inputs, "cotangent", outputs.values())
+    entries = [y for k in outputs for y in results[k].flat]
+    pulled = vjp(graph, entries, graph.entries(cotangents), graph.entries(wanted))
+    return graph, cotangents, arrays_of_shapes(pulled, [x.shape for x in wanted])
 
 
 @without_collections

@@ -15,18 +15,16 @@ from armlet.errors import CompileError, DataError, quote
 Shape = tuple[int, ...]
 Names = tuple[str, ...]
 """The names of results, the fields of a named tuple."""
-RATES = ("state", "step", "run", "stage", "once")
-"""How often an input changes: with every state ("state"), or not at all within a call ("once").
-
-An input of the rate "once" may also have a value for every state, with their leading axes. In a
-loop that runs from many starts at the same time, an input may also change with every step, the same
-for all runs ("step"), with every run, the same in all steps ("run"), or with the stages of a step,
-the same in all steps ("stage").
-"""
 
 
 class Input(NamedTuple):
-    """An argument: its name, its shape in one state, and how often it changes."""
+    """An argument: its name, its shape in one state, and the rate at which it changes.
+
+    That is with every state ("state"), or not at all within a call ("once"), though it may then
+    also have a value for every state. In a loop that runs from many starts at the same time, an
+    input may also change with every step, the same for all runs ("step"), with every run, the same
+    in all steps ("run"), or with the stages of a step, the same in all steps ("stage").
+    """
 
     name: str
     shape: Shape
@@ -80,6 +78,12 @@ def leading_axes(inputs: Iterable[Input], shapes: Sequence[Shape]) -> tuple[Shap
     return axes, own
 
 
+def given_once(inputs: Iterable[Input], own: Iterable[Shape]) -> frozenset[str]:
+    """The names of the inputs that a call gives once for all states, by their leading axes."""
+    pairs = zip(inputs, own, strict=True)
+    return frozenset(x.name for x, axes in pairs if x.rate == "once" and not axes)
+
+
 def _leading(x: Input, shape: Shape) -> Shape:
     split = len(shape) - len(x.shape)
     if split < 0 or shape[split:] != x.shape:
@@ -98,7 +102,6 @@ def check_names(names: Sequence[str]) -> None:
             raise CompileError(
                 f"a result is called {quote(name)}: expected a name that Python takes for a field"
             )
-    for name in names:
         if names.count(name) > 1:
             raise CompileError(f"{names.count(name)} results are called {name!r}: expected one")
 

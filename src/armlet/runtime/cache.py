@@ -129,9 +129,10 @@ def _checksum(key: str, data: bytes) -> bytes:
 
 def _trim(folder: Path) -> None:
     """Remove the least recently used objects until the rest is within the limit."""
-    paths = [path for path in folder.iterdir() if path.suffix in (OBJECT, UNFINISHED)]
     used = {}
-    for path in paths:
+    for path in folder.iterdir():
+        if path.suffix not in (OBJECT, UNFINISHED):
+            continue
         with suppress(OSError):
             status = path.lstat()
             used[path] = (status.st_atime, status.st_size)

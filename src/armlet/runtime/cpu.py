@@ -1,4 +1,4 @@
-"""The backend for this processor: machine code by LLVM, on NumPy arrays."""
+"""A program as machine code for this processor, on NumPy arrays."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -11,10 +11,9 @@ from armlet.codegen.entry.python import entry
 from armlet.codegen.llvm.function import Target, modules
 from armlet.codegen.llvm.split import many_states_texts, one_state_texts
 from armlet.codegen.lower import Lowered
-from armlet.errors import DataError
-from armlet.graph.signature import Shape, result_type
+from armlet.graph.signature import result_type
 from armlet.runtime.arrays import ON_A_GPU
-from armlet.runtime.engine import Code, compile_ir, host
+from armlet.runtime.engine import Code, compile_ir
 from armlet.runtime.python_call import (
     Callee,
     address,
@@ -31,12 +30,7 @@ BLOCK = 2**22
 """How many operations are done before Ctrl-C is looked for."""
 
 
-def target(dtype: str) -> Target:
-    """The target with the widest vectors that this machine has."""
-    return host(dtype)
-
-
-def array(x: Any, dtype: str) -> Array:
+def as_array(x: Any, dtype: str) -> Array:
     """x as a contiguous array; other numbers are converted."""
     if hasattr(x, "__cuda_array_interface__"):
         raise TypeError(ON_A_GPU)
@@ -45,29 +39,6 @@ def array(x: Any, dtype: str) -> Array:
         raise TypeError(f"its dtype is {array.dtype}")
     array = np.asarray(array, dtype, order="C")
     return array if array.flags.aligned else array.copy()
-
-
-def compile(code: Lowered, target: Target) -> "CompiledProgram":
-    """A program for a target, compiled when it is first needed."""
-    return CompiledProgram(code, target)
-
-
-def empty(shape: Shape, dtype: str) -> Array:
-    """An array to write to."""
-    return np.empty(shape, dtype)
-
-
-def check_out(array: Any, shape: Shape, dtype: str, others: Sequence[Array]) -> None:
-    """Raise DataError if an array is not one that results of that shape can be written to."""
-    if not isinstance(array, np.ndarray) or array.dtype != dtype:
-        kind = getattr(array, "dtype", type(array).__name__)
-        raise DataError(f"out is {kind}: expected a {dtype} array")
-    if array.shape != shape:
-        raise DataError(f"out has shape {array.shape}: expected {shape}")
-    if not array.flags.carray:
-        raise DataError("out is not contiguous, aligned and writeable: expected all three")
-    if any(np.may_share_memory(array, x) for x in others):
-        raise DataError("out shares memory with another array: expected one of its own")
 
 
 class CompiledProgram:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from weakref import ref
 
 import llvmlite
@@ -56,8 +56,7 @@ class Code(np.ndarray[Any, Any]):
 
     @property
     def addresses(self) -> dict[str, int]:
-        addresses: dict[str, int] = self[0]
-        return addresses
+        return cast("dict[str, int]", self[0])
 
 
 ENGINES: dict[ref[Code], Any] = {}
@@ -134,11 +133,6 @@ def host(dtype: str) -> Target:
     return Target(dtype, lanes * (2 if dtype == "float32" else 1), fuses)
 
 
-def machine_name() -> str:
-    """A text that differs between kinds of machines."""
-    return "\0".join(cpu())
-
-
 def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
     """The machine code of a module with the named functions, cached on disk.
 
@@ -156,7 +150,7 @@ def compile_ir(text: str, *functions: str, callees: Sequence[str] = ()) -> Code:
 
 
 def _key(text: str) -> str:
-    return cache.key(version.__version__, str(llvmlite.__version__), machine_name(), text)
+    return cache.key(version.__version__, str(llvmlite.__version__), "\0".join(cpu()), text)
 
 
 def _compile_callees(texts: Sequence[str]) -> list[bytes]:
@@ -225,13 +219,12 @@ def _unlocked_emit() -> Callable[..., Any]:
 
     With the lock, which all of its functions share, threads would compile one after the other.
     """
-    locked: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
-    emit: Callable[..., Any] = locked
+    emit: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     with suppress(AttributeError, OSError):
         function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
-        function.argtypes, function.restype = locked.argtypes, locked.restype
+        function.argtypes, function.restype = emit.argtypes, emit.restype
         emit = function
-    return emit
+    return cast("Callable[..., Any]", emit)
 
 
 def _parse(text: str, target: Any) -> Any:
@@ -282,13 +275,8 @@ def _symbols() -> dict[str, int]:
     return {
         "armlet_new_array": int(table[NEW_FROM_DESCRIPTOR] or 0),
         "armlet_array_type": int(table[ARRAY_TYPE] or 0),
-        "armlet_float64": id(np.dtype(np.float64)),
-        "armlet_float32": id(np.dtype(np.float32)),
-        "armlet_str": id(str),
-        "armlet_list": id(list),
-        "armlet_tuple": id(tuple),
-        "armlet_float": id(float),
-        "armlet_int": id(int),
+        **{f"armlet_{name}": id(np.dtype(name)) for name in ("float64", "float32")},
+        **{f"armlet_{x.__name__}": id(x) for x in (str, list, tuple, float, int)},
         "armlet_none": id(None),
         "armlet_true": id(True),
         "armlet_dead": id(ReferenceError),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,62 +16,15 @@ from armlet.codegen.llvm.function import Target
 from armlet.codegen.lower import Lowered, lower
 from armlet.errors import CompileError, DataError
 from armlet.graph import Count, Program
-from armlet.graph.signature import Shape, leading_axes, return_value
-from armlet.runtime import cpu
+from armlet.graph.graph import Array
+from armlet.graph.signature import Shape, given_once, leading_axes, return_value
 from armlet.runtime.arrays import library_of
-from armlet.runtime.arrays.traced import Traced, record_program
+from armlet.runtime.arrays.traced import record_program
+from armlet.runtime.cpu import CompiledProgram, as_array
+from armlet.runtime.engine import host
 from armlet.runtime.python_call import vectorcalled
 
-Array = np.ndarray[Any, Any]
-"""An array of the backend: a NumPy array for the CPU."""
 DTYPES = ("float64", "float32")
-
-
-class CompiledProgram(Protocol):
-    """A lowered program on a backend. Nothing is compiled before it is first needed."""
-
-    def run(self, arrays: Sequence[Any], results: Sequence[Any], count: int, threads: int) -> None:
-        """Compute `count` states, one row each; inputs given once have no rows."""
-
-    def entry(
-        self,
-        fallback: Callable[..., Any],
-        name: str,
-        doc: str = "",
-        option: str = "",
-        entries: dict[Any, Any] | None = None,
-    ) -> Callable[..., Any]:
-        """A fast function for a few states that calls `fallback` for all other arguments.
-
-        `doc` is its docstring. The option, an argument after the inputs, selects one of `entries`.
-        A backend without a fast path returns `fallback`.
-        """
-
-    def connect(self, kernel: Any, fallback: Callable[..., Any]) -> bool:
-        """Make that function what calling a kernel does; False if the backend cannot."""
-
-
-class Backend(Protocol):
-    """The interface of a backend, which is a module: compiling programs, and its arrays."""
-
-    def target(self, dtype: str) -> Any:
-        """The default target: all features of this machine."""
-
-    def compile(self, code: Lowered, target: Any) -> CompiledProgram:
-        """A program for a target, compiled when it is first needed."""
-
-    def array(self, x: Any, dtype: str) -> Any:
-        """x as an array that compiled code can read; TypeError or ValueError if it is none."""
-
-    def empty(self, shape: Shape, dtype: str) -> Any:
-        """An array that compiled code can write to."""
-
-    def check_out(self, array: Any, shape: Shape, dtype: str, others: Sequence[Any]) -> None:
-        """Raise DataError if results of that shape cannot be written to an array."""
-
-
-BACKENDS: dict[str, Backend] = {"cpu": cpu}
-"""The backends by name."""
 
 
 @vectorcalled
@@ -83,13 +36,11 @@ class Kernel:
     Parameters
     ----------
     program : Program
-        What it computes; sines of sums of angles are computed from those of the parts.
+        What it computes; sines of sums of angles are computed from those of the angles.
     dtype : {"float64", "float32"}
         The type of numbers; arrays of other dtypes are converted once.
     target : Target, optional
         What to compile for instead of all features of this machine; sets the dtype.
-    backend : {"cpu"}
-        What compiles and runs it: LLVM for this processor, on NumPy arrays.
 
     Examples
     --------
@@ -104,20 +55,14 @@ class Kernel:
     __slots__ = ("__dict__", "__weakref__", "callee")
 
     def __init__(
-        self,
-        program: Program,
-        dtype: str = "float64",
-        target: Target | None = None,
-        backend: str = "cpu",
+        self, program: Program, dtype: str = "float64", target: Target | None = None
     ) -> None:
         one_of(dtype, "dtype", DTYPES, CompileError)
-        one_of(backend, "backend", BACKENDS, CompileError)
         program.check_values()
         self.program = program
-        self.backend = BACKENDS[backend]
-        self.target = self.backend.target(dtype) if target is None else target
+        self.target = host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
-        self._arguments = program, dtype, target, backend
+        self._arguments = program, dtype, target
         self._by_rates: dict[frozenset[str], CompiledProgram] = {}
 
     @cached_property
@@ -138,7 +83,7 @@ class Kernel:
         """The kernel itself: arrays of other dtypes are converted."""
         return self
 
-    def record(self, arrays: Sequence[ArrayLike]) -> Traced:
+    def record(self, arrays: Sequence[ArrayLike]) -> Any:
         """The results for traced arrays, recorded in their graph."""
         return record_program(self.program, arrays)
 
@@ -155,10 +100,7 @@ class Kernel:
     @cached_property
     def _strict_call(self) -> Callable[..., Any]:
         """The compiled entry for converted arrays: NotImplemented where it cannot take them."""
-        return self.compiled().entry(self._refuse, "call")
-
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        return NotImplemented
+        return self.compiled().entry(lambda *_, **__: NotImplemented, "call")
 
     def takes_long(self, arrays: Sequence[Any]) -> bool:
         """Whether arrays have more rows than a compiled entry takes."""
@@ -175,7 +117,7 @@ class Kernel:
         """The compiled program for inputs of which some are given once."""
         if once not in self._by_rates:
             code = lower(self.program, once) if once else self.code
-            self._by_rates.setdefault(once, self.backend.compile(code, self.target))
+            self._by_rates.setdefault(once, CompiledProgram(code, self.target))
         return self._by_rates[once]
 
     def __call__(
@@ -221,7 +163,7 @@ class Kernel:
             return library.evaluate(self, arrays, threads)
         if threads == 1 and not self.takes_long(arrays):
             try:
-                arrays = tuple([self.backend.array(x, self.target.dtype) for x in arrays])
+                arrays = tuple([as_array(x, self.target.dtype) for x in arrays])
             except (TypeError, ValueError):
                 return self.evaluate(*arrays, out=out)
             results = self._strict_call(*arrays, out=out)
@@ -232,43 +174,40 @@ class Kernel:
     def evaluate(self, *arrays: ArrayLike, out: Any = None, threads: int = 1) -> Any:
         """Evaluate the kernel without the compiled entry: long batches, and what it refuses."""
         count = integer(threads, "threads", low=1)
-        inputs, leading, once = self._inputs(arrays)
+        self.program.check_number(arrays)
+        described = self.program.inputs
+        inputs = [self.array(name, x) for name, x in zip(described, arrays, strict=True)]
+        leading, own = leading_axes(described.values(), [x.shape for x in inputs])
+        once = given_once(described.values(), own)
         shapes = [(*leading, *output.shape) for output in self.program.outputs]
         results = self._results(shapes, out, inputs)
         self.compiled(once).run(inputs, results, prod(leading), count)
         return return_value(results, self.program.single, self.program.names)
 
-    def _inputs(self, arrays: Sequence[Any]) -> tuple[list[Array], Shape, frozenset[str]]:
-        """The arrays converted, their leading axes, and the names of inputs given once for all."""
-        inputs = self.program.inputs
-        self.program.check_number(arrays)
-        converted = [self.array(name, x) for name, x in zip(inputs, arrays, strict=True)]
-        leading, own = leading_axes(inputs.values(), [x.shape for x in converted])
-        once = (
-            x.name
-            for x, axes in zip(inputs.values(), own, strict=True)
-            if x.rate == "once" and not axes
-        )
-        return converted, leading, frozenset(once)
-
     def array(self, name: str, x: ArrayLike) -> Array:
-        """An argument as an array of the backend; DataError with its name if it is none."""
+        """An argument as an array of the kernel's dtype; DataError with its name if it is none."""
         try:
-            array: Array = self.backend.array(x, self.target.dtype)
-            return array
+            return as_array(x, self.target.dtype)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name} is not an array of numbers: {error}") from None
 
     def _results(self, shapes: list[Shape], out: Any, inputs: list[Array]) -> list[Array]:
         """New arrays for the results, or those of `out` if they can be written to."""
         if out is None:
-            return [self.backend.empty(shape, self.target.dtype) for shape in shapes]
+            return [np.empty(shape, self.dtype) for shape in shapes]
         results = list(out) if isinstance(out, tuple | list) else [out]
         if len(results) != len(shapes):
             raise DataError(f"out has {len(results)} arrays: expected {len(shapes)}")
-        for k, shape in enumerate(shapes):
-            others = [*inputs, *results[:k]]
-            self.backend.check_out(results[k], shape, self.target.dtype, others)
+        for k, (array, shape) in enumerate(zip(results, shapes, strict=True)):
+            if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
+                kind = getattr(array, "dtype", type(array).__name__)
+                raise DataError(f"out is {kind}: expected a {self.dtype} array")
+            if array.shape != shape:
+                raise DataError(f"out has shape {array.shape}: expected {shape}")
+            if not array.flags.carray:
+                raise DataError("out is not contiguous, aligned and writeable: expected all three")
+            if any(np.may_share_memory(array, x) for x in (*inputs, *results[:k])):
+                raise DataError("out shares memory with another array: expected one of its own")
         return results
 
     def __repr__(self) -> str:

@@ -13,12 +13,12 @@ from armlet.codegen.llvm.loop import SCALARS, loop_function
 from armlet.codegen.lower import Lowered, lower
 from armlet.errors import DataError
 from armlet.graph import Input, Loop
+from armlet.graph.graph import Array
 from armlet.graph.signature import Shape
 from armlet.runtime.engine import Code, compile_ir, host
 from armlet.runtime.python_call import address
 from armlet.runtime.threads import parallel_for
 
-Array = np.ndarray[Any, Any]
 BLOCK = 2**23
 """How many operations are done before Ctrl-C is looked for."""
 
@@ -27,14 +27,7 @@ class LoopKernel:
     """A loop as machine code: one run as scalar code, many with one run per vector lane.
 
     The bits of a run do not depend on how many there are, nor on threads.
-
-    Parameters
-    ----------
-    loop : Loop
-    dtype : {"float64", "float32"}
-        The type of numbers; arrays of other dtypes are converted once.
-    target : Target, optional
-        What to compile for instead of all features of this machine; sets the dtype.
+    A target sets the dtype; by default it has all features of this machine.
     """
 
     def __init__(self, loop: Loop, dtype: str = "float64", target: Target | None = None) -> None:
@@ -42,15 +35,14 @@ class LoopKernel:
         self.loop, self._order = _with_separate_records(loop)
         self.target = host(dtype) if target is None else target
         self.dtype = np.dtype(self.target.dtype)
+        self._functions: dict[int, tuple[Any, Code]] = {}
 
     @cached_property
     def code(self) -> Lowered:
         """The operations of one step, those first that do not change with the steps."""
-        fixed = [x.name for x in self.loop.body.inputs.values() if self._is_fixed(x)]
-        return lower(self.loop.body, fixed)
-
-    def _is_fixed(self, x: Input) -> bool:
-        return x.rate in ("run", "once") and x.name not in self.loop.carried.values()
+        inputs, carried = self.loop.body.inputs, self.loop.carried.values()
+        fixed = [name for name, x in inputs.items() if x.rate in ("run", "once")]
+        return lower(self.loop.body, [name for name in fixed if name not in carried])
 
     def shape(self, x: Input, runs: int, steps: int) -> Shape:
         """The shape of an input's array."""
@@ -64,18 +56,16 @@ class LoopKernel:
         *arrays: Any,
         runs: int,
         steps: int,
-        first: int = 0,
         every: int = 1,
         threads: int = 1,
         advance: Callable[[float], None] = lambda _: None,
     ) -> tuple[Array, ...]:
         """The outputs of all runs, the recorded ones with a row for `every` so many steps.
 
-        Steps are numbered from 0; where those before the `first` have been done otherwise, their
-        rows are left empty. `advance` is called every few milliseconds with the share that is done.
+        `advance` is called every few milliseconds with the share of the steps that is done.
         """
         results = self.empty_results(runs, steps, every)
-        for done in self.run_blocks(arrays, results, runs, range(first, steps), every, threads):
+        for done in self.run_blocks(arrays, results, runs, range(steps), every, threads):
             advance(done / steps)
         return self.outputs(results)
 
@@ -136,7 +126,7 @@ class LoopKernel:
     ) -> None:
         """Do some steps of all runs: the first, how many, and how many a row stands for."""
         lanes = self.target.lanes if runs >= self.target.lanes else 1
-        function, _ = self._many if lanes > 1 else self._one
+        function, _ = self._function(lanes)
         pointers = [address(array) for array in (*inputs, *results)]
 
         def rows(begin: int, end: int, _alive: Any = (inputs, results)) -> None:
@@ -144,20 +134,15 @@ class LoopKernel:
 
         parallel_for(rows, runs, lanes, threads, grain=lanes)
 
-    @cached_property
-    def _one(self) -> tuple[Any, Code]:
-        return self._compile(1)
-
-    @cached_property
-    def _many(self) -> tuple[Any, Code]:
-        return self._compile(self.target.lanes)
-
-    def _compile(self, lanes: int) -> tuple[Any, Code]:
-        """The function, and its code, which must live as long."""
-        text = loop_function(self.loop, self.code, self.target, lanes)
-        code = compile_ir(module(self.target, text), "loop")
-        types = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
-        return ctypes.CFUNCTYPE(None, *types)(code.addresses["loop"]), code
+    def _function(self, lanes: int) -> tuple[Any, Code]:
+        """The function for so many runs side by side, and its code, which must live as long."""
+        if lanes not in self._functions:
+            text = loop_function(self.loop, self.code, self.target, lanes)
+            code = compile_ir(module(self.target, text), "loop")
+            types = [*[ctypes.c_void_p] * len(self.code.sizes), *[ctypes.c_int64] * len(SCALARS)]
+            function = ctypes.CFUNCTYPE(None, *types)(code.addresses["loop"])
+            self._functions.setdefault(lanes, (function, code))
+        return self._functions[lanes]
 
     def _array(self, x: Input, value: Any, runs: int, steps: int) -> Array:
         """An input as an array of its dtype and shape; DataError with its name if it is none."""

@@ -4,7 +4,7 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -23,12 +23,26 @@ from armlet.runtime.engine import Code, add_symbols, compile_ir
 C = TypeVar("C", bound=type)
 C_TYPES: dict[str, Any] = {"i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
 FASTCALL_KEYWORDS = 0x0080 | 0x0002
+INT, TEXT, POINTER = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 
 
-class ArrayObject(ctypes.Structure):
-    """NumPy's array object."""
+def structure(**fields: Any) -> Any:
+    """The type of a C structure with these fields."""
+    return type("Structure", (ctypes.Structure,), {"_fields_": [*fields.items()]})
 
-    _fields_ = tuple((name, C_TYPES[kind]) for name, kind in ARRAY.items())
+
+ArrayObject = structure(**{name: C_TYPES[kind] for name, kind in ARRAY.items()})
+"""NumPy's array object."""
+MethodDefinition = structure(name=TEXT, function=POINTER, flags=INT, doc=TEXT)
+"""CPython's PyMethodDef."""
+TypeSlot = structure(slot=INT, value=POINTER)
+"""CPython's PyType_Slot."""
+TypeSpec = structure(
+    name=TEXT, size=INT, item_size=INT, flags=ctypes.c_uint, slots=ctypes.POINTER(TypeSlot)
+)
+"""CPython's PyType_Spec."""
+Member = structure(name=TEXT, kind=INT, offset=ctypes.c_ssize_t, flags=INT, doc=TEXT)
+"""CPython's PyMemberDef."""
 
 
 @functools.cache
@@ -53,8 +67,7 @@ def reads_arrays() -> bool:
 def address(array: Any) -> int:
     """The address of an array's entries; `array.ctypes.data` takes microseconds."""
     if not reads_arrays():
-        there: int = array.__array_interface__["data"][0]
-        return there
+        return int(array.__array_interface__["data"][0])
     return ctypes.c_size_t.from_address(id(array) + ArrayObject.data.offset).value
 
 
@@ -76,8 +89,7 @@ class Callee(tuple[Any, ...]):
         """The tuple for an entry, which also keeps its code alive."""
         names = (*inputs, "out", *([option] if option else []))
         interned = tuple(map(sys.intern, names))
-        spares = [None] * SPARES
-        return cls((fallback, interned, entries, spares, ("out",), results, code))
+        return cls((fallback, interned, entries, [None] * SPARES, ("out",), results, code))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The robot or kernel, since CPython pickles an entry as getattr(self, its name)."""
@@ -104,17 +116,6 @@ def share(dtype: str) -> None:
         SHARED_CODE[dtype] = code
 
 
-class MethodDefinition(ctypes.Structure):
-    """CPython's PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 def fast_call(code: Code, name: str, callee: Callee, doc: str) -> Callable[..., Any]:
     """The entry in compiled code as a built-in function of Python, which keeps the code.
 
@@ -127,8 +128,7 @@ def fast_call(code: Code, name: str, callee: Callee, doc: str) -> Callable[..., 
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function: Callable[..., Any] = new(ctypes.addressof(definition), owner, "armlet")
-    return function
+    return cast("Callable[..., Any]", new(ctypes.addressof(definition), owner, "armlet"))
 
 
 def dispatcher_call(
@@ -156,36 +156,6 @@ def join(one: Code, many: Code) -> None:
 # ------------------------------------------------------------------ objects that are called
 
 
-class TypeSlot(ctypes.Structure):
-    """CPython's PyType_Slot."""
-
-    _fields_ = (("slot", ctypes.c_int), ("value", ctypes.c_void_p))
-
-
-class TypeSpec(ctypes.Structure):
-    """CPython's PyType_Spec."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("size", ctypes.c_int),
-        ("item_size", ctypes.c_int),
-        ("flags", ctypes.c_uint),
-        ("slots", ctypes.POINTER(TypeSlot)),
-    )
-
-
-class Member(ctypes.Structure):
-    """CPython's PyMemberDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("kind", ctypes.c_int),
-        ("offset", ctypes.c_ssize_t),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 MEMBERS, SIGNED_SIZE, READ_ONLY = 72, 19, 1
 SUBCLASSABLE, VECTORCALL, DEFAULT = 1 << 10, 1 << 11, 1 << 18
 
@@ -197,8 +167,6 @@ def vectorcalled(cls: C) -> C:
     type made by CPython's PyType_FromSpec can. Until an instance is given its function, and in
     subclasses, `__call__` is called. The class has the slot `callee`, and no other.
     """
-    if sys.implementation.name != "cpython":
-        return cls
     offset = cls.__basicsize__
     members = (Member * 2)(Member(b"__vectorcalloffset__", SIGNED_SIZE, offset, READ_ONLY))
     slots = (TypeSlot * 2)(TypeSlot(MEMBERS, ctypes.addressof(members)))
@@ -210,17 +178,14 @@ def vectorcalled(cls: C) -> C:
     new.argtypes = (ctypes.c_void_p, ctypes.py_object)
     subclass: Any = new(ctypes.addressof(spec), (cls,))
     subclass.__doc__, subclass._vectorcall = cls.__doc__, offset
-    typed: C = subclass
-    return typed
+    return cast("C", subclass)
 
 
 def connect(thing: Any, callee: Callee, code: Code) -> bool:
     """Make compiled code the `__call__` of a vectorcalled instance; False if it cannot be."""
-    offset = vars(type(thing)).get("_vectorcall")
-    if offset is None:
-        return False
     thing.callee = callee
     if ctypes.c_void_p.from_address(id(thing) + SLOT).value != id(callee):
         return False
-    ctypes.c_void_p.from_address(id(thing) + offset).value = code.addresses["vectorcall"]
+    there = id(thing) + type(thing)._vectorcall
+    ctypes.c_void_p.from_address(there).value = code.addresses["vectorcall"]
     return True

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import sleep
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 Job = Callable[[], None]
@@ -25,13 +25,7 @@ POLL = 0.2
 
 
 class Workers:
-    """Threads that do the jobs of a queue, started when they are needed and never ended.
-
-    Parameters
-    ----------
-    most : int
-        The largest number of threads.
-    """
+    """At most so many threads that do jobs of a queue, started when needed and never ended."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -167,8 +161,7 @@ class LlvmThread(Workers):
         result, error = wait_for(answer)
         if error is not None:
             raise error
-        value: T = result
-        return value
+        return cast("T", result)
 
     def _answer(
         self, answer: SimpleQueue[Any], function: Callable[..., Any], args: tuple[Any, ...]

@@ -108,10 +108,10 @@ def cached_search(key: str | None, find: Callable[[], SearchResult]) -> SearchRe
     data = cache.load(key) if key else None
     if data is not None:
         with suppress(ValueError, LookupError, TypeError):
-            return _from_json(json.loads(data))
+            return _from_json(data)
     result = find()
     if key:
-        cache.save(key, json.dumps(_to_json(result)).encode())
+        cache.save(key, _to_json(result).encode())
     return result
 
 
@@ -193,8 +193,6 @@ def rank(task: Task) -> "list[Candidate]":
         if candidates and task.is_over():
             break
         candidates.append(Candidate(task, name))
-    if len(candidates) == 1:
-        return candidates
     estimates = [cycles(x.program) for x in candidates]
     enough = effort.slack * min(estimates)
     fast = [x for x, least in zip(candidates, estimates, strict=True) if least <= enough]
@@ -317,31 +315,24 @@ def search_key(request: Request, minimize: str) -> str | None:
     return cache.key("search", minimize, SEARCH_SOURCES, repr(request.identity))
 
 
-def _to_json(result: SearchResult) -> dict[str, Any]:
-    return {
-        "program": result.program.to_dict(),
-        "formulation": result.formulation,
-        "arrangement": result.arrangement,
-        "complete": result.complete,
-        "steps": [
-            [step.name, step.count.M, step.count.A, step.count.functions] for step in result.steps
-        ],
-    }
+def _to_json(result: SearchResult) -> str:
+    def plain(x: Any) -> dict[str, Any]:
+        return x.to_dict() if isinstance(x, Program) else vars(x)
+
+    return json.dumps(result, default=plain)
 
 
-def _from_json(data: dict[str, Any]) -> SearchResult:
+def _from_json(text: bytes) -> SearchResult:
+    data = json.loads(text)
     back, unit = data["arrangement"]
-    steps = (
-        Step(name, Count(M, A, tuple((f, times) for f, times in functions)))
-        for name, M, A, functions in data["steps"]
-    )
-    return SearchResult(
-        Program.from_dict(data["program"]),
-        data["formulation"],
-        Arrangement(tuple(back), unit),
-        tuple(steps),
-        data["complete"],
-    )
+
+    def count(M: int, A: int, functions: list[list[Any]]) -> Count:
+        return Count(M, A, tuple((name, times) for name, times in functions))
+
+    data["steps"] = tuple(Step(step["name"], count(**step["count"])) for step in data["steps"])
+    data["program"] = Program.from_dict(data["program"])
+    data["arrangement"] = Arrangement(tuple(back), unit)
+    return SearchResult(**data)
 
 
 def _digest_of_sources() -> str:

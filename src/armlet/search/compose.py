@@ -20,7 +20,7 @@ from armlet._support.validation import one_of
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.errors import ArmletError, listing
 from armlet.graph import Graph, Input, Program, compact, simplify
-from armlet.graph.graph import object_array
+from armlet.graph.graph import Array, object_array
 from armlet.graph.program import program
 from armlet.graph.signature import Names, check_names, leading_axes, return_value
 from armlet.graph.trace.calls import Recording, inline
@@ -42,7 +42,6 @@ from armlet.search.cheapest import (
 )
 from armlet.search.request import CANONICAL, Request, make_request
 
-Array = np.ndarray[Any, Any]
 STATE = ("q", "qd", "qdd", "tau", "wrench")
 """The arguments of quantities in their order; groups of constants come after them."""
 Choice = tuple[str, Arrangement]
@@ -187,10 +186,7 @@ def record(graph: Graph, request: Request, arrays: Sequence[Array]) -> Any:
         if isinstance(graph, Recording):
             states.append(graph.call(request, program, args))
         else:
-            flat = iter(inline(program, graph, [x.ravel().tolist() for x in args]))
-            states.append(
-                [object_array([next(flat) for _ in y.flat], y.shape) for y in program.outputs]
-            )
+            states.append(inline(program, graph, args))
     results = [
         object_array([x for outputs in states for x in outputs[i].flat], (*leading, *y.shape))
         for i, y in enumerate(program.outputs)
@@ -209,7 +205,10 @@ def compose_quantities(
     options: Mapping[str, Any],
 ) -> Composition:
     """Quantities of a robot in one program; its inputs are in the order q, qd, qdd, tau, wrench."""
-    requests = dict(_requests(robot, names, constants, minimal, options))
+    requests = {
+        label: make_request(robot, name, constants, minimal, taken)
+        for label, name, taken in _labelled(names, options)
+    }
     if not requests:
         raise ArmletError("no quantity is named: give one or more, such as inverse_dynamics")
     inputs = {x.name: x for request in requests.values() for x in request.inputs}
@@ -230,14 +229,10 @@ def compose_quantities(
     return Composition(name, inputs, recording, [*outputs.values()], False, tuple(outputs))
 
 
-def _requests(
-    robot: RobotModel,
-    names: Sequence[str],
-    constants: Mapping[str, str],
-    minimal: bool,
-    options: Mapping[str, Any],
-) -> Iterator[tuple[str, Request]]:
-    """The request of each field of the results, with the options that its quantity takes."""
+def _labelled(
+    names: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The fields of the results: label, quantity, and the options that this quantity takes."""
     for name in names:
         if names.count(name) > 1:
             raise ArmletError(f"{name} is given {names.count(name)} times: expected once")
@@ -251,8 +246,8 @@ def _requests(
         if isinstance(frames, Mapping):
             frames = frames.get(name)
         if frames is None or isinstance(frames, str):
-            yield name, make_request(robot, name, constants, minimal, taken | {"frame": frames})
+            yield name, name, taken | {"frame": frames}
             continue
         for frame in frames:
             label = f"{name}_{re.sub(r'[^0-9A-Za-z]', '_', frame)}"
-            yield label, make_request(robot, name, constants, minimal, taken | {"frame": frame})
+            yield label, name, taken | {"frame": frame}

@@ -6,7 +6,7 @@ outweigh those that it adds.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from inspect import signature
 from itertools import permutations, product
@@ -59,7 +59,7 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
             values = [s * graph.input(x, 0) for x, s in zip(letters, signs, strict=True)]
             left, _ = identity(*values)
             sign, bare = (-1, left.args[0]) if left.op == "neg" else (1, left)
-            terms = tuple(_sides(sign, bare))
+            terms = tuple(terms_of(sign, bare, (), bare.op in SUMS))
             names: dict[str, tuple[bool, int]] = {}
             key = tuple((s * terms[0][0], _key(x, names)) for s, x in terms)
             if key not in seen:
@@ -72,11 +72,11 @@ def rules_of(identities: tuple[Identity, ...]) -> dict[str, list[Rule]]:
     return rules
 
 
-def _sides(sign: int, x: Any) -> Iterator[Term]:
-    """The two terms of a sum, or the scalar itself."""
-    if x.op in SUMS:
-        yield sign, x.args[0]
-        yield sign if x.op == "add" else -sign, x.args[1]
+def terms_of(sign: int, x: Any, nested: Collection[int], is_root: bool = False) -> Iterator[Term]:
+    """The terms of a sum and of its nested sums, likewise factors; or the scalar itself."""
+    if isinstance(x, Traced) and (is_root or x.index in nested):
+        yield from terms_of(sign, x.args[0], nested)
+        yield from terms_of(-sign if x.op == "sub" else sign, x.args[1], nested)
     else:
         yield sign, x
 
@@ -260,7 +260,7 @@ class Rewriting:
         root = self.old.graph.scalars[i]
         if root.is_constant or "sum" not in self.rules:
             return self.graph.copy(root.op, *map(self._new, root.args))
-        every = list(self._terms(1, root, True))
+        every = [(sign, self._new(x)) for sign, x in terms_of(1, root, self.nested, True)]
         terms = _without_pairs(every)
         changed = len(terms) < len(every)
         while (simpler := self._simpler(terms)) is not None:
@@ -271,14 +271,6 @@ class Rewriting:
         for sign, x in terms:
             total = total + x if sign > 0 else total - x
         return total
-
-    def _terms(self, sign: int, x: Any, is_root: bool = False) -> Iterator[Term]:
-        """The terms of a sum, and of its nested sums."""
-        if isinstance(x, Traced) and (is_root or x.index in self.nested):
-            yield from self._terms(sign, x.args[0])
-            yield from self._terms(sign if x.op == "add" else -sign, x.args[1])
-        else:
-            yield sign, self._new(x)
 
     def _simpler(self, terms: list[Term]) -> list[Term] | None:
         """The terms with two replaced by a rule, or None if no rule gains anything."""

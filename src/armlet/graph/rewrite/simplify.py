@@ -1,6 +1,6 @@
 """Simplification: passes over a program, in rounds as long as they gain something."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from armlet.graph.count import M_PLUS_A, Count
 from armlet.graph.graph import Graph, Traced
 from armlet.graph.program import Program, replacement, with_values
-from armlet.graph.rewrite.rewriting import Term, nested_terms, rewrite
+from armlet.graph.rewrite.rewriting import Term, nested_terms, rewrite, terms_of
 from armlet.graph.rewrite.rules import PASSES
 
 ORDER = (*PASSES, "sharing")
@@ -32,22 +32,7 @@ def simplify(
 ) -> tuple[Program, Gains]:
     """Rewrite a program in fewer operations; also return what each pass gained.
 
-    Parameters
-    ----------
-    program : Program
-    weight : mapping of str to float
-        What each operation counts, by its name.
-    order : sequence of str
-        The passes in the order they are tried.
-    enough : callable
-        Called before each pass; once it returns true, no more passes are tried.
-
-    Examples
-    --------
-    >>> import armlet
-    >>> program = armlet.trace(armlet.load("planar2r"), "forward_kinematics", "two_axes")
-    >>> simplify(program)[1]
-    [('angles', Count(M=4, A=4, functions=(('cos', 3), ('sin', 3))))]
+    The passes are tried in this order until `enough` returns true, which is called before each.
     """
     steps: dict[str, Callable[[Program], Program]] = {
         name: partial(rewrite, identities=PASSES[name], weight=weight) for name in PASSES
@@ -133,20 +118,9 @@ def _groups(old: Program) -> dict[int, tuple[str, list[Term]]]:
     The sign of a factor is 1.
     """
     nested = nested_terms(old, FAMILY)
-
-    def terms(sign: int, x: Any, family: str) -> Iterator[Term]:
-        if isinstance(x, Traced) and x.index in nested and FAMILY[x.op] == family:
-            yield from sides(sign, x.op, x.args)
-        else:
-            yield sign, x
-
-    def sides(sign: int, op: str, args: tuple[Any, ...]) -> Iterator[Term]:
-        yield from terms(sign, args[0], FAMILY[op])
-        yield from terms(-sign if op == "sub" else sign, args[1], FAMILY[op])
-
     return {
-        i: (FAMILY[op], [*sides(1, op, args)])
-        for i, op, args in old.nodes
+        i: (FAMILY[op], [*terms_of(1, old.graph.scalars[i], nested, True)])
+        for i, op, _ in old.nodes
         if op in FAMILY and i not in nested and not old.graph.constant[i]
     }
 

@@ -52,7 +52,7 @@ class NumPyRecorder:
             return out[0]
         if name.startswith("logical") and method == "reduce":
             result = elementwise(truth, result)  # of one entry, the reduction is that entry
-        return tuple(map(as_traced, result)) if isinstance(result, tuple) else as_traced(result)
+        return as_traced(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         """The result of another NumPy function of traced arguments."""
@@ -62,18 +62,12 @@ class NumPyRecorder:
                 f"{place()}: numpy.linalg.{name} looks at numbers, which a traced array does not "
                 "have yet: solve a symmetric positive definite system with armlet.math.solve"
             )
-        own = FUNCTIONS.get(name)
         try:
-            if own is not None:
-                return own(*args, **options)
-            result = function._implementation(*args, **options)
+            if name in FUNCTIONS:
+                return FUNCTIONS[name](*args, **options)
+            return as_traced(function._implementation(*args, **options))
         except (TypeError, IndexError, AttributeError) as error:
             raise unsupported_function(name, error) from error
-        return (
-            type(result)(map(as_traced, result))
-            if type(result) in (list, tuple)
-            else as_traced(result)
-        )
 
 
 class TracedArray(NumPyRecorder, np.ndarray):
@@ -134,7 +128,9 @@ def _is_traced(index: Any) -> bool:
 
 
 def as_traced(x: Any) -> Any:
-    """An array of objects as a TracedArray; anything else unchanged."""
+    """An array of objects as a TracedArray, also in a list or tuple; anything else unchanged."""
+    if type(x) in (list, tuple):
+        return type(x)(map(as_traced, x))
     is_plain = isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, TracedArray)
     return x.view(TracedArray) if is_plain else x
 
@@ -149,12 +145,6 @@ def elementwise(function: Callable[..., Any], *args: Any) -> Any:
 
 
 # ------------------------------------------------------------------ functions of whole arrays
-
-
-def _where(condition: Any, *options: Any) -> Any:
-    if len(options) != 2:
-        raise TypeError("the number of entries depends on the state")
-    return elementwise(scalar.where, condition, *options)
 
 
 def _select(conditions: Any, options: Any, default: Any = 0) -> Any:
@@ -211,10 +201,6 @@ def _nan_to_num(
     return _write_out(elementwise(finite, x), None if copy else x)
 
 
-def _nansum(x: Any, *args: Any, **options: Any) -> Any:
-    return np.sum(elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options)
-
-
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     if ord in (np.inf, -np.inf) and (np.ndim(x) == 1 or isinstance(axis, int)):
         largest = np.max if ord > 0 else np.min
@@ -224,7 +210,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "where": _where,
+    "where": lambda *args: elementwise(scalar.where, *args),
     "select": _select,
     "isclose": _is_close,
     "allclose": lambda x, y, *rest, **options: np.all(_is_close(x, y, *rest, **options)),
@@ -238,7 +224,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "round": _round,
     "around": _round,
-    "nansum": _nansum,
+    "nansum": lambda x, *args, **options: np.sum(
+        elementwise(lambda y: scalar.where(isnan(y), 0, y), x), *args, **options
+    ),
     "nanmax": lambda x, axis=None, **options: np.fmax.reduce(x, axis=axis, **options),
     "nanmin": lambda x, axis=None, **options: np.fmin.reduce(x, axis=axis, **options),
     "norm": _norm,

@@ -1,10 +1,11 @@
 """Calls within a trace: results of programs that are chosen later."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from armlet.graph.graph import Array, Graph, Traced, object_array
-from armlet.graph.program import Program, replacement
+from armlet.graph.graph import Array, Graph, Traced, arrays_of_shapes
+from armlet.graph.program import Program, new_array, replacement
 
 CALL = "call "
 """The beginning of the names of results; no argument is named so, since it has a space."""
@@ -34,28 +35,17 @@ class Recording(Graph):
         name = f"{CALL}{len(self.calls)}"
         self.calls.append(Call(callee, tuple(args)))
         first: dict[int, Traced] = {}
-        results, place = [], 0
-        for output in program.outputs:
-            entries = []
-            for y in output.flat:
-                if isinstance(y, Traced):
-                    if y.index not in first:
-                        first[y.index] = self.input(name, place)
-                    y = first[y.index]
-                entries.append(y)
-                place += 1
-            results.append(object_array(entries, output.shape))
-        return results
+        for place, y in enumerate(y for output in program.outputs for y in output.flat):
+            if isinstance(y, Traced) and y.index not in first:
+                first[y.index] = self.input(name, place)
+        return [new_array(first, output) for output in program.outputs]
 
     def inline_calls(self, outputs: Sequence[Array], programs: Sequence[Program]) -> list[Array]:
         """Arrays of this graph in a new one, in which each call is computed by a program."""
         graph = Graph()
         value: dict[int, Any] = {}
         results: dict[str, list[Any]] = {}
-
-        def new(array: Array) -> list[Any]:
-            return [replacement(value, x) for x in array.flat]
-
+        new = partial(new_array, value)
         for i, (op, args) in enumerate(self.nodes):
             if op != "input" or not args[0].startswith(CALL):
                 value[i] = graph.copy(op, *(replacement(value, a) for a in args))
@@ -63,14 +53,15 @@ class Recording(Graph):
             name, place = args
             if name not in results:
                 k = int(name.removeprefix(CALL))
-                results[name] = inline(programs[k], graph, [new(arg) for arg in self.calls[k].args])
+                arrays = inline(programs[k], graph, [*map(new, self.calls[k].args)])
+                results[name] = [y for array in arrays for y in array.flat]
             value[i] = results[name][place]
-        return [object_array(new(output), output.shape) for output in outputs]
+        return [*map(new, outputs)]
 
 
-def inline(program: Program, graph: Graph, args: Sequence[Sequence[Any]]) -> list[Any]:
-    """The outputs of a program in a row, recorded in another graph for entries of its inputs."""
-    entries = dict(zip(program.inputs, args, strict=True))
+def inline(program: Program, graph: Graph, args: Sequence[Array]) -> list[Array]:
+    """The outputs of a program, recorded in another graph for arrays of its inputs."""
+    entries = dict(zip(program.inputs, (x.ravel().tolist() for x in args), strict=True))
 
     def meaning(op: str, *operands: Any) -> Any:
         if op == "input":
@@ -78,4 +69,4 @@ def inline(program: Program, graph: Graph, args: Sequence[Sequence[Any]]) -> lis
             return entries[name][k]
         return graph.copy(op, *operands)
 
-    return program.replay(meaning)
+    return arrays_of_shapes(program.replay(meaning), [y.shape for y in program.outputs])

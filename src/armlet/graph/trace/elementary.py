@@ -131,56 +131,39 @@ def logaddexp(x: Scalar, y: Scalar) -> Scalar:
 
 
 LN2, LN10, DEGREE = math.log(2), math.log(10), math.pi / 180
+COMPARISONS = less, less_equal, equal, isnan, isinf, signbit
+LOGIC = logical_and, logical_or, logical_xor, minimum, maximum
+ROUNDING = floor, ceil, trunc, rint, floor_divide, remainder, fmod
+ANALYSIS = sign, sqrt, sin, cos, cosh, tanh, arcsinh, exp, log, logaddexp
 ELEMENTARY: dict[str, Callable[..., Any]] = {
-    "less": less,
-    "less_equal": less_equal,
+    **{x.__name__: x for x in (*COMPARISONS, *LOGIC, *ROUNDING, *ANALYSIS)},
     "greater": lambda x, y: less(y, x),
     "greater_equal": lambda x, y: less_equal(y, x),
-    "equal": equal,
     "not_equal": lambda x, y: negation(equal(x, y)),
-    "logical_and": logical_and,
-    "logical_or": logical_or,
-    "logical_xor": logical_xor,
     "logical_not": negation,
     "bitwise_and": logical_and,
     "bitwise_or": logical_or,
     "bitwise_xor": logical_xor,
     "invert": negation,
-    "isnan": isnan,
-    "isinf": isinf,
     "isfinite": lambda x: negation(logical_or(isnan(x), isinf(x))),
-    "signbit": signbit,
     "copysign": lambda x, y: where(signbit(y), -abs(x), abs(x)),
     "heaviside": lambda x, at_zero: where(
         equal(x, 0), at_zero, where(less(x, 0), 0, where(equal(x, x), 1, x))
     ),
-    "minimum": minimum,
-    "maximum": maximum,
     "fmin": lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))),
     "fmax": lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))),
     "clip": lambda x, low, high: minimum(maximum(x, low), high),
-    "floor": floor,
-    "ceil": ceil,
-    "trunc": trunc,
-    "rint": rint,
-    "floor_divide": floor_divide,
-    "remainder": remainder,
-    "fmod": fmod,
     "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)),
     "modf": lambda x: (where(isinf(x), 0, x - trunc(x)), trunc(x)),
-    "sign": sign,
     "absolute": abs,
     "fabs": abs,
     "positive": lambda x: x,
     "conjugate": lambda x: x,
     "reciprocal": lambda x: 1 / x,
     "square": lambda x: x * x,
-    "sqrt": sqrt,
     "cbrt": lambda x: sign(x) * power(abs(x), 1 / 3),
     "hypot": lambda x, y: sqrt(x * x + y * y),
     "float_power": lambda x, y: x**y,
-    "sin": sin,
-    "cos": cos,
     "tan": lambda x: sin(x) / cos(x),
     "arcsin": lambda x: atan2(x, sqrt((1 - x) * (1 + x))),
     "arccos": lambda x: atan2(sqrt((1 - x) * (1 + x)), x),
@@ -191,19 +174,13 @@ ELEMENTARY: dict[str, Callable[..., Any]] = {
     "rad2deg": lambda x: x / DEGREE,
     "degrees": lambda x: x / DEGREE,
     "sinh": lambda x: tanh(x) * cosh(x),  # loses no digits at 0
-    "cosh": cosh,
-    "tanh": tanh,
-    "arcsinh": arcsinh,
     "arccosh": lambda x: log(x + sqrt(x - 1) * sqrt(x + 1)),
     "arctanh": lambda x: log((1 + x) / (1 - x)) / 2,
-    "exp": exp,
     "exp2": lambda x: exp(x * LN2),
     "expm1": lambda x: tanh(x / 2) * (exp(x) + 1),  # loses no digits at 0
-    "log": log,
     "log2": lambda x: log(x) / LN2,
     "log10": lambda x: log(x) / LN10,
     "log1p": lambda x: log(1 + x),
-    "logaddexp": logaddexp,
     "logaddexp2": lambda x, y: logaddexp(x * LN2, y * LN2) / LN2,
 }
 """The elementwise functions of NumPy, by name, that operators of the elements do not do."""

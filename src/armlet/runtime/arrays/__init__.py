@@ -5,8 +5,9 @@ array's type. Each module has a function `evaluate(computation, arrays, threads)
 results of the kind that went in.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,14 +34,7 @@ class Computation(Protocol):
         """The results for traced arrays, recorded in their graph."""
 
 
-class Library(Protocol):
-    """The interface of a module of this folder."""
-
-    def evaluate(self, computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
-        """The results of a computation as arrays of the library."""
-
-
-def library_of(arrays: Iterable[Any], out: Any = None) -> Library | None:
+def library_of(arrays: Iterable[Any], out: Any = None) -> ModuleType | None:
     """The module for the library of the arrays, or of their entries; None for NumPy and numbers.
 
     Raises DataError if there is one and `out` is given, which only kernels on NumPy arrays take.
@@ -53,9 +47,7 @@ def library_of(arrays: Iterable[Any], out: Any = None) -> Library | None:
                 raise DataError(
                     "out is given with arrays of another library: expected NumPy arrays"
                 )
-            module: Any = import_module(f"{__name__}.{LIBRARIES[name].evaluation}")
-            library: Library = module
-            return library
+            return import_module(f"{__name__}.{LIBRARIES[name].evaluation}")
     return None
 
 
@@ -69,7 +61,7 @@ def unnested(arrays: Iterable[Any]) -> Iterator[Any]:
 
 
 def broadcast_mapped(
-    inputs: Iterable[Input],
+    inputs: Collection[Input],
     arrays: Sequence[Any],
     mapped: Sequence[bool],
     size: int,
@@ -79,7 +71,6 @@ def broadcast_mapped(
 
     Mapped arrays have it as their first axis. An input given once stays as it is if not mapped.
     """
-    inputs = list(inputs)
     shapes = [tuple(x.shape)[first:] for x, first in zip(arrays, mapped, strict=True)]
     leading, own = leading_axes(inputs, shapes)
     full = []

@@ -20,7 +20,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from armlet.codegen.entry.xla import xla_entry
 from armlet.codegen.lower import lower
 from armlet.errors import CompileError, DataError
-from armlet.graph.signature import Shape, leading_axes, return_value
+from armlet.graph.signature import Shape, given_once, leading_axes, return_value
 from armlet.runtime.arrays import (
     ON_A_GPU,
     Computation,
@@ -29,10 +29,9 @@ from armlet.runtime.arrays import (
     unnested,
 )
 from armlet.runtime.engine import Code, compile_ir
-from armlet.runtime.kernel import Kernel
+from armlet.runtime.kernel import DTYPES, Kernel
 from armlet.scalar import is_nested
 
-DTYPES = ("float64", "float32")
 REGISTERED: dict[str, Code] = {}
 """The machine code registered with XLA, which may call it as long as the process lives."""
 
@@ -108,8 +107,7 @@ def _shapes(kernel: Any, shapes: Sequence[Shape]) -> tuple[list[Shape], frozense
     """The shapes of the results, and which inputs are given once for all states."""
     inputs = kernel.program.inputs.values()
     leading, own = leading_axes(inputs, shapes)
-    once = (x.name for x, axes in zip(inputs, own, strict=True) if x.rate == "once" and not axes)
-    return [(*leading, *y.shape) for y in kernel.program.outputs], frozenset(once)
+    return [(*leading, *y.shape) for y in kernel.program.outputs], given_once(inputs, own)
 
 
 @kernel_p.def_impl

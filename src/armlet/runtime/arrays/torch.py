@@ -1,6 +1,7 @@
 """Kernels on PyTorch tensors, with derivatives in both modes, of any order, and `vmap`."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,12 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
 
 def _dtype(arrays: Sequence[Any]) -> str:
     """The dtype that PyTorch would compute with; whole numbers are of its default."""
-    common = None
-    for x in unnested(arrays):
-        if isinstance(x, torch.Tensor) and x.is_floating_point():
-            common = x.dtype if common is None else torch.promote_types(common, x.dtype)
-    common = torch.get_default_dtype() if common is None else common
-    for name, dtype in DTYPES.items():
-        if dtype == common:
-            return name
-    raise DataError(f"the tensors are of {common}: expected torch.float64 or torch.float32")
+    tensors = (x for x in unnested(arrays) if isinstance(x, torch.Tensor))
+    dtypes = [x.dtype for x in tensors if x.is_floating_point()] or [torch.get_default_dtype()]
+    name = str(reduce(torch.promote_types, dtypes)).removeprefix("torch.")
+    if name not in DTYPES:
+        raise DataError(f"the tensors are of torch.{name}: expected torch.float64 or torch.float32")
+    return name
 
 
 def _run(kernel: Kernel, arrays: Sequence[Any], threads: int) -> Any:

@@ -7,14 +7,11 @@ import numpy as np
 
 from armlet.errors import DataError
 from armlet.graph import Program
-from armlet.graph.graph import graph_of, object_array
+from armlet.graph.graph import graph_of
 from armlet.graph.signature import return_value
 from armlet.graph.trace.arrays import as_traced
 from armlet.graph.trace.calls import inline
 from armlet.runtime.arrays import Computation
-
-Traced = np.ndarray[Any, Any] | tuple[Any, ...]
-"""One traced array, or several."""
 
 
 def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> Any:
@@ -22,7 +19,7 @@ def evaluate(computation: Computation, arrays: Sequence[Any], threads: int) -> A
     return computation.record(arrays)
 
 
-def record_program(program: Program, arrays: Sequence[Any]) -> Traced:
+def record_program(program: Program, arrays: Sequence[Any]) -> Any:
     """The results of a program for traced arrays: it becomes a part of what is being traced."""
     args = [np.asarray(x, dtype=object) for x in arrays]
     shapes, expected = [x.shape for x in args], [x.shape for x in program.inputs.values()]
@@ -32,9 +29,5 @@ def record_program(program: Program, arrays: Sequence[Any]) -> Traced:
         )
     graph = graph_of(args)
     assert graph is not None
-    flat = iter(inline(program, graph, [x.ravel().tolist() for x in args]))
-    results = [
-        as_traced(object_array([next(flat) for _ in y.flat], y.shape)) for y in program.outputs
-    ]
-    outputs: Traced = return_value(results, program.single, program.names)
-    return outputs
+    results = [*map(as_traced, inline(program, graph, args))]
+    return return_value(results, program.single, program.names)
