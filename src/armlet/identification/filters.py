@@ -20,7 +20,7 @@ SEGMENT = 2**16
 
 
 def _gain(f: NDArray[np.floating[Any]], cutoff: float, order: int) -> Array:
-    """The gain of a Butterworth filter that is applied forwards and backwards, so without phase."""
+    """The gain of a Butterworth filter forwards and backwards, without phase."""
     return np.asarray(1 / (1 + (f / cutoff) ** (2 * order)))
 
 
@@ -71,9 +71,8 @@ def decimate(
     """Rows at some indices, of `count` rows, after the same filter.
 
     Blocks are consecutive rows from `first` on, of any further axes, at least those within
-    `half_width` of an index. The filter is a weighted mean of the rows around each, so
-    that only one block is in memory at a time and a row depends on nothing far away. At both ends
-    rows are mirrored.
+    `half_width` of an index: the filter is a weighted mean of the rows around each, so that one
+    block is in memory at a time. At both ends rows are mirrored.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, get_args
@@ -31,21 +31,16 @@ from armlet.identification.estimation.physical import (
     physical_parameters,
 )
 from armlet.identification.estimation.torque_model import CHUNK, TorqueModel, TorqueRegressor
-from armlet.identification.logs.log import Log, each_log, open_log
+from armlet.identification.logs.log import Log, Reader, each_log, open_log
 from armlet.identification.preprocessing import Preprocessing, Samples, preprocess, preprocess_all
 from armlet.identification.result import Fit, Identified
 from armlet.robot.components import BASE, PHI
 
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
-Reader = Callable[[], Log]
-"""A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
 STORED = 8
 """How many runs are stored for the report; of further ones only their factors are."""
-ALL_ROWS = {
-    "instrumental": "instrumental variables, which need",
-    "robust": "a robust estimate, which needs",
-}
+ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estimate"}
 """The estimators that need all rows at once, in words."""
 
 
@@ -146,7 +141,7 @@ def identify(
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(regressor.names[k] for k in essential),
         choices=data.choices,
-        notes=(*regressor.notes, *data.notes, *(() if test is None else (test.note,))),
+        notes=(*regressor.notes, *dict.fromkeys(data.notes), *([test.note] if test else ())),
         instrument_test=test,
         gains=gains,
         samples=data.samples,
@@ -227,8 +222,8 @@ def _estimate(
         return estimate, factors.together(1 / estimate.noise), None, gains
     if estimator in ALL_ROWS and len(data.samples) < len(data.choices):
         raise DataError(
-            f"there are {len(data.choices)} runs: expected at most {STORED} for "
-            f"{ALL_ROWS[estimator]} all rows at once"
+            f"there are {len(data.choices)} runs: expected at most {STORED}, since all rows are "
+            f"needed at once for {ALL_ROWS[estimator]}"
         )
     if estimator == "instrumental":
         estimate, test, R = instrumental(
@@ -263,15 +258,7 @@ class Runs:
     held_samples: tuple[Samples, ...] = ()
 
     def __add__(self, other: Runs) -> Runs:
-        return Runs(
-            used=self.used + other.used,
-            held_out=self.held_out + other.held_out,
-            independent=self.independent + other.independent,
-            choices=self.choices + other.choices,
-            notes=(*self.notes, *(note for note in other.notes if note not in self.notes)),
-            samples=self.samples + other.samples,
-            held_samples=self.held_samples + other.held_samples,
-        )
+        return Runs(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
 
     def in_torques(self, gains: Array) -> Runs:
         """The same with currents converted to torques."""
@@ -296,11 +283,10 @@ def read_runs(
     logs: Log | Iterable[Log | Reader],
     client: Client | None,
 ) -> Iterator[Runs]:
-    """Yield the run of every log, computed one after the other or by the workers of a Dask client.
+    """Yield the run of every log in their order, computed here or by the workers of a Dask client.
 
-    They come in the order of the logs, so that sums do not depend on who was faster. The last share
-    of the time of each is held out. Logs that are read when they are needed may fail: they are left
-    out with a warning.
+    The last share of the time of each is held out. A log that a function fails to read is left out
+    with a warning.
     """
     work = partial(_read_run, regressor, settings, share)
     numbered = enumerate(each_log(logs))
@@ -362,9 +348,9 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 def _independent_share(samples: Samples) -> float:
     """The share of rows that are independent.
 
-    Noise through a filter of a cut-off has as many independent values per second as white noise of
-    that bandwidth, times the integral of the square of the filter's gain over frequencies, which
-    for Butterworth's of order m, forwards and backwards, is that of 1 / (1 + f²ᵐ)².
+    Filtered noise has as many independent values per second as white noise of the cut-off, times
+    the integral of the squared gain, 1 / (1 + f²ᵐ)² of a Butterworth filter of order m forwards and
+    backwards.
     """
     if len(samples.indices) < 2:
         return 1.0

@@ -6,7 +6,7 @@ column that is compared with them, are filtered at a lower one, the bandwidth, a
 and what the filter does to the torques it does to the model too.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from armlet.api import Robot
 from armlet.errors import DataError, listing
 from armlet.identification import filters
 from armlet.identification.logs.checks import AT_REST
-from armlet.identification.logs.log import Load, Log, each_log, open_log
+from armlet.identification.logs.log import Load, Log, Reader, each_log, open_log
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -138,8 +138,8 @@ class Samples:
     def chunks(self, rows: int) -> "Iterator[Samples]":
         """Yield samples with so many `indices` each, to save memory.
 
-        Their decimated arrays, one after the other, are those of the whole, but for rounding:
-        chunks overlap by as much as the filter reaches.
+        Chunks overlap by as much as the filter reaches, so that their decimated arrays, one after
+        the other, are those of the whole, but for rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -247,6 +247,12 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     if len(log) < FEWEST:
         raise _too_few(log, f"{len(log)} rows in {log.duration:.3g} s")
     rate, even = _even_rate(s, log, notes)
+    for name, frequency in (("bandwidth", s.bandwidth), ("cutoff", s.cutoff)):
+        if frequency is not None and frequency >= rate / 2:
+            raise DataError(
+                f"{name} is {frequency:g} Hz: expected less than half the rate of {log.name}, "
+                f"{rate:g} Hz"
+            )
     t = log.t[0] + np.arange(int(log.duration * rate * (1 + 1e-9)) + 1) / rate
     raw = {
         name: x if even else filters.interpolate(t, log.t, x)
@@ -255,17 +261,16 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     }
     idle = np.ptp(log.q, axis=0) < AT_REST
     moving = np.flatnonzero(~idle)
-    bandwidth = _bandwidth(s, log, raw["q"][:, moving], rate, notes)
+    bandwidth = _bandwidth(s, raw["q"][:, moving], rate, notes)
     measured = _uses_velocity(s, log, raw, moving, bandwidth, rate, notes)
     source = raw["qd" if measured else "q"][:, moving]
-    cutoff = _cutoff(s, log, source, bandwidth, rate, 1 if measured else 2, notes)
+    cutoff = _cutoff(s, source, bandwidth, rate, 1 if measured else 2, notes)
     step = max(1, int(rate / (OVERSAMPLED * cutoff)))
+    t = t[::step]
 
     def smooth(name: str, derivatives: int) -> list[Array]:
         if s.derivative == "spline":
-            return filters.smoothing_spline(
-                log.t, getattr(log, name), t[::step], cutoff, derivatives
-            )
+            return filters.smoothing_spline(log.t, getattr(log, name), t, cutoff, derivatives)
         return filters.lowpass(raw[name], cutoff, rate, s.order, derivatives, step)
 
     if measured:
@@ -285,13 +290,11 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             "though static friction may carry part of the load"
         )
     trim = EDGE / (bandwidth if s.decimate else cutoff) if s.trim is None else s.trim
-    t = t[::step]
     spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth))) if s.decimate else 1
     good = _without_gaps(log, t, trim, bandwidth, notes)
-    if not s.rest:
-        good &= _in_motion(t, qd, bandwidth, notes)
     in_motion = np.full(q.shape, True)
     if not s.rest:
+        good &= _in_motion(t, qd, bandwidth, notes)
         for i in moving:
             in_motion[:, i] = _joint_in_motion(log, t, q[:, i], log.labels[i], bandwidth, notes)
     indices = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
@@ -331,7 +334,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
 
 
 def preprocess_all(
-    logs: Log | Iterable[Log | Callable[[], Log]], robot: Robot, settings: Preprocessing | None
+    logs: Log | Iterable[Log | Reader], robot: Robot, settings: Preprocessing | None
 ) -> Iterator[Samples]:
     """Yield the samples of one log or several, columns in the order of a robot's joints."""
     for log in each_log(logs):
@@ -365,11 +368,11 @@ def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, boo
     return rate, False
 
 
-def _bandwidth(s: Preprocessing, log: Log, q: Array, rate: float, notes: list[str]) -> float:
+def _bandwidth(s: Preprocessing, q: Array, rate: float, notes: list[str]) -> float:
     """The bandwidth of the torques, from the spectrum of the joints that move."""
-    highest = HIGHEST_BANDWIDTH * rate
     if s.bandwidth is not None:
-        return _below_half("bandwidth", s.bandwidth, log, rate)
+        return s.bandwidth
+    highest = HIGHEST_BANDWIDTH * rate
     lowest = min(LOWEST_BANDWIDTH, highest)
     if not q.size:
         notes.append(f"no joint moves: the bandwidth is {lowest:g} Hz")
@@ -415,17 +418,11 @@ def _uses_velocity(
 
 
 def _cutoff(
-    s: Preprocessing,
-    log: Log,
-    x: Array,
-    bandwidth: float,
-    rate: float,
-    derivatives: int,
-    notes: list[str],
+    s: Preprocessing, x: Array, bandwidth: float, rate: float, derivatives: int, notes: list[str]
 ) -> float:
     """The cut-off of columns that are differentiated so many times."""
     if s.cutoff is not None:
-        return _below_half("cutoff", s.cutoff, log, rate)
+        return s.cutoff
     if not s.decimate:
         return bandwidth
     wanted = min(ABOVE_BANDWIDTH * bandwidth, HIGHEST_CUTOFF * rate)
@@ -441,16 +438,6 @@ def _cutoff(
         f"{filters.NOISE:.0%} of an acceleration"
     )
     return cutoff
-
-
-def _below_half(name: str, frequency: float, log: Log, rate: float) -> float:
-    """The frequency, if samples of this rate have it."""
-    if frequency >= rate / 2:
-        raise DataError(
-            f"{name} is {frequency:g} Hz: expected less than half the rate of {log.name}, "
-            f"{rate:g} Hz"
-        )
-    return frequency
 
 
 def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]) -> Flags:
@@ -486,9 +473,8 @@ def _joint_in_motion(
 ) -> Flags:
     """Whether a joint moves at each time, or within half a period of the bandwidth.
 
-    Its speed is that between the ends of a period of the bandwidth, which has less noise than a
-    derivative. A joint that reverses is slow for less than the two periods that count as rest; one
-    that never moves is not left out, as weights act on it.
+    Its speed is the difference of its positions over a period, which has less noise than a
+    derivative. Rest is two periods, longer than a reversal takes.
     """
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
@@ -504,10 +490,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Whether each time is outside of rests longer than some time, and how long they are in all.
-
-    Rests are extended by half a period of the bandwidth.
-    """
+    """Whether each time is half a period away from rests longer than some time, and their sum."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]
@@ -516,7 +499,7 @@ def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[F
 
 
 def _within(t: Array, first: Array, last: Array) -> Flags:
-    """Whether each time is in one of the intervals, which come in the order of their ends."""
+    """Whether each time is in one of some intervals in order."""
     begun = np.searchsorted(first, t, side="right")
     ended = np.searchsorted(last, t, side="left")
     return np.asarray(begun != ended)

@@ -12,7 +12,13 @@ from armlet._support.files import write
 from armlet.api import Robot
 from armlet.errors import DataError, quote
 from armlet.identification import report
-from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains
+from armlet.identification.estimation.estimators import (
+    Array,
+    Estimate,
+    Factors,
+    Gains,
+    residual_squares,
+)
 from armlet.identification.estimation.instrumental import InstrumentTest
 from armlet.identification.estimation.physical import is_consistent
 from armlet.identification.estimation.torque_model import TorqueRegressor
@@ -38,7 +44,7 @@ class Fit(NamedTuple):
     @classmethod
     def of(cls, factors: Factors, x: Array) -> "Fit":
         """The fit of parameters to rows."""
-        squares = factors.squares(x)
+        squares = residual_squares(factors.R, x)
         least = SMALL_TORQUE**2 * factors.torques.max() + np.finfo(float).tiny
         torques = np.maximum(factors.torques, least)
         whole = 100 * float(np.sqrt(squares.sum() / torques.sum()))

@@ -100,9 +100,8 @@ class TorqueModel:
             minimal = _check_parameters(robot, self.parameters)
         shape = self.friction if isinstance(self.friction, Friction | Sigmoid) else None
         terms = self._friction_terms(robot)
-        regressor = TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
-        _check_names(regressor)
-        return regressor
+        _check_names(minimal, terms, self.extra)
+        return TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
 
     def _friction_terms(self, robot: Robot) -> tuple[str, ...]:
         """The terms of friction of each joint that are not in the minimal set."""
@@ -225,8 +224,9 @@ class TorqueRegressor:
 
     def factors(self, samples: Iterable[Samples]) -> Factors:
         """The factors of all rows of some samples."""
-        empty = Factors.empty(self.robot.n, len(self.names) + self.gains)
-        return Factors.sum([empty, *(Factors.of(*x) for run in samples for x in self.rows(run))])
+        n, size = self.robot.n, len(self.names) + self.gains + 1
+        none = Factors(np.zeros((n, size, size)), np.zeros(n, dtype=np.int64))
+        return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
 
     def robot_with(self, x: Array) -> Robot:
         """The robot with these parameters: its torques are right, its bodies may be unphysical."""
@@ -249,10 +249,8 @@ class TorqueRegressor:
         """The torques of a term of friction, each for a parameter that is 1."""
         if isinstance(self.shape, Sigmoid):
             return self.shape.torques(qd)[0]
-        if self.shape is None:
-            return FRICTION[term](qd, np.sign(qd))
-        sign = friction_direction(self.shape, qd)
-        if term == "stribeck":
+        sign = np.sign(qd) if self.shape is None else friction_direction(self.shape, qd)
+        if self.shape is not None and term == "stribeck":
             return np.asarray(stribeck_share(self.shape, qd) * sign)
         return FRICTION[term](qd, sign)
 
@@ -300,7 +298,7 @@ def identifiable(
 def _check_parameters(
     robot: Robot, parameters: MinimalParameters[Robot]
 ) -> MinimalParameters[Robot]:
-    """The parameters with this robot as their model, if they are those of all its torques."""
+    """The parameters with this robot as their model; raise unless they are of all its torques."""
     if not parameters.fits(robot):
         raise DataError(
             f"parameters are those of {parameters.model.name!r} in other frames or under another "
@@ -314,10 +312,11 @@ def _check_parameters(
     return replace(parameters, model=robot)
 
 
-def _check_names(regressor: TorqueRegressor) -> None:
+def _check_names(
+    p: MinimalParameters[Robot], friction: Sequence[str], extra: Iterable[str]
+) -> None:
     """Raise if two parameters have one name, or a further column has that of a parameter."""
-    p = regressor.parameters
-    twice = [term for term in regressor.friction if f"{term}1" in p.standard]
+    twice = [term for term in friction if f"{term}1" in p.standard]
     if twice:
         raise DataError(
             f"friction has {listing(twice)}, which parameters= has, too: expected one of them"
@@ -325,7 +324,7 @@ def _check_names(regressor: TorqueRegressor) -> None:
     terms = (*FRICTION, "stribeck", "sigmoid")
     own = {*standard_names(p.model.nb, rotors=True), *p.names}
     own |= {f"{term}{i + 1}" for term in terms for i in range(p.model.nb)}
-    for name in regressor.extra:
+    for name in extra:
         if name in own:
             raise DataError(
                 f"extra has a column called {quote(name)}, as a parameter of {p.model.name!r} is: "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ from armlet.identification.excitation.limits import (
     least_slack,
     limits_of,
     posture_within,
-    slack_of_rows,
     units,
 )
 from armlet.identification.excitation.problem import (
@@ -144,7 +142,6 @@ def excite(
     validation.number(duration, "duration", "a time in s", above=0)
     validation.number(rate, "rate", "rows per second", low=1 / duration)
     validation.integer(starts, "starts", low=1)
-    path: Path
     if harmonics is not None and splines is not None:
         raise DataError("harmonics and splines are given: expected one of them")
     if splines is not None:
@@ -200,7 +197,7 @@ class Candidate:
         self.history: list[float] = []
 
         def slack(x: float) -> float:
-            return least_slack(problem.limits, problem.state(self.between(x)))
+            return float(least_slack(problem.limits, problem.state(self.between(x))).min())
 
         spare = 0.1 * slack(0.0)
         self.x = self.between(_largest(lambda x: slack(x) >= spare))
@@ -216,15 +213,9 @@ class Candidate:
 
         arguments = (CRITERIA[self.criterion], stage.exponent, stage.weight)
         options = {"maxiter": stage.iterations, "maxfun": 3 * stage.iterations, "maxcor": 30}
-        minimize(
-            self.problem.objective,
-            self.x.ravel(),
-            arguments,
-            method="L-BFGS-B",
-            jac=True,
-            callback=note,
-            options={**options, "ftol": 1e-7, "gtol": 0},
-        )
+        options |= {"ftol": 1e-7, "gtol": 0}
+        how = {"method": "L-BFGS-B", "jac": True, "callback": note, "options": options}
+        minimize(self.problem.objective, self.x.ravel(), arguments, **how)
 
     def between(self, share: float) -> Array:
         """The motion, scaled down about its posture."""
@@ -276,7 +267,7 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
     try:
         for _ in range(ROUNDS):
             state = _state(problem, best.x, times)
-            missing = {x.name: SPARE - x.least_slack(state) for x in problem.limits}
+            missing = {x.name: SPARE - x.slack(state).min() for x in problem.limits}
             if max(missing.values()) <= 0:
                 break
             for name, x in missing.items():
@@ -294,20 +285,21 @@ def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
-    def between(share: float, rows: Any = slice(None)) -> State:
+    def broken(share: float, rows: Any = slice(None)) -> NDArray[np.bool_]:
         pairs = zip(still, moved, strict=True)
-        return State(*(a[rows] + share * (b[rows] - a[rows]) for a, b in pairs))
+        state = State(*(a[rows] + share * (b[rows] - a[rows]) for a, b in pairs))
+        return least_slack(problem.limits, state) < SPARE
 
-    def holds(share: float, rows: Any) -> bool:
-        return least_slack(problem.limits, between(share, rows)) >= SPARE
+    def holds(share: float) -> bool:
+        return not broken(share, rows).any()
 
     share, rows = 1.0, np.zeros(len(times), dtype=bool)
     while share > 0:
-        broken = slack_of_rows(problem.limits, between(share)) < SPARE
-        if not (broken & ~rows).any():  # rounding may differ with the number of rows
+        fresh = broken(share) & ~rows  # rounding may differ with the number of rows
+        if not fresh.any():
             break
-        rows |= broken
-        share = _largest(partial(holds, rows=rows))
+        rows |= fresh
+        share = _largest(holds)
     return share
 
 

@@ -86,15 +86,11 @@ class Limit:
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
-    def least_slack(self, state: State) -> float:
-        """The slack of the side that is nearest to being broken."""
-        return float(self.slack(state).min())
-
     def barrier(self, state: State, near: float, spare: float = 0.0) -> tuple[float, State]:
-        """A function that grows towards the limits, and its derivative by the state.
+        """Minus the logarithm of the slack less `spare`, and its derivative by the state.
 
-        It is minus the logarithm of the slack less some to spare, summed over sides and averaged
-        over rows. Below the slack called near it is a parabola, finite where limits are broken.
+        It is summed over sides and averaged over rows. Below a slack of `near` it goes on as a
+        parabola, which is finite where limits are broken.
         """
         slack = self.slack(state) - spare
         s = np.maximum(slack, near)
@@ -104,14 +100,9 @@ class Limit:
         return float(values.sum()) / len(slack), self.vjp(state, cotangents)
 
 
-def slack_of_rows(limits: Sequence[Limit], state: State) -> Array:
+def least_slack(limits: Sequence[Limit], state: State) -> Array:
     """The slack of whatever is nearest to being broken, for each row."""
     return np.asarray(np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0))
-
-
-def least_slack(limits: Sequence[Limit], state: State) -> float:
-    """The slack of whatever is nearest to being broken."""
-    return float(slack_of_rows(limits, state).min())
 
 
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
@@ -125,7 +116,7 @@ def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
 
 
 def _of_joints(robot: Robot, name: str) -> tuple[str, ...]:
-    return tuple(f"{name} of {joint.name}" for joint in robot.coordinates)
+    return tuple(f"{name} of {joint}" for joint in robot.joint_names)
 
 
 def _of_state(robot: Robot, name: str, limits: Range) -> Limit:
@@ -218,7 +209,14 @@ class MotionLimits:
         share = 1 - validation.number(self.margin, "margin", "a share", low=0, below=1)
         own = [joint.limits for joint in robot.coordinates]
         notes: list[str] = []
-        ranges = {"position": self._positions(robot, share, notes)}
+        lower, upper = _pair("position", self.position)
+        if lower is None or upper is None:
+            default = _own_positions(robot, share, notes)
+            lower = default.lower if lower is None else lower
+            upper = default.upper if upper is None else upper
+        ranges = {"position": _range("position", lower, upper, robot.nq)}
+        if not np.isfinite(ranges["position"]).all():
+            raise DataError(f"position is {quote(self.position)}: expected finite limits")
         speed = self.speed
         if speed is None:
             speed = [share * x.velocity for x in own]
@@ -243,18 +241,6 @@ class MotionLimits:
         if self.tool_box is not None:
             ranges["tool"] = _range("tool_box", *_pair("tool_box", self.tool_box), 3)
         return ranges, notes
-
-    def _positions(self, robot: Robot, share: float, notes: list[str]) -> Range:
-        """The range of positions, the robot's own where none is given."""
-        lower, upper = _pair("position", self.position)
-        if lower is None or upper is None:
-            own = _own_positions(robot, share, notes)
-            lower = own.lower if lower is None else lower
-            upper = own.upper if upper is None else upper
-        positions = _range("position", lower, upper, robot.nq)
-        if not np.isfinite(positions).all():
-            raise DataError(f"position is {quote(self.position)}: expected finite limits")
-        return positions
 
 
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
@@ -317,14 +303,22 @@ def posture_within(
     """A posture within all limits at rest, and far from them, in a range of positions."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
     postures = centre + offsets * half
-    slack = slack_of_rows(limits, _at_rest(postures))
+    slack = least_slack(limits, _at_rest(postures))
     best: Array = postures[slack.argmax()]
     if slack.max() > 0:
         return best
     nearer = _nearer(limits, best)
-    if least_slack(limits, _at_rest(nearer[None])) <= 0:
-        raise _no_posture(limits, best)  # of which the position is within
-    return nearer
+    if least_slack(limits, _at_rest(nearer[None])) > 0:
+        return nearer
+    state = _at_rest(best[None])  # whose position is within its limits
+    limit = min(limits, key=lambda x: x.slack(state).min())
+    values = limit.values(state)[0]
+    k = int(limit.range.margins(values[None]).argmin())
+    lower, upper = limit.range.lower[k], limit.range.upper[k]
+    raise DataError(
+        f"no posture within the limits was found: the nearest has {values[k]:.4g} for "
+        f"{limit.entries[k]}, expected {lower:.4g} to {upper:.4g}; give wider limits"
+    )
 
 
 def _at_rest(postures: Array) -> State:
@@ -340,16 +334,3 @@ def _nearer(limits: list[Limit], posture: Array) -> Array:
         return sum(x for x, _ in barriers), np.sum([by.q[0] for _, by in barriers], axis=0)
 
     return np.asarray(minimize(cost, posture, method="L-BFGS-B", jac=True).x)
-
-
-def _no_posture(limits: list[Limit], posture: Array) -> DataError:
-    """The error that no posture is within a limit, and how far off the nearest is."""
-    state = _at_rest(posture[None])
-    limit = min(limits, key=lambda x: x.least_slack(state))
-    values = limit.values(state)[0]
-    k = int(limit.range.margins(values[None]).argmin())
-    lower, upper = limit.range.lower[k], limit.range.upper[k]
-    return DataError(
-        f"no posture within the limits was found: the nearest has {values[k]:.4g} for "
-        f"{limit.entries[k]}, expected {lower:.4g} to {upper:.4g}; give wider limits"
-    )

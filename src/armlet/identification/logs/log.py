@@ -20,7 +20,6 @@ from armlet.identification.logs.readers import Columns, Source, label, read_quan
 from armlet.identification.logs.units import (
     NAMES,
     PerJoint,
-    check_units,
     in_si,
     per_joint,
     times,
@@ -30,6 +29,8 @@ from armlet.identification.logs.units import (
 
 Array = NDArray[np.float64]
 MEASURED = ("q", "tau", "qd", "qdd")
+Reader = Callable[[], "Log"]
+"""A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
 
 
 class Load(NamedTuple):
@@ -75,12 +76,10 @@ class Log:
     payload: Load | None = None
 
     def __post_init__(self) -> None:
-        joints = self.labels
         object.__setattr__(self, "t", _check_times(self.t, self.name))
         for name in MEASURED:
-            array = getattr(self, name)
-            if array is not None:
-                rows = _check_rows(array, name, self.name, len(self.t), joints)
+            if (array := getattr(self, name)) is not None:
+                rows = _check_rows(array, name, self.name, len(self.t), self.labels)
                 object.__setattr__(self, name, rows)
 
     @classmethod
@@ -156,7 +155,13 @@ class Log:
                 f"robot {quote(robot.name)} has joints with more than one position: a log has "
                 "one column per joint"
             )
-        check_units(units or {})
+        units = units or {}
+        for quantity, unit in units.items():
+            if quantity not in NAMES or not isinstance(unit, str):
+                raise DataError(
+                    f"units= has {quote(unit)} for {quote(quantity)}: expected a unit by quantity, "
+                    f"such as {{'q': 'deg'}}; quantities are {', '.join(NAMES)}"
+                )
         joints = robot.joint_names
         read = read_quantities(source, joints, columns or {}, topic)
         notes, doubts = read.notes, read.warnings
@@ -170,19 +175,27 @@ class Log:
             if quantity in read.arrays and quantity != "t"
         }
         with np.errstate(over="ignore", invalid="ignore"):  # numbers may be of any size
-            measured = in_si(
-                arrays, units or {}, read.units, robot.coordinates, where, of_motors, notes
-            )
+            measured = in_si(arrays, units, read.units, robot.coordinates, where, of_motors, notes)
             rotary = [of_motors or joint.letter == "R" for joint in robot.coordinates]
             measured["q"], jumps = unwrap(measured["q"], rotary)
-            _torques(measured, gains, joints, where, notes)
+            current = measured.pop("current", None)
+            if gains is None and "tau" not in measured:
+                raise DataError(f"{where} has currents and no torques: give gains=, in Nm/A")
+            if gains is not None:
+                if current is None:
+                    raise DataError(
+                        f"{where} has no currents, which gains= is for: name their columns with "
+                        "columns={'current': ...}"
+                    )
+                measured["tau"] = current * per_joint(gains, joints, "gains", 1.0)
+                notes.append("torques are currents times the gains of the drives")
             if sides is not None:
                 N, T = sides
                 for x in measured.keys() & {"q", "qd", "qdd"}:
                     measured[x] = np.linalg.solve(N, measured[x].T).T.astype(float)
                 measured["tau"] = measured["tau"] @ T.T
                 notes.append("the log is of the motors: gears take it to the joints")
-            t = _time(read, measured, rate, (units or {}).get("t"), where)
+            t = _time(read, measured, rate, units.get("t"), where)
             doubts += [x.message(t, joints, of_motors) for x in jumps]
             t, measured = _without_repeats(t, measured, notes)
             measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
@@ -222,7 +235,7 @@ class Log:
         return self[int(first) : int(last)]
 
     def in_order_of(self, robot: Robot) -> Log:
-        """The log with its columns in the order of a robot's joints, found by their names."""
+        """The log with its columns in the order of a robot's joints, by their names."""
         names = robot.joint_names
         if not self.joints and self.q.shape[1] != len(names):
             raise DataError(
@@ -274,7 +287,7 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
     return [joints.index(name) for name in names]
 
 
-def each_log(logs: Any) -> Iterator[Log | Callable[[], Log]]:
+def each_log(logs: Any) -> Iterator[Log | Reader]:
     """Yield every log, or the function that reads it; raise where anything else was passed."""
     is_one = isinstance(logs, Log | str | PathLike) or not isinstance(logs, Iterable)
     for log in [logs] if is_one else logs:
@@ -289,7 +302,7 @@ def each_log(logs: Any) -> Iterator[Log | Callable[[], Log]]:
         yield log
 
 
-def open_log(log: Log | Callable[[], Log]) -> Log:
+def open_log(log: Log | Reader) -> Log:
     """The log itself, or the one that a function reads."""
     read = log if isinstance(log, Log) else log()
     if not isinstance(read, Log):
@@ -340,28 +353,6 @@ def _without_repeats(
     )
     rows = np.delete(np.arange(len(t)), repeated)
     return t[rows], {name: array[rows] for name, array in measured.items()}
-
-
-def _torques(
-    measured: dict[str, Array],
-    gains: PerJoint | None,
-    joints: Sequence[str],
-    where: str,
-    notes: list[str],
-) -> None:
-    """Convert currents to torques, if there are gains."""
-    current = measured.pop("current", None)
-    if gains is None and "tau" not in measured:
-        raise DataError(f"{where} has currents and no torques: give gains=, in Nm/A")
-    if gains is None:
-        return
-    if current is None:
-        raise DataError(
-            f"{where} has no currents, which gains= is for: name their columns with "
-            "columns={'current': ...}"
-        )
-    measured["tau"] = current * per_joint(gains, joints, "gains", 1.0)
-    notes.append("torques are currents times the gains of the drives")
 
 
 # ------------------------------------------------------------------ checks
