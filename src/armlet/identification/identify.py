@@ -118,7 +118,7 @@ def identify(
     data = sum(read_runs(regressor, settings, share, logs, client), Runs(none, none))
     if not isinstance(validation, int | float):
         for run in read_runs(regressor, settings, 0.0, validation, client):
-            data = data + Runs(none, run.used, held_samples=run.samples)
+            data += Runs(none, run.used, held_samples=run.samples)
     _check_rows(regressor, data.used)
     estimate, R, test, gains = _estimate(estimator, regressor, data, instrument)
     if gains is not None:
@@ -184,8 +184,7 @@ def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
 def _warn_of_rank(regressor: TorqueRegressor, factors: Factors) -> None:
     """Warn of what the motion does not determine."""
     R, names = factors.together(), regressor.names
-    size = np.linalg.norm(R[:, :-1], axis=0)
-    idle = [name for name, x in zip(names, size, strict=True) if not x]
+    idle = [name for name, column in zip(names, R.T[:-1], strict=True) if not column.any()]
     _, _, rank = estimators.solve(R)
     if rank < len(names):
         about = f" (nothing of {', '.join(idle)})" if idle else ""
@@ -233,10 +232,9 @@ def _estimate(
     if estimator == "robust":
         rows = [rows for run in data.samples for rows in regressor.rows(run)]
         estimate = estimators.robust(data.used, rows)
-    elif estimator == "weighted":
-        estimate = estimators.weighted(data.used)
     else:
-        estimate = estimators.ordinary(data.used)
+        fit = estimators.weighted if estimator == "weighted" else estimators.ordinary
+        estimate = fit(data.used)
     return estimate, data.used.together(1 / estimate.noise), None, None
 
 

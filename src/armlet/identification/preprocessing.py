@@ -25,18 +25,15 @@ Flags = NDArray[np.bool_]
 JITTER = 1e-3
 """Times that differ from equally spaced ones by this much of a step are resampled."""
 GAP = 10.0
-"""A time between samples is a gap if it is more than this many steps and than a quarter of a
-period of the bandwidth."""
+"""More steps than this, and than a quarter of a period of the bandwidth, are a gap in time."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
 """The lowest rate and the highest cut-offs, relative to the rate of the log."""
 LOWEST_BANDWIDTH = 1.0
 """The lowest bandwidth that is chosen, in Hz."""
 ABOVE_MOTION = 10.0
-"""The bandwidth of the torques over the frequency of the motion: it has the harmonics of velocity
-products, gravity and the reversal of friction."""
+"""The bandwidth over the frequency of the motion, of whose velocity products it has harmonics."""
 ABOVE_BANDWIDTH = 10.0
-"""The cut-off of positions over the bandwidth: low enough for differences, high enough not to
-change what is compared with the torques."""
+"""The cut-off of positions over the bandwidth, so that torques below it do not change."""
 OVERSAMPLED = 10.0
 """The rate of the samples over their cut-off, at least: friction changes its sign between two."""
 ROWS_PER_PERIOD = 2.5
@@ -66,24 +63,17 @@ class Samples:
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, filtered without phase.
     moving : array of bool of shape (k, n)
-        Whether each joint moves. The rows of a joint at rest are not used: its friction may then
-        be anything up to Coulomb's.
+        Whether each joint moves. At rest its friction is unknown, and its rows are not used.
     rate : float
         Rows per second.
     indices : array of int of shape (m,)
         The indices of the rows that remain after decimation.
-    bandwidth : float or None
-        The cut-off of the parallel filter in Hz; None if there is none.
-    order : int
-        The order of that filter.
-    joints : tuple of str
-        The names of the joints.
-    name : str
-        The name of the log.
-    choices : mapping
-        All choices, as numbers and words.
-    notes : tuple of str
-        The same in sentences, with those of the log.
+    bandwidth, order : float or None, int
+        The cut-off in Hz and the order of the parallel filter; None if there is none.
+    joints, name : tuple of str, str
+        The names of the joints and of the log.
+    choices, notes : mapping, tuple of str
+        All choices, as numbers and words, and in sentences, after the notes of the log.
     payload : Load, optional
         The known payload that the arm carried.
     """
@@ -110,7 +100,7 @@ class Samples:
     def blocks(self) -> "Iterator[Samples]":
         """Yield the samples that decimated rows depend on, some consecutive ones at a time.
 
-        A model that is evaluated block by block, and passed to `decimate`, is never all in memory.
+        With models evaluated block by block, `decimate` needs little memory.
         """
         for rows in self._block_rows():
             yield self._rows(rows)
@@ -240,7 +230,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     Returns
     -------
     Samples
-        `choices` and `notes` say what was chosen from the log.
+        With `choices` and `notes` of what was chosen from the log.
     """
     s = settings or Preprocessing()
     notes = list(log.notes)
@@ -345,10 +335,7 @@ def preprocess_all(
 
 
 def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, bool]:
-    """The rate of an even grid, and whether the log has it already.
-
-    Of a log with uneven times it is the median to two digits: that of a clock, less its jitter.
-    """
+    """The rate of an even grid, the median to two digits by default, and whether the log has it."""
     mean = (len(log) - 1) / log.duration
     off = log.t - log.t[0] - np.arange(len(log)) / mean
     is_even = float(np.abs(off).max()) < JITTER / mean

@@ -63,7 +63,7 @@ def pseudo_inertia(phi: Any) -> Any:
 
 
 def is_consistent(phi: Array) -> bool:
-    """Whether every body of these parameters, (nb, 10), has a positive definite pseudo-inertia."""
+    """Whether every body of parameters (nb, 10) has a positive definite pseudo-inertia."""
     return all(np.linalg.eigvalsh(np.array(pseudo_inertia(body)))[0] > 0 for body in phi)
 
 
@@ -121,8 +121,16 @@ class Physical:
         bodies = robot.phi.astype(float)
         if self.bodies is not None:
             bodies = _check_bodies(self.bodies, robot)
-        bounds: Mapping[str, float] = {} if self.bounds is None else self.bounds
-        _check_bounds(bounds, names)
+        bounds = {} if self.bounds is None else self.bounds
+        validation.instance(bounds, "bounds", Mapping, 'numbers by name, as in {"m7": 1.5}')
+        for name, bound in bounds.items():
+            if name not in names:
+                near = get_close_matches(str(name), names, n=1) or [names[9]]
+                raise DataError(
+                    f"bounds has a bound of {quote(name)}: expected a standard parameter, such as "
+                    f"{near[0]!r}"
+                )
+            validation.number(bound, f"the bound of {name!r}")
         boxes = [] if self.boxes is None else com_boxes(robot, self.boxes)
         return Prior(likely_bodies(bodies), self.prior, self.strength, bounds, boxes)
 
@@ -147,20 +155,6 @@ class Prior(NamedTuple):
     boxes: Sequence[Box] = ()
 
 
-def _check_bounds(bounds: Mapping[str, float], names: Sequence[str]) -> None:
-    """Raise unless bounds are numbers by the names of standard parameters."""
-    if not isinstance(bounds, Mapping):
-        raise DataError(f'bounds is {quote(bounds)}: expected numbers by name, as in {{"m7": 1.5}}')
-    for name, bound in bounds.items():
-        if name not in names:
-            near = get_close_matches(str(name), names, n=1) or [names[9]]
-            raise DataError(
-                f"bounds has a bound of {quote(name)}: expected a standard parameter, such as "
-                f"{near[0]!r}"
-            )
-        validation.number(bound, f"the bound of {name!r}")
-
-
 def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
     """Bodies as an array, if each of them is physical or zero."""
     phi = validation.array(bodies, "bodies", (robot.nb, 10))
@@ -175,7 +169,7 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
 
 
 def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
-    """The boxes of centres of mass: those given, or around the geometry by a margin in m."""
+    """The boxes of centres of mass: between corners, or around the geometry by a margin in m."""
     if isinstance(boxes, Mapping):
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
@@ -205,44 +199,37 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
     return Box(body, np.asarray(pose.R, dtype=float), np.asarray(pose.r, dtype=float), low, high)
 
 
-class Unknowns(NamedTuple):
-    """Standard parameters as `prior + T y`, with unknowns y of order 1."""
+def _scale(prior: Array, A: Array) -> Array:
+    """T of standard parameters `prior + T y`, with unknowns y of order 1 of bodies and drives.
 
-    prior: Array
-    T: Array
-
-    @classmethod
-    def of(cls, prior: Array, A: Array) -> Unknowns:
-        """The unknowns of bodies near a prior, and of drives whose torques are as large.
-
-        The columns of A are torques of standard parameters that are 1.
-        """
-        count = prior.size
-        T = np.zeros((A.shape[1], A.shape[1]))
-        for i, body in enumerate(prior):
-            own = slice(10 * i, 10 * i + 10)
-            root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(body))))
-            entries = [root @ np.array(pseudo_inertia(x)) @ root.T for x in np.eye(10)]
-            T[own, own] = np.linalg.inv(np.array([ROOTS * P[ENTRIES] for P in entries]).T)
-        size = np.linalg.norm(A[:, count:], axis=0)
-        whole = np.linalg.norm(A[:, :count] @ T[:count, :count], 2)
-        T[count:, count:] = np.diag(np.where(size > 0, whole / np.where(size > 0, size, 1), 1.0))
-        return cls(np.concatenate([prior.ravel(), np.zeros(len(T) - count)]), T)
+    The columns of A are torques of standard parameters that are 1; drives have as large ones.
+    """
+    count = prior.size
+    T = np.zeros((A.shape[1], A.shape[1]))
+    for i, body in enumerate(prior):
+        own = slice(10 * i, 10 * i + 10)
+        root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(body))))
+        entries = [root @ np.array(pseudo_inertia(x)) @ root.T for x in np.eye(10)]
+        T[own, own] = np.linalg.inv(np.array([ROOTS * P[ENTRIES] for P in entries]).T)
+    size = np.linalg.norm(A[:, count:], axis=0)
+    whole = np.linalg.norm(A[:, :count] @ T[:count, :count], 2)
+    T[count:, count:] = np.diag(np.where(size > 0, whole / np.where(size > 0, size, 1), 1.0))
+    return T
 
 
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
     """The standard parameters of least squares among those that bodies and drives can have.
 
     R is a triangular factor of (W | τ) in units of the noise. The parameters of W are Lam times the
-    standard ones, which have the names: ten per body, and others.
+    standard ones, ten per body and others, whose names are `names`.
     """
     cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)
-    unknowns = Unknowns.of(prior.bodies, A)
-    b = R[:, -1] / np.sqrt(prior.strength) - A @ unknowns.prior
-    U, S, Vt = np.linalg.svd(A @ unknowns.T)
+    T, likely = _scale(prior.bodies, A), np.zeros(A.shape[1])
+    likely[: prior.bodies.size] = prior.bodies.ravel()
+    U, S, Vt = np.linalg.svd(A @ T)
     c = np.zeros(len(Vt))
-    c[: len(S)] = U.T[: len(S)] @ b
+    c[: len(S)] = U.T[: len(S)] @ (R[:, -1] / np.sqrt(prior.strength) - A @ likely)
     S = np.pad(S, (0, len(Vt) - len(S)))
     # Where no bodies meet the torques to within so little noise, the noise is larger than that.
     for scale in max(1.0, S[0] / LARGEST) * 10.0 ** np.arange(7):
@@ -251,7 +238,8 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
         w = cp.Variable(len(Vt))
         y = (Vt.T / np.where(determined, size, 1)) @ (w + np.where(determined, target, 0))
         residuals = cp.multiply(np.where(determined, 1, size), w) - np.where(determined, 0, target)
-        limits = _limits(unknowns.prior + unknowns.T @ y, names, prior)
+        standard = likely + T @ y
+        limits = _limits(standard, names, prior)
         distance = FAINT * cp.sum_squares(y[prior.bodies.size :])
         for i in range(len(prior.bodies)):
             P = np.eye(4) + _matrix(cp, y[10 * i : 10 * i + 10])
@@ -263,7 +251,7 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
         problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
         status = _solve(cp, problem)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # the latter to within ENOUGH
-            return np.asarray(unknowns.prior + unknowns.T @ y.value)
+            return np.asarray(standard.value)
     if cp.INFEASIBLE in status:  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
     raise ArmletError(
@@ -286,12 +274,10 @@ def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:
         moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
+        inside = moment - (R_box.T @ origin) * mass
         for sign, corner in ((1, upper), (-1, -lower)):
-            finite = np.isfinite(corner)
-            beyond = (
-                sign * (moment - (R_box.T @ origin) * mass) - np.where(finite, corner, 0) * mass
-            )
-            if finite.any():
+            if (finite := np.isfinite(corner)).any():
+                beyond = sign * inside - np.where(finite, corner, 0) * mass
                 limits.append(beyond[finite] / prior.bodies[i, 9] <= 0)
     return limits
 

@@ -191,7 +191,8 @@ class Candidate:
         self, problem: Problem, criterion: CriterionName, rng: np.random.Generator
     ) -> None:
         self.problem, self.criterion = problem, criterion
-        posture = posture_within(problem.limits, problem.centre, problem.half, rng)
+        joints = problem.regressor.robot.joint_names
+        posture = posture_within(problem.limits, problem.centre, problem.half, joints, rng)
         self.still = np.outer(problem.path.still, (posture - problem.centre) / problem.half)
         self.x = self.still + 3 * rng.normal(size=problem.shape)
         self.history: list[float] = []

@@ -107,8 +107,7 @@ class Log:
             ROS 2, with the extra `ros`), a mapping from "t", "q", "qd", "qdd", "tau" or "current"
             to files or arrays, or a `Trajectory`.
         robot : Robot
-            Its joints are those of the log, in their order. Where it has masses, its gravity
-            torques show a wrong order or sign.
+            The robot whose joints, in their order, are those of the log.
         columns : mapping, optional
             Names of columns by quantity, where they cannot be guessed: a list in the order of the
             joints, the name of an array, or a pattern such as "pos_{}", filled with the names of
@@ -117,9 +116,8 @@ class Log:
             Samples per second, of a log without time; time in the log is then ignored.
         units : mapping of str to str, optional
             Units by quantity, other than s, rad, m, Nm, N and A: "ms", "us", "ns"; "deg", "rev",
-            "mm"; "deg/s", "rpm"; "mNm"; "mA". They are of the joints that can have them, of motors
-            those of all, and come before units in the names of columns. Velocities follow the unit
-            of the positions.
+            "mm"; "deg/s", "rpm"; "mNm"; "mA". They are of the joints (or all motors) that can have
+            them, and replace those in names. Velocities follow the unit of the positions.
         ratios : optional
             Gear ratios of a log of the motors, motor over joint: a number, one per joint, or a
             mapping by the names of joints; negative where a motor turns the other way. Where
@@ -138,8 +136,7 @@ class Log:
         Returns
         -------
         Log
-            `log.notes` says what was guessed. What is doubtful, such as a joint that never moves,
-            is a `DataWarning`.
+            With `notes` of all guesses. What is doubtful is a `DataWarning`, too.
 
         Examples
         --------
@@ -150,11 +147,6 @@ class Log:
         >>> armlet.Log.read({"t": t, "q": q, "tau": robot.gravity_torque(q)}, robot)
         <Log 'log' of 2 joints, 500 rows, 0 to 4.99 s>
         """
-        if robot.nq != robot.n or robot.nv != robot.n:
-            raise DataError(
-                f"robot {quote(robot.name)} has joints with more than one position: a log has "
-                "one column per joint"
-            )
         units = units or {}
         for quantity, unit in units.items():
             if quantity not in NAMES or not isinstance(unit, str):
@@ -331,8 +323,6 @@ def _time(
         raise DataError(f"{where} has {len(stamps)} times and {rows} rows of positions")
     if stamps.dtype.kind == "u":
         stamps = stamps.astype(np.int64)
-    if stamps.dtype.kind not in "if":
-        raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
     named = read.units.get("t")
     unit = requested or (named if isinstance(named, str) else None)
     if unit is None:

@@ -146,6 +146,8 @@ def read_table(path: Path, topic: str | None = None) -> Table:
             table = read_bag(path, topic)
     elif ending in tables.READERS:
         table = _numeric(tables.read(path))
+        if not any(array.size for array in table.arrays.values()):
+            raise DataError(f"{path.name} has no numbers")
     else:
         raise DataError(
             f"{path.name} ends in {quote(path.suffix)}: expected "
