@@ -101,7 +101,12 @@ class Sampler:
         validation.number(temperature, "temperature", above=0)
         validation.number(correlation, "correlation", low=0, below=1)
         arm = robot.robot if isinstance(robot, Plant) else robot
-        self.robot, self.cost, self.torque = robot, cost, torque or _torque_above_gravity(arm)
+
+        @function(arm, plan=arm.nv)
+        def torque_above_gravity(q: Array, plan: Array) -> Array:
+            return arm.gravity_torque(q) + plan
+
+        self.robot, self.cost, self.torque = robot, cost, torque or torque_above_gravity
         check_result("cost", cost, ())
         check_result("torque", self.torque, (arm.nv,))
         plan = self.torque.inputs.get("plan")
@@ -130,7 +135,12 @@ class Sampler:
             raise DataError(
                 "plan is an argument: expected others, as the plan is the sampler's own"
             )
-        changes = self._changes()
+        shape = (self.steps, self.samples, len(self.noise))
+        changes: Array = self.noise * self.random.standard_normal(shape)
+        for k in range(1, self.steps):
+            fresh = np.sqrt(1 - self.correlation**2) * changes[k]
+            changes[k] = self.correlation * changes[k - 1] + fresh
+        changes[:, 0] = 0
         plans = self.plan[:, None] + changes
         starts = np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1))
         with warnings.catch_warnings():
@@ -157,21 +167,3 @@ class Sampler:
             )
         weights = np.exp((least - self.costs) / self.temperature)
         self.plan = self.plan + np.einsum("k,skm->sm", weights / weights.sum(), changes)
-
-    def _changes(self) -> Array:
-        """Random changes of the plan, (steps, samples, m), the first of them zero."""
-        shape = (self.steps, self.samples, len(self.noise))
-        changes: Array = self.noise * self.random.standard_normal(shape)
-        for k in range(1, self.steps):
-            fresh = np.sqrt(1 - self.correlation**2) * changes[k]
-            changes[k] = self.correlation * changes[k - 1] + fresh
-        changes[:, 0] = 0
-        return changes
-
-
-def _torque_above_gravity(robot: Robot) -> Function:
-    @function(robot, plan=robot.nv)
-    def torque_above_gravity(q: Array, plan: Array) -> Array:
-        return robot.gravity_torque(q) + plan
-
-    return torque_above_gravity

@@ -123,9 +123,8 @@ def identify(
     estimate, R, test, gains = _estimate(estimator, regressor, data, instrument)
     if gains is not None:
         data = data.in_torques(gains.values)
-    _warn_of_rank(regressor, data.used)
-    if estimator != "ordinary" and not model.gains:
-        _warn_of_few_rows(robot.joint_names, data.used)
+    for warning in _doubts(regressor, data.used, estimator):
+        warnings.warn(warning, DataWarning, stacklevel=3)  # the caller's line, past the decorator
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if prior is not None:
@@ -181,32 +180,24 @@ def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
         raise DataError("all torques are zero throughout: expected logs with measured torques")
 
 
-def _warn_of_rank(regressor: TorqueRegressor, factors: Factors) -> None:
-    """Warn of what the motion does not determine."""
+def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Iterator[str]:
+    """Yield what the motion does not determine, and joints whose noise it does not."""
     R, names = factors.together(), regressor.names
     idle = [name for name, column in zip(names, R.T[:-1], strict=True) if not column.any()]
     _, _, rank = estimators.solve(R)
     if rank < len(names):
         about = f" (nothing of {', '.join(idle)})" if idle else ""
-        warnings.warn(
+        yield (
             f"the motion determines {rank} of {len(names)} combinations of parameters{about}: move "
-            "more joints, faster, or find fewer parameters",
-            DataWarning,
-            stacklevel=4,  # the caller's line, past the decorator
+            "more joints, faster, or find fewer parameters"
         )
-
-
-def _warn_of_few_rows(joints: Sequence[str], factors: Factors) -> None:
-    """Warn of joints whose noise cannot be estimated from their residuals."""
     few = estimators.joints_of_unknown_noise(factors)
-    if few:
-        names = [quote(joints[i]) for i in few]
-        warnings.warn(
+    if few and estimator != "ordinary" and not regressor.gains:
+        joints = listing([quote(regressor.robot.joint_names[i]) for i in few])
+        yield (
             f"there are too few rows ({factors.rows[few].min()}) to estimate the noise of joint "
-            f"{listing(names)}: expected {estimators.FREE} more than parameters that act on it; "
-            "all joints have the same weight. Take a longer log, or find fewer parameters",
-            DataWarning,
-            stacklevel=4,
+            f"{joints}: expected {estimators.FREE} more than parameters that act on it; all joints "
+            "have the same weight. Take a longer log, or find fewer parameters"
         )
 
 

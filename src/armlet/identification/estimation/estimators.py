@@ -87,8 +87,6 @@ class Estimate:
     covariance: Array
     noise: Array
     """The deviation of the torques of each joint from the model, (n,)."""
-    weights: Array
-    """What the rows of each joint were multiplied by, (n,)."""
     rank: int
     """How many combinations of the parameters the rows determine."""
 
@@ -128,8 +126,8 @@ def ordinary(factors: Factors) -> Estimate:
     """Least squares with the same weight for all rows, and one noise for all joints."""
     x, inverse, rank = solve(factors.together())
     variance = residual_squares(factors.R, x).sum() / max(factors.count - rank, 1)
-    ones = np.ones(len(factors.R))
-    return Estimate(x, inverse * variance, np.sqrt(variance) * ones, ones, rank)
+    noise = np.full(len(factors.R), np.sqrt(variance))
+    return Estimate(x, inverse * variance, noise, rank)
 
 
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
@@ -162,7 +160,7 @@ def _with_weights(factors: Factors, weights: Array) -> Estimate:
     """Least squares in which the rows of each joint have a weight."""
     x, inverse, rank = solve(factors.together(weights))
     noise = residual_noise(factors, x, rank)
-    return Estimate(x, inverse * ((weights * noise) ** 2).mean(), noise, weights, rank)
+    return Estimate(x, inverse * ((weights * noise) ** 2).mean(), noise, rank)
 
 
 def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
@@ -237,7 +235,8 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
     """
     n, size, _ = factors.R.shape
     p = size - 2
-    if not factors.R[:, :, p].any():
+    W, known, currents = factors.R[:, :, :p], factors.R[:, :, p], factors.R[:, :, -1]
+    if not known.any():
         raise DataError(
             "no run has a known payload that loads a joint, without which gains cannot be found: "
             "expected log.with_payload(mass, com, inertia) among the logs"
@@ -245,9 +244,12 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
     x, k = _start(factors, joints, p)
     noise = np.ones(n)
     for _ in range(ROUNDS):
-        J, residuals = _linearise(factors, x, k)
-        scale = np.repeat(1 / noise, size)
-        step, inverse, rank = solve(np.column_stack([J, residuals]) * scale[:, None])
+        torques = W @ x + known
+        J = np.concatenate([k[:, None, None] * W, _of_each_joint(torques)], axis=-1)
+        residuals = currents - k[:, None] * torques
+        both = np.concatenate([J, residuals[..., None]], axis=-1) * (1 / noise)[:, None, None]
+        both = both.reshape(n * size, -1)
+        step, inverse, rank = solve(both)
         x, k, last = x + step[:p], k + step[p:], k
         noise = residual_noise(in_torques(factors, 1 / k), x, rank) * np.abs(k)
         if np.allclose(k, last, rtol=1e-9):
@@ -257,14 +259,13 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
             f"gains do not converge in {ROUNDS} rounds: expected more motion with the payload, or "
             "a heavier one"
         )
-    J *= scale[:, None]
+    J = both[:, :-1]
     _, s, Vt = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), np.finfo(float).tiny))
     free = np.linalg.norm(Vt[s <= SMALL * s[0], p:], axis=0) > 1e-6
     deviations = np.sqrt(repeats * np.diag(inverse)[p:])
     _check_gains(joints, free | (deviations > VAGUE * np.abs(k)))
-    gains = Gains(1 / k, deviations / k**2)
-    torque_noise = noise / np.abs(k)
-    return Estimate(x, inverse[:p, :p], torque_noise, 1 / torque_noise, rank - n), gains
+    estimate = Estimate(x, inverse[:p, :p], noise / np.abs(k), rank - n)
+    return estimate, Gains(1 / k, deviations / k**2)
 
 
 def in_torques(factors: Factors, gains: Array) -> Factors:
@@ -283,14 +284,6 @@ def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Arra
     x, _, _ = solve(rows.reshape(n * size, -1))
     _check_gains(joints, np.abs(x[p:]) < SMALL)
     return x[:p], unit / x[p:]
-
-
-def _linearise(factors: Factors, x: Array, k: Array) -> tuple[Array, Array]:
-    """The derivatives of the currents of all joints by x and k, and the residuals."""
-    W, known, currents = factors.R[:, :, :-2], factors.R[:, :, -2], factors.R[:, :, -1]
-    torques = W @ x + known
-    J = np.concatenate([k[:, None, None] * W, _of_each_joint(torques)], axis=-1)
-    return J.reshape(torques.size, -1), (currents - k[:, None] * torques).ravel()
 
 
 def _of_each_joint(values: Array) -> Array:

@@ -179,7 +179,7 @@ def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
             "measured motion does: expected one that moves as the arm does"
         )
     own = residual_noise(factors, x, rank)
-    return Estimate(x, inverse * ((own / noise) ** 2).mean(), own, 1 / noise, rank)
+    return Estimate(x, inverse * ((own / noise) ** 2).mean(), own, rank)
 
 
 def _test(

@@ -249,7 +249,13 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
             else:
                 distance += cp.sum_squares(P - np.eye(4))
         problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
-        status = _solve(cp, problem)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of one that is just accurate enough
+            try:
+                problem.solve(solver=cp.CLARABEL, **ENOUGH)
+                status = str(problem.status)
+            except cp.error.SolverError as error:
+                status = str(error)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # the latter to within ENOUGH
             return np.asarray(standard.value)
     if cp.INFEASIBLE in status:  # infeasible, or infeasible_inaccurate
@@ -280,14 +286,3 @@ def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
                 beyond = sign * inside - np.where(finite, corner, 0) * mass
                 limits.append(beyond[finite] / prior.bodies[i, 9] <= 0)
     return limits
-
-
-def _solve(cp: Any, problem: Any) -> str:
-    """Solve a problem, and return the status of its solution."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a solution that is just accurate enough
-        try:
-            problem.solve(solver=cp.CLARABEL, **ENOUGH)
-        except cp.error.SolverError as error:
-            return str(error)
-    return str(problem.status)

@@ -200,11 +200,6 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
     others = [name for name in counts if name != topic]
     if others:
         notes.append(f"other topics of joint states are left out: {listing(others)}")
-    return _of_states(path, states, notes)
-
-
-def _of_states(path: Path, states: list[tuple[int, Any]], notes: list[str]) -> Table:
-    """Messages as arrays, joints in the order of the longest of the first messages."""
     if not states:
         raise DataError(f"{path.name} has no message on the topic of joint states")
     joints: tuple[str, ...] = max((tuple(x.name) for _, x in states[:100]), key=len)
