@@ -121,8 +121,10 @@ class Physical:
         bodies = robot.phi.astype(float)
         if self.bodies is not None:
             bodies = _check_bodies(self.bodies, robot)
-        bounds = {} if self.bounds is None else self.bounds
-        validation.instance(bounds, "bounds", Mapping, 'numbers by name, as in {"m7": 1.5}')
+        bounds: Mapping[str, float] = {} if self.bounds is None else self.bounds
+        if not isinstance(bounds, Mapping):
+            expected = 'numbers by name, as in {"m7": 1.5}'
+            raise DataError(f"bounds is {quote(bounds)}: expected {expected}")
         for name, bound in bounds.items():
             if name not in names:
                 near = get_close_matches(str(name), names, n=1) or [names[9]]

@@ -142,6 +142,7 @@ def excite(
     validation.number(duration, "duration", "a time in s", above=0)
     validation.number(rate, "rate", "rows per second", low=1 / duration)
     validation.integer(starts, "starts", low=1)
+    path: Path
     if harmonics is not None and splines is not None:
         raise DataError("harmonics and splines are given: expected one of them")
     if splines is not None:
@@ -213,8 +214,8 @@ class Candidate:
             step()
 
         arguments = (CRITERIA[self.criterion], stage.exponent, stage.weight)
-        options = {"maxiter": stage.iterations, "maxfun": 3 * stage.iterations, "maxcor": 30}
-        options |= {"ftol": 1e-7, "gtol": 0}
+        iterations = {"maxiter": stage.iterations, "maxfun": 3 * stage.iterations}
+        options = {**iterations, "maxcor": 30, "ftol": 1e-7, "gtol": 0}
         how = {"method": "L-BFGS-B", "jac": True, "callback": note, "options": options}
         minimize(self.problem.objective, self.x.ravel(), arguments, **how)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armlet._support import tables, validation
+from armlet._support import tables
 from armlet._support.files import expand_user
 from armlet._support.optional import require
 from armlet.errors import DataError, listing, quote
@@ -42,8 +42,11 @@ def read_quantities(
         quantities = Quantities(table, label(source), joints).assign(columns)
         _check_complete(quantities, label(source), [*table.arrays])
         return quantities
-    expected = "a file, a Trajectory, or a mapping such as {'t': ..., 'q': ..., 'tau': ...}"
-    validation.instance(source, "the log", Mapping, expected)
+    if not isinstance(source, Mapping):
+        raise DataError(
+            f"the log is {quote(source)}: expected a file, a Trajectory, or a mapping such as "
+            "{'t': ..., 'q': ..., 'tau': ...}"
+        )
     quantities = Quantities(Table({}), "the log", joints)
     for quantity, entry in source.items():
         if quantity not in WORDS:

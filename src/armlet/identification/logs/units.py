@@ -75,7 +75,7 @@ def in_si(
         sizes = of_joints["R"] | of_joints["P"]
         tables = [sizes if of_motors else of_joints[joint.letter] for joint in joints]
         columns = _column_units(quantity, requested, named, tables, positions)
-        units = []
+        units: list[str] = []
         for joint, unit, table in zip(joints, columns, tables, strict=True):
             subject = f"{where}: the {NAMES[quantity]} of joint {quote(joint.name)}"
             if unit is not None and unit not in table:
@@ -91,14 +91,14 @@ def in_si(
                     f"are in {', '.join(odd)}: give units={{{quantity!r}: ...}}, or say the unit "
                     "in every name"
                 )
-            is_si = unit is None or sizes[unit] == 1.0
-            units.append(next(iter(of_joints[joint.letter])) if is_si else unit)
-        measured[quantity] = array * [sizes[unit] for unit in units]
+            own = next(iter(of_joints[joint.letter]))
+            units.append(own if unit is None or sizes[unit] == 1.0 else unit)
+        measured[quantity] = array * np.array([sizes[unit] for unit in units])
         if any(columns):
             groups: dict[str, list[str]] = {}
-            for unit, joint in zip(units, joints, strict=True):
-                groups.setdefault(unit, []).append(joint.name)
-            shown = [f"{unit} ({listing(names)})" for unit, names in groups.items()]
+            for joint, name in zip(joints, units, strict=True):
+                groups.setdefault(name, []).append(joint.name)
+            shown = [f"{name} ({listing(names)})" for name, names in groups.items()]
             shown = shown if len(groups) > 1 else [*groups]
             notes.append(f"{NAMES[quantity]} are in {', '.join(shown)}")
             positions = units if quantity == "q" else positions
@@ -123,11 +123,11 @@ def _column_units(
     if request is not None and (request := request.replace("^2", "²")) not in sizes:
         raise DataError(f"units= has {quote(request)} for {quantity}: expected {', '.join(sizes)}")
     shared = [unit for unit in (request, name) if isinstance(unit, str)]
-    for unit in shared:
-        if sizes.get(unit) != 1.0 and not any(unit in table for table in tables):
+    for x in shared:
+        if sizes.get(x) != 1.0 and not any(x in table for table in tables):
             raise DataError(
-                f"{quantity} is said to be in {unit}, which no joint of the robot can have: "
-                f"expected {', '.join(tables[0])}"
+                f"{quantity} is said to be in {x}, which no joint of the robot can have: expected "
+                f"{', '.join(tables[0])}"
             )
     own = name if isinstance(name, tuple) else (None,) * len(tables)
     units: list[str | None] = []
