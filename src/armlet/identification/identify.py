@@ -1,7 +1,7 @@
 """Parameters of an arm, or of its payload, from logs of its motion.
 
-A log becomes samples (`preprocess`), samples become rows of the torque model that are summed up as
-triangular factors, run by run, the factors become an estimate, and that the result.
+A log becomes samples (`preprocess`), these become rows of the torque model and, run by run,
+triangular factors, the factors become an estimate, and that the result.
 """
 
 from __future__ import annotations
@@ -71,10 +71,9 @@ def identify(
     robot : Robot
         Its geometry counts; its inertias are the prior of physically consistent bodies.
     logs : Log, or iterable of Log or functions
-        One run, or any number, of which one is in memory at a time where they come from a
-        generator or are read when they are needed, by functions such as
-        `functools.partial(armlet.Log.read, path, robot)`; those that cannot be read are left out
-        with a warning.
+        One run, or any number. From a generator, or read by functions such as
+        `functools.partial(armlet.Log.read, path, robot)`, one is in memory at a time; those that
+        cannot be read are left out with a warning.
     model : TorqueModel, optional
         Which parameters torques have: by default minimal ones, and viscous and Coulomb friction
         and an offset of every joint.
@@ -86,10 +85,9 @@ def identify(
         large residuals (Huber); or instrumental variables, which noise in the positions does not
         bias.
     instrument : function, optional
-        A motion of each run without its noise, for instrumental variables: a function of the robot
-        with the parameters estimated so far and of the run, that returns positions (k, n) at the
-        times `run.t`, such as `closed_loop` makes by simulation. By default the measured motion at
-        low frequencies.
+        A motion without noise, for instrumental variables: a function of the robot with the
+        parameters estimated so far and of a run, that returns positions (k, n) at the times
+        `run.t`, such as `closed_loop` makes. By default the measured motion at low frequencies.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
@@ -426,15 +424,14 @@ def identify_payload(
     Parameters
     ----------
     arm : Robot or Identified
-        The arm without it: a robot with its friction, or the result of logs without the payload,
-        which is more accurate.
+        The arm without it: a robot with its friction, or, more accurately, what was identified.
     logs : Log, or iterable of Log or functions
         Runs with the payload, as `identify` takes them.
     frame : str, optional
         Where the payload is; by default the tool.
     physical : bool, optional
-        Whether to find a body that is physical; needs cvxpy, and is done by default if that is
-        installed. Otherwise it is what least squares gives.
+        Whether to find a body that is physical, instead of that of least squares; needs cvxpy, and
+        is done by default if that is installed.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
 

@@ -1,9 +1,8 @@
 """Samples for identification: a log, resampled, filtered, differentiated and decimated.
 
-Positions are filtered without phase at a high cut-off and differentiated. The torques, and every
-column that is compared with them, are filtered at a lower one, the bandwidth, and decimated
-(parallel filtering, Gautier 1997): what lies above is noise and vibration to a rigid-body model,
-and what the filter does to the torques it does to the model too.
+Positions are filtered without phase at a high cut-off and differentiated. The torques and every
+column of a model are filtered alike at a lower one, the bandwidth, and decimated (parallel
+filtering, Gautier 1997): what lies above is noise and vibration to a rigid-body model.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -191,8 +190,7 @@ class Preprocessing:
     trim : float, optional
         The time that is left out at both ends, in s; by default two periods of the lowest cut-off.
     rest : bool
-        Whether times are used at which no joint moves, and the rows of a joint that rests while
-        others move. The direction of friction is not known then.
+        Whether rows of joints at rest are used, where the direction of friction is not known.
     """
 
     rate: float | None = None

@@ -58,8 +58,8 @@ class Identified(Plottable):
     estimate : Estimate
         The parameters by least squares, with covariance and noise.
     standard : array, optional
-        Standard parameters, ten per body and those of the drives, that bodies and drives can have,
-        and that meet the torques best; None if they were not asked for.
+        Standard parameters, ten per body and those of the drives, of physical bodies that meet the
+        torques best; None if they were not asked for.
     fits : mapping of str to Fit
         "least squares" or "instrumental variables", and "consistent", on the data used and, with
         "validation, " before the name, on those held out.

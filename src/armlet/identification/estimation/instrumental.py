@@ -1,10 +1,9 @@
 """Instrumental variables: parameters that noise in the measured motion does not bias.
 
-Noise in positions is noise in the regressor W, to which least squares gives smaller parameters. An
-instrument Z is a regressor of nearly the same motion without that noise, and x of Zᵀ(τ - W x) = 0
-is free of the bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). With a triangular factor of
-(Z | W | τ) this is least squares on the part of W and τ within the columns of Z, which does not
-square the condition number.
+Noise in positions is noise in the regressor W, which makes the parameters of least squares too
+small. An instrument Z is a regressor of nearly the same motion without that noise, and x of
+Zᵀ(τ - W x) = 0 has no bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). With a triangular factor
+of (Z | W | τ) this is least squares on W and τ within the columns of Z.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ definite P belongs to such a body (Wensing, Kim, Slotine 2018).
 Of a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ: zero at the
 prior, of order 1 for another body of its size. With the singular values A = U S Vᵀ of the rows in
 these unknowns, those directions of Vᵀ y that the rows determine better than the prior does (S > 1)
-are replaced by their residuals S Vᵀ y - Uᵀ b, and the others stay. All numbers that the solver sees
-are then of order 1, whether the noise is large or almost zero: the rows decide what they determine,
-and the prior alone decides the rest.
+are replaced by their residuals S Vᵀ y - Uᵀ b. All numbers that the solver sees are then of order 1,
+however small the noise: the rows decide what they determine, the prior the rest.
 """
 
 from __future__ import annotations
@@ -72,10 +71,7 @@ RADIUS = 0.1
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Bodies to begin with, (nb, 10): balls where the given ones are not physical.
-
-    A ball has the mean mass of the physical bodies, or 1 kg.
-    """
+    """Bodies, (nb, 10), with balls of the mean mass, or 1 kg, for those that are not physical."""
     physical = np.array([is_consistent(body[None]) for body in phi])
     mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
@@ -90,9 +86,9 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        How the distance from likely bodies is measured, which decides what the data do not: by
-        tr(P P₀⁻¹) - log det P of pseudo-inertias, which does not depend on frames and units, or by
-        squares of differences of P in units of P₀.
+        The distance from likely bodies, which decides what the data do not: tr(P P₀⁻¹) - log det P
+        of pseudo-inertias, which does not depend on frames and units, or squares of differences
+        of P in units of P₀.
     strength : float
         How much that distance counts, in squares of the noise.
     bodies : array_like of shape (nb, 10), optional

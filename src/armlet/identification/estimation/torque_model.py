@@ -38,8 +38,8 @@ USUAL = ("viscous", "coulomb", "offset")
 class Sigmoid:
     """The shape of friction p₁/(1 + exp(-p₂ (q̇ + p₃))) - p₁/(1 + exp(-p₂ p₃)) (Gaz et al. 2019).
 
-    How large it is, p₁, is a parameter of each joint that `identify` finds; viscous friction and
-    an offset are part of the shape. `sigmoid_friction` finds it from logs.
+    The size p₁ is a parameter of each joint; viscous friction and an offset are part of the shape,
+    which `sigmoid_friction` finds from logs.
 
     Attributes
     ----------
@@ -81,8 +81,8 @@ class TorqueModel:
         qdd, user functions (`armlet.function`, for one state) or of arrays with a row for every
         state, that return the torque of every joint for a parameter that is 1.
     gains : bool
-        Whether logs have currents, or torques in unknown units, so that a gain of every joint is
-        identified, too; at least one run has a known payload, by `log.with_payload`.
+        Whether logs have currents, or torques in unknown units, and a gain of every joint is
+        identified, too; one run or more has a known payload, by `log.with_payload`.
     """
 
     parameters: MinimalParameters[Robot] | None = None
@@ -96,8 +96,18 @@ class TorqueModel:
         notes: tuple[str, ...] = ()
         if self.parameters is None:
             minimal, notes = identifiable(robot, self.rotors, self.friction is True)
+        elif not self.parameters.fits(robot):
+            raise DataError(
+                f"parameters are those of {self.parameters.model.name!r} in other frames or under "
+                f"another gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"
+            )
+        elif self.parameters.of != "torques":
+            raise DataError(
+                f"parameters are those of {self.parameters.of} alone: expected those of all "
+                'torques, armlet.minimal_parameters(robot, of="torques")'
+            )
         else:
-            minimal = _check_parameters(robot, self.parameters)
+            minimal = replace(self.parameters, model=robot)
         shape = self.friction if isinstance(self.friction, Friction | Sigmoid) else None
         terms = self._friction_terms(robot)
         _check_names(minimal, terms, self.extra)
@@ -198,10 +208,10 @@ class TorqueRegressor:
         return x
 
     def rows(self, samples: Samples) -> Iterator[Rows]:
-        """Yield regressors and torques, some rows at a time, less known torques.
+        """Yield regressors and torques, some rows at a time; rows of joints at rest are zero.
 
-        These are the torques of the payload, springs and compensation; where gains are unknown,
-        they are the last column instead. Rows of joints at rest are zero.
+        Known torques, of the payload, springs and compensation, are subtracted, or are the last
+        column where gains are unknown.
         """
         load = self.payload(samples.payload)
         for chunk in samples.chunks(CHUNK):
@@ -277,8 +287,7 @@ def identifiable(
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
     """The minimal parameters, less those that only rounded angles of a file would add.
 
-    An axis that is off the vertical by 3e-6 rad, the rounding of 3.14159, shows a first moment with
-    3e-6 of its weight, which no log tells from noise.
+    An axis 3e-6 rad off the vertical, by rounding, shows a first moment by 3e-6 of its weight.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)
@@ -293,23 +302,6 @@ def identifiable(
         "rounded"
     )
     return replace(fewer, model=robot), (note,)
-
-
-def _check_parameters(
-    robot: Robot, parameters: MinimalParameters[Robot]
-) -> MinimalParameters[Robot]:
-    """The parameters with this robot as their model; raise unless they are of all its torques."""
-    if not parameters.fits(robot):
-        raise DataError(
-            f"parameters are those of {parameters.model.name!r} in other frames or under another "
-            f"gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"
-        )
-    if parameters.of != "torques":
-        raise DataError(
-            f"parameters are those of {parameters.of} alone: expected those of all torques, "
-            'armlet.minimal_parameters(robot, of="torques")'
-        )
-    return replace(parameters, model=robot)
 
 
 def _check_names(

@@ -89,10 +89,9 @@ def excite(
 ) -> Excitation:
     """A motion that excites a robot: its parameters can be identified well from torques along it.
 
-    The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives of
-    the regressor and of all limits; logarithmic barriers keep the motion within the limits. It is
-    then checked at 1 kHz, and where it breaks a limit between the times looked at, the search goes
-    on with more slack. The arm is at rest at both ends.
+    The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives;
+    logarithmic barriers keep the motion within the limits. It is then checked at 1 kHz, and where
+    it breaks a limit, the search goes on with more slack. The arm is at rest at both ends.
 
     Parameters
     ----------
@@ -323,9 +322,8 @@ def _largest(holds: Callable[[float], bool]) -> float:
 class Excitation(Trajectory):
     """A trajectory from which the parameters of a robot can be identified well.
 
-    Its rows have the rate of `excite`, and the torques are those that the robot's parameters and
-    friction predict, nan if it has no masses. `ended` says why the search ended before its time,
-    `notes` what was assumed.
+    Torques are those of the robot's parameters and friction, nan if it has no masses. `ended` says
+    why the search ended before its time, `notes` what was assumed.
 
     Attributes
     ----------
@@ -340,8 +338,7 @@ class Excitation(Trajectory):
     criterion : str
         What was optimised.
     history : array
-        The condition number, or log det, at every step of the search, at fewer times and with
-        friction that changes its sign smoothly.
+        The criterion at every step of the search, at fewer times and with smooth friction.
     limits : mapping of str to Range
         What the motion keeps within, margins taken off: lower and upper limits by name.
     parameters : MinimalParameters
@@ -381,7 +378,6 @@ class Excitation(Trajectory):
         shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
         rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
         letters = {joint.letter for joint in self.robot.coordinates}
-        heads = [f"{name} ({units(name, letters)})" for name in shown]
         figure = panels(
             rows,
             columns,
@@ -390,7 +386,7 @@ class Excitation(Trajectory):
             shared_xaxes=True,
             horizontal_spacing=0.07,
             vertical_spacing=0.25 / rows,
-            column_titles=heads,
+            column_titles=[f"{name} ({units(name, letters)})" for name in shown],
         )
         figure.update_annotations(yshift=24)
         figure.update_layout(margin_t=110)
@@ -404,8 +400,7 @@ class Excitation(Trajectory):
         def draw(values: Array, what: str, entry: int, row: int, column: int) -> None:
             curve = graphs.Scatter(x=run.t, y=values, line_color=LINE, showlegend=False)
             figure.add_trace(curve, row, column)
-            edges = [x[entry] for x in self.limits[what]] if what in self.limits else []
-            edges = [y for y in edges if np.isfinite(y)]
+            edges = [x[entry] for x in self.limits.get(what, ()) if np.isfinite(x[entry])]
             for y in edges:
                 dashed = {"color": EDGE, "dash": "dash", "width": 1}
                 figure.add_hline(y=y, line=dashed, row=row, col=column)
@@ -445,10 +440,7 @@ def tool_positions(robot: Robot, q: Array) -> Array:
 def motion_along(
     robot: Robot, path: Path, coefficients: Array, t: Array, notes: tuple[str, ...] = ()
 ) -> Trajectory:
-    """The motion along a path at times, with the torques that the robot needs for it.
-
-    Torques and energies are nan if the robot has no masses.
-    """
+    """The motion along a path at times; torques and energies are nan of a robot without masses."""
     q, qd, qdd = path.motion(coefficients, t)
     tau, kinetic, potential = (np.full_like(x, np.nan) for x in (q, t, t))
     if robot.phi.any():

@@ -144,15 +144,11 @@ def _place(some: list[str], words: list[str]) -> int | None:
 
 def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> list[int]:
     """The place of each joint of a robot among the names in a file."""
-    places = []
+    places, words = [], [words_of(name) for name in names]
     for joint in joints:
         own = words_of(joint)
-        same = [k for k, name in enumerate(names) if words_of(name) == own]
-        within = [
-            k
-            for k, name in enumerate(names)
-            if _place(own, words_of(name)) is not None or _place(words_of(name), own) is not None
-        ]
+        same = [k for k, x in enumerate(words) if x == own]
+        within = [k for k, x in enumerate(words) if {_place(own, x), _place(x, own)} != {None}]
         if len(same or within) != 1:
             raise DataError(
                 f"{where} has the joints {listing(names)}, among which joint {quote(joint)} of the "
@@ -300,7 +296,7 @@ class Quantities:
             joints = [*keys.values()]
             raise self._ambiguous(quantity, [x for x, key in keys.items() if joints.count(key) > 1])
         first = 0 if 0 in by_key else 1
-        wanted = [*self.joints] if is_named else [*range(first, first + len(self.joints))]
+        wanted = self.joints if is_named else range(first, first + len(self.joints))
         if set(by_key) != set(wanted):
             raise DataError(
                 f"{self.where} has {NAMES[quantity]} in the columns {listing([*keys])}: expected "
@@ -323,8 +319,8 @@ class Quantities:
         if array.ndim == 2 and array.shape[1] == len(table.joints):
             return array[:, match_joints(table.joints, joints, self.where)]
         if array.ndim == 2 and array.shape[1] == n:
-            words = {word for joint in joints for word in words_of(joint)}
             if len(table.labels) == n:
+                words = {word for joint in joints for word in words_of(joint)}
                 if any(words & set(words_of(x)) for x in table.labels):
                     return array[:, match_joints(table.labels, joints, self.where)]
                 self.notes.append(

@@ -215,10 +215,7 @@ class Log:
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Log:
-        """The log of a run in which the arm carried a known payload, as in `robot.with_payload`.
-
-        Its torques are taken off in an identification, and determine the gains of currents.
-        """
+        """The log of a run in which the arm carried a known payload, as in `robot.with_payload`."""
         return replace(self, payload=Load(mass, com, inertia, frame))
 
     def between(self, start: float, end: float) -> Log:
