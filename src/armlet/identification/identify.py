@@ -210,8 +210,8 @@ def _estimate(
         return estimate, factors.together(1 / estimate.noise), None, gains
     if estimator in ALL_ROWS and len(data.samples) < len(data.choices):
         raise DataError(
-            f"there are {len(data.choices)} runs: expected at most {STORED}, since all rows are "
-            f"needed at once for {ALL_ROWS[estimator]}"
+            f"there are {len(data.choices)} runs: expected at most {STORED} for "
+            f"{ALL_ROWS[estimator]}, of which all rows are needed at once"
         )
     if estimator == "instrumental":
         estimate, test, R = instrumental(
