@@ -135,12 +135,7 @@ class Sampler:
             raise DataError(
                 "plan is an argument: expected others, as the plan is the sampler's own"
             )
-        shape = (self.steps, self.samples, len(self.noise))
-        changes: Array = self.noise * self.random.standard_normal(shape)
-        for k in range(1, self.steps):
-            fresh = np.sqrt(1 - self.correlation**2) * changes[k]
-            changes[k] = self.correlation * changes[k - 1] + fresh
-        changes[:, 0] = 0
+        changes = self._changes()
         plans = self.plan[:, None] + changes
         starts = np.tile(q, (self.samples, 1)), np.tile(qd, (self.samples, 1))
         with warnings.catch_warnings():
@@ -167,3 +162,13 @@ class Sampler:
             )
         weights = np.exp((least - self.costs) / self.temperature)
         self.plan = self.plan + np.einsum("k,skm->sm", weights / weights.sum(), changes)
+
+    def _changes(self) -> Array:
+        """Random changes of the plan, (steps, samples, m), the first of them zero."""
+        shape = (self.steps, self.samples, len(self.noise))
+        changes: Array = self.noise * self.random.standard_normal(shape)
+        for k in range(1, self.steps):
+            fresh = np.sqrt(1 - self.correlation**2) * changes[k]
+            changes[k] = self.correlation * changes[k - 1] + fresh
+        changes[:, 0] = 0
+        return changes
