@@ -150,7 +150,8 @@ def test_a_motion_is_evaluated_at_any_time_and_read_again_from_files(plan, tmp_p
             pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
         path = tmp_path / f"plan.{ending}"
         getattr(plan, f"to_{ending}")(path)
-        assert np.array_equal(armlet.Trajectory.read(path).q, plan.q)
+        for kind in (armlet.Trajectory, armlet.Excitation):
+            assert np.array_equal(kind.read(path).q, plan.q)
 
 
 def test_friction_is_part_of_the_torques_that_are_limited(plan):

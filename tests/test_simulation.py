@@ -1027,6 +1027,16 @@ def test_a_trajectory_comes_back_from_a_file(run, tmp_path, ending):
         same_bits(getattr(found, name), getattr(run, name))
 
 
+@pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
+def test_a_trajectory_without_rows_comes_back_from_a_file(run, tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    path = tmp_path / f"none.{ending}"
+    getattr(run[:0], f"to_{ending}")(path)
+    found = Trajectory.read(path)
+    assert (len(found), found.joints, found.q.shape) == (0, run.joints, (0, len(run.joints)))
+
+
 def test_a_file_that_is_no_trajectory_is_refused(tmp_path):
     for name, text, message in (
         ("run.txt", "", "run.txt ends in '.txt': expected .npz, .csv, .parquet"),

@@ -102,6 +102,8 @@ def read_text(path: Path) -> Table:
 def _read_text(path: Path, encoding: str) -> Table:
     with path.open(encoding=encoding) as file:
         names, separator, skipped = _head(path, file)
+    if names and not skipped:  # and no rows
+        return Table.of_columns(names, [np.zeros(0)] * len(names))
     try:
         with path.open(encoding=encoding) as file:
             lines = file if separator == "," else map(_with_points, file)
@@ -127,7 +129,7 @@ def _read_text(path: Path, encoding: str) -> Table:
 
 def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]:
     """The names of the columns, what separates them, and how many lines precede the numbers."""
-    above = ""
+    above, texts = "", 0
     for k, line in enumerate(islice(lines, 1000)):
         if not line.strip():
             continue
@@ -135,7 +137,9 @@ def _head(path: Path, lines: Iterable[str]) -> tuple[list[str], str | None, int]
         if any(map(_is_number, _cells(line, separator))):
             names = _cells(above.lstrip("#% "), separator)
             return names if len(names) > 1 or separator is None else [], separator, k
-        above = line.strip()
+        above, texts = line.strip(), texts + 1
+    if texts == 1 and len(names := _cells(above, ",")) > 1:  # of a table without rows
+        return names, ",", 0
     raise DataError(f"{path.name} has no numbers in its first thousand lines")
 
 

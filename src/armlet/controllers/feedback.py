@@ -146,21 +146,15 @@ def impedance(
     def impedance(q: Array, qd: Array, target: Array) -> Array:
         X, Jq = robot.forward_kinematics(q, frame), robot.jacobian(q, frame)
         if has_orientation:
-            error = np.concatenate(
-                [_orientation_error(X[:3, :3], target[:3, :3]), target[:3, 3] - X[:3, 3]]
-            )
+            # the axis times the sine of the angle of the rotation from X to the target
+            x, y, z = (np.cross(X[:3, k], target[:3, k]) for k in range(3))
+            error = np.concatenate([(x + y + z) / 2, target[:3, 3] - X[:3, 3]])
         else:
             Jq, error = Jq[3:], target - X[:3, 3]
         tau: Array = robot.gravity_torque(q) + Jq.T @ (K * error - D * (Jq @ qd)) - d * qd
         return tau
 
     return impedance
-
-
-def _orientation_error(R: Array, target: Array) -> Array:
-    """The axis times the sine of the angle of the rotation that takes R to the target."""
-    x, y, z = (np.cross(R[:, k], target[:, k]) for k in range(3))
-    return (x + y + z) / 2
 
 
 def gains(name: str, values: ArrayLike, *sizes: int) -> Array:

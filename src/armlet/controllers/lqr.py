@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -213,8 +213,11 @@ def _step_gain(A: Array, B: Array, R: Array, S: Array) -> Array:
 
 def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) -> Array:
     """S of the cost to come when the regulator acts for ever, in continuous or discrete time."""
+    from scipy import linalg  # which takes as long to load as all of armlet
+
+    solve = linalg.solve_continuous_are if time == "continuous" else linalg.solve_discrete_are
     try:
-        S: Array = getattr(_linalg(), f"solve_{time}_are")(A, B, Q, R)
+        S: Array = solve(A, B, Q, R)
     except (np.linalg.LinAlgError, ValueError) as error:
         raise DataError(
             f"no regulator has a finite cost: {error}; expected drives that act on every unstable "
@@ -225,10 +228,12 @@ def _infinite_horizon_cost(time: str, A: Array, B: Array, Q: Array, R: Array) ->
 
 def _discretize(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
     """The linear model of a step in which the torques are held, by the exponential function."""
+    from scipy.linalg import expm  # which takes as long to load as all of armlet
+
     states, torques = B.shape[-2:]
     model = np.zeros((*B.shape[:-2], states + torques, states + torques))
     model[..., :states, :states], model[..., :states, states:] = A, B
-    step = _linalg().expm(model * dt)[..., :states, :]
+    step = expm(model * dt)[..., :states, :]
     return step[..., :states], step[..., states:]
 
 
@@ -266,9 +271,3 @@ def _cost_matrix(name: str, values: ArrayLike, size: int, *, positive: bool = Fa
         kind = "positive definite" if positive else "positive semidefinite"
         raise DataError(f"{name} is not a symmetric, {kind} matrix: expected one")
     return matrix
-
-
-def _linalg() -> Any:
-    from scipy import linalg  # which takes as long to load as all of armlet
-
-    return linalg

@@ -101,7 +101,12 @@ class Sampler:
         validation.number(temperature, "temperature", above=0)
         validation.number(correlation, "correlation", low=0, below=1)
         arm = robot.robot if isinstance(robot, Plant) else robot
-        self.robot, self.cost, self.torque = robot, cost, torque or _torque_above_gravity(arm)
+
+        @function(arm, plan=arm.nv)
+        def torque_above_gravity(q: Array, plan: Array) -> Array:
+            return arm.gravity_torque(q) + plan
+
+        self.robot, self.cost, self.torque = robot, cost, torque or torque_above_gravity
         check_result("cost", cost, ())
         check_result("torque", self.torque, (arm.nv,))
         plan = self.torque.inputs.get("plan")
@@ -167,11 +172,3 @@ class Sampler:
             changes[k] = self.correlation * changes[k - 1] + fresh
         changes[:, 0] = 0
         return changes
-
-
-def _torque_above_gravity(robot: Robot) -> Function:
-    @function(robot, plan=robot.nv)
-    def torque_above_gravity(q: Array, plan: Array) -> Array:
-        return robot.gravity_torque(q) + plan
-
-    return torque_above_gravity

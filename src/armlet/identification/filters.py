@@ -20,7 +20,7 @@ SEGMENT = 2**16
 
 
 def _gain(f: NDArray[np.floating[Any]], cutoff: float, order: int) -> Array:
-    """The gain of a Butterworth filter that is applied forwards and backwards, so without phase."""
+    """The gain of a Butterworth filter forwards and backwards, without phase."""
     return np.asarray(1 / (1 + (f / cutoff) ** (2 * order)))
 
 
@@ -29,9 +29,9 @@ def lowpass(
 ) -> list[Array]:
     """Every step-th row after a Butterworth filter forwards and backwards, and its derivatives.
 
-    The gain is applied to the Fourier transform of the rows, which are mirrored through both ends
-    as far as the filter reaches, less the line from the first to the last. That is
-    `scipy.signal.sosfiltfilt` with as much padding, and derivatives are exact.
+    The gain is applied to the Fourier transform of the rows, mirrored through both ends as far as
+    the filter reaches, less the line from the first to the last: `scipy.signal.sosfiltfilt` with
+    exact derivatives.
     """
     from scipy.fft import next_fast_len
 
@@ -71,9 +71,8 @@ def decimate(
     """Rows at some indices, of `count` rows, after the same filter.
 
     Blocks are consecutive rows from `first` on, of any further axes, at least those within
-    `half_width` of an index. The filter is a weighted mean of the rows around each, so
-    that only one block is in memory at a time and a row depends on nothing far away. At both ends
-    rows are mirrored.
+    `half_width` of an index: the filter is a weighted mean of the rows around each, so that one
+    block is in memory at a time. At both ends rows are mirrored.
     """
     half = half_width(cutoff, rate)
     gain = _gain(np.fft.rfftfreq(4 * half, 1 / rate), cutoff, order)
@@ -98,17 +97,14 @@ def decimate(
 
 
 def _mean(weights: Array, i: int, count: int) -> tuple[int, Array]:
-    """The first row that the mean around row i takes in, and the weights of it and those after.
-
-    A row outside is twice the row at the end less the row as far inside.
-    """
+    """The first row that the mean around row i takes in, and the weights from it on."""
     half = len(weights) // 2
     around = np.arange(i - half, i + half + 1)
     first, last = max(0, i - half), min(count, i + half + 1)
     own = weights[first - around[0] : last - around[0]]
     if len(own) == len(weights):
         return first, own
-    own = own.copy()
+    own = own.copy()  # a row outside is twice the row at the end less the row as far inside
     for outside, end in ((around < 0, 0), (around >= count, count - 1)):
         mirrored = np.clip(2 * end - around[outside], 0, count - 1)
         np.subtract.at(own, mirrored - first, weights[outside])

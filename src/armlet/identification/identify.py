@@ -1,14 +1,14 @@
 """Parameters of an arm, or of its payload, from logs of its motion.
 
-A log becomes samples (`preprocess`), samples become rows of the torque model that are summed up as
-triangular factors, run by run, the factors become an estimate, and that the result.
+A log becomes samples (`preprocess`), these become rows of the torque model and, run by run,
+triangular factors, the factors become an estimate, and that the result.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, get_args
@@ -31,21 +31,16 @@ from armlet.identification.estimation.physical import (
     physical_parameters,
 )
 from armlet.identification.estimation.torque_model import CHUNK, TorqueModel, TorqueRegressor
-from armlet.identification.logs.log import Log, each_log, open_log
+from armlet.identification.logs.log import Log, Reader, each_log, open_log
 from armlet.identification.preprocessing import Preprocessing, Samples, preprocess, preprocess_all
 from armlet.identification.result import Fit, Identified
 from armlet.robot.components import BASE, PHI
 
 Estimator = Literal["ordinary", "weighted", "robust", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
-Reader = Callable[[], Log]
-"""A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
 STORED = 8
 """How many runs are stored for the report; of further ones only their factors are."""
-ALL_ROWS = {
-    "instrumental": "instrumental variables, which need",
-    "robust": "a robust estimate, which needs",
-}
+ALL_ROWS = {"instrumental": "instrumental variables", "robust": "a robust estimate"}
 """The estimators that need all rows at once, in words."""
 
 
@@ -76,10 +71,9 @@ def identify(
     robot : Robot
         Its geometry counts; its inertias are the prior of physically consistent bodies.
     logs : Log, or iterable of Log or functions
-        One run, or any number, of which one is in memory at a time where they come from a
-        generator or are read when they are needed, by functions such as
-        `functools.partial(armlet.Log.read, path, robot)`; those that cannot be read are left out
-        with a warning.
+        One run, or any number. From a generator, or read by functions such as
+        `functools.partial(armlet.Log.read, path, robot)`, one is in memory at a time; those that
+        cannot be read are left out with a warning.
     model : TorqueModel, optional
         Which parameters torques have: by default minimal ones, and viscous and Coulomb friction
         and an offset of every joint.
@@ -91,10 +85,9 @@ def identify(
         large residuals (Huber); or instrumental variables, which noise in the positions does not
         bias.
     instrument : function, optional
-        A motion of each run without its noise, for instrumental variables: a function of the robot
-        with the parameters estimated so far and of the run, that returns positions (k, n) at the
-        times `run.t`, such as `closed_loop` makes by simulation. By default the measured motion at
-        low frequencies.
+        A motion without noise, for instrumental variables: a function of the robot with the
+        parameters estimated so far and of a run, that returns positions (k, n) at the times
+        `run.t`, such as `closed_loop` makes. By default the measured motion at low frequencies.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
     validation : float or sequence of Log
@@ -123,14 +116,13 @@ def identify(
     data = sum(read_runs(regressor, settings, share, logs, client), Runs(none, none))
     if not isinstance(validation, int | float):
         for run in read_runs(regressor, settings, 0.0, validation, client):
-            data = data + Runs(none, run.used, held_samples=run.samples)
+            data += Runs(none, run.used, held_samples=run.samples)
     _check_rows(regressor, data.used)
     estimate, R, test, gains = _estimate(estimator, regressor, data, instrument)
     if gains is not None:
         data = data.in_torques(gains.values)
-    _warn_of_rank(regressor, data.used)
-    if estimator != "ordinary" and not model.gains:
-        _warn_of_few_rows(robot.joint_names, data.used)
+    for warning in _doubts(regressor, data.used, estimator):
+        warnings.warn(warning, DataWarning, stacklevel=3)  # the caller's line, past the decorator
     estimate = replace(estimate, covariance=estimate.covariance * data.repeats)
     standard = None
     if prior is not None:
@@ -146,7 +138,7 @@ def identify(
         condition=float(np.linalg.cond(data.used.together()[:, :-1])),
         essential=tuple(regressor.names[k] for k in essential),
         choices=data.choices,
-        notes=(*regressor.notes, *data.notes, *(() if test is None else (test.note,))),
+        notes=(*regressor.notes, *dict.fromkeys(data.notes), *([test.note] if test else ())),
         instrument_test=test,
         gains=gains,
         samples=data.samples,
@@ -186,33 +178,24 @@ def _check_rows(regressor: TorqueRegressor, factors: Factors) -> None:
         raise DataError("all torques are zero throughout: expected logs with measured torques")
 
 
-def _warn_of_rank(regressor: TorqueRegressor, factors: Factors) -> None:
-    """Warn of what the motion does not determine."""
+def _doubts(regressor: TorqueRegressor, factors: Factors, estimator: str) -> Iterator[str]:
+    """Yield what the motion does not determine, and joints whose noise it does not."""
     R, names = factors.together(), regressor.names
-    size = np.linalg.norm(R[:, :-1], axis=0)
-    idle = [name for name, x in zip(names, size, strict=True) if not x]
+    idle = [name for name, column in zip(names, R.T[:-1], strict=True) if not column.any()]
     _, _, rank = estimators.solve(R)
     if rank < len(names):
         about = f" (nothing of {', '.join(idle)})" if idle else ""
-        warnings.warn(
+        yield (
             f"the motion determines {rank} of {len(names)} combinations of parameters{about}: move "
-            "more joints, faster, or find fewer parameters",
-            DataWarning,
-            stacklevel=4,  # the caller's line, past the decorator
+            "more joints, faster, or find fewer parameters"
         )
-
-
-def _warn_of_few_rows(joints: Sequence[str], factors: Factors) -> None:
-    """Warn of joints whose noise cannot be estimated from their residuals."""
     few = estimators.joints_of_unknown_noise(factors)
-    if few:
-        names = [quote(joints[i]) for i in few]
-        warnings.warn(
+    if few and estimator != "ordinary" and not regressor.gains:
+        joints = listing([quote(regressor.robot.joint_names[i]) for i in few])
+        yield (
             f"there are too few rows ({factors.rows[few].min()}) to estimate the noise of joint "
-            f"{listing(names)}: expected {estimators.FREE} more than parameters that act on it; "
-            "all joints have the same weight. Take a longer log, or find fewer parameters",
-            DataWarning,
-            stacklevel=4,
+            f"{joints}: expected {estimators.FREE} more than parameters that act on it; all joints "
+            "have the same weight. Take a longer log, or find fewer parameters"
         )
 
 
@@ -228,7 +211,7 @@ def _estimate(
     if estimator in ALL_ROWS and len(data.samples) < len(data.choices):
         raise DataError(
             f"there are {len(data.choices)} runs: expected at most {STORED} for "
-            f"{ALL_ROWS[estimator]} all rows at once"
+            f"{ALL_ROWS[estimator]}, of which all rows are needed at once"
         )
     if estimator == "instrumental":
         estimate, test, R = instrumental(
@@ -238,10 +221,9 @@ def _estimate(
     if estimator == "robust":
         rows = [rows for run in data.samples for rows in regressor.rows(run)]
         estimate = estimators.robust(data.used, rows)
-    elif estimator == "weighted":
-        estimate = estimators.weighted(data.used)
     else:
-        estimate = estimators.ordinary(data.used)
+        fit = estimators.weighted if estimator == "weighted" else estimators.ordinary
+        estimate = fit(data.used)
     return estimate, data.used.together(1 / estimate.noise), None, None
 
 
@@ -263,15 +245,7 @@ class Runs:
     held_samples: tuple[Samples, ...] = ()
 
     def __add__(self, other: Runs) -> Runs:
-        return Runs(
-            used=self.used + other.used,
-            held_out=self.held_out + other.held_out,
-            independent=self.independent + other.independent,
-            choices=self.choices + other.choices,
-            notes=(*self.notes, *(note for note in other.notes if note not in self.notes)),
-            samples=self.samples + other.samples,
-            held_samples=self.held_samples + other.held_samples,
-        )
+        return Runs(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
 
     def in_torques(self, gains: Array) -> Runs:
         """The same with currents converted to torques."""
@@ -296,11 +270,10 @@ def read_runs(
     logs: Log | Iterable[Log | Reader],
     client: Client | None,
 ) -> Iterator[Runs]:
-    """Yield the run of every log, computed one after the other or by the workers of a Dask client.
+    """Yield the run of every log in their order, computed here or by the workers of a Dask client.
 
-    They come in the order of the logs, so that sums do not depend on who was faster. The last share
-    of the time of each is held out. Logs that are read when they are needed may fail: they are left
-    out with a warning.
+    The last share of the time of each is held out. A log that a function fails to read is left out
+    with a warning.
     """
     work = partial(_read_run, regressor, settings, share)
     numbered = enumerate(each_log(logs))
@@ -362,9 +335,9 @@ def _run(regressor: TorqueRegressor, settings: Preprocessing, share: float, log:
 def _independent_share(samples: Samples) -> float:
     """The share of rows that are independent.
 
-    Noise through a filter of a cut-off has as many independent values per second as white noise of
-    that bandwidth, times the integral of the square of the filter's gain over frequencies, which
-    for Butterworth's of order m, forwards and backwards, is that of 1 / (1 + f²ᵐ)².
+    Filtered noise has as many independent values per second as white noise of the cut-off, times
+    the integral of the squared gain, 1 / (1 + f²ᵐ)² of a Butterworth filter of order m forwards and
+    backwards.
     """
     if len(samples.indices) < 2:
         return 1.0
@@ -451,15 +424,14 @@ def identify_payload(
     Parameters
     ----------
     arm : Robot or Identified
-        The arm without it: a robot with its friction, or the result of logs without the payload,
-        which is more accurate.
+        The arm without it: a robot with its friction, or, more accurately, what was identified.
     logs : Log, or iterable of Log or functions
         Runs with the payload, as `identify` takes them.
     frame : str, optional
         Where the payload is; by default the tool.
     physical : bool, optional
-        Whether to find a body that is physical; needs cvxpy, and is done by default if that is
-        installed. Otherwise it is what least squares gives.
+        Whether to find a body that is physical, instead of that of least squares; needs cvxpy, and
+        is done by default if that is installed.
     preprocessing : Preprocessing, optional
         How logs are resampled, filtered and differentiated.
 

@@ -1,12 +1,11 @@
 """Samples for identification: a log, resampled, filtered, differentiated and decimated.
 
-Positions are filtered without phase at a high cut-off and differentiated. The torques, and every
-column that is compared with them, are filtered at a lower one, the bandwidth, and decimated
-(parallel filtering, Gautier 1997): what lies above is noise and vibration to a rigid-body model,
-and what the filter does to the torques it does to the model too.
+Positions are filtered without phase at a high cut-off and differentiated. The torques and every
+column of a model are filtered alike at a lower one, the bandwidth, and decimated (parallel
+filtering, Gautier 1997): what lies above is noise and vibration to a rigid-body model.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -18,25 +17,22 @@ from armlet.api import Robot
 from armlet.errors import DataError, listing
 from armlet.identification import filters
 from armlet.identification.logs.checks import AT_REST
-from armlet.identification.logs.log import Load, Log, each_log, open_log
+from armlet.identification.logs.log import Load, Log, Reader, each_log, open_log
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 JITTER = 1e-3
 """Times that differ from equally spaced ones by this much of a step are resampled."""
 GAP = 10.0
-"""A time between samples is a gap if it is more than this many steps and than a quarter of a
-period of the bandwidth."""
+"""More steps than this, and than a quarter of a period of the bandwidth, are a gap in time."""
 LOWEST_RATE, HIGHEST_BANDWIDTH, HIGHEST_CUTOFF = 0.9, 0.2, 0.4
 """The lowest rate and the highest cut-offs, relative to the rate of the log."""
 LOWEST_BANDWIDTH = 1.0
 """The lowest bandwidth that is chosen, in Hz."""
 ABOVE_MOTION = 10.0
-"""The bandwidth of the torques over the frequency of the motion: it has the harmonics of velocity
-products, gravity and the reversal of friction."""
+"""The bandwidth over the frequency of the motion, of whose velocity products it has harmonics."""
 ABOVE_BANDWIDTH = 10.0
-"""The cut-off of positions over the bandwidth: low enough for differences, high enough not to
-change what is compared with the torques."""
+"""The cut-off of positions over the bandwidth, so that torques below it do not change."""
 OVERSAMPLED = 10.0
 """The rate of the samples over their cut-off, at least: friction changes its sign between two."""
 ROWS_PER_PERIOD = 2.5
@@ -66,24 +62,17 @@ class Samples:
     q, qd, qdd, tau : arrays of shape (k, n)
         Positions, velocities, accelerations and torques, filtered without phase.
     moving : array of bool of shape (k, n)
-        Whether each joint moves. The rows of a joint at rest are not used: its friction may then
-        be anything up to Coulomb's.
+        Whether each joint moves. At rest its friction is unknown, and its rows are not used.
     rate : float
         Rows per second.
     indices : array of int of shape (m,)
         The indices of the rows that remain after decimation.
-    bandwidth : float or None
-        The cut-off of the parallel filter in Hz; None if there is none.
-    order : int
-        The order of that filter.
-    joints : tuple of str
-        The names of the joints.
-    name : str
-        The name of the log.
-    choices : mapping
-        All choices, as numbers and words.
-    notes : tuple of str
-        The same in sentences, with those of the log.
+    bandwidth, order : float or None, int
+        The cut-off in Hz and the order of the parallel filter; None if there is none.
+    joints, name : tuple of str, str
+        The names of the joints and of the log.
+    choices, notes : mapping, tuple of str
+        All choices, as numbers and words, and in sentences, after the notes of the log.
     payload : Load, optional
         The known payload that the arm carried.
     """
@@ -110,7 +99,7 @@ class Samples:
     def blocks(self) -> "Iterator[Samples]":
         """Yield the samples that decimated rows depend on, some consecutive ones at a time.
 
-        A model that is evaluated block by block, and passed to `decimate`, is never all in memory.
+        With models evaluated block by block, `decimate` needs little memory.
         """
         for rows in self._block_rows():
             yield self._rows(rows)
@@ -138,8 +127,8 @@ class Samples:
     def chunks(self, rows: int) -> "Iterator[Samples]":
         """Yield samples with so many `indices` each, to save memory.
 
-        Their decimated arrays, one after the other, are those of the whole, but for rounding:
-        chunks overlap by as much as the filter reaches.
+        Chunks overlap by as much as the filter reaches, so that their decimated arrays, one after
+        the other, are those of the whole, but for rounding.
         """
         for k in range(0, len(self.indices), max(1, rows)):
             indices = self.indices[k : k + max(1, rows)]
@@ -201,8 +190,7 @@ class Preprocessing:
     trim : float, optional
         The time that is left out at both ends, in s; by default two periods of the lowest cut-off.
     rest : bool
-        Whether times are used at which no joint moves, and the rows of a joint that rests while
-        others move. The direction of friction is not known then.
+        Whether rows of joints at rest are used, where the direction of friction is not known.
     """
 
     rate: float | None = None
@@ -240,13 +228,19 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     Returns
     -------
     Samples
-        `choices` and `notes` say what was chosen from the log.
+        With `choices` and `notes` of what was chosen from the log.
     """
     s = settings or Preprocessing()
     notes = list(log.notes)
     if len(log) < FEWEST:
         raise _too_few(log, f"{len(log)} rows in {log.duration:.3g} s")
     rate, even = _even_rate(s, log, notes)
+    for name, frequency in (("bandwidth", s.bandwidth), ("cutoff", s.cutoff)):
+        if frequency is not None and frequency >= rate / 2:
+            raise DataError(
+                f"{name} is {frequency:g} Hz: expected less than half the rate of {log.name}, "
+                f"{rate:g} Hz"
+            )
     t = log.t[0] + np.arange(int(log.duration * rate * (1 + 1e-9)) + 1) / rate
     raw = {
         name: x if even else filters.interpolate(t, log.t, x)
@@ -255,17 +249,16 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
     }
     idle = np.ptp(log.q, axis=0) < AT_REST
     moving = np.flatnonzero(~idle)
-    bandwidth = _bandwidth(s, log, raw["q"][:, moving], rate, notes)
+    bandwidth = _bandwidth(s, raw["q"][:, moving], rate, notes)
     measured = _uses_velocity(s, log, raw, moving, bandwidth, rate, notes)
     source = raw["qd" if measured else "q"][:, moving]
-    cutoff = _cutoff(s, log, source, bandwidth, rate, 1 if measured else 2, notes)
+    cutoff = _cutoff(s, source, bandwidth, rate, 1 if measured else 2, notes)
     step = max(1, int(rate / (OVERSAMPLED * cutoff)))
+    t = t[::step]
 
     def smooth(name: str, derivatives: int) -> list[Array]:
         if s.derivative == "spline":
-            return filters.smoothing_spline(
-                log.t, getattr(log, name), t[::step], cutoff, derivatives
-            )
+            return filters.smoothing_spline(log.t, getattr(log, name), t, cutoff, derivatives)
         return filters.lowpass(raw[name], cutoff, rate, s.order, derivatives, step)
 
     if measured:
@@ -285,13 +278,11 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
             "though static friction may carry part of the load"
         )
     trim = EDGE / (bandwidth if s.decimate else cutoff) if s.trim is None else s.trim
-    t = t[::step]
     spacing = max(1, int(rate / step / (ROWS_PER_PERIOD * bandwidth))) if s.decimate else 1
     good = _without_gaps(log, t, trim, bandwidth, notes)
-    if not s.rest:
-        good &= _in_motion(t, qd, bandwidth, notes)
     in_motion = np.full(q.shape, True)
     if not s.rest:
+        good &= _in_motion(t, qd, bandwidth, notes)
         for i in moving:
             in_motion[:, i] = _joint_in_motion(log, t, q[:, i], log.labels[i], bandwidth, notes)
     indices = np.flatnonzero(good & (np.arange(len(t)) % spacing == 0))
@@ -331,7 +322,7 @@ def preprocess(log: Log, settings: Preprocessing | None = None) -> Samples:
 
 
 def preprocess_all(
-    logs: Log | Iterable[Log | Callable[[], Log]], robot: Robot, settings: Preprocessing | None
+    logs: Log | Iterable[Log | Reader], robot: Robot, settings: Preprocessing | None
 ) -> Iterator[Samples]:
     """Yield the samples of one log or several, columns in the order of a robot's joints."""
     for log in each_log(logs):
@@ -342,10 +333,7 @@ def preprocess_all(
 
 
 def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, bool]:
-    """The rate of an even grid, and whether the log has it already.
-
-    Of a log with uneven times it is the median to two digits: that of a clock, less its jitter.
-    """
+    """The rate of an even grid, the median to two digits by default, and whether the log has it."""
     mean = (len(log) - 1) / log.duration
     off = log.t - log.t[0] - np.arange(len(log)) / mean
     is_even = float(np.abs(off).max()) < JITTER / mean
@@ -365,11 +353,11 @@ def _even_rate(s: Preprocessing, log: Log, notes: list[str]) -> tuple[float, boo
     return rate, False
 
 
-def _bandwidth(s: Preprocessing, log: Log, q: Array, rate: float, notes: list[str]) -> float:
+def _bandwidth(s: Preprocessing, q: Array, rate: float, notes: list[str]) -> float:
     """The bandwidth of the torques, from the spectrum of the joints that move."""
-    highest = HIGHEST_BANDWIDTH * rate
     if s.bandwidth is not None:
-        return _below_half("bandwidth", s.bandwidth, log, rate)
+        return s.bandwidth
+    highest = HIGHEST_BANDWIDTH * rate
     lowest = min(LOWEST_BANDWIDTH, highest)
     if not q.size:
         notes.append(f"no joint moves: the bandwidth is {lowest:g} Hz")
@@ -415,17 +403,11 @@ def _uses_velocity(
 
 
 def _cutoff(
-    s: Preprocessing,
-    log: Log,
-    x: Array,
-    bandwidth: float,
-    rate: float,
-    derivatives: int,
-    notes: list[str],
+    s: Preprocessing, x: Array, bandwidth: float, rate: float, derivatives: int, notes: list[str]
 ) -> float:
     """The cut-off of columns that are differentiated so many times."""
     if s.cutoff is not None:
-        return _below_half("cutoff", s.cutoff, log, rate)
+        return s.cutoff
     if not s.decimate:
         return bandwidth
     wanted = min(ABOVE_BANDWIDTH * bandwidth, HIGHEST_CUTOFF * rate)
@@ -441,16 +423,6 @@ def _cutoff(
         f"{filters.NOISE:.0%} of an acceleration"
     )
     return cutoff
-
-
-def _below_half(name: str, frequency: float, log: Log, rate: float) -> float:
-    """The frequency, if samples of this rate have it."""
-    if frequency >= rate / 2:
-        raise DataError(
-            f"{name} is {frequency:g} Hz: expected less than half the rate of {log.name}, "
-            f"{rate:g} Hz"
-        )
-    return frequency
 
 
 def _without_gaps(log: Log, t: Array, trim: float, bandwidth: float, notes: list[str]) -> Flags:
@@ -486,9 +458,8 @@ def _joint_in_motion(
 ) -> Flags:
     """Whether a joint moves at each time, or within half a period of the bandwidth.
 
-    Its speed is that between the ends of a period of the bandwidth, which has less noise than a
-    derivative. A joint that reverses is slow for less than the two periods that count as rest; one
-    that never moves is not left out, as weights act on it.
+    Its speed is the difference of its positions over a period, which has less noise than a
+    derivative. Rest is two periods, longer than a reversal takes.
     """
     half = 0.5 / bandwidth
     ends = np.clip([t - half, t + half], t[0], t[-1])
@@ -504,10 +475,7 @@ def _joint_in_motion(
 
 
 def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[Flags, float]:
-    """Whether each time is outside of rests longer than some time, and how long they are in all.
-
-    Rests are extended by half a period of the bandwidth.
-    """
+    """Whether each time is half a period away from rests longer than some time, and their sum."""
     half = 0.5 / bandwidth
     change = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]])))
     first, last = t[change[::2]], t[change[1::2] - 1]
@@ -516,7 +484,7 @@ def _outside(t: Array, still: Flags, longer: float, bandwidth: float) -> tuple[F
 
 
 def _within(t: Array, first: Array, last: Array) -> Flags:
-    """Whether each time is in one of the intervals, which come in the order of their ends."""
+    """Whether each time is in one of some intervals in order."""
     begun = np.searchsorted(first, t, side="right")
     ended = np.searchsorted(last, t, side="left")
     return np.asarray(begun != ended)

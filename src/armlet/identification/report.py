@@ -1,6 +1,6 @@
 """The report of an identification: one page with tables and figures, that needs no network."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,26 +32,20 @@ class Check(NamedTuple):
 
 def checks(result: "Identified") -> list[Check]:
     """The checks of the verdict."""
-    held = f"validation, {result.solution}"
+    held = result.fits.get(f"validation, {result.solution}")
     about, fit = "the data used", result.fits[result.solution]
-    if held in result.fits:
-        about, fit = "data held out", result.fits[held]
+    if held is not None:
+        about, fit = "data held out", held
     worst = int(np.argmax(fit.joints))
     error, joint = fit.joints[worst], clip(result.regressor.robot.joint_names[worst])
     rank, count = result.estimate.rank, len(result.names)
+    torques = f"torques of {about} are met to {fit.whole:.2f} % (limit {ERROR:g} %)"
+    of_worst = f"torques of the worst joint, {joint}, are met to {error:.2f} % (limit {WORST:g} %)"
+    condition = f"the condition number is {result.condition:.0f} (limit {CONDITION:g})"
     every = [
-        Check(
-            f"torques of {about} are met to {fit.whole:.2f} % (limit {ERROR:g} %)",
-            fit.whole <= ERROR,
-        ),
-        Check(
-            f"torques of the worst joint, {joint}, are met to {error:.2f} % (limit {WORST:g} %)",
-            bool(error <= WORST),
-        ),
-        Check(
-            f"the condition number is {result.condition:.0f} (limit {CONDITION:g})",
-            result.condition <= CONDITION,
-        ),
+        Check(torques, fit.whole <= ERROR),
+        Check(of_worst, bool(error <= WORST)),
+        Check(condition, result.condition <= CONDITION),
         Check(f"the motion determines {rank} of {count} parameters", rank == count),
     ]
     if result.standard is not None:
@@ -110,14 +104,13 @@ tr {{ border-bottom: 1px solid var(--grid); }}
 def _table(
     head: Sequence[str],
     rows: Iterable[Sequence[str]],
-    weak: Sequence[bool] = (),
+    faint: Container[str] = (),
     words: bool = False,
 ) -> str:
-    """A table, some rows faint, with words or numbers in the last column."""
-    faint = iter(weak)
+    """A table, some rows faint by their first cell, with words or numbers in the last column."""
     lines = ["<tr>" + "".join(f"<th>{escape(x)}</th>" for x in head) + "</tr>"]
     for row in rows:
-        mark = ' class="weak"' if next(faint, False) else ""
+        mark = ' class="weak"' if row[0] in faint else ""
         lines.append(f"<tr{mark}>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>")
     kind = ' class="words"' if words else ""
     return f'<div class="wide"><table{kind}>' + "\n".join(lines) + "</table></div>"
@@ -140,20 +133,18 @@ def _parameters(result: "Identified") -> str:
     expressions = result.regressor.parameters.expressions
     head = ("parameter", "value", "deviation", "%", "essential", "combination")
     relative = 100 * result.deviations / np.maximum(np.abs(result.values), 1e-300)
-    rows, weak = [], []
-    for name, x, s, share in zip(
-        result.names, result.values, result.deviations, relative, strict=True
-    ):
-        essential = name in result.essential
+    figures = zip(result.names, result.values, result.deviations, relative, strict=True)
+    rows = []
+    for name, x, s, share in figures:
         percent = f"{share:.1f}" if share < 1000 else "> 1000"
-        sum_of = expressions[name] if name.endswith("*") and name in expressions else ""
-        rows.append((name, f"{x:.5g}", f"{s:.2g}", percent, "yes" if essential else "no", sum_of))
-        weak.append(not essential)
+        essential = "yes" if name in result.essential else "no"
+        sum_of = expressions.get(name, "") if name.endswith("*") else ""
+        rows.append((name, f"{x:.5g}", f"{s:.2g}", percent, essential, sum_of))
     text = (
         f"<p>By {result.method}. {len(result.essential)} of {len(result.names)} parameters improve "
         "the fit (F-test, 5 %); the others are faint.</p>"
     )
-    return text + _table(head, rows, weak, words=True)
+    return text + _table(head, rows, {*result.names} - {*result.essential}, words=True)
 
 
 def _gains(result: "Identified") -> str:
@@ -210,9 +201,10 @@ def _curve(t: Array, y: Array) -> dict[str, Array]:
 
 
 def _torques(result: "Identified") -> str:
-    text = "Predictions are those of the arm with physical bodies, which files have. Those of "
-    text += f"{result.method} are shown by a click on their name. "
-    text = text if result.standard is not None else f"Predictions are those of {result.method}. "
+    text = f"Predictions are those of {result.method}. "
+    if result.standard is not None:
+        text = "Predictions are those of the arm with physical bodies, which files have. Those of "
+        text += f"{result.method} are shown by a click on their name. "
     held = "Data held out are shaded." if result.held_out else ""
     return f"<p>{text}{held}</p>" + figure_html(torques(result))
 
@@ -221,7 +213,7 @@ def torques(result: "Identified", height: int = 170) -> Any:
     """A figure of the measured and predicted torque of every joint; data held out are shaded.
 
     Predictions and residuals are those of `result.robot`; another solution is hidden until its name
-    is clicked. A joint takes so many pixels of the figure's height.
+    is clicked. Each joint is `height` pixels high.
     """
     graphs, joints = graph_objects(), result.regressor.robot.coordinates
     units = {"R": "Nm", "P": "N"}
@@ -235,9 +227,9 @@ def torques(result: "Identified", height: int = 170) -> Any:
             (f"predicted, {result.solution}", predicted, PREDICTED, 1.2),
             ("residual", measured - predicted, RESIDUAL, 1.2),
         ]
-        others = [name for name in result.solutions if name != result.solution]
         curves += [
-            (f"predicted, {name}", result.compare(run, name)[2], OTHER, 1.2) for name in others
+            (f"predicted, {name}", result.compare(run, name)[2], OTHER, 1.2)
+            for name in result.solutions.keys() - {result.solution}
         ]
         t = t - t[0] + offset
         for i in range(len(joints)):

@@ -12,6 +12,7 @@ from armlet._support.files import write
 from armlet.api import Robot
 from armlet.errors import DataError, quote
 from armlet.identification import report
+from armlet.identification.estimation import estimators
 from armlet.identification.estimation.estimators import Array, Estimate, Factors, Gains
 from armlet.identification.estimation.instrumental import InstrumentTest
 from armlet.identification.estimation.physical import is_consistent
@@ -38,7 +39,7 @@ class Fit(NamedTuple):
     @classmethod
     def of(cls, factors: Factors, x: Array) -> "Fit":
         """The fit of parameters to rows."""
-        squares = factors.squares(x)
+        squares = estimators.residual_squares(factors.R, x)
         least = SMALL_TORQUE**2 * factors.torques.max() + np.finfo(float).tiny
         torques = np.maximum(factors.torques, least)
         whole = 100 * float(np.sqrt(squares.sum() / torques.sum()))
@@ -57,8 +58,8 @@ class Identified(Plottable):
     estimate : Estimate
         The parameters by least squares, with covariance and noise.
     standard : array, optional
-        Standard parameters, ten per body and those of the drives, that bodies and drives can have,
-        and that meet the torques best; None if they were not asked for.
+        Standard parameters, ten per body and those of the drives, of physical bodies that meet the
+        torques best; None if they were not asked for.
     fits : mapping of str to Fit
         "least squares" or "instrumental variables", and "consistent", on the data used and, with
         "validation, " before the name, on those held out.
@@ -217,15 +218,11 @@ class Identified(Plottable):
 
     def to_urdf(self, path: str | Path) -> None:
         """Write the arm as URDF; its bodies must be physical."""
-        self._physical().to_urdf(path)
+        self.robot.with_inertia(self.bodies).to_urdf(path)
 
     def to_toml(self, path: str | Path) -> None:
         """Write the arm as TOML; its bodies must be physical."""
-        self._physical().to_toml(path)
-
-    def _physical(self) -> Robot:
-        assert len(self.bodies)  # raises where there are none
-        return self.robot
+        self.robot.with_inertia(self.bodies).to_toml(path)
 
     def plot(self, theme: Theme = "light") -> Figure:
         """A Plotly figure: measured torques and those of `robot`, data held out shaded."""

@@ -154,8 +154,8 @@ class Trajectory(Plottable):
         events = [(x.name, x.t, x.q.tolist(), x.qd.tolist()) for x in self.events]
         return {"joints": self.joints, "ended": self.ended, "notes": self.notes, "events": events}
 
-    @classmethod
-    def read(cls, path: str | Path) -> "Trajectory":
+    @staticmethod
+    def read(path: str | Path) -> "Trajectory":
         """Read a trajectory from a file that `to_npz`, `to_csv` or `to_parquet` has written."""
         file = expand_user(path)
         table = tables.read(file, (".npz", ".csv", ".parquet"))
@@ -190,7 +190,7 @@ class Trajectory(Plottable):
                     f"{file.name}: {name} has shape {array.shape}: expected {expected}, one row "
                     "per time"
                 )
-        return cls(
+        return Trajectory(
             **{name: arrays[name] for name in ARRAYS},
             joints=joints,
             ended=str(metadata.get("ended", "")),

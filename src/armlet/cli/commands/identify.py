@@ -19,8 +19,8 @@ from armlet.cli.output import Table, Terminal, print_json
 from armlet.cli.robot_options import Choice, takes_robot
 from armlet.errors import DataError, quote
 from armlet.identification import Identified, Log, Physical, TorqueModel
-from armlet.identification.identify import ESTIMATORS, Reader
-from armlet.identification.logs.log import Load
+from armlet.identification.identify import ESTIMATORS
+from armlet.identification.logs.log import Load, Reader
 from armlet.identification.report import verdict
 from armlet.plotting import save
 

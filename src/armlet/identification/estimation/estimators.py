@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,18 +39,10 @@ class Factors:
 
     @classmethod
     def of(cls, W: Array, tau: Array) -> "Factors":
-        """The factors of a regressor of shape (k, n, p) and torques of shape (k, n).
-
-        Rows of zeros, which say nothing, are not counted.
-        """
+        """The factors of regressors (k, n, p) and torques (k, n); rows of zeros are not counted."""
         both = np.concatenate([W, tau[..., None]], axis=-1)
         R = np.stack([_triangle(both[:, i]) for i in range(both.shape[1])])
         return cls(R, both.any(axis=-1).sum(axis=0))
-
-    @classmethod
-    def empty(cls, n: int, p: int) -> "Factors":
-        """The factors of no rows."""
-        return cls(np.zeros((n, p + 1, p + 1)), np.zeros(n, dtype=np.int64))
 
     @classmethod
     def sum(cls, terms: "Iterable[Factors]") -> "Factors":
@@ -71,10 +63,6 @@ class Factors:
         n, size, _ = self.R.shape
         scaled = self.R if weights is None else self.R * np.reshape(weights, (n, 1, 1))
         return _triangle(scaled.reshape(n * size, size))
-
-    def squares(self, x: Array) -> Array:
-        """The sums of squared residuals τ - W x of each joint."""
-        return np.asarray(((self.R @ np.append(x, -1.0)) ** 2).sum(axis=-1))
 
     @property
     def torques(self) -> Array:
@@ -99,8 +87,6 @@ class Estimate:
     covariance: Array
     noise: Array
     """The deviation of the torques of each joint from the model, (n,)."""
-    weights: Array
-    """What the rows of each joint were multiplied by, (n,)."""
     rank: int
     """How many combinations of the parameters the rows determine."""
 
@@ -124,25 +110,24 @@ def solve(R: Array) -> tuple[Array, Array, int]:
     return root @ (U[:, :rank].T @ y), root @ root.T, rank
 
 
-def residual_squares(R: Array, x: Array) -> float:
-    """The sum of squared residuals of x, by a factor of (W | τ)."""
-    return float(((R @ np.append(x, -1.0)) ** 2).sum())
+def residual_squares(R: Array, x: Array) -> Any:
+    """The sum of squared residuals τ - W x, by a factor of (W | τ) or by each of several."""
+    return ((R @ np.append(x, -1.0)) ** 2).sum(axis=-1)
 
 
 def residual_noise(factors: Factors, x: Array, rank: int) -> Array:
     """The deviation of each joint's residuals, parameters counted evenly over the joints."""
-    squares, torques = factors.squares(x), factors.torques
     free = np.maximum(factors.rows - rank / len(factors.R), 1)
-    least = 1e-12 * np.sqrt(torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
-    return np.asarray(np.maximum(np.sqrt(squares / free), least))
+    least = 1e-12 * np.sqrt(factors.torques / np.maximum(factors.rows, 1)) + np.finfo(float).tiny
+    return np.asarray(np.maximum(np.sqrt(residual_squares(factors.R, x) / free), least))
 
 
 def ordinary(factors: Factors) -> Estimate:
     """Least squares with the same weight for all rows, and one noise for all joints."""
     x, inverse, rank = solve(factors.together())
-    variance = factors.squares(x).sum() / max(factors.count - rank, 1)
-    ones = np.ones(len(factors.R))
-    return Estimate(x, inverse * variance, np.sqrt(variance) * ones, ones, rank)
+    variance = residual_squares(factors.R, x).sum() / max(factors.count - rank, 1)
+    noise = np.full(len(factors.R), np.sqrt(variance))
+    return Estimate(x, inverse * variance, noise, rank)
 
 
 def joints_of_unknown_noise(factors: Factors) -> list[int]:
@@ -175,7 +160,7 @@ def _with_weights(factors: Factors, weights: Array) -> Estimate:
     """Least squares in which the rows of each joint have a weight."""
     x, inverse, rank = solve(factors.together(weights))
     noise = residual_noise(factors, x, rank)
-    return Estimate(x, inverse * ((weights * noise) ** 2).mean(), noise, weights, rank)
+    return Estimate(x, inverse * ((weights * noise) ** 2).mean(), noise, rank)
 
 
 def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
@@ -186,7 +171,11 @@ def robust(factors: Factors, rows: Sequence[Rows]) -> Estimate:
     for _ in range(ROUNDS):
         last = estimate
         noise = _median_noise(rows, last.x)
-        terms = (_huber_factors(W, tau, last.x, noise) for W, tau in rows)
+        terms = []
+        for W, tau in rows:
+            size = np.abs(tau - W @ last.x) / noise
+            weights = np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, HUBER)))
+            terms.append(Factors.of(W * weights[..., None], tau * weights))
         estimate = _with_weights(Factors.sum(terms), 1 / noise)
         if np.allclose(estimate.x, last.x, rtol=1e-8, atol=1e-10 * np.abs(last.x).max()):
             break
@@ -202,18 +191,11 @@ def _median_noise(rows: Sequence[Rows], x: Array) -> Array:
     return np.asarray(np.maximum(np.nanmedian(sizes, axis=0) / 0.6745, np.finfo(float).tiny))
 
 
-def _huber_factors(W: Array, tau: Array, x: Array, noise: Array) -> Factors:
-    size = np.abs(tau - W @ x) / noise
-    weights = np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, HUBER)))
-    return Factors.of(W * weights[..., None], tau * weights)
-
-
 def essential(R: Array, x: Array, rows: float, level: float = 0.05) -> list[int]:
     """The parameters that remain when those are dropped that do not improve the fit.
 
-    One after the other, the parameter with the largest relative deviation is left out, as long as
-    an F-test at this level does not find the fit without it worse. `rows` are those that are
-    independent.
+    One after the other, the parameter with the largest relative deviation is left out, until an
+    F-test at this level finds the fit without it worse. `rows` counts independent ones.
     """
     from scipy.special import fdtri  # which takes as long to load as all of armlet
 
@@ -246,15 +228,15 @@ class Gains(NamedTuple):
 def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[Estimate, Gains]:
     """Parameters and gains of drives, from logs with currents and a known payload.
 
-    Of the currents i of joint j alone, i = k (Y φ + y), k and φ are known only up to a factor.
-    Known torques y of a payload fix it (Gautier and Briot 2014). Noise is in the currents, so that
-    these are what is fitted, by steps of Gauss and Newton in φ and k, on triangular factors of
-    (Y | y | i). The start is the linear form Y φ - g i = -y with g = 1/k, which noise in the
-    currents biases.
+    The currents are i = k (Y φ + y) of each joint, with known torques y of a payload: without
+    these k and φ would be known only up to a factor (Gautier and Briot 2014). Noise is in the
+    currents, so these are fitted, by Gauss-Newton steps in φ and k on triangular factors of
+    (Y | y | i). The start is the linear form Y φ - g i = -y, g = 1/k, which that noise biases.
     """
     n, size, _ = factors.R.shape
     p = size - 2
-    if not factors.R[:, :, p].any():
+    W, known, currents = factors.R[:, :, :p], factors.R[:, :, p], factors.R[:, :, -1]
+    if not known.any():
         raise DataError(
             "no run has a known payload that loads a joint, without which gains cannot be found: "
             "expected log.with_payload(mass, com, inertia) among the logs"
@@ -262,9 +244,12 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
     x, k = _start(factors, joints, p)
     noise = np.ones(n)
     for _ in range(ROUNDS):
-        J, residuals = _linearise(factors, x, k)
-        scale = np.repeat(1 / noise, size)
-        step, inverse, rank = solve(np.column_stack([J, residuals]) * scale[:, None])
+        torques = W @ x + known
+        J = np.concatenate([k[:, None, None] * W, _of_each_joint(torques)], axis=-1)
+        residuals = currents - k[:, None] * torques
+        both = np.concatenate([J, residuals[..., None]], axis=-1) * (1 / noise)[:, None, None]
+        both = both.reshape(n * size, -1)
+        step, inverse, rank = solve(both)
         x, k, last = x + step[:p], k + step[p:], k
         noise = residual_noise(in_torques(factors, 1 / k), x, rank) * np.abs(k)
         if np.allclose(k, last, rtol=1e-9):
@@ -274,10 +259,13 @@ def calibrate(factors: Factors, joints: Sequence[str], repeats: float) -> tuple[
             f"gains do not converge in {ROUNDS} rounds: expected more motion with the payload, or "
             "a heavier one"
         )
-    _check_gains(J * scale[:, None], inverse, k, joints, repeats)
-    gains = Gains(1 / k, np.sqrt(repeats * np.diag(inverse)[p:]) / k**2)
-    torque_noise = noise / np.abs(k)
-    return Estimate(x, inverse[:p, :p], torque_noise, 1 / torque_noise, rank - n), gains
+    J = both[:, :-1]
+    _, s, Vt = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), np.finfo(float).tiny))
+    free = np.linalg.norm(Vt[s <= SMALL * s[0], p:], axis=0) > 1e-6
+    deviations = np.sqrt(repeats * np.diag(inverse)[p:])
+    _check_gains(joints, free | (deviations > VAGUE * np.abs(k)))
+    estimate = Estimate(x, inverse[:p, :p], noise / np.abs(k), rank - n)
+    return estimate, Gains(1 / k, deviations / k**2)
 
 
 def in_torques(factors: Factors, gains: Array) -> Factors:
@@ -291,36 +279,19 @@ def _start(factors: Factors, joints: Sequence[str], p: int) -> tuple[Array, Arra
     """Parameters and 1/g of the linear form, currents in units of their size."""
     n, size, _ = factors.R.shape
     unit = np.maximum(np.sqrt(factors.torques), np.finfo(float).tiny)
-    rows = np.zeros((n, size, p + n + 1))
-    for j, R in enumerate(factors.R):
-        rows[j, :, :p], rows[j, :, p + j], rows[j, :, -1] = R[:, :p], -R[:, -1] / unit[j], -R[:, p]
+    currents = _of_each_joint(-factors.R[:, :, -1] / unit[:, None])
+    rows = np.concatenate([factors.R[:, :, :p], currents, -factors.R[:, :, p : p + 1]], axis=-1)
     x, _, _ = solve(rows.reshape(n * size, -1))
-    _check_joints(joints, np.abs(x[p:]) < SMALL)
+    _check_gains(joints, np.abs(x[p:]) < SMALL)
     return x[:p], unit / x[p:]
 
 
-def _linearise(factors: Factors, x: Array, k: Array) -> tuple[Array, Array]:
-    """The derivatives of the currents of all joints by x and k, and the residuals."""
-    n, size, _ = factors.R.shape
-    p = size - 2
-    J = np.zeros((n, size, p + n))
-    residuals = np.zeros((n, size))
-    for j, R in enumerate(factors.R):
-        torque = R[:, :p] @ x + R[:, p]
-        J[j, :, :p], J[j, :, p + j] = k[j] * R[:, :p], torque
-        residuals[j] = R[:, -1] - k[j] * torque
-    return J.reshape(n * size, -1), residuals.ravel()
+def _of_each_joint(values: Array) -> Array:
+    """Values of each joint, (n, m), in a column of its own, (n, m, n)."""
+    return np.asarray(values[:, :, None] * np.eye(len(values))[:, None])
 
 
-def _check_gains(J: Array, inverse: Array, k: Array, joints: Sequence[str], repeats: float) -> None:
-    """Raise where the motion with the payload does not determine a gain."""
-    p = J.shape[1] - len(joints)
-    _, s, Vt = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), np.finfo(float).tiny))
-    free = np.linalg.norm(Vt[s <= SMALL * s[0], p:], axis=0) > 1e-6
-    _check_joints(joints, free | (np.sqrt(repeats * np.diag(inverse)[p:]) > VAGUE * np.abs(k)))
-
-
-def _check_joints(joints: Sequence[str], undetermined: NDArray[np.bool_]) -> None:
+def _check_gains(joints: Sequence[str], undetermined: NDArray[np.bool_]) -> None:
     """Raise where the gains of some joints are not determined."""
     names = [quote(joint) for joint, x in zip(joints, undetermined, strict=True) if x]
     if names:

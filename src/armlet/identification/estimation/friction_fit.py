@@ -36,9 +36,8 @@ def friction_shape(
 ) -> Friction:
     """The velocities at which friction changes its sign and Stribeck friction falls.
 
-    Everything else is linear: for each pair of velocities that is tried, all parameters follow by
-    weighted least squares, and the pair that meets the torques best is found (Golub and Pereyra
-    1973).
+    Torques are linear in everything else, which follows by weighted least squares for each pair of
+    velocities that is tried (Golub and Pereyra 1973).
 
     Parameters
     ----------
@@ -120,11 +119,10 @@ def sigmoid_friction(
     @lru_cache(maxsize=1)  # residuals and their derivative are asked for one after the other
     def fit(x: tuple[float, ...]) -> tuple[Array, Array, Array]:
         """The columns of a shape, the p₁ that meet the torques best, and the derivatives."""
-        torques = [np.stack(shape(x).torques(run.qd), axis=1) for run in runs]
-        rows = [
-            run.decimate(own) * run.moving[run.indices][:, None]
-            for run, own in zip(runs, torques, strict=True)
-        ]
+        rows = []
+        for run in runs:
+            torques = np.stack(shape(x).torques(run.qd), axis=1)
+            rows.append(run.decimate(torques) * run.moving[run.indices][:, None])
         columns = np.zeros((len(tau), n, 3, n))
         columns[:, range(n), :, range(n)] = (
             np.concatenate(rows).transpose(2, 0, 1) / noise[:, None, None]
@@ -142,8 +140,7 @@ def sigmoid_friction(
         own, _, J = fit(tuple(x))
         return np.asarray(own @ np.linalg.lstsq(own, J, rcond=None)[0] - J)
 
-    limits = np.repeat([np.log(STEEPNESS), SHIFT], n, axis=0).T
+    bounds = np.repeat([np.log(STEEPNESS), SHIFT], n, axis=0).T
     start = np.repeat([np.log(START), 0.0], n)
     with status("looking for the shape of friction"):
-        bounds = limits[0], limits[1]
-        return shape(least_squares(residuals, start, derivative, bounds=bounds, ftol=1e-4).x)
+        return shape(least_squares(residuals, start, derivative, bounds=[*bounds], ftol=1e-4).x)

@@ -1,17 +1,16 @@
 """Instrumental variables: parameters that noise in the measured motion does not bias.
 
-Noise in positions is noise in the regressor W, to which least squares gives smaller parameters. An
-instrument Z is a regressor of nearly the same motion without that noise, and x of Zᵀ(τ - W x) = 0
-is free of the bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). With a triangular factor of
-(Z | W | τ) this is least squares on the part of W and τ within the columns of Z, which does not
-square the condition number.
+Noise in positions is noise in the regressor W, which makes the parameters of least squares too
+small. An instrument Z is a regressor of nearly the same motion without that noise, and x of
+Zᵀ(τ - W x) = 0 has no bias (Janot, Vandanjon and Gautier 2014: IDIM-IV). With a triangular factor
+of (Z | W | τ) this is least squares on W and τ within the columns of Z.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +31,7 @@ from armlet.identification.estimation.estimators import (
     solve,
     weighted,
 )
-from armlet.identification.estimation.torque_model import TorqueRegressor
+from armlet.identification.estimation.torque_model import USUAL, TorqueRegressor
 from armlet.identification.filters import interpolate, lowpass
 from armlet.identification.logs.log import joint_order
 from armlet.identification.preprocessing import Samples
@@ -42,9 +41,8 @@ from armlet.simulation.forces import Friction, friction_torque
 Instrument = Callable[[Robot, Samples], ArrayLike]
 """The positions at the times `run.t`, (k, n), of a robot with the parameters estimated so far."""
 MOTION = 0.3
-"""The cut-off of the motion that the default instrument follows, in bandwidths: three times the
-frequency below which the fastest joint has 95 % of its power. Noise of accelerations grows with the
-fifth power of the cut-off, so that a four-hundredth of it remains."""
+"""The cut-off of the motion that the default instrument follows, in bandwidths. Noise of
+accelerations grows with the fifth power of the cut-off: a four-hundredth of it remains."""
 WEAK = 0.1
 """Below this correlation an instrument is warned of: deviations are large, and not quite true."""
 CONVERGED = 0.01
@@ -85,9 +83,9 @@ def instrumental(
 ) -> tuple[Estimate, InstrumentTest, Array]:
     """The estimate by instrumental variables, each joint weighted by its noise.
 
-    The default instrument is the measured motion below `MOTION` bandwidths, which is that of an arm
-    that follows it by computed torques, whatever its parameters. The last result is (W | τ) within
-    the columns of Z, in units of the noise, of which the estimate is the least squares.
+    The default instrument is the measured motion below `MOTION` bandwidths: that of an arm which
+    follows it by computed torques, whatever its parameters. The last result is (W | τ) within the
+    columns of Z, in units of the noise; its least squares are the estimate.
     """
     measured = [regressor.all_rows(run) for run in runs]
     estimate = weighted(factors)
@@ -96,12 +94,11 @@ def instrumental(
         for k in range(1, ROUNDS + 1):
             advance(k / ROUNDS)
             if both is None or instrument is not None:
-                both = Factors.sum(
-                    _instrument_factors(regressor, estimate.x, runs, measured, instrument)
-                )
+                each = _instrument_factors(regressor, estimate.x, runs, measured, instrument)
+                both = Factors.sum(each)
             last, estimate = estimate, _round(both, factors, estimate.noise)
             if (np.abs(estimate.x - last.x) <= CONVERGED * estimate.deviations).all():
-                R, basis = _projection(both, 1 / estimate.noise)
+                R, basis = _projection(both, estimate.noise)
                 test = _test(R, basis, estimate.x, k, both.count, repeats)
                 if test.correlation < WEAK:
                     warnings.warn(
@@ -140,7 +137,7 @@ def _instrument_factors(
 
 
 def _check_positions(positions: ArrayLike, run: Samples) -> Array:
-    """The positions of an instrument, if there is one for each row of the run."""
+    """The positions of an instrument; raise unless there are finite ones for every row."""
     q = np.asarray(positions, dtype=float)
     if q.shape != run.q.shape:
         raise DataError(
@@ -157,9 +154,9 @@ def _check_positions(positions: ArrayLike, run: Samples) -> Array:
     return q
 
 
-def _projection(both: Factors, weights: Array) -> tuple[Array, Array]:
+def _projection(both: Factors, noise: Array) -> tuple[Array, Array]:
     """(W | τ) of all joints, and a basis of the columns of Z, both in the rows of one factor."""
-    R = both.together(weights)
+    R = both.together(1 / noise)
     p = (R.shape[1] - 1) // 2
     return R[:, p:], _basis(R[:, :p])
 
@@ -172,7 +169,7 @@ def _basis(A: Array) -> Array:
 
 def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
     """One round: the estimate with the weights of a noise, and the noise of its residuals."""
-    R, basis = _projection(both, 1 / noise)
+    R, basis = _projection(both, noise)
     x, inverse, rank = solve(basis.T @ R)
     _, _, whole = solve(R)
     if rank < whole:
@@ -181,7 +178,7 @@ def _round(both: Factors, factors: Factors, noise: Array) -> Estimate:
             "measured motion does: expected one that moves as the arm does"
         )
     own = residual_noise(factors, x, rank)
-    return Estimate(x, inverse * ((own / noise) ** 2).mean(), own, 1 / noise, rank)
+    return Estimate(x, inverse * ((own / noise) ** 2).mean(), own, rank)
 
 
 def _test(
@@ -246,9 +243,8 @@ def closed_loop(
             f"{', '.join(TARGETS)}"
         )
     columns = joint_order(reference.joints, robot, "the reference")
-    law, n, joints = friction or Friction(), robot.n, len(robot.drives)
-    bare = robot.without_drives()
-    shapes = dict.fromkeys(TARGETS, n) | dict.fromkeys(("viscous", "coulomb", "offset"), joints)
+    law, bare = friction or Friction(), robot.without_drives()
+    shapes = dict.fromkeys(TARGETS, robot.n) | dict.fromkeys(USUAL, len(robot.drives))
 
     @function(bare, **shapes)
     def driven(
@@ -285,20 +281,11 @@ def closed_loop(
         ends: Array = dt * np.arange(steps + 1.0)
         wanted = reference.at(np.minimum(ends[:-1] + dt / 2, reference.t[-1]))  # within each step
         arguments = {name: getattr(wanted, key)[:, columns] for name, key in TARGETS.items()}
-        arguments |= {
-            name: np.array([getattr(drive, name) for drive in arm.drives])
-            for name in ("viscous", "coulomb", "offset")
-        }
-        motion = rollout(
-            Plant(bare, friction=False, inertia=arm.phi.astype(float)),
-            first,
-            speed,
-            driven,
-            dt=dt,
-            steps=steps,
-            method="rk4",
-            arguments=arguments,
-        )
+        for name in USUAL:
+            arguments[name] = np.array([getattr(drive, name) for drive in arm.drives])
+        plant = Plant(bare, friction=False, inertia=arm.phi.astype(float))
+        options: dict[str, Any] = {"dt": dt, "steps": steps, "method": "rk4"}
+        motion = rollout(plant, first, speed, driven, arguments=arguments, **options)
         return interpolate(t, ends, np.concatenate([first, motion.q[:, 0]]))
 
     return simulate

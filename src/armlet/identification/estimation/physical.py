@@ -10,9 +10,8 @@ definite P belongs to such a body (Wensing, Kim, Slotine 2018).
 Of a prior P₀ = L Lᵀ, the unknowns y of a body are the ten entries of L⁻¹ (P - P₀) L⁻ᵀ: zero at the
 prior, of order 1 for another body of its size. With the singular values A = U S Vᵀ of the rows in
 these unknowns, those directions of Vᵀ y that the rows determine better than the prior does (S > 1)
-are replaced by their residuals S Vᵀ y - Uᵀ b, and the others stay. All numbers that the solver sees
-are then of order 1, whether the noise is large or almost zero: the rows decide what they determine,
-and the prior alone decides the rest.
+are replaced by their residuals S Vᵀ y - Uᵀ b. All numbers that the solver sees are then of order 1,
+however small the noise: the rows decide what they determine, the prior the rest.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def pseudo_inertia(phi: Any) -> Any:
 
 
 def is_consistent(phi: Array) -> bool:
-    """Whether every body of these parameters, (nb, 10), has a positive definite pseudo-inertia."""
+    """Whether every body of parameters (nb, 10) has a positive definite pseudo-inertia."""
     return all(np.linalg.eigvalsh(np.array(pseudo_inertia(body)))[0] > 0 for body in phi)
 
 
@@ -72,10 +71,7 @@ RADIUS = 0.1
 
 
 def likely_bodies(phi: Array) -> Array:
-    """Bodies to begin with, (nb, 10): balls where the given ones are not physical.
-
-    A ball has the mean mass of the physical bodies, or 1 kg.
-    """
+    """Bodies, (nb, 10), with balls of the mean mass, or 1 kg, for those that are not physical."""
     physical = np.array([is_consistent(body[None]) for body in phi])
     mass = float(phi[physical, 9].mean()) if physical.any() else 1.0
     J = 0.4 * mass * RADIUS**2
@@ -90,9 +86,9 @@ class Physical:
     Attributes
     ----------
     prior : {"entropic", "euclidean"}
-        How the distance from likely bodies is measured, which decides what the data do not: by
-        tr(P P₀⁻¹) - log det P of pseudo-inertias, which does not depend on frames and units, or by
-        squares of differences of P in units of P₀.
+        The distance from likely bodies, which decides what the data do not: tr(P P₀⁻¹) - log det P
+        of pseudo-inertias, which does not depend on frames and units, or squares of differences
+        of P in units of P₀.
     strength : float
         How much that distance counts, in squares of the noise.
     bodies : array_like of shape (nb, 10), optional
@@ -122,7 +118,17 @@ class Physical:
         if self.bodies is not None:
             bodies = _check_bodies(self.bodies, robot)
         bounds: Mapping[str, float] = {} if self.bounds is None else self.bounds
-        _check_bounds(bounds, names)
+        if not isinstance(bounds, Mapping):
+            expected = 'numbers by name, as in {"m7": 1.5}'
+            raise DataError(f"bounds is {quote(bounds)}: expected {expected}")
+        for name, bound in bounds.items():
+            if name not in names:
+                near = get_close_matches(str(name), names, n=1) or [names[9]]
+                raise DataError(
+                    f"bounds has a bound of {quote(name)}: expected a standard parameter, such as "
+                    f"{near[0]!r}"
+                )
+            validation.number(bound, f"the bound of {name!r}")
         boxes = [] if self.boxes is None else com_boxes(robot, self.boxes)
         return Prior(likely_bodies(bodies), self.prior, self.strength, bounds, boxes)
 
@@ -147,20 +153,6 @@ class Prior(NamedTuple):
     boxes: Sequence[Box] = ()
 
 
-def _check_bounds(bounds: Mapping[str, float], names: Sequence[str]) -> None:
-    """Raise unless bounds are numbers by the names of standard parameters."""
-    if not isinstance(bounds, Mapping):
-        raise DataError(f'bounds is {quote(bounds)}: expected numbers by name, as in {{"m7": 1.5}}')
-    for name, bound in bounds.items():
-        if name not in names:
-            near = get_close_matches(str(name), names, n=1) or [names[9]]
-            raise DataError(
-                f"bounds has a bound of {quote(name)}: expected a standard parameter, such as "
-                f"{near[0]!r}"
-            )
-        validation.number(bound, f"the bound of {name!r}")
-
-
 def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
     """Bodies as an array, if each of them is physical or zero."""
     phi = validation.array(bodies, "bodies", (robot.nb, 10))
@@ -175,7 +167,7 @@ def _check_bodies(bodies: ArrayLike, robot: Robot) -> Array:
 
 
 def com_boxes(robot: Robot, boxes: Boxes) -> list[Box]:
-    """The boxes of centres of mass: those given, or around the geometry by a margin in m."""
+    """The boxes of centres of mass: between corners, or around the geometry by a margin in m."""
     if isinstance(boxes, Mapping):
         return [_box(robot, name, corners) for name, corners in boxes.items()]
     margin = validation.number(boxes, "boxes", "a margin in m, or boxes by frame", low=0)
@@ -205,44 +197,37 @@ def _box(robot: Robot, name: str, corners: tuple[ArrayLike, ArrayLike]) -> Box:
     return Box(body, np.asarray(pose.R, dtype=float), np.asarray(pose.r, dtype=float), low, high)
 
 
-class Unknowns(NamedTuple):
-    """Standard parameters as `prior + T y`, with unknowns y of order 1."""
+def _scale(prior: Array, A: Array) -> Array:
+    """T of standard parameters `prior + T y`, with unknowns y of order 1 of bodies and drives.
 
-    prior: Array
-    T: Array
-
-    @classmethod
-    def of(cls, prior: Array, A: Array) -> Unknowns:
-        """The unknowns of bodies near a prior, and of drives whose torques are as large.
-
-        The columns of A are torques of standard parameters that are 1.
-        """
-        count = prior.size
-        T = np.zeros((A.shape[1], A.shape[1]))
-        for i, body in enumerate(prior):
-            own = slice(10 * i, 10 * i + 10)
-            root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(body))))
-            entries = [root @ np.array(pseudo_inertia(x)) @ root.T for x in np.eye(10)]
-            T[own, own] = np.linalg.inv(np.array([ROOTS * P[ENTRIES] for P in entries]).T)
-        size = np.linalg.norm(A[:, count:], axis=0)
-        whole = np.linalg.norm(A[:, :count] @ T[:count, :count], 2)
-        T[count:, count:] = np.diag(np.where(size > 0, whole / np.where(size > 0, size, 1), 1.0))
-        return cls(np.concatenate([prior.ravel(), np.zeros(len(T) - count)]), T)
+    The columns of A are torques of standard parameters that are 1; drives have as large ones.
+    """
+    count = prior.size
+    T = np.zeros((A.shape[1], A.shape[1]))
+    for i, body in enumerate(prior):
+        own = slice(10 * i, 10 * i + 10)
+        root = np.linalg.inv(np.linalg.cholesky(np.array(pseudo_inertia(body))))
+        entries = [root @ np.array(pseudo_inertia(x)) @ root.T for x in np.eye(10)]
+        T[own, own] = np.linalg.inv(np.array([ROOTS * P[ENTRIES] for P in entries]).T)
+    size = np.linalg.norm(A[:, count:], axis=0)
+    whole = np.linalg.norm(A[:, :count] @ T[:count, :count], 2)
+    T[count:, count:] = np.diag(np.where(size > 0, whole / np.where(size > 0, size, 1), 1.0))
+    return T
 
 
 def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior) -> Array:
     """The standard parameters of least squares among those that bodies and drives can have.
 
     R is a triangular factor of (W | τ) in units of the noise. The parameters of W are Lam times the
-    standard ones, which have the names: ten per body, and others.
+    standard ones, ten per body and others, whose names are `names`.
     """
     cp = require("cvxpy")
     A = R[:, :-1] @ Lam / np.sqrt(prior.strength)
-    unknowns = Unknowns.of(prior.bodies, A)
-    b = R[:, -1] / np.sqrt(prior.strength) - A @ unknowns.prior
-    U, S, Vt = np.linalg.svd(A @ unknowns.T)
+    T, likely = _scale(prior.bodies, A), np.zeros(A.shape[1])
+    likely[: prior.bodies.size] = prior.bodies.ravel()
+    U, S, Vt = np.linalg.svd(A @ T)
     c = np.zeros(len(Vt))
-    c[: len(S)] = U.T[: len(S)] @ b
+    c[: len(S)] = U.T[: len(S)] @ (R[:, -1] / np.sqrt(prior.strength) - A @ likely)
     S = np.pad(S, (0, len(Vt) - len(S)))
     # Where no bodies meet the torques to within so little noise, the noise is larger than that.
     for scale in max(1.0, S[0] / LARGEST) * 10.0 ** np.arange(7):
@@ -251,7 +236,8 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
         w = cp.Variable(len(Vt))
         y = (Vt.T / np.where(determined, size, 1)) @ (w + np.where(determined, target, 0))
         residuals = cp.multiply(np.where(determined, 1, size), w) - np.where(determined, 0, target)
-        limits = _limits(unknowns.prior + unknowns.T @ y, names, prior)
+        standard = likely + T @ y
+        limits = _limits(standard, names, prior)
         distance = FAINT * cp.sum_squares(y[prior.bodies.size :])
         for i in range(len(prior.bodies)):
             P = np.eye(4) + _matrix(cp, y[10 * i : 10 * i + 10])
@@ -261,9 +247,15 @@ def physical_parameters(R: Array, Lam: Array, names: Sequence[str], prior: Prior
             else:
                 distance += cp.sum_squares(P - np.eye(4))
         problem = cp.Problem(cp.Minimize(cp.sum_squares(residuals) + distance), limits)
-        status = _solve(cp, problem)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of one that is just accurate enough
+            try:
+                problem.solve(solver=cp.CLARABEL, **ENOUGH)
+                status = str(problem.status)
+            except cp.error.SolverError as error:
+                status = str(error)
         if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):  # the latter to within ENOUGH
-            return np.asarray(unknowns.prior + unknowns.T @ y.value)
+            return np.asarray(standard.value)
     if cp.INFEASIBLE in status:  # infeasible, or infeasible_inaccurate
         raise DataError("no physical bodies are within these bounds: expected wider ones")
     raise ArmletError(
@@ -286,22 +278,9 @@ def _limits(s: Any, names: Sequence[str], prior: Prior) -> list[Any]:
     limits += [s[k] <= prior.bounds[x] for k, x in enumerate(names) if x in prior.bounds]
     for i, R_box, origin, lower, upper in prior.boxes:
         moment, mass = R_box.T @ s[10 * i + 6 : 10 * i + 9], s[10 * i + 9]
+        inside = moment - (R_box.T @ origin) * mass
         for sign, corner in ((1, upper), (-1, -lower)):
-            finite = np.isfinite(corner)
-            beyond = (
-                sign * (moment - (R_box.T @ origin) * mass) - np.where(finite, corner, 0) * mass
-            )
-            if finite.any():
+            if (finite := np.isfinite(corner)).any():
+                beyond = sign * inside - np.where(finite, corner, 0) * mass
                 limits.append(beyond[finite] / prior.bodies[i, 9] <= 0)
     return limits
-
-
-def _solve(cp: Any, problem: Any) -> str:
-    """Solve a problem, and return the status of its solution."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a solution that is just accurate enough
-        try:
-            problem.solve(solver=cp.CLARABEL, **ENOUGH)
-        except cp.error.SolverError as error:
-            return str(error)
-    return str(problem.status)

@@ -38,8 +38,8 @@ USUAL = ("viscous", "coulomb", "offset")
 class Sigmoid:
     """The shape of friction p₁/(1 + exp(-p₂ (q̇ + p₃))) - p₁/(1 + exp(-p₂ p₃)) (Gaz et al. 2019).
 
-    How large it is, p₁, is a parameter of each joint that `identify` finds; viscous friction and
-    an offset are part of the shape. `sigmoid_friction` finds it from logs.
+    The size p₁ is a parameter of each joint; viscous friction and an offset are part of the shape,
+    which `sigmoid_friction` finds from logs.
 
     Attributes
     ----------
@@ -81,8 +81,8 @@ class TorqueModel:
         qdd, user functions (`armlet.function`, for one state) or of arrays with a row for every
         state, that return the torque of every joint for a parameter that is 1.
     gains : bool
-        Whether logs have currents, or torques in unknown units, so that a gain of every joint is
-        identified, too; at least one run has a known payload, by `log.with_payload`.
+        Whether logs have currents, or torques in unknown units, and a gain of every joint is
+        identified, too; one run or more has a known payload, by `log.with_payload`.
     """
 
     parameters: MinimalParameters[Robot] | None = None
@@ -96,13 +96,22 @@ class TorqueModel:
         notes: tuple[str, ...] = ()
         if self.parameters is None:
             minimal, notes = identifiable(robot, self.rotors, self.friction is True)
+        elif not self.parameters.fits(robot):
+            raise DataError(
+                f"parameters are those of {self.parameters.model.name!r} in other frames or under "
+                f"another gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"
+            )
+        elif self.parameters.of != "torques":
+            raise DataError(
+                f"parameters are those of {self.parameters.of} alone: expected those of all "
+                'torques, armlet.minimal_parameters(robot, of="torques")'
+            )
         else:
-            minimal = _check_parameters(robot, self.parameters)
+            minimal = replace(self.parameters, model=robot)
         shape = self.friction if isinstance(self.friction, Friction | Sigmoid) else None
         terms = self._friction_terms(robot)
-        regressor = TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
-        _check_names(regressor)
-        return regressor
+        _check_names(minimal, terms, self.extra)
+        return TorqueRegressor(minimal, terms, shape, dict(self.extra), self.gains, notes)
 
     def _friction_terms(self, robot: Robot) -> tuple[str, ...]:
         """The terms of friction of each joint that are not in the minimal set."""
@@ -199,10 +208,10 @@ class TorqueRegressor:
         return x
 
     def rows(self, samples: Samples) -> Iterator[Rows]:
-        """Yield regressors and torques, some rows at a time, less known torques.
+        """Yield regressors and torques, some rows at a time; rows of joints at rest are zero.
 
-        These are the torques of the payload, springs and compensation; where gains are unknown,
-        they are the last column instead. Rows of joints at rest are zero.
+        Known torques, of the payload, springs and compensation, are subtracted, or are the last
+        column where gains are unknown.
         """
         load = self.payload(samples.payload)
         for chunk in samples.chunks(CHUNK):
@@ -225,8 +234,9 @@ class TorqueRegressor:
 
     def factors(self, samples: Iterable[Samples]) -> Factors:
         """The factors of all rows of some samples."""
-        empty = Factors.empty(self.robot.n, len(self.names) + self.gains)
-        return Factors.sum([empty, *(Factors.of(*x) for run in samples for x in self.rows(run))])
+        n, size = self.robot.n, len(self.names) + self.gains + 1
+        none = Factors(np.zeros((n, size, size)), np.zeros(n, dtype=np.int64))
+        return Factors.sum([none, *(Factors.of(*x) for run in samples for x in self.rows(run))])
 
     def robot_with(self, x: Array) -> Robot:
         """The robot with these parameters: its torques are right, its bodies may be unphysical."""
@@ -249,10 +259,8 @@ class TorqueRegressor:
         """The torques of a term of friction, each for a parameter that is 1."""
         if isinstance(self.shape, Sigmoid):
             return self.shape.torques(qd)[0]
-        if self.shape is None:
-            return FRICTION[term](qd, np.sign(qd))
-        sign = friction_direction(self.shape, qd)
-        if term == "stribeck":
+        sign = np.sign(qd) if self.shape is None else friction_direction(self.shape, qd)
+        if self.shape is not None and term == "stribeck":
             return np.asarray(stribeck_share(self.shape, qd) * sign)
         return FRICTION[term](qd, sign)
 
@@ -279,8 +287,7 @@ def identifiable(
 ) -> tuple[MinimalParameters[Robot], tuple[str, ...]]:
     """The minimal parameters, less those that only rounded angles of a file would add.
 
-    An axis that is off the vertical by 3e-6 rad, the rounding of 3.14159, shows a first moment with
-    3e-6 of its weight, which no log tells from noise.
+    An axis 3e-6 rad off the vertical, by rounding, shows a first moment by 3e-6 of its weight.
     """
     every = minimal_parameters(robot, rotors=rotors, friction=friction)
     exact, off = with_exact_angles(robot)
@@ -297,27 +304,11 @@ def identifiable(
     return replace(fewer, model=robot), (note,)
 
 
-def _check_parameters(
-    robot: Robot, parameters: MinimalParameters[Robot]
-) -> MinimalParameters[Robot]:
-    """The parameters with this robot as their model, if they are those of all its torques."""
-    if not parameters.fits(robot):
-        raise DataError(
-            f"parameters are those of {parameters.model.name!r} in other frames or under another "
-            f"gravity: expected armlet.minimal_parameters of this robot, {robot.name!r}"
-        )
-    if parameters.of != "torques":
-        raise DataError(
-            f"parameters are those of {parameters.of} alone: expected those of all torques, "
-            'armlet.minimal_parameters(robot, of="torques")'
-        )
-    return replace(parameters, model=robot)
-
-
-def _check_names(regressor: TorqueRegressor) -> None:
+def _check_names(
+    p: MinimalParameters[Robot], friction: Sequence[str], extra: Iterable[str]
+) -> None:
     """Raise if two parameters have one name, or a further column has that of a parameter."""
-    p = regressor.parameters
-    twice = [term for term in regressor.friction if f"{term}1" in p.standard]
+    twice = [term for term in friction if f"{term}1" in p.standard]
     if twice:
         raise DataError(
             f"friction has {listing(twice)}, which parameters= has, too: expected one of them"
@@ -325,7 +316,7 @@ def _check_names(regressor: TorqueRegressor) -> None:
     terms = (*FRICTION, "stribeck", "sigmoid")
     own = {*standard_names(p.model.nb, rotors=True), *p.names}
     own |= {f"{term}{i + 1}" for term in terms for i in range(p.model.nb)}
-    for name in regressor.extra:
+    for name in extra:
         if name in own:
             raise DataError(
                 f"extra has a column called {quote(name)}, as a parameter of {p.model.name!r} is: "

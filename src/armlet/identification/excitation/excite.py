@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ from armlet.identification.excitation.limits import (
     least_slack,
     limits_of,
     posture_within,
-    slack_of_rows,
     units,
 )
 from armlet.identification.excitation.problem import (
@@ -91,10 +89,9 @@ def excite(
 ) -> Excitation:
     """A motion that excites a robot: its parameters can be identified well from torques along it.
 
-    The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives of
-    the regressor and of all limits; logarithmic barriers keep the motion within the limits. It is
-    then checked at 1 kHz, and where it breaks a limit between the times looked at, the search goes
-    on with more slack. The arm is at rest at both ends.
+    The coefficients of the path are chosen by L-BFGS, from random starts, with exact derivatives;
+    logarithmic barriers keep the motion within the limits. It is then checked at 1 kHz, and where
+    it breaks a limit, the search goes on with more slack. The arm is at rest at both ends.
 
     Parameters
     ----------
@@ -194,13 +191,14 @@ class Candidate:
         self, problem: Problem, criterion: CriterionName, rng: np.random.Generator
     ) -> None:
         self.problem, self.criterion = problem, criterion
-        posture = posture_within(problem.limits, problem.centre, problem.half, rng)
+        joints = problem.regressor.robot.joint_names
+        posture = posture_within(problem.limits, problem.centre, problem.half, joints, rng)
         self.still = np.outer(problem.path.still, (posture - problem.centre) / problem.half)
         self.x = self.still + 3 * rng.normal(size=problem.shape)
         self.history: list[float] = []
 
         def slack(x: float) -> float:
-            return least_slack(problem.limits, problem.state(self.between(x)))
+            return float(least_slack(problem.limits, problem.state(self.between(x))).min())
 
         spare = 0.1 * slack(0.0)
         self.x = self.between(_largest(lambda x: slack(x) >= spare))
@@ -215,16 +213,10 @@ class Candidate:
             step()
 
         arguments = (CRITERIA[self.criterion], stage.exponent, stage.weight)
-        options = {"maxiter": stage.iterations, "maxfun": 3 * stage.iterations, "maxcor": 30}
-        minimize(
-            self.problem.objective,
-            self.x.ravel(),
-            arguments,
-            method="L-BFGS-B",
-            jac=True,
-            callback=note,
-            options={**options, "ftol": 1e-7, "gtol": 0},
-        )
+        iterations = {"maxiter": stage.iterations, "maxfun": 3 * stage.iterations}
+        options = {**iterations, "maxcor": 30, "ftol": 1e-7, "gtol": 0}
+        how = {"method": "L-BFGS-B", "jac": True, "callback": note, "options": options}
+        minimize(self.problem.objective, self.x.ravel(), arguments, **how)
 
     def between(self, share: float) -> Array:
         """The motion, scaled down about its posture."""
@@ -276,7 +268,7 @@ def _keep_within(problem: Problem, best: Candidate, times: Array) -> str:
     try:
         for _ in range(ROUNDS):
             state = _state(problem, best.x, times)
-            missing = {x.name: SPARE - x.least_slack(state) for x in problem.limits}
+            missing = {x.name: SPARE - x.slack(state).min() for x in problem.limits}
             if max(missing.values()) <= 0:
                 break
             for name, x in missing.items():
@@ -294,20 +286,21 @@ def _share_within(problem: Problem, best: Candidate, times: Array) -> float:
     """
     still, moved = (_state(problem, x, times) for x in (best.still, best.x))
 
-    def between(share: float, rows: Any = slice(None)) -> State:
+    def broken(share: float, rows: Any = slice(None)) -> NDArray[np.bool_]:
         pairs = zip(still, moved, strict=True)
-        return State(*(a[rows] + share * (b[rows] - a[rows]) for a, b in pairs))
+        state = State(*(a[rows] + share * (b[rows] - a[rows]) for a, b in pairs))
+        return least_slack(problem.limits, state) < SPARE
 
-    def holds(share: float, rows: Any) -> bool:
-        return least_slack(problem.limits, between(share, rows)) >= SPARE
+    def holds(share: float) -> bool:
+        return not broken(share, rows).any()
 
     share, rows = 1.0, np.zeros(len(times), dtype=bool)
     while share > 0:
-        broken = slack_of_rows(problem.limits, between(share)) < SPARE
-        if not (broken & ~rows).any():  # rounding may differ with the number of rows
+        fresh = broken(share) & ~rows  # rounding may differ with the number of rows
+        if not fresh.any():
             break
-        rows |= broken
-        share = _largest(partial(holds, rows=rows))
+        rows |= fresh
+        share = _largest(holds)
     return share
 
 
@@ -329,9 +322,8 @@ def _largest(holds: Callable[[float], bool]) -> float:
 class Excitation(Trajectory):
     """A trajectory from which the parameters of a robot can be identified well.
 
-    Its rows have the rate of `excite`, and the torques are those that the robot's parameters and
-    friction predict, nan if it has no masses. `ended` says why the search ended before its time,
-    `notes` what was assumed.
+    Torques are those of the robot's parameters and friction, nan if it has no masses. `ended` says
+    why the search ended before its time, `notes` what was assumed.
 
     Attributes
     ----------
@@ -346,8 +338,7 @@ class Excitation(Trajectory):
     criterion : str
         What was optimised.
     history : array
-        The condition number, or log det, at every step of the search, at fewer times and with
-        friction that changes its sign smoothly.
+        The criterion at every step of the search, at fewer times and with smooth friction.
     limits : mapping of str to Range
         What the motion keeps within, margins taken off: lower and upper limits by name.
     parameters : MinimalParameters
@@ -387,7 +378,6 @@ class Excitation(Trajectory):
         shown = {x: y for x, y in COLUMNS.items() if not np.isnan(getattr(run, y)).any()}
         rows, columns = len(run.joints) + ("tool" in self.limits), len(shown)
         letters = {joint.letter for joint in self.robot.coordinates}
-        heads = [f"{name} ({units(name, letters)})" for name in shown]
         figure = panels(
             rows,
             columns,
@@ -396,7 +386,7 @@ class Excitation(Trajectory):
             shared_xaxes=True,
             horizontal_spacing=0.07,
             vertical_spacing=0.25 / rows,
-            column_titles=heads,
+            column_titles=[f"{name} ({units(name, letters)})" for name in shown],
         )
         figure.update_annotations(yshift=24)
         figure.update_layout(margin_t=110)
@@ -410,8 +400,7 @@ class Excitation(Trajectory):
         def draw(values: Array, what: str, entry: int, row: int, column: int) -> None:
             curve = graphs.Scatter(x=run.t, y=values, line_color=LINE, showlegend=False)
             figure.add_trace(curve, row, column)
-            edges = [x[entry] for x in self.limits[what]] if what in self.limits else []
-            edges = [y for y in edges if np.isfinite(y)]
+            edges = [x[entry] for x in self.limits.get(what, ()) if np.isfinite(x[entry])]
             for y in edges:
                 dashed = {"color": EDGE, "dash": "dash", "width": 1}
                 figure.add_hline(y=y, line=dashed, row=row, col=column)
@@ -451,10 +440,7 @@ def tool_positions(robot: Robot, q: Array) -> Array:
 def motion_along(
     robot: Robot, path: Path, coefficients: Array, t: Array, notes: tuple[str, ...] = ()
 ) -> Trajectory:
-    """The motion along a path at times, with the torques that the robot needs for it.
-
-    Torques and energies are nan if the robot has no masses.
-    """
+    """The motion along a path at times; torques and energies are nan of a robot without masses."""
     q, qd, qdd = path.motion(coefficients, t)
     tau, kinetic, potential = (np.full_like(x, np.nan) for x in (q, t, t))
     if robot.phi.any():

@@ -61,7 +61,6 @@ class Limit:
     """Entries that a motion must keep within a range; the name is one of `UNITS`."""
 
     name: str
-    entries: tuple[str, ...]
     range: Range
     values: Callable[[State], Array]
     """The entries at a state, (k, c)."""
@@ -86,15 +85,11 @@ class Limit:
         A, b = self.sides
         return np.asarray(b - self.values(state) @ A.T)
 
-    def least_slack(self, state: State) -> float:
-        """The slack of the side that is nearest to being broken."""
-        return float(self.slack(state).min())
-
     def barrier(self, state: State, near: float, spare: float = 0.0) -> tuple[float, State]:
-        """A function that grows towards the limits, and its derivative by the state.
+        """Minus the logarithm of the slack less `spare`, and its derivative by the state.
 
-        It is minus the logarithm of the slack less some to spare, summed over sides and averaged
-        over rows. Below the slack called near it is a parabola, finite where limits are broken.
+        It is summed over sides and averaged over rows. Below a slack of `near` it goes on as a
+        parabola, which is finite where limits are broken.
         """
         slack = self.slack(state) - spare
         s = np.maximum(slack, near)
@@ -104,45 +99,35 @@ class Limit:
         return float(values.sum()) / len(slack), self.vjp(state, cotangents)
 
 
-def slack_of_rows(limits: Sequence[Limit], state: State) -> Array:
+def least_slack(limits: Sequence[Limit], state: State) -> Array:
     """The slack of whatever is nearest to being broken, for each row."""
     return np.asarray(np.min([limit.slack(state).min(axis=1) for limit in limits], axis=0))
-
-
-def least_slack(limits: Sequence[Limit], state: State) -> float:
-    """The slack of whatever is nearest to being broken."""
-    return float(slack_of_rows(limits, state).min())
 
 
 def limits_of(robot: Robot, ranges: Mapping[str, Range]) -> list[Limit]:
     """The limits of a motion of a robot that keeps within ranges of `UNITS`."""
     factories = {"torque": _torque, "tool": _tool}
     return [
-        factories[name](robot, x) if name in factories else _of_state(robot, name, x)
+        factories[name](robot, x) if name in factories else _of_state(name, x)
         for name, x in ranges.items()
         if x.is_finite
     ]
 
 
-def _of_joints(robot: Robot, name: str) -> tuple[str, ...]:
-    return tuple(f"{name} of {joint.name}" for joint in robot.coordinates)
-
-
-def _of_state(robot: Robot, name: str, limits: Range) -> Limit:
+def _of_state(name: str, limits: Range) -> Limit:
     """Limits of positions, velocities or accelerations."""
     k = ("position", "speed", "acceleration").index(name)
 
     def vjp(_: State, cotangents: Array) -> State:
         return State(*(cotangents if j == k else np.zeros_like(cotangents) for j in range(3)))
 
-    return Limit(name, _of_joints(robot, name), limits, lambda s: s[k], vjp)
+    return Limit(name, limits, lambda s: s[k], vjp)
 
 
 def _torque(robot: Robot, limits: Range) -> Limit:
-    """Limits of the torques, those of friction and springs among them.
+    """Limits of the torques, friction and springs included.
 
-    Coulomb friction jumps with the sign of the velocity. It narrows the range instead, so that
-    torques that keep within it do so with either sign.
+    Coulomb friction, which jumps with the sign of the velocity, narrows the range instead.
     """
     rigid = compile(robot, "inverse_dynamics")
     smooth = tuple(drive._replace(coulomb=0) for drive in robot.drives)
@@ -165,7 +150,7 @@ def _torque(robot: Robot, limits: Range) -> Limit:
                 f"the Coulomb friction of {joint.name} is {x:g}: expected less than its limit of "
                 f"torque, {limit:g}"
             )
-    return Limit("torque", _of_joints(robot, "torque"), narrow, values, vjp)
+    return Limit("torque", narrow, values, vjp)
 
 
 def _tool(robot: Robot, box: Range) -> Limit:
@@ -181,8 +166,7 @@ def _tool(robot: Robot, box: Range) -> Limit:
         by = pose.vjp(s.q, by_pose)[0]
         return State(by, 0 * by, 0 * by)
 
-    entries = tuple(f"{axis} of the tool" for axis in "xyz")
-    return Limit("tool", entries, box, values, vjp)
+    return Limit("tool", box, values, vjp)
 
 
 # ------------------------------------------------------------------ ranges
@@ -197,8 +181,8 @@ class MotionLimits:
     position : pair of array_like
         Lower and upper limits, each a number or one for each joint; None for the robot's own.
     speed, acceleration, torque : array_like, optional
-        Limits in both directions, a number or one for each joint. Without, speed and torque are
-        limited as the robot says, and accelerations are not.
+        Limits in both directions, likewise; by default speed and torque have those of the robot,
+        and accelerations none.
     tool_box : pair of sequences, optional
         (xmin, ymin, zmin) and (xmax, ymax, zmax) that the tool stays between, in the base's axes;
         infinite where there is no limit.
@@ -218,7 +202,14 @@ class MotionLimits:
         share = 1 - validation.number(self.margin, "margin", "a share", low=0, below=1)
         own = [joint.limits for joint in robot.coordinates]
         notes: list[str] = []
-        ranges = {"position": self._positions(robot, share, notes)}
+        lower, upper = _pair("position", self.position)
+        if lower is None or upper is None:
+            default = _own_positions(robot, share, notes)
+            lower = default.lower if lower is None else lower
+            upper = default.upper if upper is None else upper
+        ranges = {"position": _range("position", lower, upper, robot.nq)}
+        if not np.isfinite(ranges["position"]).all():
+            raise DataError(f"position is {quote(self.position)}: expected finite limits")
         speed = self.speed
         if speed is None:
             speed = [share * x.velocity for x in own]
@@ -243,18 +234,6 @@ class MotionLimits:
         if self.tool_box is not None:
             ranges["tool"] = _range("tool_box", *_pair("tool_box", self.tool_box), 3)
         return ranges, notes
-
-    def _positions(self, robot: Robot, share: float, notes: list[str]) -> Range:
-        """The range of positions, the robot's own where none is given."""
-        lower, upper = _pair("position", self.position)
-        if lower is None or upper is None:
-            own = _own_positions(robot, share, notes)
-            lower = own.lower if lower is None else lower
-            upper = own.upper if upper is None else upper
-        positions = _range("position", lower, upper, robot.nq)
-        if not np.isfinite(positions).all():
-            raise DataError(f"position is {quote(self.position)}: expected finite limits")
-        return positions
 
 
 def _own_positions(robot: Robot, share: float, notes: list[str]) -> Range:
@@ -312,44 +291,39 @@ def _numbers(name: str, value: ArrayLike, n: int, **bounds: float) -> Array:
 
 
 def posture_within(
-    limits: list[Limit], centre: Array, half: Array, rng: np.random.Generator
+    limits: list[Limit],
+    centre: Array,
+    half: Array,
+    joints: Sequence[str],
+    rng: np.random.Generator,
 ) -> Array:
     """A posture within all limits at rest, and far from them, in a range of positions."""
     offsets = np.vstack([np.zeros(len(half)), rng.uniform(-0.9, 0.9, (POSTURES, len(half)))])
     postures = centre + offsets * half
-    slack = slack_of_rows(limits, _at_rest(postures))
+    slack = least_slack(limits, _at_rest(postures))
     best: Array = postures[slack.argmax()]
     if slack.max() > 0:
         return best
-    nearer = _nearer(limits, best)
-    if least_slack(limits, _at_rest(nearer[None])) <= 0:
-        raise _no_posture(limits, best)  # of which the position is within
-    return nearer
-
-
-def _at_rest(postures: Array) -> State:
-    return State(postures, 0 * postures, 0 * postures)
-
-
-def _nearer(limits: list[Limit], posture: Array) -> Array:
-    """A posture near one that breaks limits, which breaks them less or not at all."""
     from scipy.optimize import minimize  # which takes as long to load as all of armlet
 
     def cost(q: Array) -> tuple[float, Array]:
         barriers = [limit.barrier(_at_rest(q[None]), near=1e-2) for limit in limits]
         return sum(x for x, _ in barriers), np.sum([by.q[0] for _, by in barriers], axis=0)
 
-    return np.asarray(minimize(cost, posture, method="L-BFGS-B", jac=True).x)
-
-
-def _no_posture(limits: list[Limit], posture: Array) -> DataError:
-    """The error that no posture is within a limit, and how far off the nearest is."""
-    state = _at_rest(posture[None])
-    limit = min(limits, key=lambda x: x.least_slack(state))
+    nearer: Array = minimize(cost, best, method="L-BFGS-B", jac=True).x
+    if least_slack(limits, _at_rest(nearer[None])) > 0:
+        return nearer
+    state = _at_rest(best[None])  # whose position is within its limits
+    limit = min(limits, key=lambda x: x.slack(state).min())
     values = limit.values(state)[0]
     k = int(limit.range.margins(values[None]).argmin())
     lower, upper = limit.range.lower[k], limit.range.upper[k]
-    return DataError(
-        f"no posture within the limits was found: the nearest has {values[k]:.4g} for "
-        f"{limit.entries[k]}, expected {lower:.4g} to {upper:.4g}; give wider limits"
+    entry = f"{'xyz'[k]} of the tool" if limit.name == "tool" else f"{limit.name} of {joints[k]}"
+    raise DataError(
+        f"no posture within the limits was found: the nearest has {values[k]:.4g} for {entry}, "
+        f"expected {lower:.4g} to {upper:.4g}; give wider limits"
     )
+
+
+def _at_rest(postures: Array) -> State:
+    return State(postures, 0 * postures, 0 * postures)

@@ -21,8 +21,7 @@ Array = NDArray[np.float64]
 DEGREE = 5
 """The degree of splines: the derivative of the acceleration is continuous."""
 ROUNDING = 1e-13
-"""Velocities below this share of the sizes that add up to them are zero: at rest, Coulomb friction
-would otherwise have the sign of a rounding error."""
+"""Velocities below this share of their terms are zero, so that Coulomb friction has no sign."""
 LEAST = 1e-14
 """What eigenvalues are at least taken for, relative to the largest: a joint may not move yet."""
 NEAR = 0.1
@@ -61,8 +60,7 @@ class Path(ABC):
     def free(self) -> Array:
         """Combinations of coefficients that are at rest at both ends, as columns, (m, p).
 
-        They span the null space of the velocities and accelerations there; scaled, they are
-        orthonormal.
+        They are the null space of the velocities and accelerations there, scaled orthonormal.
         """
         ends = self.basis(np.array([0.0, self.duration]))
         rest = np.vstack([ends[1], ends[2]]) * self.scale
@@ -146,8 +144,8 @@ class Splines(Path):
 def condition(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
     """The logarithm of a smooth condition number of W, and its derivative by eigenvalues of WᵀW.
 
-    The largest eigenvalue and the inverse of the smallest are replaced by p-norms, p the exponent:
-    the larger, the closer, and the closer, the less smooth where eigenvalues meet.
+    The largest eigenvalue and the inverse of the smallest are replaced by p-norms with the
+    exponent p: the larger, the closer and the less smooth where eigenvalues meet.
     """
     x = eigenvalues
     above, below = (x / x[-1]) ** exponent, (x[0] / x) ** exponent
@@ -163,10 +161,7 @@ def log_det(eigenvalues: Array, exponent: float) -> tuple[float, Array]:
 
 Criterion = Callable[[Array, float], tuple[float, Array]]
 CriterionName = Literal["condition", "log_det"]
-CRITERIA: dict[CriterionName, Criterion] = {
-    "condition": condition,
-    "log_det": log_det,
-}
+CRITERIA: dict[CriterionName, Criterion] = {"condition": condition, "log_det": log_det}
 """Functions of the eigenvalues, in ascending order, that can be minimised."""
 
 
@@ -196,6 +191,7 @@ class Regressor:
         speed: Array,
     ) -> None:
         options: Mapping[str, Any] = {"rotors": rotors, "friction": friction}
+        self.robot = robot
         self.notes: tuple[str, ...] = ()
         if parameters is None:
             parameters, self.notes = identifiable(robot, rotors, friction)
@@ -204,10 +200,9 @@ class Regressor:
         self.parameters = parameters
         self.kernel = compile(robot, "regressor", **options)
         self.step = SMOOTH * speed
-        places = [f"coulomb{i + 1}" for i in range(len(robot.drives))]
         back = dict(zip(parameters.standard, parameters.back, strict=True))
         none = np.zeros(len(parameters))
-        rows = np.array([back.get(name, none) for name in places], dtype=float)
+        rows = np.array([back.get(f"coulomb{i + 1}", none) for i in range(robot.nb)], dtype=float)
         signs = np.sign(robot._joint_velocities(np.ones(robot.nv)))
         self.coulomb = robot._coordinate_torques(signs[:, None] * rows)
         """Which columns have the sign of a velocity, one row for each velocity."""

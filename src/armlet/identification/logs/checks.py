@@ -1,7 +1,6 @@
-"""Doubtful logs: joints at rest, saturated torques, wrong order, sign or unit.
+"""Warnings about logs: joints at rest, saturated torques, wrong order, sign or unit.
 
-None of it is an error: a log of gravity torques has joints at rest, and torques of a fast motion
-need not resemble those of gravity.
+None is an error: logs of gravity torques have joints at rest, and fast motion other torques.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,13 +31,13 @@ SPEED_RATIO = 1.5
 """Measured velocities whose size is this far from that of the positions' derivative are odd."""
 TURN = 2 * np.pi
 SMALL = np.pi / 2
-"""Steps of a position between rows are smaller than this, but for turns that are not counted."""
+"""Steps of a position between rows are smaller, but for turns that are not counted."""
 MOSTLY = 0.99
 """The share of steps that are small or turns, where turns are not counted."""
 
 
 class Wrap(NamedTuple):
-    """A position that jumps by a turn, as that of an encoder that counts only one turn does."""
+    """A position that jumps by a turn, as from an encoder that counts only one."""
 
     column: int
     row: int
@@ -78,33 +77,29 @@ def unwrap(q: Array, rotary: Sequence[bool]) -> tuple[Array, list[Wrap]]:
 
 def log_warnings(t: Array, q: Array, qd: Array | None, tau: Array, robot: Robot) -> list[str]:
     """Warnings of what is doubtful about a log of a robot, each naming the joint."""
+    spans = np.ptp(q, axis=0)
+    at_rest = [
+        f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
+        for joint, span in zip(robot.coordinates, spans, strict=True)
+        if span < AT_REST
+    ]
+    beyond = []
+    for i, joint in enumerate(robot.coordinates):
+        lower, upper, *_ = joint.limits
+        least, most = q[:, i].min(), q[:, i].max()
+        if lower < upper and max(lower - least, most - upper) > BEYOND * (upper - lower):
+            beyond.append(
+                f"joint {joint.name!r} moves from {least:.4g} to {most:.4g}, beyond its limits "
+                f"{lower:.4g} and {upper:.4g}: its unit, sign, offset, gear ratio or the order of "
+                "the joints is doubtful"
+            )
     return [
-        *_at_rest(q, robot),
-        *_beyond_limits(q, robot),
+        *at_rest,
+        *beyond,
         *_speeds(t, q, qd, robot),
         *_saturated(t, q, tau, robot),
         *_unlike_gravity(q, tau, robot),
     ]
-
-
-def _at_rest(q: Array, robot: Robot) -> list[str]:
-    return [
-        f"joint {joint.name!r} never moves: its friction and most of its inertia cannot be found"
-        for joint, span in zip(robot.coordinates, np.ptp(q, axis=0), strict=True)
-        if span < AT_REST
-    ]
-
-
-def _beyond_limits(q: Array, robot: Robot) -> Iterator[str]:
-    for i, joint in enumerate(robot.coordinates):
-        lower, upper, *_ = joint.limits
-        beyond = max(lower - q[:, i].min(), q[:, i].max() - upper)
-        if lower < upper and beyond > BEYOND * (upper - lower):  # equal ones are none
-            yield (
-                f"joint {joint.name!r} moves from {q[:, i].min():.4g} to {q[:, i].max():.4g}, "
-                f"beyond its limits {lower:.4g} and {upper:.4g}: its unit, sign, offset, gear "
-                "ratio or the order of the joints is doubtful"
-            )
 
 
 def _speeds(t: Array, q: Array, qd: Array | None, robot: Robot) -> Iterator[str]:
@@ -130,14 +125,13 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
     for i, joint in enumerate(robot.coordinates):
         size = np.abs(tau[:, i])
         top = size.max()
+        held = _clipped(t, size)
         if 0 < NEAR_LIMIT * joint.limits.effort <= top:
             yield (
                 f"the torque of joint {joint.name!r} reaches its limit, {joint.limits.effort:g}: "
                 "rows in which it is saturated should be left out"
             )
-            continue
-        held = _clipped(t, size)
-        if held is not None and np.ptp(q[held, i]) > AT_REST / 10:
+        elif held is not None and np.ptp(q[held, i]) > AT_REST / 10:
             yield (
                 f"the torque of joint {joint.name!r} stays at its largest, {top:g}, for "
                 f"{t[held.stop - 1] - t[held.start]:.2g} s from {t[held.start]:.4g} s: it may be "
@@ -146,28 +140,20 @@ def _saturated(t: Array, q: Array, tau: Array, robot: Robot) -> Iterator[str]:
 
 
 def _clipped(t: Array, size: Array) -> slice | None:
-    """The rows in which a torque is held at its largest, if it gets there and leaves steeply.
+    """The longest rows in which a torque is at its largest, if it leaves them steeply.
 
     A smooth peak of a quantised torque stays in its last quantum, too, but falls by no more than
     eight quanta in as much time again.
     """
     at_top = size >= size.max() * (1 - 1e-9)
-    held = _longest_run(at_top)
-    count = held.stop - held.start
-    if count < 5 or at_top.all() or t[held.stop - 1] - t[held.start] < HELD:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], at_top, [False]])))
+    start, stop = max(edges.reshape(-1, 2).tolist(), key=lambda edge: edge[1] - edge[0])
+    count = stop - start
+    if count < 5 or at_top.all() or t[stop - 1] - t[start] < HELD:
         return None
     quantum = size.max() - size[~at_top].max()
-    around = size[max(0, held.start - count)], size[min(len(size) - 1, held.stop - 1 + count)]
-    return held if size.max() - min(around) > STEEP * quantum else None
-
-
-def _longest_run(flags: NDArray[np.bool_]) -> slice:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
-    starts, ends = edges[::2], edges[1::2]
-    if not len(starts):
-        return slice(0, 0)
-    k = int(np.argmax(ends - starts))
-    return slice(int(starts[k]), int(ends[k]))
+    around = size[max(0, start - count)], size[min(len(size) - 1, stop - 1 + count)]
+    return slice(start, stop) if size.max() - min(around) > STEEP * quantum else None
 
 
 def _unlike_gravity(q: Array, tau: Array, robot: Robot) -> Iterator[str]:

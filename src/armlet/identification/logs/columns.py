@@ -1,9 +1,8 @@
 """The columns of a log: their quantity, joint and unit, guessed from their names.
 
 A name is split into words and numbers: `J1 Pos (deg)` is j, 1, pos, deg. One of the words says the
-quantity, the name of a joint or a number says the joint, and a word may say the unit. Columns of
-commanded or estimated quantities, such as `target_q_1`, or of other things than joints, such as
-`tcp_speed_1`, are not taken.
+quantity, the name of a joint or a number says the joint, and a word may say the unit. Commands,
+estimates (`target_q_1`) and columns of other things than joints (`tcp_speed_1`) are ignored.
 """
 
 import re
@@ -30,9 +29,9 @@ WORDS = {
 """The quantities of a log, and the words for each."""
 QUANTITY = {word: quantity for quantity, words in WORDS.items() for word in words.split()}
 DERIVED = {("q", "dot"): "qd", ("q", "ddot"): "qdd", ("qd", "dot"): "qdd"}
-NOT_TAKEN = (
+IGNORED = (
     "target desired des d command commanded cmd ref reference setpoint goal error err ext external "
-    "min max limit status tcp tool ee cartesian flange frame"
+    "min max limit status tcp tool ee cartesian flange frame dt"
 )
 """Words in the names of columns that are not measured, or not of joints."""
 ANGLE_WORDS = {"deg": "deg degree degrees", "rad": "rad", "mrad": "mrad", "rev": "rev"}
@@ -84,16 +83,6 @@ class Table:
     """Names, in an array beside the others, that may be those of the joints."""
 
 
-@dataclass(frozen=True)
-class Quantities:
-    """Arrays by quantity, the units that names say, notes of guesses, and warnings."""
-
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    units: dict[str, Named] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
 class Column(NamedTuple):
     """What a name says: a quantity, and a joint by name or number."""
 
@@ -114,11 +103,16 @@ def words_of(name: str) -> list[str]:
 
 def column(name: str, joints: Sequence[str]) -> Column:
     """What the name of a column says."""
-    joint, rest = _joint(name, joints)
-    numbers = [int(word) for word in rest if word.isdigit()]
+    joint, words = _joint(name, joints)
+    numbers = [int(word) for word in words if word.isdigit()]
     if joint is None and numbers:
         joint = numbers[-1]
-    return Column(_quantity(rest), joint)
+    named = [QUANTITY[word] for word in words if word in QUANTITY]
+    if not named or not set(words).isdisjoint(IGNORED.split()):
+        return Column(None, joint)
+    quantity = next((x for x in named if x != "current"), "current")  # of current_position
+    dots = next((x for x in ("dot", "ddot") if x in words), "")
+    return Column(DERIVED.get((quantity, dots), quantity), joint)
 
 
 def _joint(name: str, joints: Sequence[str]) -> tuple[str | int | None, list[str]]:
@@ -148,28 +142,13 @@ def _place(some: list[str], words: list[str]) -> int | None:
     return next((k for k in places if words[k : k + len(some)] == some), None)
 
 
-def _quantity(words: list[str]) -> str | None:
-    if not set(words).isdisjoint(NOT_TAKEN.split()):
-        return None
-    named = [QUANTITY[word] for word in words if word in QUANTITY]
-    if "dt" in words or not named:
-        return None
-    first = next((x for x in named if x != "current"), "current")  # current_position is a position
-    dots = next((x for x in ("dot", "ddot") if x in words), "")
-    return DERIVED.get((first, dots), first)
-
-
 def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> list[int]:
     """The place of each joint of a robot among the names in a file."""
-    places = []
+    places, words = [], [words_of(name) for name in names]
     for joint in joints:
         own = words_of(joint)
-        same = [k for k, name in enumerate(names) if words_of(name) == own]
-        within = [
-            k
-            for k, name in enumerate(names)
-            if _place(own, words_of(name)) is not None or _place(words_of(name), own) is not None
-        ]
+        same = [k for k, x in enumerate(words) if x == own]
+        within = [k for k, x in enumerate(words) if {_place(own, x), _place(x, own)} != {None}]
         if len(same or within) != 1:
             raise DataError(
                 f"{where} has the joints {listing(names)}, among which joint {quote(joint)} of the "
@@ -184,44 +163,38 @@ def match_joints(names: Sequence[str], joints: Sequence[str], where: str) -> lis
     return places
 
 
-def assign(
-    table: Table,
-    where: str,
-    joints: Sequence[str],
-    chosen: Mapping[str, str | Sequence[str]],
-    only: str | None = None,
-) -> Quantities:
-    """The quantities in a table, columns in the order of the robot's joints.
-
-    `chosen` names columns by quantity. With `only` the table is known to hold that quantity: its
-    columns need not say so.
-    """
-    assignment = Assignment(table, where, joints)
-    arrays = assignment.quantities.arrays
-    for quantity, names in chosen.items():
-        if quantity not in WORDS:
-            raise DataError(f"columns= has {quote(quantity)}: expected {', '.join(WORDS)}")
-        assignment.choose(quantity, names)
-    columns = {name: column(name, joints) for name in table.arrays if name not in table.repeats}
-    if only is not None and only not in (*arrays, *(x.quantity for x in columns.values())):
-        columns = {
-            name: x._replace(quantity=x.quantity or only) for name, x in columns.items()
-        }  # no name says which quantity the file holds
-    if "t" not in arrays:
-        assignment.join_stamps([*columns])
-    for quantity in WORDS if only is None else (only,):
-        own = {name: x.joint for name, x in columns.items() if x.quantity == quantity}
-        if own and quantity not in arrays:
-            assignment.guess(quantity, own)
-    return assignment.quantities
-
-
-class Assignment:
-    """The quantities of a table while its columns are assigned to them."""
+class Quantities:
+    """Arrays by quantity, the units that names say, notes of guesses, and warnings."""
 
     def __init__(self, table: Table, where: str, joints: Sequence[str]) -> None:
         self.table, self.where, self.joints = table, where, joints
-        self.quantities = Quantities(notes=[*table.notes], warnings=[*table.warnings])
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self.units: dict[str, Named] = {}
+        self.notes, self.warnings = [*table.notes], [*table.warnings]
+
+    def assign(
+        self, chosen: Mapping[str, str | Sequence[str]], only: str | None = None
+    ) -> "Quantities":
+        """Add the quantities of the table, columns in the order of the robot's joints.
+
+        `chosen` names columns by quantity. With `only` the table has that quantity: the names of
+        its columns need not say so.
+        """
+        for quantity, names in chosen.items():
+            if quantity not in WORDS:
+                raise DataError(f"columns= has {quote(quantity)}: expected {', '.join(WORDS)}")
+            self.choose(quantity, names)
+        fresh = [name for name in self.table.arrays if name not in self.table.repeats]
+        columns = {name: column(name, self.joints) for name in fresh}
+        if only is not None and only not in (*self.arrays, *(x.quantity for x in columns.values())):
+            columns = {name: x._replace(quantity=x.quantity or only) for name, x in columns.items()}
+        if "t" not in self.arrays:
+            self.join_stamps(fresh)
+        for quantity in WORDS if only is None else (only,):
+            own = {name: x.joint for name, x in columns.items() if x.quantity == quantity}
+            if own and quantity not in self.arrays:
+                self.guess(quantity, own)
+        return self
 
     def choose(self, quantity: str, chosen: str | Sequence[str]) -> None:
         """Add a quantity whose columns are named."""
@@ -248,7 +221,7 @@ class Assignment:
         self._add(quantity, array[:, 0] if quantity == "t" else array, names)
 
     def guess(self, quantity: str, columns: Mapping[str, str | int | None]) -> None:
-        """Add a quantity whose columns are known by their names: the joint that each names."""
+        """Add a quantity whose columns name a joint each."""
         table = self.table
         wide = [name for name in columns if table.arrays[name].ndim == 2]
         wide = [quantity] if quantity in wide else wide
@@ -269,41 +242,38 @@ class Assignment:
         if names != [quantity] and names != [f"{quantity}.{joint}" for joint in self.joints]:
             shown = [name if name != UNNAMED else "numbers without names" for name in names]
             verb = "is" if quantity == "t" else "are"
-            self.quantities.notes.append(f"{NAMES[quantity]} {verb} {listing(shown)}")
+            self.notes.append(f"{NAMES[quantity]} {verb} {listing(shown)}")
 
     def join_stamps(self, names: Sequence[str]) -> None:
         """Add the time of stamps in two columns, whole seconds and nanoseconds."""
         ends = {words_of(name)[-1]: name for name in names if words_of(name)}
-        seconds = next((ends[x] for x in ("sec", "secs") if x in ends), None)
-        rest = next((ends[x] for x in ("nanosec", "nsec", "nsecs") if x in ends), None)
+        seconds = ends.get("sec", ends.get("secs"))
+        rest = ends.get("nanosec", ends.get("nsec", ends.get("nsecs")))
         if seconds is None or rest is None:
             return
         arrays = [self.table.arrays[name] for name in (seconds, rest)]
         if all(np.array_equal(x, np.floor(x)) for x in arrays):  # not 0.25 s and a delay
             whole, fraction = (x.astype(np.int64) for x in arrays)
-            self.quantities.arrays["t"] = whole * 10**9 + fraction
-            self.quantities.units["t"] = "ns"
-            self.quantities.notes.append(f"time is {seconds} and {rest}")
+            self.arrays["t"], self.units["t"] = whole * 10**9 + fraction, "ns"
+            self.notes.append(f"time is {seconds} and {rest}")
 
     def _add(self, quantity: str, array: NDArray[Any], names: Sequence[str]) -> None:
         """Add a quantity, the units that the names of its columns say, and repeated columns."""
-        table, quantities = self.table, self.quantities
-        quantities.arrays[quantity] = array
+        table = self.table
+        self.arrays[quantity] = array
         units = [table.units.get(name) or unit_of(name, quantity, self.joints) for name in names]
         if quantity == "t" or table.arrays[names[0]].ndim == 2:
             if units[0] is not None:
-                quantities.units[quantity] = units[0]
+                self.units[quantity] = units[0]
         elif any(units):
-            quantities.units[quantity] = tuple(units)
+            self.units[quantity] = tuple(units)
         for other, name in table.repeats.items():
             if name not in names:
                 continue
             if np.array_equal(table.arrays[other], table.arrays[name], equal_nan=True):
-                quantities.notes.append(
-                    f"column {quote(name)} is there twice, with the same numbers"
-                )
+                self.notes.append(f"column {quote(name)} is there twice, with the same numbers")
             else:
-                quantities.warnings.append(
+                self.warnings.append(
                     f"column {quote(name)} is there twice: the first one is taken; name the other "
                     f"with columns=, as {quote(other)}, or rename it"
                 )
@@ -326,7 +296,7 @@ class Assignment:
             joints = [*keys.values()]
             raise self._ambiguous(quantity, [x for x, key in keys.items() if joints.count(key) > 1])
         first = 0 if 0 in by_key else 1
-        wanted = [*self.joints] if is_named else [*range(first, first + len(self.joints))]
+        wanted = self.joints if is_named else range(first, first + len(self.joints))
         if set(by_key) != set(wanted):
             raise DataError(
                 f"{self.where} has {NAMES[quantity]} in the columns {listing([*keys])}: expected "
@@ -344,23 +314,25 @@ class Assignment:
     def _of_joints(self, name: str) -> NDArray[Any]:
         """An array of the table with one column for each joint of the robot."""
         table, joints, n = self.table, self.joints, len(self.joints)
-        array, notes = table.arrays[name], self.quantities.notes
+        array = table.arrays[name]
         label = f"{self.where}, {name}" if name else self.where
         if array.ndim == 2 and array.shape[1] == len(table.joints):
             return array[:, match_joints(table.joints, joints, self.where)]
         if array.ndim == 2 and array.shape[1] == n:
-            words = {word for joint in joints for word in words_of(joint)}
             if len(table.labels) == n:
+                words = {word for joint in joints for word in words_of(joint)}
                 if any(words & set(words_of(x)) for x in table.labels):
                     return array[:, match_joints(table.labels, joints, self.where)]
-                notes.append(
+                self.notes.append(
                     f"{listing(table.labels)} are no joints of the robot: taken in its order"
                 )
             return array
         if array.ndim == 2 and array.shape[0] == n:
-            notes.append(f"{label} has one row per joint, and is transposed")
+            self.notes.append(f"{label} has one row per joint, and is transposed")
             return array.T
         if array.size % n == 0 and 1 in (array.ndim, array.shape[-1]):
-            notes.append(f"{label} has one number per line, taken as {n} joints sample by sample")
+            self.notes.append(
+                f"{label} has one number per line, taken as {n} joints sample by sample"
+            )
             return array.reshape(-1, n)
         raise DataError(f"{label} has shape {array.shape}: expected {n} columns, one per joint")

@@ -20,7 +20,6 @@ from armlet.identification.logs.readers import Columns, Source, label, read_quan
 from armlet.identification.logs.units import (
     NAMES,
     PerJoint,
-    check_units,
     in_si,
     per_joint,
     times,
@@ -30,6 +29,8 @@ from armlet.identification.logs.units import (
 
 Array = NDArray[np.float64]
 MEASURED = ("q", "tau", "qd", "qdd")
+Reader = Callable[[], "Log"]
+"""A function that reads a log when it is needed, such as partial(Log.read, path, robot)."""
 
 
 class Load(NamedTuple):
@@ -75,12 +76,10 @@ class Log:
     payload: Load | None = None
 
     def __post_init__(self) -> None:
-        joints = self.labels
         object.__setattr__(self, "t", _check_times(self.t, self.name))
         for name in MEASURED:
-            array = getattr(self, name)
-            if array is not None:
-                rows = _check_rows(array, name, self.name, len(self.t), joints)
+            if (array := getattr(self, name)) is not None:
+                rows = _check_rows(array, name, self.name, len(self.t), self.labels)
                 object.__setattr__(self, name, rows)
 
     @classmethod
@@ -108,8 +107,7 @@ class Log:
             ROS 2, with the extra `ros`), a mapping from "t", "q", "qd", "qdd", "tau" or "current"
             to files or arrays, or a `Trajectory`.
         robot : Robot
-            Its joints are those of the log, in their order. Where it has masses, its gravity
-            torques show a wrong order or sign.
+            The robot whose joints, in their order, are those of the log.
         columns : mapping, optional
             Names of columns by quantity, where they cannot be guessed: a list in the order of the
             joints, the name of an array, or a pattern such as "pos_{}", filled with the names of
@@ -118,9 +116,8 @@ class Log:
             Samples per second, of a log without time; time in the log is then ignored.
         units : mapping of str to str, optional
             Units by quantity, other than s, rad, m, Nm, N and A: "ms", "us", "ns"; "deg", "rev",
-            "mm"; "deg/s", "rpm"; "mNm"; "mA". They are of the joints that can have them, of motors
-            those of all, and come before units in the names of columns. Velocities follow the unit
-            of the positions.
+            "mm"; "deg/s", "rpm"; "mNm"; "mA". They are of the joints (or all motors) that can have
+            them, and replace those in names. Velocities follow the unit of the positions.
         ratios : optional
             Gear ratios of a log of the motors, motor over joint: a number, one per joint, or a
             mapping by the names of joints; negative where a motor turns the other way. Where
@@ -139,8 +136,7 @@ class Log:
         Returns
         -------
         Log
-            `log.notes` says what was guessed. What is doubtful, such as a joint that never moves,
-            is a `DataWarning`.
+            With `notes` of all guesses. What is doubtful is a `DataWarning`, too.
 
         Examples
         --------
@@ -151,12 +147,13 @@ class Log:
         >>> armlet.Log.read({"t": t, "q": q, "tau": robot.gravity_torque(q)}, robot)
         <Log 'log' of 2 joints, 500 rows, 0 to 4.99 s>
         """
-        if robot.nq != robot.n or robot.nv != robot.n:
-            raise DataError(
-                f"robot {quote(robot.name)} has joints with more than one position: a log has "
-                "one column per joint"
-            )
-        check_units(units or {})
+        units = units or {}
+        for quantity, unit in units.items():
+            if quantity not in NAMES or not isinstance(unit, str):
+                raise DataError(
+                    f"units= has {quote(unit)} for {quote(quantity)}: expected a unit by quantity, "
+                    f"such as {{'q': 'deg'}}; quantities are {', '.join(NAMES)}"
+                )
         joints = robot.joint_names
         read = read_quantities(source, joints, columns or {}, topic)
         notes, doubts = read.notes, read.warnings
@@ -170,19 +167,27 @@ class Log:
             if quantity in read.arrays and quantity != "t"
         }
         with np.errstate(over="ignore", invalid="ignore"):  # numbers may be of any size
-            measured = in_si(
-                arrays, units or {}, read.units, robot.coordinates, where, of_motors, notes
-            )
+            measured = in_si(arrays, units, read.units, robot.coordinates, where, of_motors, notes)
             rotary = [of_motors or joint.letter == "R" for joint in robot.coordinates]
             measured["q"], jumps = unwrap(measured["q"], rotary)
-            _torques(measured, gains, joints, where, notes)
+            current = measured.pop("current", None)
+            if gains is None and "tau" not in measured:
+                raise DataError(f"{where} has currents and no torques: give gains=, in Nm/A")
+            if gains is not None:
+                if current is None:
+                    raise DataError(
+                        f"{where} has no currents, which gains= is for: name their columns with "
+                        "columns={'current': ...}"
+                    )
+                measured["tau"] = current * per_joint(gains, joints, "gains", 1.0)
+                notes.append("torques are currents times the gains of the drives")
             if sides is not None:
                 N, T = sides
                 for x in measured.keys() & {"q", "qd", "qdd"}:
                     measured[x] = np.linalg.solve(N, measured[x].T).T.astype(float)
                 measured["tau"] = measured["tau"] @ T.T
                 notes.append("the log is of the motors: gears take it to the joints")
-            t = _time(read, measured, rate, (units or {}).get("t"), where)
+            t = _time(read, measured, rate, units.get("t"), where)
             doubts += [x.message(t, joints, of_motors) for x in jumps]
             t, measured = _without_repeats(t, measured, notes)
             measured["q"] = measured["q"] + per_joint(offsets, joints, "offsets", 0.0)
@@ -210,10 +215,7 @@ class Log:
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Log:
-        """The log of a run in which the arm carried a known payload, as in `robot.with_payload`.
-
-        Its torques are taken off in an identification, and determine the gains of currents.
-        """
+        """The log of a run in which the arm carried a known payload, as in `robot.with_payload`."""
         return replace(self, payload=Load(mass, com, inertia, frame))
 
     def between(self, start: float, end: float) -> Log:
@@ -222,7 +224,7 @@ class Log:
         return self[int(first) : int(last)]
 
     def in_order_of(self, robot: Robot) -> Log:
-        """The log with its columns in the order of a robot's joints, found by their names."""
+        """The log with its columns in the order of a robot's joints, by their names."""
         names = robot.joint_names
         if not self.joints and self.q.shape[1] != len(names):
             raise DataError(
@@ -274,7 +276,7 @@ def joint_order(joints: Sequence[str], robot: Robot, where: str) -> list[int]:
     return [joints.index(name) for name in names]
 
 
-def each_log(logs: Any) -> Iterator[Log | Callable[[], Log]]:
+def each_log(logs: Any) -> Iterator[Log | Reader]:
     """Yield every log, or the function that reads it; raise where anything else was passed."""
     is_one = isinstance(logs, Log | str | PathLike) or not isinstance(logs, Iterable)
     for log in [logs] if is_one else logs:
@@ -289,7 +291,7 @@ def each_log(logs: Any) -> Iterator[Log | Callable[[], Log]]:
         yield log
 
 
-def open_log(log: Log | Callable[[], Log]) -> Log:
+def open_log(log: Log | Reader) -> Log:
     """The log itself, or the one that a function reads."""
     read = log if isinstance(log, Log) else log()
     if not isinstance(read, Log):
@@ -318,8 +320,6 @@ def _time(
         raise DataError(f"{where} has {len(stamps)} times and {rows} rows of positions")
     if stamps.dtype.kind == "u":
         stamps = stamps.astype(np.int64)
-    if stamps.dtype.kind not in "if":
-        raise DataError(f"time has numbers of type {stamps.dtype}: expected floats or integers")
     named = read.units.get("t")
     unit = requested or (named if isinstance(named, str) else None)
     if unit is None:
@@ -340,28 +340,6 @@ def _without_repeats(
     )
     rows = np.delete(np.arange(len(t)), repeated)
     return t[rows], {name: array[rows] for name, array in measured.items()}
-
-
-def _torques(
-    measured: dict[str, Array],
-    gains: PerJoint | None,
-    joints: Sequence[str],
-    where: str,
-    notes: list[str],
-) -> None:
-    """Convert currents to torques, if there are gains."""
-    current = measured.pop("current", None)
-    if gains is None and "tau" not in measured:
-        raise DataError(f"{where} has currents and no torques: give gains=, in Nm/A")
-    if gains is None:
-        return
-    if current is None:
-        raise DataError(
-            f"{where} has no currents, which gains= is for: name their columns with "
-            "columns={'current': ...}"
-        )
-    measured["tau"] = current * per_joint(gains, joints, "gains", 1.0)
-    notes.append("torques are currents times the gains of the drives")
 
 
 # ------------------------------------------------------------------ checks

@@ -15,7 +15,7 @@ from armlet._support import tables
 from armlet._support.files import expand_user
 from armlet._support.optional import require
 from armlet.errors import DataError, listing, quote
-from armlet.identification.logs.columns import UNNAMED, WORDS, Quantities, Table, assign
+from armlet.identification.logs.columns import UNNAMED, WORDS, Quantities, Table
 from armlet.identification.logs.units import NAMES
 from armlet.simulation.trajectory import Trajectory
 
@@ -34,12 +34,12 @@ def read_quantities(
     if isinstance(source, Trajectory):
         arrays = {name: getattr(source, name) for name in ("t", "q", "qd", "qdd", "tau")}
         table = Table(arrays, source.joints, units={"t": "s"})
-        return assign(table, label(source), joints, columns)
+        return Quantities(table, label(source), joints).assign(columns)
     if isinstance(source, str | PathLike):
         table = read_table(expand_user(source), topic)
         if [*table.arrays] == [UNNAMED]:
             table = _name_columns(table, label(source), len(joints))
-        quantities = assign(table, label(source), joints, columns)
+        quantities = Quantities(table, label(source), joints).assign(columns)
         _check_complete(quantities, label(source), [*table.arrays])
         return quantities
     if not isinstance(source, Mapping):
@@ -47,7 +47,7 @@ def read_quantities(
             f"the log is {quote(source)}: expected a file, a Trajectory, or a mapping such as "
             "{'t': ..., 'q': ..., 'tau': ...}"
         )
-    quantities = Quantities()
+    quantities = Quantities(Table({}), "the log", joints)
     for quantity, entry in source.items():
         if quantity not in WORDS:
             raise DataError(f"the log has {quote(quantity)}: expected {', '.join(WORDS)}")
@@ -55,8 +55,8 @@ def read_quantities(
         one = _read_one(quantity, entry, joints, own, topic)
         quantities.arrays.update(one.arrays)
         quantities.units.update(one.units)
-        quantities.notes.extend(one.notes)
-        quantities.warnings.extend(one.warnings)
+        quantities.notes += one.notes
+        quantities.warnings += one.warnings
     _check_complete(quantities, "the log", [*source])
     return quantities
 
@@ -81,12 +81,15 @@ def _read_one(
     else:
         table = _numeric(tables.Table({UNNAMED: _array(entry, where)}))
     array = table.arrays.get(UNNAMED)
-    if quantity == "t" and array is not None:
-        units = {"t": table.units[UNNAMED]} if table.units else {}
-        return Quantities({"t": array.reshape(-1)}, {**units}, table.notes, table.warnings)
     if array is not None and array.ndim == 1:  # one number per line
         table = replace(table, arrays={UNNAMED: array[:, None]})
-    quantities = assign(table, where, joints, columns, only=quantity)
+    quantities = Quantities(table, where, joints)
+    if quantity == "t" and array is not None:
+        quantities.arrays["t"] = array.reshape(-1)
+        if table.units:
+            quantities.units["t"] = table.units[UNNAMED]
+        return quantities
+    quantities.assign(columns, only=quantity)
     if quantity not in quantities.arrays:
         raise DataError(
             f"{where} has no {NAMES[quantity]} of {len(joints)} joints: it has "
@@ -96,7 +99,7 @@ def _read_one(
 
 
 def _array(values: Any, where: str) -> NDArray[Any]:
-    """Numbers, dates or durations as an array; numbers that are masked are nan."""
+    """Numbers, dates or durations as an array; masked numbers are nan."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
     try:
@@ -111,19 +114,18 @@ def _array(values: Any, where: str) -> NDArray[Any]:
 def _name_columns(table: Table, where: str, n: int) -> Table:
     """A table of plain numbers as time, positions, velocities and torques, by its width."""
     rows = np.atleast_2d(table.arrays[UNNAMED])
-    orders = [("q", "tau"), ("q", "qd", "tau"), ("t", "q", "tau"), ("t", "q", "qd", "tau")]
-    widths = [[1 if name == "t" else n for name in order] for order in orders]
-    totals = [sum(x) for x in widths]
-    if rows.shape[1] not in totals:
+    orders = [("t", "q", "qd", "tau"), ("t", "q", "tau"), ("q", "qd", "tau"), ("q", "tau")]
+    widths = {order: [1 if name == "t" else n for name in order] for order in orders}
+    order = next((x for x in orders if sum(widths[x]) == rows.shape[1]), None)
+    if order is None:
         raise DataError(
             f"{where} has {rows.shape[1]} columns without names: expected t, q and tau "
             f"({1 + 2 * n}) or t, q, qd and tau ({1 + 3 * n}); give files with other columns as "
             "a mapping {'q': ..., 'tau': ...}"
         )
-    k = len(totals) - 1 - totals[::-1].index(rows.shape[1])  # of one joint, time comes first
-    arrays = np.split(rows, np.cumsum(widths[k])[:-1], axis=1)
-    note = f"columns have no names: taken as {', '.join(orders[k])}"
-    named = dict(zip(orders[k], arrays, strict=True))
+    arrays = np.split(rows, np.cumsum(widths[order])[:-1], axis=1)
+    note = f"columns have no names: taken as {', '.join(order)}"
+    named = dict(zip(order, arrays, strict=True))
     return replace(table, arrays=named, notes=[*table.notes, note])
 
 
@@ -147,6 +149,8 @@ def read_table(path: Path, topic: str | None = None) -> Table:
             table = read_bag(path, topic)
     elif ending in tables.READERS:
         table = _numeric(tables.read(path))
+        if not any(array.size for array in table.arrays.values()):
+            raise DataError(f"{path.name} has no numbers")
     else:
         raise DataError(
             f"{path.name} ends in {quote(path.suffix)}: expected "
@@ -183,31 +187,22 @@ def read_bag(path: Path, topic: str | None = None) -> Table:
     highlevel, typesys = require("rosbags.highlevel"), require("rosbags.typesys")
     types = typesys.get_typestore(typesys.Stores.LATEST)
     with highlevel.AnyReader([path], default_typestore=types) as bag:
-        topic, others = _topic(path, bag, topic)
+        counts = {x.topic: x.msgcount for x in bag.connections if x.msgtype == JOINT_STATE}
+        if not counts or (topic is not None and topic not in counts):
+            every = sorted({f"{x.topic} ({x.msgtype})" for x in bag.connections})
+            raise DataError(
+                f"{path.name} has no {'' if topic is None else quote(topic) + ' with '}messages "
+                f"of type {JOINT_STATE}: it has {listing(every) or 'none'}"
+            )
+        topic = topic or max(counts, key=lambda name: counts[name])
         states = [
             (at, bag.deserialize(data, link.msgtype))
             for link, at, data in bag.messages([x for x in bag.connections if x.topic == topic])
         ]
     notes = [f"joint states are those of topic {topic}"]
-    notes += [f"other topics of joint states are left out: {listing(others)}"] if others else []
-    return _of_states(path, states, notes)
-
-
-def _topic(path: Path, bag: Any, topic: str | None) -> tuple[str, list[str]]:
-    """The topic of joint states with the most messages, or the one asked for, and the others."""
-    counts = {x.topic: x.msgcount for x in bag.connections if x.msgtype == JOINT_STATE}
-    if not counts or (topic is not None and topic not in counts):
-        every = sorted({f"{x.topic} ({x.msgtype})" for x in bag.connections})
-        raise DataError(
-            f"{path.name} has no {'' if topic is None else quote(topic) + ' with '}messages "
-            f"of type {JOINT_STATE}: it has {listing(every) or 'none'}"
-        )
-    chosen = max(counts, key=lambda name: counts[name]) if topic is None else topic
-    return chosen, [name for name in counts if name != chosen]
-
-
-def _of_states(path: Path, states: list[tuple[int, Any]], notes: list[str]) -> Table:
-    """Messages as arrays, the joints in the order of the first."""
+    others = [name for name in counts if name != topic]
+    if others:
+        notes.append(f"other topics of joint states are left out: {listing(others)}")
     if not states:
         raise DataError(f"{path.name} has no message on the topic of joint states")
     joints: tuple[str, ...] = max((tuple(x.name) for _, x in states[:100]), key=len)
@@ -223,13 +218,6 @@ def _of_states(path: Path, states: list[tuple[int, Any]], notes: list[str]) -> T
     arrays: dict[str, NDArray[Any]] = {"stamp_ns": stamps}
     for name in ("position", "velocity", "effort"):
         if all(len(getattr(state, name)) == len(state.name) for _, state in whole):
-            arrays[name] = np.array([_in_order(state, name, joints) for _, state in whole])
+            rows = (dict(zip(state.name, getattr(state, name), strict=True)) for _, state in whole)
+            arrays[name] = np.array([[row[joint] for joint in joints] for row in rows], dtype=float)
     return Table(arrays, joints, notes, {"stamp_ns": "ns"})
-
-
-def _in_order(state: Any, name: str, joints: tuple[str, ...]) -> NDArray[Any]:
-    values: NDArray[Any] = np.asarray(getattr(state, name), dtype=float)
-    if tuple(state.name) == joints:
-        return values
-    at = {joint: k for k, joint in enumerate(state.name)}
-    return values[[at[joint] for joint in joints]]

@@ -43,6 +43,8 @@ OF_PRISMATIC: dict[str, dict[str, float]] = {
     "tau": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "current": OF_REVOLUTE["current"],
 }
+PER_TIME = {"qd": "/s", "qdd": "/s²"}
+"""What follows the unit of the positions in those of their derivatives."""
 SINCE_1970 = 1e8
 """Time stamps larger than this, in s, count from 1970 or from when a computer was started."""
 LATEST = 4.2e9
@@ -66,110 +68,77 @@ def in_si(
     of_motors: bool,
     notes: list[str],
 ) -> dict[str, Array]:
-    """Quantities in SI units, column by column, positions before velocities.
-
-    Units are those requested, or those that the names of columns say.
-    """
-    letters, measured = [joint.letter for joint in joints], {}
-    positions: list[str] = []
+    """Quantities in SI units, column by column, positions before velocities."""
+    measured, positions = {}, [""] * len(joints)
     for quantity, array in arrays.items():
-        sizes = _all_units(quantity)
-        said = _column_units(
-            quantity, requested.get(quantity), named.get(quantity), letters, positions, of_motors
-        )
-        taken = []
-        for joint, unit in zip(joints, said, strict=True):
-            own = _table(quantity, joint.letter)
-            si = next(iter(own))
-            if unit is not None and unit not in (sizes if of_motors else own):
+        of_joints = {"R": OF_REVOLUTE[quantity], "P": OF_PRISMATIC[quantity]}
+        sizes = of_joints["R"] | of_joints["P"]
+        tables = [sizes if of_motors else of_joints[joint.letter] for joint in joints]
+        columns = _column_units(quantity, requested, named, tables, positions)
+        units: list[str] = []
+        for joint, unit, table in zip(joints, columns, tables, strict=True):
+            subject = f"{where}: the {NAMES[quantity]} of joint {quote(joint.name)}"
+            if unit is not None and unit not in table:
                 raise DataError(
-                    f"{where}: the {NAMES[quantity]} of joint {quote(joint.name)} are in {unit} "
-                    f"by the name of their column, or its type: expected a unit such as {si}"
+                    f"{subject} are in {unit} by the name of their column, or its type: expected "
+                    f"a unit such as {next(iter(table))}"
                 )
-            alike = {x for x, letter in zip(said, letters, strict=True) if letter == joint.letter}
+            alike = {x for x, y in zip(columns, joints, strict=True) if y.letter == joint.letter}
             odd = [x for x in alike if x and sizes[x] != 1.0]
             if unit is None and odd:
                 raise DataError(
-                    f"{where}: the {NAMES[quantity]} of joint {quote(joint.name)} have no unit in "
-                    f"the name of their column, while those of others are in {', '.join(odd)}: "
-                    f"give units={{{quantity!r}: ...}}, or say the unit in every name"
+                    f"{subject} have no unit in the name of their column, while those of others "
+                    f"are in {', '.join(odd)}: give units={{{quantity!r}: ...}}, or say the unit "
+                    "in every name"
                 )
-            taken.append(si if unit is None or sizes[unit] == 1.0 else unit)
-        measured[quantity] = array * [sizes[unit] for unit in taken]
-        if any(said):
-            notes.append(f"{NAMES[quantity]} are in {_by_unit(taken, joints)}")
-            positions = taken if quantity == "q" else positions
+            own = next(iter(of_joints[joint.letter]))
+            units.append(own if unit is None or sizes[unit] == 1.0 else unit)
+        measured[quantity] = array * np.array([sizes[unit] for unit in units])
+        if any(columns):
+            groups: dict[str, list[str]] = {}
+            for joint, name in zip(joints, units, strict=True):
+                groups.setdefault(name, []).append(joint.name)
+            shown = [f"{name} ({listing(names)})" for name, names in groups.items()]
+            shown = shown if len(groups) > 1 else [*groups]
+            notes.append(f"{NAMES[quantity]} are in {', '.join(shown)}")
+            positions = units if quantity == "q" else positions
     return measured
-
-
-def _by_unit(units: Sequence[str], joints: Sequence[Joint]) -> str:
-    """The units of columns for a note, with the joints of each where there are several."""
-    if len(set(units)) == 1:
-        return units[0]
-    groups: dict[str, list[str]] = {}
-    for unit, joint in zip(units, joints, strict=True):
-        groups.setdefault(unit, []).append(joint.name)
-    return ", ".join(f"{unit} ({listing(names)})" for unit, names in groups.items())
 
 
 def _column_units(
     quantity: str,
-    requested: str | None,
-    named: Named | None,
-    letters: Sequence[str],
+    requested: Mapping[str, str],
+    named: Mapping[str, Named],
+    tables: Sequence[Mapping[str, float]],
     positions: Sequence[str],
-    of_motors: bool,
 ) -> list[str | None]:
     """The unit of each column, None where nothing says it.
 
     A unit that is requested, or in the name of an array, is for the joints that can have it, and
     for all motors; names of columns are for their own. Velocities and accelerations follow the
-    positions.
+    positions. Tables have the units of each column.
     """
-    every = _all_units(quantity)
-    tables = {letter: every if of_motors else _table(quantity, letter) for letter in "RP"}
-    if requested is not None and (requested := requested.replace("^2", "²")) not in every:
-        raise DataError(
-            f"units= has {quote(requested)} for {quantity}: expected {', '.join(every)}"
-        )
-    shared = [x for x in (requested, named if isinstance(named, str) else None) if x]
-    for unit in shared:
-        if every.get(unit) != 1.0 and not any(unit in tables[letter] for letter in letters):
+    sizes = OF_REVOLUTE[quantity] | OF_PRISMATIC[quantity]
+    request, name = requested.get(quantity), named.get(quantity)
+    if request is not None and (request := request.replace("^2", "²")) not in sizes:
+        raise DataError(f"units= has {quote(request)} for {quantity}: expected {', '.join(sizes)}")
+    shared = [unit for unit in (request, name) if isinstance(unit, str)]
+    for x in shared:
+        if sizes.get(x) != 1.0 and not any(x in table for table in tables):
             raise DataError(
-                f"{quantity} is said to be in {unit}, which no joint of the robot can have: "
-                f"expected {', '.join(tables[letters[0]])}"
+                f"{quantity} is said to be in {x}, which no joint of the robot can have: expected "
+                f"{', '.join(tables[0])}"
             )
-    own = named if isinstance(named, tuple) else (None,) * len(letters)
-    per = {"qd": "/s", "qdd": "/s²"}.get(quantity)
+    own = name if isinstance(name, tuple) else (None,) * len(tables)
     units: list[str | None] = []
-    for j, letter in enumerate(letters):
-        column: str | None = next((x for x in shared if x in tables[letter]), own[j])
-        if column is not None and column not in tables[letter] and every.get(column) == 1.0:
-            column = None  # q_m_1 is of a motor, and Nm is written of forces, too
-        if column is None and per and positions:
-            column = positions[j] + per
-        units.append(column)
+    for table, column, position in zip(tables, own, positions, strict=True):
+        unit: str | None = next((x for x in shared if x in table), column)
+        if unit is not None and unit not in table and sizes.get(unit) == 1.0:
+            unit = None  # q_m_1 is of a motor, and Nm is written of forces, too
+        if unit is None and position and quantity in PER_TIME:
+            unit = position + PER_TIME[quantity]
+        units.append(unit)
     return units
-
-
-def _table(quantity: str, letter: str) -> dict[str, float]:
-    """The units that a quantity of a joint can have, the first of SI."""
-    return (OF_REVOLUTE if letter == "R" else OF_PRISMATIC)[quantity]
-
-
-def _all_units(quantity: str) -> dict[str, float]:
-    """The units that a quantity of any joint can have."""
-    return {**OF_REVOLUTE[quantity], **OF_PRISMATIC[quantity]}
-
-
-def check_units(units: Mapping[str, str]) -> None:
-    """Raise unless units are texts by quantity."""
-    for quantity, unit in units.items():
-        if quantity not in NAMES or not isinstance(unit, str):
-            raise DataError(
-                f"units= has {quote(unit)} for {quote(quantity)}: expected a unit by quantity, "
-                f"such as {{'q': 'deg'}}; quantities are {', '.join(NAMES)}"
-            )
 
 
 def times(stamps: NDArray[Any], unit: str, notes: list[str]) -> Array:
@@ -188,9 +157,8 @@ def unit_of_time(
     """The unit of time stamps that nothing says: s, unless that is impossible.
 
     Between rows there are 0.15 ms to 60 s, and no stamp is of a later century. Where several units
-    remain, it is the one with which measured velocities are those of the positions, and with which
-    no joint is faster than 60 rad/s. What is still not decided is an error: a date in ms is, by
-    its size, that of a computer that runs for weeks in us.
+    remain, measured velocities and the speed of the joints decide, or else it is an error: a date
+    in ms has the size of the stamps of a computer that runs for weeks in us.
     """
     if len(stamps) < 2 or not np.isfinite(stamps).all():
         return "s"  # an error elsewhere
