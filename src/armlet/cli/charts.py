@@ -1,7 +1,8 @@
 """Figures of operation counts, and of those beside the literature."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from armlet.graph import Count
 from armlet.literature import Total
@@ -16,7 +17,8 @@ WIDTH = 735
 OPERATIONS = {"multiplications": ("M", COLOURS[0]), "additions": ("A", COLOURS[5])}
 
 
-class Bar(NamedTuple):
+@dataclass(frozen=True)
+class Bar:
     """A bar: the operations of a formulation, what follows them, and the text on hovering."""
 
     name: str
@@ -120,12 +122,11 @@ def published(rows: Iterable[tuple[Total, str, int, Count]]) -> Figure:
             ends = graphs.Scatter(x=[min(place)[0], 100], y=[label] * 2, **thin)
             figure.add_trace(ends, row, 1)
         points = [(label, *point) for label, place in places for point in place]
-        labels, x, about = zip(*points, strict=True)
         marks = graphs.Scatter(
-            x=x,
-            y=labels,
+            x=[share for _, share, _ in points],
+            y=[label for label, _, _ in points],
             mode="markers",
-            hovertext=about,
+            hovertext=[about for _, _, about in points],
             marker={"color": COLOURS[0], "size": 8},
             hovertemplate="%{y}<br>%{hovertext}<extra></extra>",
         )

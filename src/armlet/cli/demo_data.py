@@ -1,6 +1,6 @@
 """The numbers of `armlet demo`: operations, times, a motion, and its identification."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError
 from armlet.graph import Count
 from armlet.identification import Identified, Log, TorqueModel, identify
-from armlet.literature import totals
+from armlet.literature import Total, totals
 from armlet.simulation import Friction, Trajectory, simulate
 
 Array = NDArray[np.float64]
@@ -63,9 +63,7 @@ class Counted(NamedTuple):
 class Published(NamedTuple):
     """A total printed in the literature, and armlet's in the same scope."""
 
-    quantity: str
-    method: str
-    work: str
+    total: Total
     printed: Count
     counted: Count
 
@@ -79,29 +77,23 @@ class Demo:
     published: list[Published]
     times: dict[str, Times]
     run: Trajectory
-    symbolic: Count | None = None
-    """The operations of the inverse dynamics with all parameters symbolic, as OpenSYMORO counts."""
-    identified: Identified | None = None
-    errors: Array | None = None
-    """The error of each parameter, divided by its standard deviation."""
-    left_out: list[str] = field(default_factory=list)
+    symoro: str
+    """A sentence on the inverse dynamics beside OpenSYMORO's, empty for other arms."""
+    identified: Identified | None
+    errors: Array
+    """The error of each identified parameter, divided by its standard deviation."""
+    left_out: list[str]
     """What was left out, and why."""
+
+    @property
+    def below(self) -> int:
+        """How many of the published totals are above armlet's."""
+        return sum(x.counted.total < x.printed.total for x in self.published)
 
     @property
     def near(self) -> int:
         """How many parameters are within three deviations of the true ones."""
-        return 0 if self.errors is None else int((np.abs(self.errors) < 3).sum())
-
-    @property
-    def symoro(self) -> str:
-        """A sentence on the inverse dynamics beside OpenSYMORO's, where that is known."""
-        if self.symbolic is None:
-            return ""
-        mine, theirs = self.symbolic, OPENSYMORO[self.arm.name]
-        return (
-            " Inverse dynamics of this arm with all parameters symbolic, multiplications + "
-            f"additions: armlet {mine.M} + {mine.A}, OpenSYMORO {theirs.M} + {theirs.A}."
-        )
+        return int((np.abs(self.errors) < 3).sum())
 
 
 # ------------------------------------------------------------------ operations and times
@@ -117,7 +109,7 @@ def collect(arm: Robot) -> Demo:
         name: measure(rigid, name, ROUNDS, peer, numpy=True) for name in progress(TIMED, "timing")
     }
     run = motion(arm)
-    identified = errors = None
+    identified, errors = None, np.zeros(0)
     if arm.n > MOST_JOINTS or run.ended:
         left_out.append(f"identification: {run.ended or f'more than {MOST_JOINTS} joints'}")
     else:
@@ -126,8 +118,13 @@ def collect(arm: Robot) -> Demo:
             errors = _errors(arm, identified)
         except ArmletError as error:
             left_out.append(f"identification: {error}")
-    published, symbolic = _published_totals(), _symbolic(arm)
-    return Demo(arm, counted, published, times, run, symbolic, identified, errors, left_out)
+    n = PUBLISHED_JOINTS
+    chosen = [total for total in totals() if n in total.n]
+    published = [
+        Published(total, total.printed_count(n), total.count(n))
+        for total in progress(chosen, "counting")
+    ]
+    return Demo(arm, counted, published, times, run, _symoro(arm), identified, errors, left_out)
 
 
 def _count(arm: Robot, name: str) -> Counted:
@@ -136,20 +133,16 @@ def _count(arm: Robot, name: str) -> Counted:
     return Counted(trace(arm, name).count(), deviation(exact, getattr(arm, name)(*states)))
 
 
-def _symbolic(arm: Robot) -> Count | None:
-    if arm.name not in OPENSYMORO or arm != load(arm.name):
-        return None
+def _symoro(arm: Robot) -> str:
+    theirs = OPENSYMORO.get(arm.name)
+    if theirs is None or arm != load(arm.name):
+        return ""
     options: Any = {"constants": {"inertia": "symbolic"}, "minimal": False}
-    return trace(arm.without_drives(), "inverse_dynamics", **options).count()
-
-
-def _published_totals() -> list[Published]:
-    n = PUBLISHED_JOINTS
-    chosen = [total for total in totals() if n in total.n]
-    return [
-        Published(x.quantity, x.method, x.work, x.printed_count(n), x.count(n))
-        for x in progress(chosen, "counting")
-    ]
+    mine = trace(arm.without_drives(), "inverse_dynamics", **options).count()
+    return (
+        " Inverse dynamics of this arm with all parameters symbolic, multiplications + "
+        f"additions: armlet {mine.M} + {mine.A}, OpenSYMORO {theirs.M} + {theirs.A}."
+    )
 
 
 # ------------------------------------------------------------------ a motion and its log

@@ -1,6 +1,7 @@
 """armlet compare"""
 
-from typing import Annotated, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +29,8 @@ WIDTH = 24
 """Of a full bar in the table, in characters."""
 
 
-class Run(NamedTuple):
+@dataclass(frozen=True)
+class Run:
     """A formulation on a robot: operations, compiled nanoseconds per state, deviation."""
 
     name: str
