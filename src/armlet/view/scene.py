@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,45 +24,28 @@ RADIUS = 0.03
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Scene:
-    """The shapes and frames of a robot, in canonical frames of its bodies; the base is body -1.
-
-    Attributes
-    ----------
-    shapes : tuple of Shape
-        Links and joints, from the file where it has shapes.
-    com : tuple of Shape
-        A ball at the centre of mass of each body that has mass.
-    inertia : tuple of Shape
-        Ellipsoids of uniform density with the mass and inertia of the bodies.
-    frames : mapping of str to (int, Pose)
-        Canonical frames of the joints, and the tool's.
-    reach : float
-        The length of the longest path from the base to a tip, in m.
-    up : array of shape (3,)
-        Against gravity, in the axes of the file's base.
-    """
+class Scene(NamedTuple):
+    """The shapes and frames of a robot, in canonical frames of its bodies; the base is body -1."""
 
     shapes: tuple[Shape, ...]
+    """Links and joints, from the file where it has shapes."""
     com: tuple[Shape, ...]
+    """A ball at the centre of mass of each body that has mass."""
     inertia: tuple[Shape, ...]
+    """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
+    """Canonical frames of the joints, and the tool's."""
     reach: float
-    up: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    """The length of the longest path from the base to a tip, in m."""
+    up: Array
+    """Against gravity, in the axes of the file's base."""
 
 
 def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int] = ()) -> Scene:
-    """The scene of a robot.
+    """The scene of a robot with the shapes of its file, see `armlet.view.shapes.file_shapes`.
 
-    Parameters
-    ----------
-    robot : RobotModel
-    drawn : sequence of Shape
-        Shapes of the robot's file; see `armlet.view.shapes.file_shapes`.
-    missing : sequence of int
-        Bodies with shapes that were not found. They are drawn as capsules between joints, and
-        without any shapes all bodies are.
+    Bodies with shapes that are missing are drawn as capsules between joints, and without any
+    shapes all bodies are.
     """
     robot._require_values("a view")
     length = reach(robot)
@@ -71,16 +54,11 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
     frames = {joint.name: (i, IDENTITY_POSE) for i, joint in enumerate(robot.joints)}
     if robot.tool is not None:
         frames[robot.tool] = robot.frame()
-    weight = np.asarray(robot.gravity, float)
-    heavy = np.linalg.norm(weight) > 0
-    return Scene(
-        shapes=(*drawn, *skeleton),
-        com=tuple(_centre(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0),
-        inertia=tuple(_ellipsoid(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0),
-        frames=frames,
-        reach=length,
-        up=-weight / np.linalg.norm(weight) if heavy else np.array([0.0, 0.0, 1.0]),
-    )
+    massive = [_ball_and_ellipsoid(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0]
+    g = np.asarray(robot.gravity, float)
+    up = -g / np.linalg.norm(g) if g.any() else np.array([0.0, 0.0, 1.0])
+    balls, ellipsoids = (tuple(x[k] for x in massive) for k in range(2))
+    return Scene((*drawn, *skeleton), balls, ellipsoids, frames, length, up)
 
 
 def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
@@ -102,17 +80,12 @@ def reach(robot: RobotModel) -> float:
     for i, p in robot.base_to_tips():
         row = robot.dh[i]
         lengths = sum(abs(float(x)) for x in (row.a, row.b, row.d))
-        along[i] = along[p] + lengths + _stroke(robot, i)
+        along[i] = along[p] + lengths
+        if robot.joints[i].letter == "P":
+            ends = (abs(x) for x in robot.joints[i].limits[:2] if math.isfinite(x))
+            along[i] += max(ends, default=0.0)
     tips = [along[i] + float(np.linalg.norm(at.r)) for i, at in robot.frames.values() if i != BASE]
     return max(along + tips) or 1.0
-
-
-def _stroke(robot: RobotModel, i: int) -> float:
-    """How far a prismatic joint moves from zero; zero for others and without limits."""
-    if robot.joints[i].letter != "P":
-        return 0.0
-    limits = robot.joints[i].limits
-    return max((abs(x) for x in (limits.lower, limits.upper) if math.isfinite(x)), default=0.0)
 
 
 # ---------------------------------------------------------------------------------- capsules
@@ -200,19 +173,16 @@ def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
     return com, 2.5 / m * (moments.sum() - 2 * moments), axes * np.sign(np.linalg.det(axes))
 
 
-def _centre(robot: RobotModel, i: int, length: float) -> Shape:
-    com = np.asarray(robot.c[i], float) / float(robot.m[i])
-    ball = solid("sphere", 0.6 * RADIUS * length)
-    return Shape(i, place(ball, Pose(np.eye(3), com)), COLOURS[i % len(COLOURS)])
-
-
-def _ellipsoid(robot: RobotModel, i: int, length: float) -> Shape:
+def _ball_and_ellipsoid(robot: RobotModel, i: int, length: float) -> tuple[Shape, Shape]:
+    """A ball at the centre of mass of body i, and the ellipsoid of its inertia."""
     com, squares, axes = principal(robot, i)
+    colour = COLOURS[i % len(COLOURS)]
+    ball = place(solid("sphere", 0.6 * RADIUS * length), Pose(np.eye(3), com))
     thin = 0.002 * length
     ellipsoid = solid("ellipsoid", np.sqrt(np.maximum(squares, thin**2)))
     exists = squares.min() >= -1e-9 * np.abs(squares).max()
-    colour = COLOURS[i % len(COLOURS)] if exists else ALARM
-    return Shape(i, place(ellipsoid, Pose(axes, com)), colour)
+    placed = place(ellipsoid, Pose(axes, com))
+    return Shape(i, ball, colour), Shape(i, placed, colour if exists else ALARM)
 
 
 def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
