@@ -193,9 +193,6 @@ def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
     return Shape(body, place(solid("sphere", radius), Pose(np.eye(3), centre)), "#333333")
 
 
-# ---------------------------------------------------------------------------------- to look from
-
-
 def camera(scene: Scene) -> tuple[Array, Array]:
     """Where the camera is and where it looks: at the arm, from the side and above."""
     R = z_along(scene.up)

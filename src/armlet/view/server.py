@@ -93,11 +93,7 @@ def _not_an_address(text: str, error: Exception) -> DataError:
 class Access:
     """The pages and messages that a viser server accepts; `guard` starts one with these checks.
 
-    Parameters
-    ----------
-    host : str
-        As the user has written it; the page may use it in its address.
-    listening : socket
+    The page may use the host as the user has written it in its address.
     """
 
     def __init__(self, host: str, listening: socket.socket) -> None:

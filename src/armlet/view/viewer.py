@@ -164,9 +164,8 @@ class Viewer:
         if upper - lower > 2 * step:  # inwards, to numbers that can be read
             lower, upper = round(lower + step / 2, digits), round(upper - step / 2, digits)
         value = float(np.clip(self.start[j], lower, upper))
-        slider = self.server.gui.add_slider(
-            self.robot.coordinates[j].name, lower, upper, step, value
-        )
+        name = self.robot.coordinates[j].name
+        slider = self.server.gui.add_slider(name, lower, upper, step, value)
         slider.on_update(self._by_user(self._on_slider))
         return slider
 

@@ -131,7 +131,12 @@ def identify(
         "gains": 1.0 if gains else None,
     }
     readers: list[Reader] = [partial(Log.read, source, arm, **options) for source in sources]
-    readers += _payload_readers(arm, loaded, payload, options)
+    if bool(loaded) != bool(payload):
+        raise DataError("--loaded and --payload belong together: expected both or neither")
+    if payload is not None:
+        mass, x, y, z, *inertia = numbers("--payload", payload, 4, 10)
+        load = Load(mass, (x, y, z), inertia or None)
+        readers += [partial(_with_payload, load, path, arm, options) for path in loaded or ()]
     with _client(scheduler, workers) as client:
         result = identification.identify(
             arm,
@@ -168,23 +173,10 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
             raise DataError(f"--scheduler {quote(scheduler)} does not answer: {error}") from None
         with client:
             yield client
-        return
+            return
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         yield client
-
-
-def _payload_readers(
-    arm: Robot, paths: list[Path] | None, payload: str | None, options: dict[str, Any]
-) -> list[Reader]:
-    """Functions that read the runs with a known payload."""
-    if bool(paths) != bool(payload):
-        raise DataError("--loaded and --payload belong together: expected both or neither")
-    if payload is None:
-        return []
-    mass, x, y, z, *inertia = numbers("--payload", payload, 4, 10)
-    load = Load(mass, (x, y, z), inertia or None)
-    return [partial(_with_payload, load, path, arm, options) for path in paths or ()]
 
 
 def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -> Log:
