@@ -153,7 +153,7 @@ def check(path: str | Path) -> None:
         require("kaleido")
 
 
-def save(figure: Any, path: str | Path, *, theme: Theme = "light") -> None:
+def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
     """Write a figure as a page or a picture, by the ending of its file.
 
     Parameters
@@ -169,7 +169,8 @@ def save(figure: Any, path: str | Path, *, theme: Theme = "light") -> None:
     check(path)
     path = expand_user(path)
     if path.suffix == PAGE:
-        title: str = figure.layout.title.text
+        plotly: Any = figure
+        title = plotly.layout.title.text
         write(path, page(unescape(title) if title else path.stem, figure_html(figure)))
     else:
         write_bytes(path, _picture(with_theme(figure, theme), path))

@@ -102,7 +102,11 @@ class Demo:
 def collect(arm: Robot) -> Demo:
     """Compute all results."""
     names = [name for name in COUNTED if arm.tool or "frame" not in QUANTITIES[name].options]
-    counted = {name: _count(arm, name) for name in progress(names, "compiling")}
+    counted = {}
+    for name in progress(names, "compiling"):
+        states = random_states(arm, name, STATES)
+        off = deviation(by_definition(arm, name, states), getattr(arm, name)(*states))
+        counted[name] = Counted(trace(arm, name).count(), off)
     rigid = arm.without_drives()  # as Pinocchio's
     peer, left_out = pinocchio(rigid)
     times = {
@@ -125,12 +129,6 @@ def collect(arm: Robot) -> Demo:
         for total in progress(chosen, "counting")
     ]
     return Demo(arm, counted, published, times, run, _symoro(arm), identified, errors, left_out)
-
-
-def _count(arm: Robot, name: str) -> Counted:
-    states = random_states(arm, name, STATES)
-    exact = by_definition(arm, name, states)
-    return Counted(trace(arm, name).count(), deviation(exact, getattr(arm, name)(*states)))
 
 
 def _symoro(arm: Robot) -> str:
@@ -203,9 +201,7 @@ def identification(arm: Robot, run: Trajectory) -> Identified:
 def _errors(arm: Robot, identified: Identified) -> Array:
     """The differences of the parameters from the true ones, in deviations."""
     parameters = minimal_parameters(arm, rotors=True, friction=True)
-    values = np.asarray(parameters.values, dtype=float)
-    by_name = dict(zip(parameters.names, values, strict=True))
-    true = np.array([by_name.get(name, np.nan) for name in identified.names])
+    by_name = dict(zip(parameters.names, parameters.values, strict=True))
+    true = np.array([float(by_name.get(name, np.nan)) for name in identified.names])
     deviations = np.maximum(identified.deviations, np.finfo(float).tiny)
-    errors: Array = (identified.values - true) / deviations
-    return errors
+    return np.asarray((identified.values - true) / deviations)

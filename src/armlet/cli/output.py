@@ -136,12 +136,12 @@ class Table(rich.table.Table):
 
     def _least_width(self, console: Console, options: ConsoleOptions) -> int:
         """The width at which no word or number is broken."""
-        width = 0
+        width = sum(self.padding[1::2]) * (len(self.columns) - 1)
         for column in self.columns:
             cells = [column.header, *column.cells]
             whole = max(Measurement.get(console, options, cell).maximum for cell in cells)
             width += whole if column.no_wrap else min(whole, NARROWEST)
-        return width + sum(self.padding[1::2]) * (len(self.columns) - 1)
+        return width
 
     def _list(self, console: Console) -> Iterator[Text]:
         """The rows one after the other, a line for each cell that is not empty."""

@@ -15,9 +15,8 @@ from armlet.api import Robot
 from armlet.robot import IDENTITY_POSE, Pose
 from armlet.simulation import Trajectory
 from armlet.view.panel import Bar, LiveDynamics, bars, energies, panel
-from armlet.view.scene import Scene, body_poses, camera, scene
+from armlet.view.scene import Scene, Shape, body_poses, camera, file_shapes, scene, z_along
 from armlet.view.server import quiet, viser_server
-from armlet.view.shapes import Shape, file_shapes, z_along
 
 GHOST = "#56b4e9"
 RATE = 30.0

@@ -1,6 +1,6 @@
 """armlet demo"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -185,7 +185,10 @@ def demo_page(demo: Demo) -> str:
         "below": demo.below,
         "symoro": demo.symoro,
         "published_figure": figure_html(published_figure(demo.published)),
-        "operations": _html_table(["this arm", *COUNTS], _count_rows(demo)),
+        "operations": "".join(
+            f"<tr>{''.join(f'<td>{_words(x)}</td>' for x in row)}</tr>\n"
+            for row in _count_rows(demo)
+        ),
         "quantity": _words(quantity),
         "call": f"{1e9 * times.call[ARMLET]:.0f}",
         "call_ratio": f"{times.call[NUMPY] / times.call[ARMLET]:.0f}",
@@ -215,13 +218,6 @@ def _text(words: str) -> str:
 def _words(quantity: str) -> str:
     """The name of a quantity as words."""
     return quantity.replace("_", " ")
-
-
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["".join(f"<th>{_text(x)}</th>" for x in head)]
-    lines += ["".join(f"<td>{_text(_words(x))}</td>" for x in row) for row in rows]
-    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
-    return f'<div class="wide"><table>{body}</table></div>'
 
 
 def _identification_html(demo: Demo) -> str:

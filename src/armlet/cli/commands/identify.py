@@ -1,7 +1,6 @@
 """armlet identify"""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -136,7 +135,7 @@ def identify(
     if payload is not None:
         mass, x, y, z, *inertia = numbers("--payload", payload, 4, 10)
         load = Load(mass, (x, y, z), inertia or None)
-        readers += [partial(_with_payload, load, path, arm, options) for path in loaded or ()]
+        readers += [partial(_read_loaded, load, path, arm, options) for path in loaded or ()]
     with _client(scheduler, workers) as client:
         result = identification.identify(
             arm,
@@ -159,27 +158,22 @@ def identify(
     _print(arm, result, [str(path) for path in (*(out or ()), report, plot) if path is not None])
 
 
-@contextmanager
-def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
+def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
     """A Dask client of a scheduler or of new processes; None where one process is enough."""
     if scheduler is None and workers == 1:
-        yield None
-        return
-    distributed = require("distributed")
-    if scheduler is not None:
-        try:
-            client = distributed.Client(scheduler, timeout=10)
-        except (OSError, ValueError) as error:
-            raise DataError(f"--scheduler {quote(scheduler)} does not answer: {error}") from None
-        with client:
-            yield client
-            return
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        yield client
+        return nullcontext()
+    client: Any = require("distributed").Client
+    new_processes = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    options = new_processes if scheduler is None else {"address": scheduler, "timeout": 10}
+    result: AbstractContextManager[Any]
+    try:
+        result = client(**options)
+    except (OSError, ValueError) as error:
+        raise DataError(f"--scheduler {quote(str(scheduler))} does not answer: {error}") from None
+    return result
 
 
-def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -> Log:
+def _read_loaded(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -> Log:
     return Log.read(path, arm, **options).with_payload(*load)
 
 
