@@ -88,12 +88,12 @@ def excite(
     )
     written = write(plan, out, plot)
     if as_json:
-        print_json(_summary(plan))
+        print_json(_data(plan))
         return
     _print(plan, written)
 
 
-def _summary(plan: Excitation) -> dict[str, Any]:
+def _data(plan: Excitation) -> dict[str, Any]:
     def finite(x: Any) -> Any:
         """Numbers for JSON, which has no infinite ones."""
         return [float(y) if np.isfinite(y) else None for y in x]
