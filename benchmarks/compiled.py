@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 from timing import QUANTITIES, random_states
+from turns import STATES, TURNS, Timed, native_loop, time_in_turns
 
 import armlet
 from armlet.formats.urdf import urdf_text
-from armlet.runtime.timing import STATES, TURNS, Timed, native_loop, time_in_turns
 
 NATIVE = Path(__file__).parent / "native"
 HERE = Path(sysconfig.get_paths()["purelib"])

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
+from turns import Timed, time_in_turns
 
 import armlet
 from armlet import math as am
-from armlet.runtime.timing import Timed, time_in_turns
 
 ROUNDS = 15
 TERMS = ["inertia_matrix", "bias", "forward_kinematics", "jacobian"]

@@ -29,10 +29,10 @@ from timing import (
     random_states,
     vector_operations,
 )
+from turns import Timed, native_loop, time_in_turns
 
 import armlet
 from armlet.plotting import COLOURS, INK, graph_objects, panels, plain, save
-from armlet.runtime.timing import Timed, native_loop, time_in_turns
 
 ROWS, MEMORY = 100_000, 400_000_000
 """Number of rows of a batch, and its largest size in bytes."""

@@ -18,9 +18,9 @@ def main():
     import jax
     import numpy as np
     import torch
+    from turns import Timed, time_in_turns
 
     import armlet
-    from armlet.runtime.timing import Timed, time_in_turns
 
     jax.config.update("jax_enable_x64", True)
     jax.numpy.zeros(3).sum().block_until_ready()

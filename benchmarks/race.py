@@ -25,9 +25,9 @@ from kernels import comparisons, nanoseconds, run, show, table
 from peers import pinocchio
 from rich.console import Console
 from timing import DTYPES, first_call, machine_lines, random_states
+from turns import Timed, time_in_turns
 
 import armlet
-from armlet.runtime.timing import Timed, time_in_turns
 
 CHAINS = (10, 20, 40, 60)
 

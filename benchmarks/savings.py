@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from timing import random_states
+from turns import Timed, native_loop, time_in_turns
 
 import armlet
-from armlet.runtime.timing import Timed, native_loop, time_in_turns
 
 PLAIN = {
     "inverse_dynamics": "balafoutis_patel_57",

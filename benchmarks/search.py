@@ -17,10 +17,11 @@ import numpy as np
 
 os.environ["ARMLET_CACHE"] = "off"
 
+from turns import STATES, native_loop, time_in_turns
+
 import armlet
 from armlet.graph.count import M_PLUS_A
 from armlet.runtime import Kernel
-from armlet.runtime.timing import STATES, native_loop, time_in_turns
 from armlet.search import cheapest as search
 from armlet.search.request import make_request
 

@@ -1,6 +1,6 @@
 """What the benchmarks share: machine, random states, first calls, and the bound on speed.
 
-A module of the scripts beside it; `armlet.runtime.timing` times calls in turns, on one core.
+A module of the scripts beside it; `turns.py` times calls in turns, on one core.
 """
 
 import ctypes
@@ -14,12 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+from turns import TURNS, Timed, time_in_turns
 
 import armlet
 from armlet.codegen.llvm.function import many_states, module
 from armlet.runtime import Kernel
 from armlet.runtime.engine import compile_ir, host
-from armlet.runtime.timing import TURNS, Timed, time_in_turns
 
 QUANTITIES = (
     "inverse_dynamics",

@@ -12,8 +12,7 @@ import tempfile
 from pathlib import Path
 
 import armlet
-from armlet.cli.commands.demo import demo_page
-from armlet.cli.demo_data import collect
+from armlet.cli.commands.demo import collect, demo_page
 
 FIGURE = Path(__file__).parent / "figures" / "demo.png"
 COLOURS = 128

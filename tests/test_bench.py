@@ -8,7 +8,6 @@ from support.commands import run
 
 import armlet
 from armlet.cli import timing
-from armlet.runtime.timing import native_loop, time_in_turns
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +32,8 @@ def test_pinocchio_computes_the_same():
     assert left_out == []
     for quantity in timing.FUNCTIONS.keys() - {"regressor"}:  # ours has minimal parameters
         state = tuple(x[0] for x in timing.random_states(robot, quantity, 1))
-        call = peer.call(quantity, state)
-        theirs, ours = call.function(*call.arguments), getattr(robot, quantity)(*state)
+        function, *arguments = peer.call(quantity, state)
+        theirs, ours = function(*arguments), getattr(robot, quantity)(*state)
         if quantity == "linearization":
             theirs = theirs[::-1]  # its derivatives are by q, qd and qdd
         np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-10 * np.abs(ours).max())
@@ -43,13 +42,3 @@ def test_pinocchio_computes_the_same():
 def test_the_table_names_quantities_and_libraries():
     shown = run("bench", "planar2r", "--rounds", "1").stdout
     assert all(name in shown for name in ("inverse_dynamics", "Pinocchio, call", "armlet, batch"))
-
-
-def test_the_native_loop_runs_the_kernel():
-    robot = armlet.load("planar2r").without_drives()
-    kernel = armlet.compile(robot, "inverse_dynamics")
-    states = list(np.random.default_rng(0).uniform(-1, 1, (3, 256, 2)))
-    loop = native_loop(kernel, states)
-    assert time_in_turns({"loop": loop}, 1)["loop"].median > 0
-    _, _, (found,) = loop.function.alive
-    np.testing.assert_array_equal(found, kernel(*states))

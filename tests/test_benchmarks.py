@@ -6,9 +6,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 import kernels
+import numpy as np
 import pytest
 import timing
 from rich.console import Console
+from turns import native_loop, time_in_turns
 
 import armlet
 
@@ -104,3 +106,13 @@ def test_bars_of_times_are_there_only_for_libraries_that_were_timed():
         ("armlet", "x2"): pytest.approx([10, 10]),
         ("Pinocchio", "x"): pytest.approx([2000]),
     }
+
+
+def test_the_native_loop_runs_the_kernel():
+    robot = armlet.load("planar2r").without_drives()
+    kernel = armlet.compile(robot, "inverse_dynamics")
+    states = list(np.random.default_rng(0).uniform(-1, 1, (3, 256, 2)))
+    loop = native_loop(kernel, states)
+    assert time_in_turns({"loop": loop}, 1)["loop"].median > 0
+    _, _, (found,) = loop.function.alive
+    np.testing.assert_array_equal(found, kernel(*states))

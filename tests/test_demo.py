@@ -12,9 +12,9 @@ from support.browser import CHROMIUM
 from support.commands import run
 
 import armlet
-from armlet.cli import demo_data, timing
-from armlet.cli.commands.demo import demo_page
-from armlet.cli.demo_data import MOST_JOINTS, collect, motion, plan
+from armlet.cli import timing
+from armlet.cli.commands import demo as command
+from armlet.cli.commands.demo import MOST_JOINTS, collect, demo_page, motion, plan
 
 plotly = pytest.importorskip("plotly", reason="plotly is not installed")
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_shown_is_named(monkeypatch):
         raise ImportError("No module named 'pinocchio'")
 
     monkeypatch.setattr(timing, "Pinocchio", missing)
-    monkeypatch.setattr(demo_data, "MOST_JOINTS", 1)
+    monkeypatch.setattr(command, "MOST_JOINTS", 1)
     found = collect(armlet.load("planar2r"))
     assert found.identified is None
     assert found.left_out == [

@@ -16,16 +16,18 @@ from armlet.robot import BASE, Pose
 from armlet.view.panel import LiveDynamics, bars, panel
 from armlet.view.scene import (
     ALARM,
+    between,
     body_poses,
     joint_range,
     links,
     payload,
+    place,
     principal,
     rails,
     reach,
     scene,
+    solid,
 )
-from armlet.view.shapes import between, place, solid
 
 pytest.importorskip("trimesh", reason="trimesh is not installed: it is in the dev extra")
 POINTS = 12

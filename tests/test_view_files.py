@@ -7,8 +7,7 @@ import pytest
 
 import armlet
 from armlet.description import Mesh
-from armlet.view.scene import scene
-from armlet.view.shapes import _roots, file_shapes, mesh_path
+from armlet.view.scene import _roots, file_shapes, mesh_path, scene
 
 pytest.importorskip("trimesh", reason="trimesh is not installed: it is in the dev extra")
 ARM = """<robot name="arm">

@@ -108,7 +108,7 @@ def test_moving_a_slider_moves_the_arm(viewer, panda):
     viewer.show(START)
     viewer.sliders[1].value = 0.9
     assert viewer.q[1] == 0.9
-    drawn = viewer.stage.robots[0][1].bodies[6]
+    drawn = viewer.stage.robot.bodies[6]
     own = panda.frames["link7"].pose.inverse().r
     pose = panda.poses(viewer.q, ["link7"])[0]
     np.testing.assert_allclose(drawn.position, pose[:3, :3] @ own + pose[:3, 3], atol=1e-6)
@@ -147,7 +147,7 @@ def test_the_ghost_has_marks_of_its_own(viewer, panda):
 
 
 def test_a_ghost_that_looks_the_same_is_drawn_by_its_bodies_only(viewer):
-    drawn = viewer.stage.robots[1][1]
+    drawn = viewer.stage.ghost
     viewer.boxes["inertia"].value = True
     assert not any(handle.visible for handle in drawn.layers["shapes"])
     assert all(handle.visible for handle in drawn.layers["inertia"])
@@ -159,7 +159,7 @@ def test_a_ghost_that_looks_the_same_is_drawn_by_its_bodies_only(viewer):
 def test_a_ghost_of_another_shape_is_drawn(panda):
     rows = (panda.dh[0], panda.dh[1], panda.dh[2]._replace(d=0.4), *panda.dh[3:])
     viewer = armlet.view(panda, ghost=replace(panda, dh=rows))
-    assert all(handle.visible for handle in viewer.stage.robots[1][1].layers["shapes"])
+    assert all(handle.visible for handle in viewer.stage.ghost.layers["shapes"])
     viewer.close()
     viewer.wait()  # returns at once
 

@@ -38,6 +38,7 @@ DARK = {
 """The colours of the dark theme by those of the light one."""
 # fmt: on
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
+TOP_LEFT = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "top"}
 COLOUR = re.compile("#[0-9a-f]{6}")
 
 
@@ -106,14 +107,7 @@ def template() -> dict[str, Any]:
         "paper_bgcolor": PAPER,
         "plot_bgcolor": PAPER,
         "font": {"family": FONT, "size": 12, "color": INK},
-        "title": {
-            "x": 0,
-            "xanchor": "left",
-            "y": 1,
-            "yanchor": "top",
-            "pad": {"l": 20, "t": 20},
-            "font": {"size": 16},
-        },
+        "title": {"font": {"size": 16}, "pad": {"l": 20, "t": 20}, **TOP_LEFT},
         "margin": {"l": 60, "r": 30, "t": 80, "b": 50},
         "xaxis": axis,
         "yaxis": axis,
@@ -175,15 +169,11 @@ def save(figure: Figure, path: str | Path, *, theme: Theme = "light") -> None:
     check(path)
     path = expand_user(path)
     if path.suffix == PAGE:
-        write(path, page(_title(figure) or path.stem, figure_html(figure)))
+        plotly: Any = figure
+        title = plotly.layout.title.text
+        write(path, page(unescape(title) if title else path.stem, figure_html(figure)))
     else:
         write_bytes(path, _picture(with_theme(figure, theme), path))
-
-
-def _title(figure: Any) -> str | None:
-    """The title of a figure, if it has one, as it is read."""
-    title: str | None = figure.layout.title.text
-    return unescape(title) if title else None
 
 
 def _picture(figure: Any, path: Path) -> bytes:

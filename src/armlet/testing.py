@@ -28,6 +28,7 @@ from armlet.robot import (
     RobotModel,
     Spring,
 )
+from armlet.robot.robot import GROUPS
 from armlet.scalar import Matrix, Scalar, Vector
 
 TOLERANCE = 1e-9
@@ -67,10 +68,16 @@ def check_formulation(formulation: Formulation | Callable[..., Any], seeds: int 
 
 def _check(entry: Formulation, case: "Case", seed: int) -> None:
     """Raise if a formulation fails on one robot."""
-    head = f"formulation {entry.name!r} of {entry.quantity}"
-    robot = case.robot(seed)
+    quantity = entry.quantity
+    head = f"formulation {entry.name!r} of {quantity}"
+    robot = random_robot(seed, **case.options)
     try:
-        value, expected = _comparison(entry.quantity, *case.values(entry, robot, seed))
+        case_robot, state, result = case.values(entry, robot, seed)
+        if quantity in LAWS:
+            value, expected = LAWS[quantity](case_robot, state, result)
+        else:
+            exact = getattr(definition, quantity)(case_robot, *state)
+            value, expected = _flat(result), _flat(exact)
     except Exception as error:
         raise AssertionError(
             f"{head} raises {type(error).__name__} on {case.name}: {error}\n{case.hint}"
@@ -79,19 +86,15 @@ def _check(entry: Formulation, case: "Case", seed: int) -> None:
         raise AssertionError(
             f"{head} returns {value.size} numbers on {case.name}, expected {expected.size}"
         )
-    wrong = ~(_errors(value, expected) <= case.limit(entry.quantity, robot))  # NaN is wrong too
+    size = max(1e-3, float(max(abs(x) for x in expected)))
+    errors = np.array([abs(float(x)) for x in value - expected]) / size
+    wrong = ~(errors <= case.limit(quantity, robot))  # NaN is wrong too
     if wrong.any():
         k = int(np.argmax(wrong))
         raise AssertionError(
             f"{head} is wrong on {case.name}: entry {k} of {value.size} is {float(value[k]):.6g}, "
             f"expected {float(expected[k]):.6g}\n{_hint(case, robot, wrong)}"
         )
-
-
-def _errors(value: Vector, expected: Vector) -> Vector:
-    """The error of each entry, relative to the largest."""
-    size = max(1e-3, float(max(abs(x) for x in expected)))
-    return np.array([abs(float(x)) for x in value - expected]) / size
 
 
 def _entry(formulation: Formulation | Callable[..., Any]) -> Formulation:
@@ -113,7 +116,8 @@ class Case(NamedTuple):
 
     name: str
     hint: str
-    robot: Callable[[int], RobotModel]
+    options: dict[str, Any]
+    """Those of `random_robot`."""
     way: str = "plain"
 
     def values(
@@ -128,7 +132,10 @@ class Case(NamedTuple):
             return robot, state, program.function(np)(*state)
         if self.way == DIGITAL:
             mpf = import_module("mpmath").mpf
-            robot, state = _with_scalars(robot, mpf), [[mpf(x) for x in values] for values in state]
+            groups = (robot.constants(group) for group in GROUPS)
+            exact = {name: mpf(x) for constants in groups for name, x in constants.items()}
+            robot = robot._with_constants(exact)
+            state = [[mpf(x) for x in values] for values in state]
         if self.way == "traced" or entry.traced:
             program = trace(robot, quantity, entry.name, minimal=self.way == "lumped")
             return robot, state, program.function(np)(*state)
@@ -146,13 +153,11 @@ class Case(NamedTuple):
 
 def _cases(entry: Formulation) -> Iterator[Case]:
     """The cases, from the simplest to the most special, so that the first failure tells most."""
-
-    def arm(**options: Any) -> Callable[[int], RobotModel]:
-        return lambda seed: random_robot(seed, **options)
-
-    rigid = "The formula, or how it is written, is wrong: this robot has nothing special."
+    joints = {"joints": entry.joints}
     yield Case(
-        f"serial arms of {_kind(entry.joints[0])} joints", rigid, arm(joints=entry.joints[0])
+        f"serial arms of {_kind(entry.joints[0])} joints",
+        "The formula, or how it is written, is wrong: this robot has nothing special.",
+        {"joints": entry.joints[0]},
     )
     for letter in entry.joints[1:]:
         yield Case(
@@ -160,7 +165,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
             "The twist of such a joint has a linear half: τ = w · t + v · f, and its motion adds "
             f"2 ω × v q̇ + v q̈ to the acceleration of the origin. If the method holds for "
             f'{entry.joints[0]} joints only, declare joints="{entry.joints[0]}".',
-            arm(joints=letter + entry.joints[0]),
+            {"joints": letter + entry.joints[0]},
         )
     if entry.topology == "tree":
         yield Case(
@@ -168,19 +173,19 @@ def _cases(entry: Formulation) -> Iterator[Case]:
             "A body may have several children, and several bodies may sit on the base: sum over "
             "the parents, robot.parent[i], and not over i - 1. If the method holds for serial "
             'arms only, declare topology="serial".',
-            arm(joints=entry.joints, tree=True),
+            joints | {"tree": True},
         )
     yield Case(
         "a robot with a massless body",
         "The formulation divides by the mass of a body: take the first moment c instead of the "
         "centre of mass, or leave the division out where the mass is zero (`recursions.centres`).",
-        arm(joints=entry.joints, massless=True),
+        joints | {"massless": True},
     )
     yield Case(
         "a robot with rotor inertia",
         "Rotor inertia is added by @armlet.formulation, so the function must not add it, unless it "
         "is declared with own_rotors=True.",
-        arm(joints=entry.joints, drives=True),
+        joints | {"drives": True},
     )
     if "wrench" in signature(entry.function).parameters:
         yield Case(
@@ -188,14 +193,14 @@ def _cases(entry: Formulation) -> Iterator[Case]:
             "The wrench that the tool exerts on the world, (moment, force) in the tool's frame, "
             "adds Jqᵀ diag(R, R) w to the torques, with R the tool's axes in the base "
             "(`recursions.tool_wrenches`). A function that does not use it must not take it.",
-            arm(joints=entry.joints),
+            joints,
             "wrench",
         )
     yield Case(
         "a traced robot",
         "Traced scalars support only + - * / and the functions of armlet.scalar, and nothing may "
         "branch on the state: no np.sin, math, np.linalg, float().",
-        arm(joints=entry.joints),
+        joints,
         "traced",
     )
     if entry.minimal and QUANTITIES[entry.quantity].minimal:
@@ -204,7 +209,7 @@ def _cases(entry: Formulation) -> Iterator[Case]:
             "Lumped bodies have the same torques, but zero masses and unphysical inertias: a "
             "centre of mass or a root of an inertia does not exist. Use m, c and J as they are, or "
             "declare minimal=False.",
-            arm(joints=entry.joints),
+            joints,
             "lumped",
         )
     if not entry.traced and find_spec("mpmath"):
@@ -212,21 +217,12 @@ def _cases(entry: Formulation) -> Iterator[Case]:
             f"{DIGITS} digits",
             "Somewhere a number is rounded to a float: a constant such as np.pi, a cast, or a "
             "function that is not from armlet.scalar.",
-            arm(joints=entry.joints),
+            joints,
             DIGITAL,
         )
 
 
 # ------------------------------------------------------------------ results and laws
-
-
-def _comparison(
-    quantity: str, robot: RobotModel, state: Sequence[Any], result: Any
-) -> tuple[Vector, Vector]:
-    """The result, and the value that the law of the quantity requires, flattened."""
-    if quantity in LAWS:
-        return LAWS[quantity](robot, state, result)
-    return _flat(result), _flat(getattr(definition, quantity)(robot, *state))
 
 
 def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vector, Vector]:
@@ -242,19 +238,16 @@ def _coriolis(robot: RobotModel, state: Sequence[Any], C: Matrix) -> tuple[Vecto
 
 
 def _regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
-    """Y φ' is the torques of the rigid bodies."""
-    tau = definition.inverse_dynamics(robot.without_drives(), *state)
+    """Y φ' is the torques of the rigid bodies, or those of gravity."""
+    whole = definition.inverse_dynamics if len(state) > 1 else definition.gravity_torque
+    tau = whole(robot.without_drives(), *state)
     return _flat(Y @ closed_form(robot).values), _flat(tau)
-
-
-def _gravity_regressor(robot: RobotModel, state: Sequence[Any], Y: Matrix) -> tuple[Vector, Vector]:
-    return _flat(Y @ closed_form(robot).values), _flat(definition.gravity_torque(robot, *state))
 
 
 LAWS: dict[str, Callable[[RobotModel, Sequence[Any], Any], tuple[Vector, Vector]]] = {
     "coriolis_matrix": _coriolis,
     "regressor": _regressor,
-    "gravity_regressor": _gravity_regressor,
+    "gravity_regressor": _regressor,
 }
 """Laws of the quantities without a definition: each returns a value and what it must be."""
 
@@ -298,7 +291,8 @@ def random_robot(
     """A robot of random bodies on random axes, some of them perpendicular or parallel.
 
     Its joints are of the given kinds, in turn. A tree has two bodies on the base and a branch;
-    the massless body, if any, is the first.
+    the massless body, if any, is the first. With drives it also has springs, and gravity
+    compensation of a share of some bodies.
     """
     rng = np.random.default_rng(seed)
     quarters = np.pi / 2 * np.arange(-1, 3)
@@ -309,23 +303,27 @@ def random_robot(
     def length() -> float:
         return 0.0 if rng.random() < 0.3 else float(rng.uniform(-0.5, 0.5))
 
-    parent = [BASE, 0, 0, BASE, 2, 3][:n] if tree else [*range(BASE, n - 1)]
+    def body() -> tuple[Scalar, Vector, Matrix]:
+        """Mass, first moment and inertia about the origin of six random points."""
+        points, masses = rng.normal(scale=0.2, size=(6, 3)), rng.uniform(0.1, 1, 6)
+        J = sum(point_inertia(float(m), r.tolist()) for m, r in zip(masses, points, strict=True))
+        return float(masses.sum()), (masses @ points).astype(object), J
+
     rows = [
         DHRow(gamma=angle(), b=length(), alpha=angle(), a=length(), d=length(), theta=angle())
         for _ in range(n)
     ]
-    letters = [joints[i % len(joints)] for i in range(n)]
-    bodies = [_random_body(rng) for _ in range(n)]
+    bodies = [body() for _ in range(n)]
     if massless:
         bodies[0] = 0.0, np.zeros(3, dtype=object), symmetric(0, 0, 0, 0, 0, 0)
     m, c, J = zip(*bodies, strict=True)
-    kinds = [_kind(letter) for letter in letters]
+    kinds = [_kind(joints[i % len(joints)]) for i in range(n)]
     nv = sum(JOINT_TYPES[kind].nv for kind in kinds)
     tool = Frame(n - 1, Pose(np.eye(3, dtype=int), rng.uniform(-0.3, 0.3, 3).astype(object)))
     robot = RobotModel(
         name=f"random{seed}",
         joints=tuple(Joint(f"joint{i}", kind) for i, kind in enumerate(kinds)),
-        parent=tuple(parent),
+        parent=(BASE, 0, 0, BASE, 2, 3)[:n] if tree else tuple(range(BASE, n - 1)),
         dh=tuple(rows),
         m=m,
         c=c,
@@ -338,15 +336,12 @@ def random_robot(
         frames={"base": Frame(BASE, IDENTITY_POSE), "tool": tool},
         tool="tool",
     )
-    return _with_passive_forces(robot, rng) if drives else robot
-
-
-def _with_passive_forces(robot: RobotModel, rng: np.random.Generator) -> RobotModel:
-    """The robot with random springs, and gravity compensation of a part of some bodies."""
+    if not drives:
+        return robot
     shares = [float(rng.uniform(0, 1.5)) if rng.random() < 0.6 else 0 for _ in robot.m]
     return replace(
         robot,
-        springs=tuple(Spring(*rng.uniform(0, 3, 2).tolist()) for _ in range(robot.nv)),
+        springs=tuple(Spring(*rng.uniform(0, 3, 2).tolist()) for _ in range(nv)),
         compensation=tuple(
             Compensation(x * m, x * c) for x, m, c in zip(shares, robot.m, robot.c, strict=True)
         ),
@@ -358,36 +353,7 @@ def _kind(letter: str) -> str:
     return next(name for name, kind in JOINT_TYPES.items() if kind.letter == letter)
 
 
-def _random_body(rng: np.random.Generator) -> tuple[Scalar, Vector, Matrix]:
-    """Mass, first moment and inertia about the origin of six random points."""
-    points, masses = rng.normal(scale=0.2, size=(6, 3)), rng.uniform(0.1, 1, 6)
-    J = sum(point_inertia(float(m), r.tolist()) for m, r in zip(masses, points, strict=True))
-    return float(masses.sum()), (masses @ points).astype(object), J
-
-
 def _state(quantity: str, robot: RobotModel, seed: int) -> list[list[float]]:
-    sizes = {"q": robot.nq, "qd": robot.nv, "qdd": robot.nv, "tau": robot.nv}
     rng = np.random.default_rng(seed)
-    return [rng.uniform(-2, 2, sizes[name]).tolist() for name in QUANTITIES[quantity].arguments]
-
-
-def _with_scalars(robot: RobotModel, convert: Callable[[Any], Scalar]) -> RobotModel:
-    """The robot with every constant converted."""
-
-    def array(x: Any) -> Any:
-        return np.array([convert(y) for y in x.flat], dtype=object).reshape(x.shape)
-
-    return replace(
-        robot,
-        dh=tuple(DHRow(*map(convert, row)) for row in robot.dh),
-        drives=tuple(Drive(*map(convert, drive)) for drive in robot.drives),
-        springs=tuple(Spring(*map(convert, spring)) for spring in robot.springs),
-        compensation=tuple(Compensation(convert(m), array(c)) for m, c in robot.compensation),
-        m=tuple(map(convert, robot.m)),
-        c=tuple(map(array, robot.c)),
-        J=tuple(map(array, robot.J)),
-        g=array(robot.g),
-        frames={
-            name: Frame(body, Pose(at.R, array(at.r))) for name, (body, at) in robot.frames.items()
-        },
-    )
+    sizes = (robot.nq if name == "q" else robot.nv for name in QUANTITIES[quantity].arguments)
+    return [rng.uniform(-2, 2, size).tolist() for size in sizes]

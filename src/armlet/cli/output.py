@@ -121,16 +121,12 @@ class Table(rich.table.Table):
             self.add_column(name, no_wrap=True)
         self.numbers(*numbers)
         if text:
-            self.text(text)
+            self.add_column(text, overflow="fold")
 
     def numbers(self, *names: str | Text) -> None:
         """Add columns of numbers, to the right."""
         for name in names:
             self.add_column(name, justify="right", no_wrap=True)
-
-    def text(self, name: str) -> None:
-        """Add a column of text, broken into lines where the table is too wide."""
-        self.add_column(name, overflow="fold")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self._least_width(console, options) <= options.max_width:
@@ -140,12 +136,12 @@ class Table(rich.table.Table):
 
     def _least_width(self, console: Console, options: ConsoleOptions) -> int:
         """The width at which no word or number is broken."""
-        width = 0
+        width = sum(self.padding[1::2]) * (len(self.columns) - 1)
         for column in self.columns:
             cells = [column.header, *column.cells]
             whole = max(Measurement.get(console, options, cell).maximum for cell in cells)
             width += whole if column.no_wrap else min(whole, NARROWEST)
-        return width + sum(self.padding[1::2]) * (len(self.columns) - 1)
+        return width
 
     def _list(self, console: Console) -> Iterator[Text]:
         """The rows one after the other, a line for each cell that is not empty."""
@@ -155,12 +151,9 @@ class Table(rich.table.Table):
         indent = max(len(header) for header in headers) + 2
         for row in zip(*(column.cells for column in self.columns), strict=True):
             cells = [_text(console, cell) for cell in row]
-            names = [
-                cell
-                for cell, column in zip(cells, self.columns, strict=True)
-                if column.no_wrap and column.justify == "left" and cell
-            ]
-            first = names or [next((cell for cell in cells if cell), Text())]
+            is_word = [x.no_wrap and x.justify == "left" for x in self.columns]
+            names = [cell for cell, word in zip(cells, is_word, strict=True) if word and cell]
+            first = names or [next(filter(None, cells), Text())]
             yield _line(Text("  ").join(first))
             for header, cell in zip(headers, cells, strict=True):
                 if cell and not any(cell is x for x in first):

@@ -1,7 +1,6 @@
 """Reference values: quantities by their definition, and how far results are from them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,7 @@ def reference(
     A quantity without a definition is computed by its first formulation that holds for the robot,
     from numbers, so that nothing of tracing, lumping and simplification enters.
     """
-    definitions = [
-        partial(_values, quantity, getattr(definition, quantity, None) or _first(robot, quantity))
-        for quantity in quantities
-    ]
+    functions = {x: getattr(definition, x, None) or _first(robot, x) for x in quantities}
 
     def results(arguments: Mapping[str, Array]) -> list[Array]:
         constants: dict[str, float] = {}
@@ -35,25 +31,15 @@ def reference(
             if group in arguments:
                 constants |= zip(robot.constants(group), arguments[group].flat, strict=True)
         arm = robot._with_constants({name: float(x) for name, x in constants.items()})
-        return [y for define in definitions for y in define(arm, arguments, frames)]
+        values: list[Any] = []
+        for quantity, define in functions.items():
+            state = [arguments[name].tolist() for name in QUANTITIES[quantity].arguments]
+            takes_frame = frames and "frame" in QUANTITIES[quantity].options
+            for options in [{"frame": x} for x in frames] if takes_frame else [{}]:
+                values += _outputs(define(arm, *state, **options))
+        return [np.asarray(y, float) for y in values]
 
     return results
-
-
-def _values(
-    quantity: str,
-    define: Callable[..., Any],
-    robot: RobotModel,
-    arguments: Mapping[str, Array],
-    frames: Sequence[str],
-) -> list[Array]:
-    """The outputs of a quantity, in each frame if it takes one."""
-    state = [arguments[name].tolist() for name in QUANTITIES[quantity].arguments]
-    options: list[dict[str, str]] = [{}]
-    if frames and "frame" in QUANTITIES[quantity].options:
-        options = [{"frame": frame} for frame in frames]
-    values = [define(robot, *state, **each) for each in options]
-    return [np.asarray(y, float) for value in values for y in _outputs(value)]
 
 
 def random_states(robot: RobotModel, quantity: str, count: int) -> list[Any]:

@@ -1,7 +1,10 @@
 """Times of a robot's kernels beside Pinocchio, and beside the same operations in NumPy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from statistics import median
+from time import process_time
+from timeit import Timer
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +15,11 @@ from armlet.errors import ArmletError
 from armlet.formats.urdf import urdf_text
 from armlet.graph import Count, Program
 from armlet.robot import RobotModel
-from armlet.runtime.timing import Timed, time_in_turns
 
 ROWS = 1000
 """The number of states of a batch."""
+ROUND = 0.004
+"""The least time of one round of calls, in seconds."""
 ARMLET, PINOCCHIO, NUMPY = LIBRARIES = ("armlet", "Pinocchio", "NumPy")
 FUNCTIONS = {
     "inverse_dynamics": "rnea",
@@ -29,6 +33,8 @@ FUNCTIONS = {
 """Pinocchio's functions by quantity: those that are timed."""
 PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 """Pinocchio's functions for batches."""
+Call = tuple[Callable[..., Any], *tuple[Any, ...]]
+"""A function and its arguments."""
 
 
 class Times(NamedTuple):
@@ -49,19 +55,16 @@ class Pinocchio:
         if self.model.nq != self.model.nv or [*self.model.names[1:]] != [*robot.joint_names]:
             raise ValueError("its coordinates are not those of the robot")
 
-    def call(self, quantity: str, state: tuple[Any, ...]) -> Timed:
+    def call(self, quantity: str, state: tuple[Any, ...]) -> Call:
         """The call for one state."""
         function = getattr(self.library, FUNCTIONS[quantity])
-        return Timed(function, (self.model, self.model.createData(), *state))
+        return function, self.model, self.model.createData(), *state
 
-    def batch(self, quantity: str, rows: tuple[Any, ...]) -> Timed | None:
-        """The call for a batch on one thread, where Pinocchio has one."""
-        function = getattr(self.library, PARALLEL.get(quantity, ""), None)
-        if function is None:
-            return None
+    def batch(self, quantity: str, rows: tuple[Any, ...]) -> Call:
+        """The call for a batch on one thread, of a quantity in `PARALLEL`."""
+        function = getattr(self.library, PARALLEL[quantity])
         pool = self.library.ModelPool(self.model, 1)
-        out = np.empty_like(rows[0])
-        return Timed(lambda: function(1, pool, *(x.T for x in (*rows, out))), (), ROWS)
+        return function, 1, pool, *(x.T for x in (*rows, np.empty_like(rows[0])))
 
 
 def pinocchio(robot: RobotModel) -> tuple[Pinocchio | None, list[str]]:
@@ -79,24 +82,40 @@ def measure(
     peer: Pinocchio | None = None,
     numpy: bool = False,
 ) -> Times:
-    """The median times of one call and of a batch, all timed in turns on one core."""
+    """The median times of one call and of a batch."""
     kernel, rows = compile(robot, quantity), tuple(random_states(robot, quantity, ROWS))
     one = tuple(np.ascontiguousarray(x[0]) for x in rows)
-    kernel(*one)
-    calls, batches = {ARMLET: Timed(kernel, one)}, {ARMLET: Timed(kernel, rows, ROWS)}
+    calls: dict[str, Call] = {ARMLET: (kernel, *one)}
+    batches: dict[str, Call] = {ARMLET: (kernel, *rows)}
     if peer is not None:
         calls[PINOCCHIO] = peer.call(quantity, one)
-        if (batch := peer.batch(quantity, rows)) is not None:
-            batches[PINOCCHIO] = batch
+        if quantity in PARALLEL:
+            batches[PINOCCHIO] = peer.batch(quantity, rows)
     if numpy:
-        columns = tuple(np.ascontiguousarray(x.T) for x in rows)
-        calls[NUMPY] = Timed(numpy_function(kernel.program, np.array), one)
-        batches[NUMPY] = Timed(numpy_function(kernel.program, list), columns, ROWS)
-    medians = (
-        {name: x.median for name, x in time_in_turns(timed, rounds).items()}
-        for timed in (calls, batches)
-    )
-    return Times(kernel.program.count(), *medians)
+        calls[NUMPY] = numpy_function(kernel.program, np.array), *one
+        columns = (np.ascontiguousarray(x.T) for x in rows)
+        batches[NUMPY] = numpy_function(kernel.program, list), *columns
+    return Times(kernel.program.count(), medians(calls, rounds), medians(batches, rounds, ROWS))
+
+
+def medians(calls: Mapping[str, Call], rounds: int, states: int = 1) -> dict[str, float]:
+    """Median seconds per state of each call, by processor time.
+
+    The calls are timed in turns, so that what disturbs the machine disturbs all alike.
+    """
+    timers, numbers = {}, dict.fromkeys(calls, 1)
+    for name, (function, *arguments) in calls.items():
+        named = {f"x{k}": x for k, x in enumerate(arguments)}
+        text = f"f({', '.join(named)})"
+        timers[name] = Timer(text, timer=process_time, globals={"f": function, **named})
+        timers[name].timeit(1)
+        while timers[name].timeit(numbers[name]) < ROUND:
+            numbers[name] *= 2
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, number in numbers.items():
+            seconds[name].append(timers[name].timeit(number) / number / states)
+    return {name: median(times) for name, times in seconds.items()}
 
 
 def numpy_function(program: Program, collect: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -18,7 +18,7 @@ from armlet.errors import ModelError
 from armlet.formats.dh import general_arm
 from armlet.graph import Count, Graph, Program, trace_function
 from armlet.robot import RobotModel
-from armlet.scalar import Matrix, Vector
+from armlet.scalar import Vector
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Total:
     def count(self, n: int) -> Count:
         """What armlet takes in the same scope, for n joints."""
         scope = replace(self, method="", work="", M=(), A=(), n=(), misprints=(), note="")
-        return _cached_count(scope, n)
+        return _count(scope, n)
 
     def verdict(self, n: int) -> str:
         """Whether armlet's count is below, equal to or above printed and corrected total."""
@@ -74,58 +74,47 @@ class Total:
         )
         return "below" if difference < 0 else "above" if difference > 0 else "equal"
 
-    def arm(self, n: int) -> RobotModel:
-        letters = "".join("P" if i == self.prismatic else "R" for i in range(1, n + 1))
-        arm = general_arm(letters)
-        if self.twists == "quarter":
-            arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
-        return arm
-
-    def _count_of(self, name: str, n: int) -> Count:
-        arm = self.arm(n)
-        whole = self._program(name, arm).count()
-        if not self.beyond:
-            return whole
-        quantity, under = self.beyond.split()
-        base = trace(arm, quantity, under, minimal=self.minimal).count()
-        return Count(whole.M - base.M, whole.A - base.A, whole.functions)
-
-    def _program(self, name: str, arm: RobotModel) -> Program:
-        """The program of a formulation, whole or from an intermediate result on."""
-        chosen: dict[str, Any] = dict(pair.split("=") for pair in self.options.split())
-        on_hand = FORMULATIONS[self.quantity][name].starting_from
-        if self.starting_from not in on_hand:
-            return trace(arm, self.quantity, name, minimal=self.minimal, **chosen)
-        n, function = arm.n, on_hand[self.starting_from]
-
-        def with_symbols(graph: Graph) -> RobotModel:
-            return arm._with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
-
-        def from_bodies(graph: Graph, q: Vector, c: Matrix, J: Matrix) -> Any:
-            robot = with_symbols(graph)
-            inertias = [symmetric(*x) for x in J]
-            return function(robot, q, [*zip(composite_masses(robot), c, inertias, strict=True)])
-
-        def from_torques_or_rates(graph: Graph, q: Vector, x: Vector) -> Any:
-            return function(with_symbols(graph), q, x)
-
-        if self.starting_from == "composite bodies":
-            shapes = {"q": (n,), "c_hat": (n, 3), "J_hat": (n, 6)}
-            return trace_function(self.quantity, from_bodies, shapes)
-        other = "tau" if self.starting_from == "bias" else "qd"
-        return trace_function(self.quantity, from_torques_or_rates, {"q": (n,), other: (n,)})
-
 
 @cache
-def _cached_count(total: Total, n: int) -> Count:
+def _count(scope: Total, n: int) -> Count:
     """The count of the formulation named, or of the cheapest that holds for the arm."""
-    if total.formulation:
-        return total._count_of(total.formulation, n)
+    arm = general_arm("".join("P" if i == scope.prismatic else "R" for i in range(1, n + 1)))
+    if scope.twists == "quarter":
+        arm = replace(arm, dh=tuple(row._replace(alpha=pi / 2) for row in arm.dh))
     counts = []
-    for name in FORMULATIONS[total.quantity]:
-        with suppress(ModelError):
-            counts.append(total._count_of(name, n))
-    return min(counts, key=lambda count: count.total)
+    for name in [scope.formulation] if scope.formulation else FORMULATIONS[scope.quantity]:
+        with nullcontext() if scope.formulation else suppress(ModelError):
+            counts.append(_program(scope, name, arm).count())
+    fewest = min(counts, key=lambda count: count.total)
+    if not scope.beyond:
+        return fewest
+    quantity, under = scope.beyond.split()
+    base = trace(arm, quantity, under, minimal=scope.minimal).count()
+    return Count(fewest.M - base.M, fewest.A - base.A, fewest.functions)
+
+
+def _program(scope: Total, name: str, arm: RobotModel) -> Program:
+    """The program of a formulation, whole or from an intermediate result on."""
+    chosen: dict[str, Any] = dict(pair.split("=") for pair in scope.options.split())
+    functions = FORMULATIONS[scope.quantity][name].starting_from
+    if scope.starting_from not in functions:
+        return trace(arm, scope.quantity, name, minimal=scope.minimal, **chosen)
+    n, function = arm.n, functions[scope.starting_from]
+    shapes: dict[str, tuple[int, ...]] = {"q": (n,)}
+    if scope.starting_from == "composite bodies":
+        shapes |= {"c_hat": (n, 3), "J_hat": (n, 6)}
+    else:
+        shapes["tau" if scope.starting_from == "bias" else "qd"] = (n,)
+
+    def result(graph: Graph, q: Vector, *others: Any) -> Any:
+        robot = arm._with_constants({str(name): graph.symbol(str(name)) for name in arm.symbols})
+        if "J_hat" not in shapes:
+            return function(robot, q, *others)
+        c, J = others
+        inertias = [symmetric(*x) for x in J]
+        return function(robot, q, [*zip(composite_masses(robot), c, inertias, strict=True)])
+
+    return trace_function(scope.quantity, result, shapes)
 
 
 @cache
@@ -136,7 +125,7 @@ def totals() -> tuple[Total, ...]:
 
 
 def _total(quantity: str, row: Mapping[str, Any]) -> Total:
-    polynomials = {key: tuple(Fraction(c) for c in row[key]) for key in ("M", "A")}
+    M, A = (tuple(Fraction(c) for c in row[key]) for key in ("M", "A"))
     misprints = tuple(map(tuple, row.get("misprints", ())))
-    lists = {"n": tuple(row["n"]), "misprints": misprints}
-    return Total(**{**row, **polynomials, **lists, "quantity": quantity})
+    lists = {"M": M, "A": A, "n": tuple(row["n"]), "misprints": misprints}
+    return Total(**{**row, **lists, "quantity": quantity})

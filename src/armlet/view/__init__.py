@@ -44,8 +44,6 @@ def view(
     q: ArrayLike | None = None,
     folders: Sequence[str | Path] = (),
     html: str | Path,
-    host: str = "127.0.0.1",
-    port: int = 8080,
 ) -> None: ...
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,12 +42,7 @@ class Numbers(NamedTuple):
 
 
 class LiveDynamics:
-    """Inverse dynamics and energy with a payload that may change, in one compiled program.
-
-    Parameters
-    ----------
-    robot : Robot
-    """
+    """Inverse dynamics and energy with a payload that may change, in one compiled program."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -66,8 +60,7 @@ class LiveDynamics:
     ) -> Numbers:
         """Torques and energies of states; without velocities those that hold the arm still."""
         q = np.asarray(q, float)
-        still = np.zeros_like(q)
-        qd, qdd = (still if x is None else np.asarray(x, float) for x in (qd, qdd))
+        qd, qdd = (np.zeros_like(q) if x is None else x for x in (qd, qdd))
         return Numbers(*self._kernel(q, qd, qdd, self.phi))
 
     def scale(self) -> Array:
@@ -75,14 +68,12 @@ class LiveDynamics:
 
         It is the limit of the drive, else the largest gravity torque in random postures.
         """
-        lower, upper = np.array(
-            [joint_range(self.robot, joint) for joint in self.robot.coordinates]
-        ).T
+        joints = self.robot.coordinates
+        lower, upper = np.array([joint_range(self.robot, joint) for joint in joints]).T
         random = np.random.default_rng(0).uniform(lower, upper, (POSTURES, self.robot.n))
         largest = np.abs(self(random).tau).max(axis=0)
-        efforts = [joint.limits.effort for joint in self.robot.coordinates]
-        scale = [x if math.isfinite(x) else y for x, y in zip(efforts, largest, strict=True)]
-        return np.maximum(scale, 1e-9)
+        efforts = np.array([joint.limits.effort for joint in joints])
+        return np.maximum(np.where(np.isfinite(efforts), efforts, largest), 1e-9)
 
 
 # ---------------------------------------------------------------------------------- HTML
@@ -98,10 +89,6 @@ class Bar(NamedTuple):
     mark: float | None = None
     """Where the torque of the other robot is, in percent."""
 
-    @property
-    def style(self) -> str:
-        return f"left:{self.left:.2f}%;width:{self.width:.2f}%;background:{self.colour}"
-
 
 def bars(
     robot: RobotModel, tau: NDArray[Any], scale: NDArray[Any], other: NDArray[Any] | None = None
@@ -109,14 +96,13 @@ def bars(
     """One bar per joint, from the middle to the left or the right; full is `scale`."""
     drawn = []
     for i, joint in enumerate(robot.coordinates):
-        share = float(tau[i] / scale[i])
-        inside = max(-1.0, min(1.0, share))
+        share = float(np.clip(tau[i] / scale[i], -1, 1))
         limited = joint.limits.effort == scale[i]
-        colour = ALARM if limited and abs(share) > 1 else COLOURS[i % len(COLOURS)]
+        colour = ALARM if limited and abs(tau[i]) > scale[i] else COLOURS[i % len(COLOURS)]
         text = f"{round(float(tau[i]), 2) + 0.0:.2f}" + (f" / {scale[i]:.4g}" if limited else "")
-        mark = None if other is None else 50 + 50 * max(-1.0, min(1.0, float(other[i] / scale[i])))
-        left = 50 + 50 * min(inside, 0)
-        drawn.append(Bar(left, 50 * abs(inside), colour, f"{text} {UNITS[joint.letter]}", mark))
+        mark = None if other is None else 50 + 50 * float(np.clip(other[i] / scale[i], -1, 1))
+        left = 50 + 50 * min(share, 0)
+        drawn.append(Bar(left, 50 * abs(share), colour, f"{text} {UNITS[joint.letter]}", mark))
     return drawn
 
 
@@ -134,7 +120,7 @@ def panel(robot: RobotModel, title: str, drawn: list[Bar], below: str) -> str:
         ROW.format(
             wide=wide,
             name=html.escape(joint.name),
-            bar=bar.style,
+            bar=f"left:{bar.left:.2f}%;width:{bar.width:.2f}%;background:{bar.colour}",
             text=bar.text,
             title=html.escape(f"{joint.name}: torque, and the limit of its drive", quote=True),
             mark="" if bar.mark is None else MARK.format(bar.mark),

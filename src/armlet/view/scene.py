@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armlet._support.optional import require
 from armlet.algebra import point_inertia
+from armlet.description import Mesh
+from armlet.errors import DataWarning, quote
 from armlet.plotting import COLOURS
 from armlet.robot import BASE, IDENTITY_POSE, Joint, Pose, RobotModel
 from armlet.robot.displacement import Displacement
-from armlet.view.shapes import Shape, between, place, solid, z_along
 
 ALARM = "#b00020"
 """The colour of torques beyond a limit, and of bodies that no distribution of mass has."""
@@ -21,48 +28,47 @@ DENSITY = 2700.0
 """Of a payload that is drawn as a ball, in kg/m³: aluminium."""
 RADIUS = 0.03
 """Of a link, relative to the reach of the arm."""
+NEUTRAL = "#d5dae1"
+"""The colour of links; joints have those of the plots."""
+AROUND = 32
+"""Corners of a circle."""
+SHARP = 0.5
+"""Edges between faces at a larger angle (rad) are not shaded as round."""
+ENDINGS = (".stl", ".obj", ".ply", ".glb", ".dae")
+SCHEMES = ("package", "model", "file")
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Scene:
-    """The shapes and frames of a robot, in canonical frames of its bodies; the base is body -1.
+class Shape(NamedTuple):
+    """A mesh of trimesh fixed on a body, in the body's canonical frame."""
 
-    Attributes
-    ----------
-    shapes : tuple of Shape
-        Links and joints, from the file where it has shapes.
-    com : tuple of Shape
-        A ball at the centre of mass of each body that has mass.
-    inertia : tuple of Shape
-        Ellipsoids of uniform density with the mass and inertia of the bodies.
-    frames : mapping of str to (int, Pose)
-        Canonical frames of the joints, and the tool's.
-    reach : float
-        The length of the longest path from the base to a tip, in m.
-    up : array of shape (3,)
-        Against gravity, in the axes of the file's base.
-    """
+    body: int
+    mesh: Any
+    colour: str = NEUTRAL
+
+
+class Scene(NamedTuple):
+    """The shapes and frames of a robot, in canonical frames of its bodies; the base is body -1."""
 
     shapes: tuple[Shape, ...]
+    """Links and joints, from the file where it has shapes."""
     com: tuple[Shape, ...]
+    """A ball at the centre of mass of each body that has mass."""
     inertia: tuple[Shape, ...]
+    """Ellipsoids of uniform density with the mass and inertia of the bodies."""
     frames: Mapping[str, tuple[int, Pose]]
+    """Canonical frames of the joints, and the tool's."""
     reach: float
-    up: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    """The length of the longest path from the base to a tip, in m."""
+    up: Array
+    """Against gravity, in the axes of the file's base."""
 
 
 def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int] = ()) -> Scene:
-    """The scene of a robot.
+    """The scene of a robot with the shapes of its file, see `armlet.view.scene.file_shapes`.
 
-    Parameters
-    ----------
-    robot : RobotModel
-    drawn : sequence of Shape
-        Shapes of the robot's file; see `armlet.view.shapes.file_shapes`.
-    missing : sequence of int
-        Bodies with shapes that were not found. They are drawn as capsules between joints, and
-        without any shapes all bodies are.
+    Bodies with shapes that are missing are drawn as capsules between joints, and without any
+    shapes all bodies are.
     """
     robot._require_values("a view")
     length = reach(robot)
@@ -71,16 +77,11 @@ def scene(robot: RobotModel, drawn: Sequence[Shape] = (), missing: Sequence[int]
     frames = {joint.name: (i, IDENTITY_POSE) for i, joint in enumerate(robot.joints)}
     if robot.tool is not None:
         frames[robot.tool] = robot.frame()
-    weight = np.asarray(robot.gravity, float)
-    heavy = np.linalg.norm(weight) > 0
-    return Scene(
-        shapes=(*drawn, *skeleton),
-        com=tuple(_centre(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0),
-        inertia=tuple(_ellipsoid(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0),
-        frames=frames,
-        reach=length,
-        up=-weight / np.linalg.norm(weight) if heavy else np.array([0.0, 0.0, 1.0]),
-    )
+    massive = [_ball_and_ellipsoid(robot, i, length) for i in range(robot.nb) if robot.m[i] > 0]
+    g = np.asarray(robot.gravity, float)
+    up = -g / np.linalg.norm(g) if g.any() else np.array([0.0, 0.0, 1.0])
+    balls, ellipsoids = (tuple(x[k] for x in massive) for k in range(2))
+    return Scene((*drawn, *skeleton), balls, ellipsoids, frames, length, up)
 
 
 def body_poses(robot: RobotModel, q: ArrayLike) -> list[Pose]:
@@ -102,17 +103,12 @@ def reach(robot: RobotModel) -> float:
     for i, p in robot.base_to_tips():
         row = robot.dh[i]
         lengths = sum(abs(float(x)) for x in (row.a, row.b, row.d))
-        along[i] = along[p] + lengths + _stroke(robot, i)
+        along[i] = along[p] + lengths
+        if robot.joints[i].letter == "P":
+            ends = (abs(x) for x in robot.joints[i].limits[:2] if math.isfinite(x))
+            along[i] += max(ends, default=0.0)
     tips = [along[i] + float(np.linalg.norm(at.r)) for i, at in robot.frames.values() if i != BASE]
     return max(along + tips) or 1.0
-
-
-def _stroke(robot: RobotModel, i: int) -> float:
-    """How far a prismatic joint moves from zero; zero for others and without limits."""
-    if robot.joints[i].letter != "P":
-        return 0.0
-    limits = robot.joints[i].limits
-    return max((abs(x) for x in (limits.lower, limits.upper) if math.isfinite(x)), default=0.0)
 
 
 # ---------------------------------------------------------------------------------- capsules
@@ -200,19 +196,16 @@ def principal(robot: RobotModel, i: int) -> tuple[Array, Array, Array]:
     return com, 2.5 / m * (moments.sum() - 2 * moments), axes * np.sign(np.linalg.det(axes))
 
 
-def _centre(robot: RobotModel, i: int, length: float) -> Shape:
-    com = np.asarray(robot.c[i], float) / float(robot.m[i])
-    ball = solid("sphere", 0.6 * RADIUS * length)
-    return Shape(i, place(ball, Pose(np.eye(3), com)), COLOURS[i % len(COLOURS)])
-
-
-def _ellipsoid(robot: RobotModel, i: int, length: float) -> Shape:
+def _ball_and_ellipsoid(robot: RobotModel, i: int, length: float) -> tuple[Shape, Shape]:
+    """A ball at the centre of mass of body i, and the ellipsoid of its inertia."""
     com, squares, axes = principal(robot, i)
+    colour = COLOURS[i % len(COLOURS)]
+    ball = place(solid("sphere", 0.6 * RADIUS * length), Pose(np.eye(3), com))
     thin = 0.002 * length
     ellipsoid = solid("ellipsoid", np.sqrt(np.maximum(squares, thin**2)))
     exists = squares.min() >= -1e-9 * np.abs(squares).max()
-    colour = COLOURS[i % len(COLOURS)] if exists else ALARM
-    return Shape(i, place(ellipsoid, Pose(axes, com)), colour)
+    placed = place(ellipsoid, Pose(axes, com))
+    return Shape(i, ball, colour), Shape(i, placed, colour if exists else ALARM)
 
 
 def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
@@ -223,10 +216,139 @@ def payload(robot: RobotModel, mass: float, offset: ArrayLike) -> Shape:
     return Shape(body, place(solid("sphere", radius), Pose(np.eye(3), centre)), "#333333")
 
 
-# ---------------------------------------------------------------------------------- to look from
-
-
 def camera(scene: Scene) -> tuple[Array, Array]:
     """Where the camera is and where it looks: at the arm, from the side and above."""
     R = z_along(scene.up)
     return scene.reach * R @ np.array([0.9, 1.3, 0.75]), scene.reach * R @ np.array([0, 0.25, 0.36])
+
+
+# ---------------------------------------------------------------------------------- meshes
+
+
+def place(mesh: Any, at: Pose, scale: ArrayLike = 1.0) -> Any:
+    """A mesh scaled along its axes, then moved; a mirrored one still faces outwards."""
+    transform = np.eye(4)
+    transform[:3, :3] = np.asarray(at.R, float) * np.broadcast_to(np.asarray(scale, float), 3)
+    transform[:3, 3] = at.r
+    return mesh.copy().apply_transform(transform)
+
+
+def solid(kind: str, size: ArrayLike) -> Any:
+    """The mesh of a primitive about its centre, with its axis along z.
+
+    Kind and size are those of `armlet.description.Solid`.
+    """
+    create = require("trimesh").creation
+    size = np.atleast_1d(np.asarray(size, float))
+    if kind == "box":
+        return _shade(create.box(size))
+    if kind == "cylinder":
+        return _shade(create.cylinder(radius=size[0], height=size[1], sections=AROUND))
+    if kind == "capsule":
+        return create.capsule(radius=size[0], height=size[1], count=[AROUND // 2, AROUND])
+    return create.icosphere(subdivisions=3).apply_scale(np.broadcast_to(size, 3))
+
+
+def _shade(mesh: Any) -> Any:
+    """A mesh with corners of their own for faces that meet at a sharp edge."""
+    return require("trimesh").graph.smooth_shade(mesh, angle=SHARP)
+
+
+def between(start: Array, end: Array, radius: float) -> Any:
+    """A capsule whose axis goes from one point to another."""
+    length = float(np.linalg.norm(end - start))
+    at = Pose(z_along(end - start), (start + end) / 2)
+    return place(solid("capsule", (radius, length)), at)
+
+
+def z_along(direction: Array) -> Array:
+    """A rotation whose third column has this direction."""
+    z = direction / np.linalg.norm(direction)
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+# ---------------------------------------------------------------------------------- files
+
+
+def file_shapes(robot: RobotModel, folders: Sequence[str | Path]) -> tuple[list[Shape], list[int]]:
+    """The shapes of a robot's file, and the bodies of those whose meshes cannot be read.
+
+    Files are read only below the folder of the robot's file, the ROS package that this folder is
+    in, and the folders given.
+    """
+    roots = _roots(robot, folders)
+    read = cache(_read)
+    shapes, missing, reasons = [], [], []
+    for name, solids in robot.solids.items():
+        body, at = robot.frames[name]
+        shapes += [Shape(body, place(solid(x.kind, x.size), at @ x.pose)) for x in solids]
+    for name, meshes in robot.meshes.items():
+        body, at = robot.frames[name]
+        for mesh in meshes:
+            try:
+                triangles = read(mesh_path(mesh, robot.folder, roots))
+            except OSError as error:
+                missing.append(body)
+                reasons.append(str(error))
+            else:
+                shapes.append(Shape(body, place(triangles, at @ mesh.pose, mesh.scale)))
+    if reasons:
+        total = sum(map(len, robot.meshes.values()))
+        warnings.warn(
+            f"{len(reasons)} of {total} meshes of robot {quote(robot.name)} are not shown: "
+            f"{reasons[0]}",
+            DataWarning,
+            stacklevel=4,
+        )
+    return shapes, missing
+
+
+def _roots(robot: RobotModel, folders: Sequence[str | Path]) -> list[Path]:
+    """The folders below which files may be read."""
+    own = [Path(robot.folder).resolve()] if robot.folder else []
+    packages = [x for folder in own for x in folder.parents if (x / "package.xml").is_file()][:1]
+    return [*own, *packages, *(Path(x).resolve() for x in folders)]
+
+
+def mesh_path(mesh: Mesh, folder: str, roots: Sequence[Path]) -> Path:
+    """The file of a mesh; OSError says where it was looked for."""
+    for path in _candidates(mesh.file, folder, roots):
+        file = path.resolve()
+        if file.is_file() and any(file.is_relative_to(root) for root in roots):
+            if file.suffix.lower() not in ENDINGS:
+                raise OSError(f"{file.name} is none of {', '.join(ENDINGS)}")
+            return file
+    places = ", ".join(str(root) for root in roots) or "no folder, since the robot is from none"
+    raise OSError(f"{mesh.file} was looked for in {places}; name others by folders=[…]")
+
+
+def _candidates(file: str, folder: str, roots: Sequence[Path]) -> Iterator[Path]:
+    """Where a mesh may be: beside the robot's file, or in a ROS package of the given name."""
+    scheme, is_url, rest = file.partition("://")
+    name = unquote(rest) if is_url and scheme in SCHEMES else file
+    if scheme in ("package", "model") and is_url:
+        package, _, rest = name.partition("/")
+        for root in roots:
+            yield root / package / rest
+            if root.name == package:
+                yield root / rest
+        return
+    if folder:
+        yield Path(folder, name)
+    yield from (root / name for root in roots)
+
+
+def _read(path: Path) -> Any:
+    trimesh = require("trimesh")
+    try:
+        # From memory: a file that is read cannot have others be read.
+        data = io.BytesIO(path.read_bytes())
+        mesh = trimesh.load_scene(data, file_type=path.suffix[1:].lower()).to_mesh()
+        if not len(mesh.faces):
+            raise ValueError("it has no faces")
+        return _shade(mesh)
+    except Exception as error:  # whatever a reader of a damaged file raises
+        reason = f"{type(error).__name__}: {error}"
+        raise OSError(f"{path.name} cannot be read ({reason})") from None

@@ -93,11 +93,7 @@ def _not_an_address(text: str, error: Exception) -> DataError:
 class Access:
     """The pages and messages that a viser server accepts; `guard` starts one with these checks.
 
-    Parameters
-    ----------
-    host : str
-        As the user has written it; the page may use it in its address.
-    listening : socket
+    The page may use the host as the user has written it in its address.
     """
 
     def __init__(self, host: str, listening: socket.socket) -> None:
@@ -164,36 +160,28 @@ class Access:
 
     def _checked_request(self, process: Callable[..., Any]) -> Callable[..., Any]:
         def process_request(connection: Any, request: Any) -> Any:
-            headers = request.headers
-            if headers.get_all("Upgrade") and not self.is_own_page(
-                headers.get_all("Host"), headers.get_all("Origin")
-            ):
+            host, origin = (request.headers.get_all(name) for name in ("Host", "Origin"))
+            if request.headers.get_all("Upgrade") and not self.is_own_page(host, origin):
                 return connection.respond(http.HTTPStatus.FORBIDDEN, "not a page of this viewer\n")
             return process(connection, request)
 
         return process_request
 
     def _checked_messages(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        """A handler of connections that receive accepted messages only."""
+
         async def handle(connection: Any) -> None:
-            await handler(_CheckedConnection(connection, self.accepts))
+            receive = connection.recv
+
+            async def receive_accepted() -> Any:
+                while not self.accepts(raw := await receive()):
+                    pass
+                return raw
+
+            connection.recv = receive_accepted
+            await handler(connection)
 
         return handle
-
-
-class _CheckedConnection:
-    """A connection that receives accepted messages only."""
-
-    def __init__(self, connection: Any, accepts: Callable[[Any], bool]) -> None:
-        self._connection, self._accepts = connection, accepts
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-    async def recv(self) -> Any:
-        while True:
-            raw = await self._connection.recv()
-            if self._accepts(raw):
-                return raw
 
 
 def _is_number(value: Any) -> bool:
@@ -202,12 +190,9 @@ def _is_number(value: Any) -> bool:
 
 def _is_camera(message: dict[str, Any]) -> bool:
     vectors = [(message.get(name), size) for name, size in CAMERA_VECTORS.items()]
-    return (
-        message.keys() >= {*CAMERA_VECTORS, *CAMERA_NUMBERS}
-        and all(isinstance(x, list) and len(x) == size for x, size in vectors)
-        and all(_is_number(x) for vector, _ in vectors for x in vector or ())
-        and all(_is_number(message[name]) for name in CAMERA_NUMBERS)
-    )
+    return all(
+        isinstance(x, list) and len(x) == size and all(map(_is_number, x)) for x, size in vectors
+    ) and all(_is_number(message.get(name)) for name in CAMERA_NUMBERS)
 
 
 def _fits(control: Any, value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from armlet.api import Robot
 from armlet.robot import IDENTITY_POSE, Pose
 from armlet.simulation import Trajectory
-from armlet.view.panel import Bar, LiveDynamics, Numbers, bars, energies, panel
-from armlet.view.scene import Scene, body_poses, camera, scene
+from armlet.view.panel import Bar, LiveDynamics, bars, energies, panel
+from armlet.view.scene import Scene, Shape, body_poses, camera, file_shapes, scene, z_along
 from armlet.view.server import quiet, viser_server
-from armlet.view.shapes import Shape, file_shapes, z_along
 
 GHOST = "#56b4e9"
 RATE = 30.0
@@ -27,7 +26,6 @@ MAX_PICTURES = 3000
 Array = NDArray[np.float64]
 FADED = 0.3
 """Opacity of shapes while what is inside them is shown."""
-LAYERS = ("shapes", "frames", "com", "inertia")
 
 
 def pose_options(at: Pose) -> dict[str, Any]:
@@ -36,12 +34,6 @@ def pose_options(at: Pose) -> dict[str, Any]:
 
     x, y, z, w = Rotation.from_matrix(np.asarray(at.R, float)).as_quat()
     return {"wxyz": (w, x, y, z), "position": tuple(np.asarray(at.r, float))}
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    """The three channels of a colour such as #0072b2."""
-    red, green, blue = bytes.fromhex(colour[1:])
-    return red, green, blue
 
 
 def set_up(server: Any, scene: Scene) -> None:
@@ -68,63 +60,63 @@ def set_up(server: Any, scene: Scene) -> None:
 
 
 class Drawing:
-    """A robot drawn on a viser server.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-    name : str
-        Of the node under which all of it is.
-    scene : Scene
-    poses : sequence of Pose
-        Of the bodies, the base last; see `body_poses`.
-    ghost : str, optional
-        Draw all of it in this one colour and translucent.
-    """
+    """A robot on a viser server with its dynamics; a ghost is translucent, in one colour."""
 
     def __init__(
-        self, server: Any, name: str, scene: Scene, poses: Sequence[Pose], ghost: str | None = None
+        self,
+        server: Any,
+        robot: Robot,
+        q: Array,
+        folders: Sequence[str | Path],
+        is_ghost: bool = False,
     ) -> None:
-        self.name, self.server, self.ghost = name, server, ghost
+        self.server, self.robot, self.is_ghost = server, robot, is_ghost
+        self.dynamics = LiveDynamics(robot)
+        self.scene = scene(robot, *file_shapes(robot, folders))
+        self.name = "ghost" if is_ghost else "robot"
         self.bodies = [
-            server.scene.add_frame(f"/{name}/{i}", show_axes=False, **pose_options(at))
-            for i, at in enumerate(poses)
+            server.scene.add_frame(f"/{self.name}/{i}", show_axes=False, **pose_options(at))
+            for i, at in enumerate(body_poses(robot, q))
         ]
-        self.layers: dict[str, list[Any]] = {layer: [] for layer in LAYERS}
-        for layer in ("shapes", "com", "inertia"):
-            for k, shape in enumerate(getattr(scene, layer)):
-                self.layers[layer].append(self.add(f"{layer}{k}", shape, layer))
-        for k, (body, at) in enumerate(scene.frames.values()):
-            self.layers["frames"].append(
-                server.scene.add_frame(
-                    self._path(body, f"frame{k}"),
-                    axes_length=0.12 * scene.reach,
-                    axes_radius=0.005 * scene.reach,
-                    visible=False,
-                    **pose_options(at),
-                )
+        self.layers: dict[str, list[Any]] = {
+            layer: [
+                self.add(f"{layer}{k}", shape, layer)
+                for k, shape in enumerate(getattr(self.scene, layer))
+            ]
+            for layer in ("shapes", "com", "inertia")
+        }
+        self.layers["frames"] = [
+            server.scene.add_frame(
+                self._path(body, f"frame{k}"),
+                axes_length=0.12 * self.scene.reach,
+                axes_radius=0.005 * self.scene.reach,
+                visible=False,
+                **pose_options(at),
             )
+            for k, (body, at) in enumerate(self.scene.frames.values())
+        ]
 
     def _path(self, body: int, name: str) -> str:
         return f"/{self.name}/{body % len(self.bodies)}/{name}"
 
     def add(self, name: str, shape: Shape, layer: str = "shapes") -> Any:
         """Draw one more shape."""
-        opacity = FADED if self.ghost else 0.6 if layer == "inertia" else None
+        opacity = FADED if self.is_ghost else 0.6 if layer == "inertia" else None
+        colour = GHOST if self.is_ghost else shape.colour
         return self.server.scene.add_mesh_simple(
             self._path(shape.body, name),
             shape.mesh.vertices,
             shape.mesh.faces,
-            color=rgb(self.ghost or shape.colour),
+            color=tuple(bytes.fromhex(colour[1:])),
             opacity=opacity,
             visible=layer == "shapes",
-            cast_shadow=not self.ghost and layer == "shapes",
+            cast_shadow=not self.is_ghost and layer == "shapes",
             **pose_options(IDENTITY_POSE),
         )
 
-    def move(self, poses: Sequence[Pose]) -> None:
-        """Move the bodies to these poses."""
-        for handle, at in zip(self.bodies, poses, strict=True):
+    def move(self, q: Array) -> None:
+        """Move the bodies to a posture."""
+        for handle, at in zip(self.bodies, body_poses(self.robot, q), strict=True):
             for name, value in pose_options(at).items():
                 setattr(handle, name, value)
 
@@ -132,11 +124,6 @@ class Drawing:
         """Show or hide a layer."""
         for handle in self.layers[layer]:
             handle.visible = visible
-
-    def fade(self, faded: bool) -> None:
-        """Make the shapes translucent, so that what is inside them can be seen, or opaque again."""
-        for handle in self.layers["shapes"]:
-            handle.opacity = FADED if faded or self.ghost else None
 
 
 class Stage:
@@ -150,25 +137,35 @@ class Stage:
         q: Array,
         folders: Sequence[str | Path],
     ) -> None:
-        self.server, self.robot = server, robot
-        self.scene = scene(robot, *file_shapes(robot, folders))
-        set_up(server, self.scene)
-        self.dynamics = LiveDynamics(robot)
-        self.scale = self.dynamics.scale()
-        self.robots = [(robot, Drawing(server, "robot", self.scene, body_poses(robot, q)))]
-        self.ghost_dynamics: LiveDynamics | None = None
-        if ghost is not None:
-            other = scene(ghost, *file_shapes(ghost, folders))
-            drawn = Drawing(server, "ghost", other, body_poses(ghost, q), ghost=GHOST)
-            drawn.show("shapes", not same_shape(robot, ghost))
-            self.robots.append((ghost, drawn))
-            self.ghost_dynamics = LiveDynamics(ghost)
+        self.server = server
+        self.robot = Drawing(server, robot, q, folders)
+        set_up(server, self.robot.scene)
+        self.scale = self.robot.dynamics.scale()
+        self.ghost = None if ghost is None else Drawing(server, ghost, q, folders, is_ghost=True)
+        self.show({})
 
     def move(self, q: Array) -> None:
         """Move the robot and its ghost."""
         with self.server.atomic():
-            for robot, drawing in self.robots:
-                drawing.move(body_poses(robot, q))
+            for drawing in filter(None, (self.robot, self.ghost)):
+                drawing.move(q)
+
+    def show(self, layers: Mapping[str, bool], with_ghost: bool = True) -> None:
+        """Show or hide layers; shapes are translucent while what is inside them is shown."""
+        for layer, visible in layers.items():
+            self.robot.show(layer, visible)
+        for handle in self.robot.layers["shapes"]:
+            handle.opacity = FADED if any(layers.values()) else None
+        if self.ghost is not None:
+            looks_different = not same_shape(self.robot.robot, self.ghost.robot)
+            for layer, visible in {**layers, "shapes": looks_different}.items():
+                self.ghost.show(layer, visible and with_ghost)
+
+    def numbers(self, *state: Array) -> tuple[list[Bar], str]:
+        """Torque bars and energies at a posture, or a state with velocity and acceleration."""
+        numbers = self.robot.dynamics(*state)
+        other = None if self.ghost is None else self.ghost.dynamics(*state).tau
+        return bars(self.robot.robot, numbers.tau, self.scale, other), energies(numbers)
 
 
 def same_shape(robot: Robot, other: Robot) -> bool:
@@ -192,42 +189,37 @@ def page(
     server = viser_server()
     try:
         stage = Stage(server, robot, ghost, q, folders)
-        span = 0.0 if trajectory is None else float(trajectory.t[-1] - trajectory.t[0])
-        if trajectory is None or not span:
-            posture = q if trajectory is None else trajectory.q[0]
-            stage.move(posture)
-            return _with_panel(server.scene.as_html(), stage, posture[None], trajectory, 1.0)
-        pictures = int(np.clip(np.ceil(span * RATE), 1, MAX_PICTURES))
-        step = span / pictures
-        run = trajectory.at(np.linspace(trajectory.t[0], trajectory.t[-1], pictures + 1))
+        if trajectory is None:
+            return _with_panel(server.scene.as_html(), stage, "Torques that hold the arm", [(q,)])
+        span, run, step = float(trajectory.t[-1] - trajectory.t[0]), trajectory[:1], 1.0
+        if span:
+            pictures = int(np.clip(np.ceil(span * RATE), 1, MAX_PICTURES))
+            run = trajectory.at(np.linspace(trajectory.t[0], trajectory.t[-1], pictures + 1))
+            step = span / pictures
         stage.move(run.q[0])
-        recorded = server.get_scene_serializer()
+        recorded = server.get_scene_serializer() if span else server.scene
         for posture in run.q[1:]:
             recorded.insert_sleep(step)
             stage.move(posture)
-        return _with_panel(recorded.as_html(), stage, run.q, run, step)
+        states = [*zip(run.q, run.qd, run.qdd, strict=True)]
+        return _with_panel(recorded.as_html(), stage, "Torques of the run", states, step)
     finally:
         with quiet():
             server.stop()
 
 
-def _with_panel(text: str, stage: Stage, q: Array, run: Trajectory | None, step: float) -> str:
+def _with_panel(
+    text: str, stage: Stage, title: str, states: Sequence[tuple[Array, ...]], step: float = 1.0
+) -> str:
     """The viser page with torques and energies at each time of the recording."""
-    motion = () if run is None else (run.qd, run.qdd)
-    numbers = stage.dynamics(q, *motion)
-    ghost = None if stage.ghost_dynamics is None else stage.ghost_dynamics(q, *motion).tau
-    rows = []
-    for k in range(len(q)):
-        state = Numbers(*(x[k] for x in numbers))
-        other = None if ghost is None else ghost[k]
-        rows.append((bars(stage.robot, state.tau, stage.scale, other), energies(state)))
-    title = "Torques that hold the arm" if run is None else "Torques of the run"
+    rows = [stage.numbers(*state) for state in states]
     data = {"step": step, "rows": [{"bars": [*map(_entries, x)], "below": y} for x, y in rows]}
-    name = html.escape(stage.robot.name)
+    robot = stage.robot.robot
+    name = html.escape(robot.name)
     overlay = Template(files("armlet.view").joinpath("overlay.html").read_text(encoding="utf-8"))
     fields = {
         "name": name,
-        "panel": panel(stage.robot, title, *rows[0]),
+        "panel": panel(robot, title, *rows[0]),
         "data": json.dumps(data, separators=(",", ":")).replace("</", "<\\/"),
     }
     text = text.replace("<title>Viser</title>", f"<title>{name}</title>")

@@ -16,10 +16,10 @@ from armlet.api import Robot
 from armlet.errors import ArmletError
 from armlet.robot import BASE
 from armlet.simulation import Trajectory
-from armlet.view.panel import bars, energies, panel
+from armlet.view.panel import panel
 from armlet.view.scene import joint_range, payload
 from armlet.view.server import quiet, viser_server
-from armlet.view.stage import RATE, Stage, same_shape
+from armlet.view.stage import RATE, Stage
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 LAYERS = {"frames": "Frames", "com": "Centres of mass", "inertia": "Inertia ellipsoids"}
@@ -139,11 +139,11 @@ class Viewer:
                 layer: gui.add_checkbox(label, initial_value=False)
                 for layer, label in LAYERS.items()
             }
-            for box in self.boxes.values():
-                box.on_update(lambda _: self._show_layers())
-            if len(self.stage.robots) > 1:
+            self.ghost_box = None
+            if self.stage.ghost is not None:
                 self.ghost_box = gui.add_checkbox("Ghost", initial_value=True)
-                self.ghost_box.on_update(lambda _: self._show_layers())
+            for box in filter(None, (*self.boxes.values(), self.ghost_box)):
+                box.on_update(lambda _: self._show_layers())
         if self.robot.tool is not None and self.robot.frame().body != BASE:
             with gui.add_folder("Payload", expand_by_default=False):
                 self._build_payload()
@@ -164,14 +164,13 @@ class Viewer:
         if upper - lower > 2 * step:  # inwards, to numbers that can be read
             lower, upper = round(lower + step / 2, digits), round(upper - step / 2, digits)
         value = float(np.clip(self.start[j], lower, upper))
-        slider = self.server.gui.add_slider(
-            self.robot.coordinates[j].name, lower, upper, step, value
-        )
+        name = self.robot.coordinates[j].name
+        slider = self.server.gui.add_slider(name, lower, upper, step, value)
         slider.on_update(self._by_user(self._on_slider))
         return slider
 
     def _build_payload(self) -> None:
-        gui, reach = self.server.gui, self.stage.scene.reach
+        gui, reach = self.server.gui, self.stage.robot.scene.reach
         heaviest = float(np.ceil(max(1.0, 0.5 * float(self.robot.mass))))
         controls = [gui.add_slider("Mass (kg)", 0.0, heaviest, 0.01, 0.0)]
         limit = round(0.3 * reach, 3)
@@ -210,34 +209,24 @@ class Viewer:
 
     def _on_payload(self) -> None:
         mass, *offset = (slider.value for slider in self.payload)
-        self.stage.dynamics.carry(mass, offset)
+        self.stage.robot.dynamics.carry(mass, offset)
         if self._payload is not None:
             self._payload.remove()
-        drawing = self.stage.robots[0][1]
-        ball = payload(self.robot, mass, offset) if mass else None
-        self._payload = drawing.add("payload", ball) if ball else None
+            self._payload = None
+        if mass:
+            self._payload = self.stage.robot.add("payload", payload(self.robot, mass, offset))
         self._refresh()
 
     def _show_layers(self) -> None:
         layers = {layer: box.value for layer, box in self.boxes.items()}
-        (_, drawing), *ghosts = self.stage.robots
-        for layer, visible in layers.items():
-            drawing.show(layer, visible)
-        drawing.fade(any(layers.values()))
-        for ghost, drawn in ghosts:
-            layers["shapes"] = not same_shape(self.robot, ghost)
-            for layer, visible in layers.items():
-                drawn.show(layer, visible and self.ghost_box.value)
+        self.stage.show(layers, self.ghost_box is not None and self.ghost_box.value)
 
     def _refresh(self) -> None:
         """Show torques and energy of the current state."""
-        numbers = self.stage.dynamics(self.q, self.qd, self.qdd)
-        other = self.stage.ghost_dynamics
-        ghost = None if other is None else other(self.q, self.qd, self.qdd).tau
-        drawn = bars(self.robot, numbers.tau, self.stage.scale, ghost)
         moves = bool(np.any(self.qd) or np.any(self.qdd))
         title = "Torques of the run" if moves else "Torques that hold the arm"
-        self.numbers.content = panel(self.robot, title, drawn, energies(numbers))
+        numbers = self.stage.numbers(self.q, self.qd, self.qdd)
+        self.numbers.content = panel(self.robot, title, *numbers)
 
     def _advance(self) -> None:
         """Move the time on while the run plays."""

@@ -1,6 +1,6 @@
 """armlet bench"""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,7 @@ def bench(
 ) -> None:
     """Time the compiled kernels of a robot, beside Pinocchio if that is installed.
 
-    Drives are off. Times are medians of processor time on one core. `benchmarks/` in the
+    Drives are off. Times are medians of processor time of one thread. `benchmarks/` in the
     repository times more: first calls, threads, MuJoCo and native code.
 
     Example: armlet bench panda
@@ -27,7 +27,11 @@ def bench(
     peer, left_out = pinocchio(arm)
     times = {name: measure(arm, name, rounds, peer) for name in progress(FUNCTIONS, "timing")}
     if as_json:
-        data = {"robot": arm.name, "rows": ROWS, "quantities": _data(times), "left_out": left_out}
+        quantities = {
+            name: {"M": count.M, "A": count.A, "call": call, "batch": batch}
+            for name, (count, call, batch) in times.items()
+        }
+        data = {"robot": arm.name, "rows": ROWS, "quantities": quantities, "left_out": left_out}
         print_json(data)
         return
     console = Terminal()
@@ -48,15 +52,3 @@ def _table(name: str, times: dict[str, Times]) -> Table:
         cells = ["" if x is None else f"{1e9 * x:.{1 if x < 1e-7 else 0}f}" for x in seconds]
         table.add_row(quantity, str(each.operations.M), str(each.operations.A), *cells)
     return table
-
-
-def _data(times: dict[str, Times]) -> dict[str, Any]:
-    return {
-        quantity: {
-            "M": each.operations.M,
-            "A": each.operations.A,
-            "call": each.call,
-            "batch": each.batch,
-        }
-        for quantity, each in times.items()
-    }

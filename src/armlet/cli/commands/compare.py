@@ -12,13 +12,13 @@ from armlet.cli.options import Json, Plot, quantities
 from armlet.cli.output import Table, Terminal, print_json, progress, styled_text
 from armlet.cli.reference import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
+from armlet.cli.timing import medians
 from armlet.dynamics import FORMULATIONS, QUANTITIES
 from armlet.dynamics.quantities import PASSIVE
 from armlet.errors import ArmletError, ModelError
 from armlet.graph import Count
-from armlet.plotting import Figure, save
+from armlet.plotting import save
 from armlet.robot import RobotModel
-from armlet.runtime.timing import Timed, time_in_turns
 
 ROWS = 4096
 ROUNDS = 5
@@ -26,6 +26,7 @@ CHECKED = 100
 WRONG = 1e-6
 """Deviations above this are no rounding errors."""
 WIDTH = 24
+"""Of a full bar in the table, in characters."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,13 @@ def compare(
         raise ArmletError(refused[0])
     runs.sort(key=lambda run: run.count.total)
     if plot is not None:
-        save(_chart(arm, quantity, runs), plot)
+        bars = [charts.Bar(x.name, x.count, f", {x.time:.1f} ns", x.source) for x in runs]
+        title = f"Operations on {arm.name}, and the compiled time per state of a batch"
+        save(charts.operations(title, {quantity: bars}), plot)
     if as_json:
-        print_json([_data(run) for run in runs])
+        keys = ("formulation", "source", "M", "A", "nanoseconds", "deviation")
+        values = [(x.name, x.source, x.count.M, x.count.A, x.time, x.deviation) for x in runs]
+        print_json([dict(zip(keys, row, strict=True)) for row in values])
         return
     console = Terminal()
     console.print(_table(arm, quantity, runs))
@@ -94,24 +99,18 @@ def _run(
     operations = trace(rigid, quantity, name, constants={"inertia": "symbolic"}).count()
     kernel = compile(arm, quantity, name)
     off = deviation(exact, kernel(*states))
-    seconds = time_in_turns({"": Timed(kernel, tuple(states), ROWS)}, ROUNDS)[""].median
+    seconds = medians({"": (kernel, *states)}, ROUNDS, ROWS)[""]
     source = "the search over formulations, frames, units and rules"
     if name is not None:
         source = FORMULATIONS[quantity][name].source
     return Run(name or "cheapest", source, operations, 1e9 * seconds, off)
 
 
-def _scale(runs: list[Run]) -> int:
-    """The count of a full bar; counts far above the others are cut off."""
-    totals = [run.count.total for run in runs] or [1]
-    return max(1, min(max(totals), charts.CUT * min(totals)))
-
-
 def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
     table = Table(["formulation"], ["M", "A", "M+A"], title=f"{arm.name}: {quantity}")
     table.add_column("", no_wrap=True)
     table.numbers("ns per state", "deviation")
-    whole = _scale(runs)
+    whole = charts.full_bar([run.count for run in runs])
     for run in runs:
         bar = "█" * min(WIDTH, max(1, round(WIDTH * run.count.total / whole)))
         bar += "▶" if run.count.total > whole else ""
@@ -127,27 +126,9 @@ def _table(arm: RobotModel, quantity: str, runs: list[Run]) -> Table:
     return table
 
 
-def _chart(arm: RobotModel, quantity: str, runs: list[Run]) -> Figure:
-    """A figure of operations and times as bars."""
-    bars = [charts.Bar(x.name, x.count, f"{x.time:.1f} ns", x.source) for x in runs]
-    title = f"Operations on {arm.name}, and the compiled time per state of a batch"
-    return charts.operations(title, {quantity: bars})
-
-
 def _is_wrong(run: Run) -> bool:
     return run.deviation is not None and run.deviation > WRONG
 
 
 def _short(deviation: float | None) -> str:
     return "" if deviation is None else f"{deviation:.0e}"
-
-
-def _data(run: Run) -> dict[str, Any]:
-    return {
-        "formulation": run.name,
-        "source": run.source,
-        "M": run.count.M,
-        "A": run.count.A,
-        "nanoseconds": run.time,
-        "deviation": run.deviation,
-    }

@@ -32,6 +32,8 @@ PASSES = {
     "sharing": "terms and factors that occur together",
 }
 """What each simplification pass does."""
+Counts = dict[str, dict[str, tuple[Count, Count]]]
+"""Operations by quantity and formulation, with all parameters and with minimal ones."""
 MINIMIZED = ("operations", "multiplications", "additions")
 VERDICTS = {"below": "green", "equal": "", "above": "red"}
 """How a count compares with a published total, and the colour of that."""
@@ -85,9 +87,9 @@ def count(
     constants = {} if numbers else {"inertia": "symbolic"}
     for name in quantity or ():
         one_of(name, "quantity", QUANTITIES)
-    names = quantity or _default_quantities(drives)
+    names = quantity or [name for name in QUANTITIES if drives or name not in PASSIVE]
     pairs = [(name, entry) for name in names for entry in (*FORMULATIONS[name], None)]
-    rows: list[dict[str, Any]] = []
+    counts: Counts = {name: {} for name in names}
     best: dict[str, SearchResult] = {}
     for name, entry in progress(pairs, "counting"):
         robot = arm if name in PASSIVE else rigid
@@ -101,61 +103,70 @@ def count(
             )
         except ModelError:  # it does not hold for this robot
             continue
-        rows.append({"quantity": name, "formulation": entry, "all": every, "minimal": fewest})
+        counts[name][entry] = every, fewest
     title = f"{arm.name}: {'numbers' if numbers else 'symbolic inertia'}"
     for name in quantity or ():
         if name not in best:
             raise ArmletError(f"no formulation of {name} holds for robot {quote(arm.name)}")
     if plot is not None:
-        save(_chart(title, rows, best), plot)
+        save(_chart(title, counts, best), plot)
     if as_json:
-        counts = [{**row, **_counts(row)} for row in rows]
-        print_json(counts + [_search_data(name, result) for name, result in best.items()])
+        print_json(_data(counts, best))
         return
     steps = [_steps(name, arm, best[name]) for name in quantity or ()]
     console = Terminal()
-    console.print(_table(title, rows, best))
+    console.print(_table(title, counts, best))
     console.show(*steps, None if plot is None else f"written: {plot}")
 
 
-def _table(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]) -> Table:
+def _table(title: str, counts: Counts, best: dict[str, SearchResult]) -> Table:
     table = Table(["quantity", "formulation"], ["all", "M+A", "minimal", "M+A"], title=title)
     for name, result in best.items():
-        for row in (row for row in rows if row["quantity"] == name):
-            every, fewest = row["all"], row["minimal"]
+        for entry, (every, fewest) in counts[name].items():
             same = every == fewest and not QUANTITIES[name].minimal
-            table.add_row(
-                name,
-                row["formulation"],
-                _short(every),
-                str(every.total),
-                "" if same else _short(fewest),
-                "" if same else str(fewest.total),
-            )
+            cells = ("", "") if same else (_short(fewest), str(fewest.total))
+            table.add_row(name, entry, _short(every), str(every.total), *cells)
         count = result.program.count()
         bold = styled_text(("cheapest", "bold"))
         table.add_row(name, bold, "", "", _short(count), str(count.total))
     return table
 
 
-def _chart(title: str, rows: list[dict[str, Any]], best: dict[str, SearchResult]) -> Figure:
+def _chart(title: str, counts: Counts, best: dict[str, SearchResult]) -> Figure:
     """A figure of the counts with minimal parameters as bars."""
-    groups = {
-        name: [
-            charts.Bar("cheapest", result.program.count(), about="the cheapest program"),
-            *(
-                charts.Bar(row["formulation"], row["minimal"], about=_source(row))
-                for row in rows
-                if row["quantity"] == name
-            ),
+    groups = {}
+    for name, result in best.items():
+        groups[name] = [
+            charts.Bar("cheapest", result.program.count(), about="the cheapest program")
         ]
-        for name, result in best.items()
-    }
+        for entry, (_, fewest) in counts[name].items():
+            groups[name].append(charts.Bar(entry, fewest, about=FORMULATIONS[name][entry].source))
     return charts.operations(f"Operations on {title}, minimal parameters", groups)
 
 
-def _source(row: dict[str, Any]) -> str:
-    return FORMULATIONS[row["quantity"]][row["formulation"]].source
+def _data(counts: Counts, best: dict[str, SearchResult]) -> list[dict[str, Any]]:
+    def operations(count: Count) -> dict[str, int]:
+        return {"M": count.M, "A": count.A, **dict(count.functions)}
+
+    rows: list[dict[str, Any]] = [
+        {
+            "quantity": name,
+            "formulation": entry,
+            "all": operations(every),
+            "minimal": operations(fewest),
+        }
+        for name, entries in counts.items()
+        for entry, (every, fewest) in entries.items()
+    ]
+    return rows + [
+        {
+            "quantity": name,
+            "formulation": "cheapest",
+            "minimal": operations(result.program.count()),
+            "steps": [{"step": x.name, "M": x.count.M, "A": x.count.A} for x in result.steps],
+        }
+        for name, result in best.items()
+    ]
 
 
 def _steps(quantity: str, arm: RobotModel, best: SearchResult) -> Table:
@@ -180,32 +191,8 @@ def _what(step: str, arm: RobotModel, best: SearchResult) -> str:
     return PASSES.get(step, "as it is written, in canonical frames" if first else "its formulation")
 
 
-def _search_data(quantity: str, best: SearchResult) -> dict[str, Any]:
-    steps = [{"step": s.name, "M": s.count.M, "A": s.count.A} for s in best.steps]
-    count = best.program.count()
-    return {
-        "quantity": quantity,
-        "formulation": "cheapest",
-        "minimal": _numbers(count),
-        "steps": steps,
-    }
-
-
-def _default_quantities(drives: bool) -> list[str]:
-    """The quantities to count; those of passive forces only if drives are included."""
-    return [name for name in QUANTITIES if drives or name not in PASSIVE]
-
-
 def _short(count: Count) -> str:
     return f"{count.M}M {count.A}A"
-
-
-def _counts(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: _numbers(row[key]) for key in ("all", "minimal")}
-
-
-def _numbers(count: Count) -> dict[str, int]:
-    return {"M": count.M, "A": count.A, **dict(count.functions)}
 
 
 # ------------------------------------------------------------------ --published
@@ -224,10 +211,10 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
     if as_json:
         print_json([_published_data(*row) for row in rows])
         return
-    table = Table()
-    table.text("method")
+    table = Table(text="method")
     table.numbers("n", "printed", "corrected", "armlet", "")
     section, method = Text(), Text()
+    notes, verdicts = [], []
     for total, n, count in rows:
         if section != (section := styled_text((total.quantity, "bold"), f": {total.work}")):
             table.add_row(section)
@@ -235,30 +222,26 @@ def show_published(quantities: Sequence[str] | None, as_json: bool, plot: Path |
             f"  {total.method}", (_scope(total), "dim"), " ", (total.formulation, "cyan")
         )
         printed, corrected = total.printed_count(n), total.corrected_count(n)
-        verdict = total.verdict(n)
+        verdicts.append(total.verdict(n))
         table.add_row(
             "" if method == here else here,
             str(n),
-            f"{printed.M}M {printed.A}A",
-            "" if corrected == printed else f"{corrected.M}M {corrected.A}A",
-            f"{count.M}M {count.A}A",
-            styled_text((verdict, VERDICTS[verdict])),
+            _short(printed),
+            "" if corrected == printed else _short(corrected),
+            _short(count),
+            styled_text((verdicts[-1], VERDICTS[verdicts[-1]])),
         )
         method = here
+        if corrected != printed:
+            scope = f"{total.work}, {total.method}{_scope(total)}, n = {n}"
+            notes.append(f"corrected: {scope}: {total.note}")
     console = Terminal()
+    listed = ", ".join(f"{verdicts.count(word)} {word}" for word in VERDICTS)
+    summary = f"{len(rows)} totals: {listed} (by M + A; the smaller of printed and corrected)"
     console.print(table)
-    verdicts = [total.verdict(n) for total, n, _ in rows]
-    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in VERDICTS)
-    console.print()
-    console.print(f"{len(rows)} totals: {counts} (by M + A; the smaller of printed and corrected)")
-    console.notes(_notes(rows))
+    console.show(summary)
+    console.notes(notes)
     console.files(plot)
-
-
-def _notes(rows: Sequence[tuple[Total, int, Any]]) -> list[str]:
-    """Why totals are corrected, one line for each."""
-    corrected = [(x, n) for x, n, _ in rows if x.printed_count(n) != x.corrected_count(n)]
-    return [f"corrected: {x.work}, {x.method}{_scope(x)}, n = {n}: {x.note}" for x, n in corrected]
 
 
 def _scope(total: Total) -> str:
@@ -270,23 +253,20 @@ def _scope(total: Total) -> str:
         f"beyond {total.beyond.split()[0]}" if total.beyond else "",
         "minimal" if total.minimal else "",
     ]
-    listed = ", ".join(word for word in words if word)
+    listed = ", ".join(filter(None, words))
     return f" ({listed})" if listed else ""
 
 
-def _published_data(total: Total, n: int, count: Any) -> dict[str, Any]:
-    printed, corrected = total.printed_count(n), total.corrected_count(n)
+def _published_data(total: Total, n: int, count: Count) -> dict[str, Any]:
+    texts = ("quantity", "method", "work", "formulation", "starting_from", "beyond", "note")
+    counts = {
+        "printed": total.printed_count(n),
+        "corrected": total.corrected_count(n),
+        "armlet": count,
+    }
     return {
-        "quantity": total.quantity,
-        "method": total.method,
-        "work": total.work,
-        "formulation": total.formulation,
-        "starting_from": total.starting_from,
-        "beyond": total.beyond,
+        **{name: getattr(total, name) for name in texts},
+        **{name: {"M": x.M, "A": x.A} for name, x in counts.items()},
         "n": n,
-        "printed": {"M": printed.M, "A": printed.A},
-        "corrected": {"M": corrected.M, "A": corrected.A},
-        "armlet": {"M": count.M, "A": count.A},
         "verdict": total.verdict(n),
-        "note": total.note,
     }

@@ -1,24 +1,30 @@
 """armlet demo"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from armlet._support.files import check_writable, expand_user, write
-from armlet.cli.demo_data import NOISE, PUBLISHED_JOINTS, STATES, Demo, Published, collect
+from armlet.api import Robot, function, load, minimal_parameters, trace
 from armlet.cli.options import Json
-from armlet.cli.output import Table, Terminal, print_json
+from armlet.cli.output import Table, Terminal, print_json, progress
+from armlet.cli.reference import by_definition, deviation, random_states
 from armlet.cli.robot_options import Choice, FrameName, takes_robot
-from armlet.cli.timing import ARMLET, LIBRARIES, NUMPY, PINOCCHIO, ROWS
+from armlet.cli.timing import ARMLET, LIBRARIES, NUMPY, PINOCCHIO, ROWS, Times, measure, pinocchio
+from armlet.dynamics import QUANTITIES
 from armlet.errors import ArmletError, visible
 from armlet.graph import Count
+from armlet.identification import Identified, Log, TorqueModel, identify
 from armlet.identification.report import torques, verdict
+from armlet.literature import Total, totals
 from armlet.plotting import (
     COLOURS,
     FAINT,
@@ -30,12 +36,50 @@ from armlet.plotting import (
     page,
     panels,
 )
+from armlet.simulation import Friction, Trajectory, simulate
 from armlet.version import __version__
 
+Array = NDArray[np.float64]
+STATES = 20
+"""The number of random states at which results are compared with the definition."""
+COUNTED = (
+    "inverse_dynamics",
+    "inertia_matrix",
+    "bias",
+    "gravity_torque",
+    "forward_dynamics",
+    "friction_torque",
+    "forward_kinematics",
+    "jacobian",
+    "energy",
+)
+"""Quantities whose cheapest programs are found within seconds."""
+TIMED, ROUNDS = ("inverse_dynamics", "inertia_matrix", "forward_dynamics"), 3
+PUBLISHED_JOINTS = 6
+"""The published totals are those for arms with so many joints."""
+OPENSYMORO = {"puma560": Count(345, 296)}
+"""OpenSYMORO's inverse dynamics of arms of the catalogue, all parameters symbolic."""
+DURATION, DT, WAVES, SEED = 10.0, 1e-3, 8, 8
+"""Of the motion: duration and step in s, number of waves, and the seed of their sizes."""
+REACH = {"R": 1.2, "P": 0.3}
+"""How far a joint moves to either side, in rad or m, if its limits allow that."""
+SHARE = 0.8
+"""The share of the limits that is used."""
+RATE = 30.0
+"""The bandwidth of the joint controllers, in rad/s."""
+NOISE = 0.02
+"""The noise of the logged torques, relative to their root mean squares."""
+HELD_OUT = 0.3
+"""The last share of the time, which validates the parameters identified from the rest."""
+MOST_JOINTS = 12
+"""Arms with more joints are not identified: that takes longer than a demonstration should."""
 DRAWN = 25
 """Every so many rows of the motion, one is drawn."""
 LIBRARY_COLOURS = {ARMLET: COLOURS[0], PINOCCHIO: COLOURS[1], NUMPY: FAINT}
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+MARGIN = 1.3
+"""Of the axes of operations, beyond the fewest and the most."""
+WAYS = ("call", "batch")
 COUNTS = ("multiplications", "additions", "deviation")
 LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 """A legend below all else, however narrow the page is."""
@@ -68,6 +112,160 @@ def demo(
         _print(results, where)
 
 
+# ------------------------------------------------------------------ operations and times
+
+
+class Counted(NamedTuple):
+    """The operations of a quantity as it is compiled, and its deviation from the definition."""
+
+    operations: Count
+    deviation: float | None
+
+
+class Published(NamedTuple):
+    """A total printed in the literature, and armlet's in the same scope."""
+
+    total: Total
+    printed: Count
+    counted: Count
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The results that the terminal and the page show."""
+
+    arm: Robot
+    counted: dict[str, Counted]
+    published: list[Published]
+    times: dict[str, Times]
+    run: Trajectory
+    symoro: str
+    """A sentence on the inverse dynamics beside OpenSYMORO's, empty for other arms."""
+    identified: Identified | None
+    errors: Array
+    """The error of each identified parameter, divided by its standard deviation."""
+    left_out: list[str]
+    """What was left out, and why."""
+
+    @property
+    def below(self) -> int:
+        """How many of the published totals are above armlet's."""
+        return sum(x.counted.total < x.printed.total for x in self.published)
+
+    @property
+    def near(self) -> int:
+        """How many parameters are within three deviations of the true ones."""
+        return int((np.abs(self.errors) < 3).sum())
+
+
+def collect(arm: Robot) -> Demo:
+    """Compute all results."""
+    names = [name for name in COUNTED if arm.tool or "frame" not in QUANTITIES[name].options]
+    counted = {}
+    for name in progress(names, "compiling"):
+        states = random_states(arm, name, STATES)
+        off = deviation(by_definition(arm, name, states), getattr(arm, name)(*states))
+        counted[name] = Counted(trace(arm, name).count(), off)
+    rigid = arm.without_drives()  # as Pinocchio's
+    peer, left_out = pinocchio(rigid)
+    times = {
+        name: measure(rigid, name, ROUNDS, peer, numpy=True) for name in progress(TIMED, "timing")
+    }
+    run = motion(arm)
+    identified, errors = None, np.zeros(0)
+    if arm.n > MOST_JOINTS or run.ended:
+        left_out.append(f"identification: {run.ended or f'more than {MOST_JOINTS} joints'}")
+    else:
+        try:
+            identified = identification(arm, run)
+            errors = _errors(arm, identified)
+        except ArmletError as error:
+            left_out.append(f"identification: {error}")
+    n = PUBLISHED_JOINTS
+    chosen = [total for total in totals() if n in total.n]
+    published = [
+        Published(total, total.printed_count(n), total.count(n))
+        for total in progress(chosen, "counting")
+    ]
+    return Demo(arm, counted, published, times, run, _symoro(arm), identified, errors, left_out)
+
+
+def _symoro(arm: Robot) -> str:
+    theirs = OPENSYMORO.get(arm.name)
+    if theirs is None or arm != load(arm.name):
+        return ""
+    options: Any = {"constants": {"inertia": "symbolic"}, "minimal": False}
+    mine = trace(arm.without_drives(), "inverse_dynamics", **options).count()
+    return (
+        " Inverse dynamics of this arm with all parameters symbolic, multiplications + "
+        f"additions: armlet {mine.M} + {mine.A}, OpenSYMORO {theirs.M} + {theirs.A}."
+    )
+
+
+# ------------------------------------------------------------------ a motion and its log
+
+
+def plan(arm: Robot) -> list[Array]:
+    """Positions, velocities and accelerations of all joints: waves from rest, within limits."""
+    k = np.arange(1, WAVES + 1)
+    size = np.random.default_rng(SEED).normal(size=(WAVES, arm.n)) / k[:, None]
+    w, t = 2 * np.pi / DURATION * k, np.arange(0, DURATION, DT)[:, None]
+    q, qd, qdd = -np.cos(w * t) @ size, w * np.sin(w * t) @ size, w**2 * np.cos(w * t) @ size
+    middle, reach = np.zeros(arm.n), np.empty(arm.n)
+    for i, joint in enumerate(arm.coordinates):
+        lower, upper, velocity, _ = joint.limits
+        reach[i] = min(REACH.get(joint.letter, 0.3), SHARE * (upper - lower) / 2)
+        if np.isfinite([lower, upper]).all():
+            middle[i] = (lower + upper) / 2
+        fastest = np.abs(qd[:, i]).max() / (np.ptp(q[:, i]) / 2)
+        reach[i] = min(reach[i], SHARE * velocity / fastest)
+    scale = reach / (np.ptp(q, axis=0) / 2)
+    centre = (q.max(axis=0) + q.min(axis=0)) / 2
+    return [middle + scale * (q - centre), scale * qd, scale * qdd]
+
+
+def motion(arm: Robot) -> Trajectory:
+    """Simulate the arm with friction along the plan, with feedback at each joint."""
+    q, qd, qdd = plan(arm)
+    inertia = np.diagonal(arm.inertia_matrix(q[::100]), axis1=1, axis2=2).min(axis=0)
+    stiffness, damping = RATE**2 * inertia, 2 * RATE * inertia
+
+    @function(arm, target=arm.n, velocity=arm.n, feedforward=arm.n)
+    def follow(q: Array, qd: Array, target: Array, velocity: Array, feedforward: Array) -> Array:
+        tau: Array = feedforward + stiffness * (target - q) + damping * (velocity - qd)
+        return tau
+
+    feedforward = arm.inverse_dynamics(q, qd, qdd) + arm.passive_torque(q, qd)
+    return simulate(
+        arm,
+        q[0],
+        torque=follow,
+        arguments={"target": q, "velocity": qd, "feedforward": feedforward},
+        duration=DURATION,
+        dt=DT,
+        method="semi_implicit_euler",
+    )
+
+
+def identification(arm: Robot, run: Trajectory) -> Identified:
+    """Identify the arm from a noisy log of the motion; its end is held out."""
+    size = np.sqrt((run.tau**2).mean(axis=0))
+    noise = NOISE * size * np.random.default_rng(SEED).normal(size=run.tau.shape)
+    log = Log(run.t, run.q, run.tau + noise, joints=run.joints, name="the motion above")
+    model = TorqueModel(rotors=True, friction=Friction())
+    rigid = arm.without_drives()
+    return identify(rigid, log, model=model, physical=False, validation=HELD_OUT)
+
+
+def _errors(arm: Robot, identified: Identified) -> Array:
+    """The differences of the parameters from the true ones, in deviations."""
+    parameters = minimal_parameters(arm, rotors=True, friction=True)
+    by_name = dict(zip(parameters.names, parameters.values, strict=True))
+    true = np.array([float(by_name.get(name, np.nan)) for name in identified.names])
+    deviations = np.maximum(identified.deviations, np.finfo(float).tiny)
+    return np.asarray((identified.values - true) / deviations)
+
+
 # ------------------------------------------------------------------ in the terminal
 
 
@@ -76,10 +274,9 @@ def _print(demo: Demo, where: str) -> None:
     console.print(f"{demo.arm!r}")
     if demo.arm.source:
         console.print(f"numbers from {demo.arm.source}", style="dim")
-    below = sum(x.counted.total < x.printed.total for x in demo.published)
     published = (
-        f"armlet takes fewer operations than {below} of the {len(demo.published)} counts that are "
-        f"published for arms with {PUBLISHED_JOINTS} joints.{demo.symoro}"
+        f"armlet takes fewer operations than {demo.below} of the {len(demo.published)} counts "
+        f"that are published for arms with {PUBLISHED_JOINTS} joints.{demo.symoro}"
     )
     console.show(_operations(demo), _speed(demo), published)
     console.print()
@@ -106,41 +303,24 @@ def _operations(demo: Demo) -> Table:
     return table
 
 
-def _speed(demo: Demo) -> Table:
-    caption = f"batches of {ROWS:,} states; NumPy runs the program that armlet prints as Python"
-    table = Table(
-        ["quantity", ""], _libraries(demo), title="nanoseconds per state", caption=caption
-    )
-    for row in _time_rows(demo):
-        table.add_row(*row)
-    return table
-
-
 def _count_rows(demo: Demo) -> list[list[str]]:
     """Rows of a quantity, its operations, and its deviation from the definition."""
     return [
-        [name, str(x.operations.M), str(x.operations.A), _small(x.deviation)]
-        for name, x in demo.counted.items()
+        [name, str(count.M), str(count.A), "" if off is None else f"{off:.0e}" if off else "0"]
+        for name, (count, off) in demo.counted.items()
     ]
 
 
-def _small(x: float | None) -> str:
-    return "" if x is None else f"{x:.0e}" if x else "0"
-
-
-def _libraries(demo: Demo) -> list[str]:
-    return [x for x in LIBRARIES if any(x in times.call for times in demo.times.values())]
-
-
-def _time_rows(demo: Demo) -> list[list[str]]:
-    """Rows of a quantity, call or batch, and the nanoseconds of each library."""
-    rows = []
-    for way in ("call", "batch"):
+def _speed(demo: Demo) -> Table:
+    libraries = [x for x in LIBRARIES if any(x in times.call for times in demo.times.values())]
+    caption = f"batches of {ROWS:,} states; NumPy runs the program that armlet prints as Python"
+    table = Table(["quantity", ""], libraries, title="nanoseconds per state", caption=caption)
+    for way in WAYS:
         for quantity, times in demo.times.items():
             seconds = getattr(times, way)
-            cells = (f"{1e9 * seconds[x]:,.0f}" if x in seconds else "" for x in _libraries(demo))
-            rows.append([quantity, way, *cells])
-    return rows
+            cells = (f"{1e9 * seconds[x]:,.0f}" if x in seconds else "" for x in libraries)
+            table.add_row(quantity, way, *cells)
+    return table
 
 
 def _data(demo: Demo, where: str) -> dict[str, Any]:
@@ -149,16 +329,19 @@ def _data(demo: Demo, where: str) -> dict[str, Any]:
         "robot": demo.arm.name,
         "states": STATES,
         "quantities": {
-            name: {**_counts(x.operations), "deviation": x.deviation}
-            for name, x in demo.counted.items()
+            name: {**_counts(count), "deviation": off}
+            for name, (count, off) in demo.counted.items()
         },
         "published": [
-            {**x._asdict(), "printed": _counts(x.printed), "counted": _counts(x.counted)}
+            {
+                **{key: getattr(x.total, key) for key in ("quantity", "method", "work")},
+                "printed": _counts(x.printed),
+                "counted": _counts(x.counted),
+            }
             for x in demo.published
         ],
         "seconds": {
-            way: {name: getattr(times, way) for name, times in demo.times.items()}
-            for way in ("call", "batch")
+            way: {name: getattr(times, way) for name, times in demo.times.items()} for way in WAYS
         },
         "motion": {"rows": len(demo.run), "ended": demo.run.ended},
         "identification": None
@@ -185,9 +368,6 @@ def demo_page(demo: Demo) -> str:
     """The HTML of the page, which loads nothing from the network."""
     quantity, times = next(iter(demo.times.items()))
     run = demo.run
-    below = sum(x.counted.total < x.printed.total for x in demo.published)
-    counts = [[_words(name), *cells] for name, *cells in _count_rows(demo)]
-    seconds = [[f"{_words(name)}, {way}", *cells] for name, way, *cells in _time_rows(demo)]
     fields = {
         "name": _text(demo.arm.name),
         "source": _text(demo.arm.source),
@@ -195,10 +375,13 @@ def demo_page(demo: Demo) -> str:
         "left_out": "".join(f"<br>Left out: {_text(line)}" for line in demo.left_out),
         "published": len(demo.published),
         "joints": PUBLISHED_JOINTS,
-        "below": below,
+        "below": demo.below,
         "symoro": demo.symoro,
         "published_figure": figure_html(published_figure(demo.published)),
-        "operations": _html_table(["this arm", *COUNTS], counts),
+        "operations": "".join(
+            f"<tr>{''.join(f'<td>{_words(x)}</td>' for x in row)}</tr>\n"
+            for row in _count_rows(demo)
+        ),
         "quantity": _words(quantity),
         "call": f"{1e9 * times.call[ARMLET]:.0f}",
         "call_ratio": f"{times.call[NUMPY] / times.call[ARMLET]:.0f}",
@@ -206,7 +389,6 @@ def demo_page(demo: Demo) -> str:
         "batch_ratio": f"{times.batch[NUMPY] / times.batch[ARMLET]:.0f}",
         "rows": f"{ROWS:,}",
         "speed_figure": figure_html(speed_figure(demo)),
-        "times": _html_table(["nanoseconds per state", *_libraries(demo)], seconds),
         "duration": f"{run.t[-1]:g}",
         "steps": f"{len(run) - 1:,}",
         "ended": f" It ended early: {_text(run.ended)}." if run.ended else "",
@@ -231,13 +413,6 @@ def _words(quantity: str) -> str:
     return quantity.replace("_", " ")
 
 
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["".join(f"<th>{_text(x)}</th>" for x in head)]
-    lines += ["".join(f"<td>{_text(x)}</td>" for x in row) for row in rows]
-    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
-    return f'<div class="wide"><table>{body}</table></div>'
-
-
 def _identification_html(demo: Demo) -> str:
     result = demo.identified
     if result is None:
@@ -245,7 +420,7 @@ def _identification_html(demo: Demo) -> str:
     return (
         f"<p>From this motion with {NOISE:.0%} noise in the torques, {len(result.names)} "
         f"parameters of the arm are identified; {demo.near} are within three deviations of the "
-        f"true ones.</p>\n{figure_html(parameter_figure(demo))}"
+        f"true ones.</p>\n{figure_html(parameter_figure(result, demo.errors))}"
         f"{figure_html(torques(result, height=125))}"
         '<p class="small">Data that were held out are shaded.</p>\n'
         f'<p class="small">{_text(verdict(result))}</p>'
@@ -259,32 +434,32 @@ def published_figure(rows: Sequence[Published]) -> Figure:
     """A figure of armlet's operations over those printed, one mark for each total."""
     graphs = graph_objects()
     figure = panels(height=400)
-    sizes = [x.total for row in rows for x in (row.printed, row.counted)]
-    ends = [min(sizes) / 1.3, max(sizes) * 1.3]
+    counted = [row.counted.total for row in rows]
+    sizes = [*counted, *(row.printed.total for row in rows)]
+    ends = [min(sizes) / MARGIN, max(sizes) * MARGIN]
     line = {"color": FAINT, "width": 1.2}
     figure.add_trace(
         graphs.Scatter(
             x=ends, y=ends, mode="lines", line=line, name="as many as printed", hoverinfo="skip"
         )
     )
-    for k, quantity in enumerate(dict.fromkeys(row.quantity for row in rows)):
-        own = [row for row in rows if row.quantity == quantity]
-        figure.add_trace(
-            graphs.Scatter(
-                x=[row.printed.total for row in own],
-                y=[row.counted.total for row in own],
-                mode="markers",
-                name=_words(quantity),
-                marker={"color": COLOURS[k % len(COLOURS)], "size": 8, "symbol": MARKS[k % 6]},
-                hovertext=[f"{row.method}, {row.work}" for row in own],
-                hovertemplate="%{hovertext}<br>printed %{x}, armlet %{y}<extra></extra>",
-            )
+    for k, quantity in enumerate(dict.fromkeys(row.total.quantity for row in rows)):
+        own = [row for row in rows if row.total.quantity == quantity]
+        marks = graphs.Scatter(
+            x=[row.printed.total for row in own],
+            y=[row.counted.total for row in own],
+            mode="markers",
+            name=_words(quantity),
+            marker={"color": COLOURS[k % len(COLOURS)], "size": 8, "symbol": MARKS[k % 6]},
+            hovertext=[f"{row.total.method}, {row.total.work}" for row in own],
+            hovertemplate="%{hovertext}<br>printed %{x}, armlet %{y}<extra></extra>",
         )
+        figure.add_trace(marks)
     ticks = {"type": "log", "tickvals": [300, 1000, 3000, 10000, 30000, 100000]}
-    logs = [float(np.log10(x)) for x in ends]
-    figure.update_xaxes(title_text="operations printed in the literature", range=logs, **ticks)
-    low = [min(x.counted.total for x in rows), max(x.counted.total for x in rows)]
-    span = [float(np.log10(low[0] / 1.3)), float(np.log10(low[1] * 1.3))]
+    span = np.log10([min(counted) / MARGIN, max(counted) * MARGIN])
+    figure.update_xaxes(
+        title_text="operations printed in the literature", range=np.log10(ends), **ticks
+    )
     figure.update_yaxes(title_text="operations of armlet", range=span, **ticks)
     result: Figure = figure.update_layout(legend=LEGEND)
     return result
@@ -295,13 +470,27 @@ def speed_figure(demo: Demo) -> Figure:
     titles = ["one call", f"batch of {ROWS:,}"]
     figure = panels(2, 1, height=500, subplot_titles=titles, vertical_spacing=0.2)
     names = [name.replace("_", "<br>") for name in demo.times]
-    for row, way in enumerate(("call", "batch"), 1):
+    for row, way in enumerate(WAYS, 1):
         seconds: list[dict[str, float]] = [getattr(times, way) for times in demo.times.values()]
         most = max(x for each in seconds for x in each.values())
         for library, colour in LIBRARY_COLOURS.items():
             values = [1e9 * each[library] if library in each else None for each in seconds]
-            if any(values):
-                figure.add_trace(_bars(library, colour, names, values, row == 1), row, 1)
+            bars = graph_objects().Bar(
+                y=names,
+                x=values,
+                orientation="h",
+                name=library,
+                legendgroup=library,
+                showlegend=row == 1,
+                visible=any(values),
+                marker={"color": colour, "line_width": 0},
+                text=[None if x is None else f"{x:,.0f}" for x in values],
+                textposition="outside",
+                textfont={"color": INK},
+                cliponaxis=False,
+                hovertemplate=library + ": %{x:.0f} ns<extra></extra>",
+            )
+            figure.add_trace(bars, row, 1)
         span = [0.6, np.log10(1e9 * most) + 0.75]
         figure.update_xaxes(type="log", range=span, dtick=1, tickangle=0, row=row, col=1)
     figure.update_xaxes(title_text="nanoseconds per state", row=2, col=1)
@@ -310,51 +499,21 @@ def speed_figure(demo: Demo) -> Figure:
     return result
 
 
-def _bars(
-    library: str, colour: str, names: list[str], values: list[float | None], listed: bool
-) -> Any:
-    """The times of a library as bars with numbers beside them."""
-    return graph_objects().Bar(
-        y=names,
-        x=values,
-        orientation="h",
-        name=library,
-        legendgroup=library,
-        showlegend=listed,
-        marker={"color": colour, "line_width": 0},
-        text=[None if x is None else f"{x:,.0f}" for x in values],
-        textposition="outside",
-        textfont={"color": INK},
-        cliponaxis=False,
-        hovertemplate=library + ": %{x:.0f} ns<extra></extra>",
-    )
-
-
-def parameter_figure(demo: Demo) -> Figure:
+def parameter_figure(result: Identified, errors: Array) -> Figure:
     """A figure of the errors of the identified parameters, in standard deviations."""
-    identified, errors = demo.identified, demo.errors
-    assert identified is not None
-    assert errors is not None
     figure = panels(height=230)
-    about = [
-        f"{_text(name)}: {x:.4g}, deviation {s:.2g}"
-        for name, x, s in zip(
-            identified.names, identified.values, identified.deviations, strict=True
-        )
-    ]
-    figure.add_trace(
-        graph_objects().Scatter(
-            x=np.arange(1, len(errors) + 1),
-            y=np.clip(errors, -6, 6),
-            mode="markers",
-            marker={"color": COLOURS[0], "size": 7},
-            hovertext=about,
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=False,
-        )
+    estimates = zip(result.names, result.values, result.deviations, strict=True)
+    marks = graph_objects().Scatter(
+        x=np.arange(1, len(errors) + 1),
+        y=np.clip(errors, -6, 6),
+        mode="markers",
+        marker={"color": COLOURS[0], "size": 7},
+        hovertext=[f"{_text(name)}: {x:.4g}, deviation {s:.2g}" for name, x, s in estimates],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
     )
+    figure.add_trace(marks)
     figure.add_hrect(y0=-3, y1=3, fillcolor=SHADE, opacity=0.25, line_width=0)
     figure.update_yaxes(title_text="error / deviation", range=[-6, 6], dtick=3)
-    figure.update_xaxes(title_text="parameter")
-    result: Figure = figure
-    return result
+    drawn: Figure = figure.update_xaxes(title_text="parameter")
+    return drawn

@@ -61,10 +61,8 @@ def excite(
     arm = choice.load()
 
     def each(name: str, text: str | None) -> Any:
-        if text is None:
-            return None
-        values = numbers(name, text, 1, arm.nv)
-        return values if len(values) > 1 else values[0]
+        values = None if text is None else numbers(name, text, 1, arm.nv)
+        return values[0] if values and len(values) == 1 else values
 
     corners = None if tool_box is None else numbers("--tool-box", tool_box, 6)
     limits = MotionLimits(
@@ -90,17 +88,16 @@ def excite(
     )
     written = write(plan, out, plot)
     if as_json:
-        print_json(_summary(plan))
+        print_json(_data(plan))
         return
     _print(plan, written)
 
 
-def _finite(x: Any) -> Any:
-    """Numbers for JSON, which has no infinite ones."""
-    return [float(y) if np.isfinite(y) else None for y in x]
+def _data(plan: Excitation) -> dict[str, Any]:
+    def finite(x: Any) -> Any:
+        """Numbers for JSON, which has no infinite ones."""
+        return [float(y) if np.isfinite(y) else None for y in x]
 
-
-def _summary(plan: Excitation) -> dict[str, Any]:
     return {
         "robot": plan.robot.name,
         "joints": plan.joints,
@@ -110,8 +107,8 @@ def _summary(plan: Excitation) -> dict[str, Any]:
         "criterion": plan.criterion,
         "condition": plan.condition,
         "log_det": plan.log_det,
-        "limits": {name: [_finite(side) for side in x] for name, x in plan.limits.items()},
-        "margins": {name: _finite(x) for name, x in plan.margins.items()},
+        "limits": {name: [finite(side) for side in x] for name, x in plan.limits.items()},
+        "margins": {name: finite(x) for name, x in plan.margins.items()},
         "path": type(plan.path).__name__.lower(),
         "coefficients": plan.coefficients.tolist(),
         "ended": plan.ended,

@@ -12,7 +12,8 @@ import typer
 from armlet._support.files import check_folder, shown_path, write
 from armlet._support.validation import one_of
 from armlet.api import Robot, cheapest, formulations, trace
-from armlet.cli import options
+from armlet.cli.options import completion, name_option
+from armlet.cli.options import functions as function_names
 from armlet.cli.output import Terminal, print_json, progress
 from armlet.cli.reference import reference
 from armlet.cli.robot_options import Choice, FrameNames, takes_robot
@@ -39,7 +40,7 @@ def generate(
             "-f",
             help="A quantity, QUANTITY:FORMULATION, or NAME=QUANTITY,QUANTITY,… for one function "
             "of several. Repeatable.",
-            autocompletion=options.functions,
+            autocompletion=function_names,
         ),
     ] = None,
     out: Annotated[
@@ -53,13 +54,11 @@ def generate(
         list[str] | None,
         typer.Option(
             help=f"Constants that are arguments at run time: {', '.join(GROUPS)}. Repeatable.",
-            autocompletion=options.completion(*GROUPS),
+            autocompletion=completion(*GROUPS),
         ),
     ] = None,
-    target: Annotated[str, options.name_option("What to write", TARGETS)] = "c",
-    dtype: Annotated[
-        str, options.name_option("The type of numbers", ("float64", "float32"))
-    ] = "float64",
+    target: Annotated[str, name_option("What to write", TARGETS)] = "c",
+    dtype: Annotated[str, name_option("The type of numbers", ("float64", "float32"))] = "float64",
     fused: Annotated[
         bool | None,
         typer.Option("--fused/--unfused", help="Call fma, or not; by default for CUDA alone."),
@@ -103,9 +102,13 @@ def generate(
     Example: armlet generate panda --target fmu --fmi 2 -o arm.fmu
     """
     one_of(target, "target", TARGETS)
-    unit = MockupUnit(fmi, step, friction, fused)
-    unit.check(target, dtype, bool(function), minimal)
-    if not function and target != UNIT:
+    options = {"fmi": fmi, "step": step, "friction": friction}
+    used = [name for name, value in options.items() if value is not None]
+    if target == UNIT:
+        _check_unit(used, function, dtype, minimal, fmi)
+    elif used:
+        raise ArmletError(f"--{used[0]} is for --target {UNIT}: leave it out")
+    elif not function:
         raise ArmletError("no function is named: give one or more, such as -f inverse_dynamics")
     if out is None:
         what, example = ("file", "arm.fmu") if target == UNIT else ("folder", "generated")
@@ -121,13 +124,25 @@ def generate(
             raise ArmletError(f"--argument {group}: none of the functions depends on {group}")
     further: dict[str, object] = {}
     if target == UNIT:
-        functions, further["platform"] = unit.write(out, arm, functions)
-        written = [out]
+        if functions:
+            block = function_block(arm, functions)
+        else:
+            plant = Plant(arm, friction=friction is not False)
+            block = plant_block(plant, **({} if step is None else {"step": step}))
+        further["platform"] = write_unit(out, block, fmi or 3, fused)
+        functions, written = block.functions, [out]
     else:
         written = _write(out, project(arm, functions, target, dtype, fused))
     if as_json:
-        data = {"functions": [_data(f) for f in functions], "files": [*map(str, written)]}
-        print_json(data | further)
+        data = [
+            {
+                "name": f.program.name,
+                "arguments": {name: list(x.shape) for name, x in f.program.inputs.items()},
+                "operations": {"M": count.M, "A": count.A, **dict(count.functions)},
+            }
+            for f, count in ((f, f.code.count()) for f in functions)
+        ]
+        print_json({"functions": data, "files": [*map(str, written)], **further})
         return
     console = Terminal()
     for f in functions:
@@ -138,42 +153,22 @@ def generate(
         console.print("no C compiler is here: the file has sources, and no library", soft_wrap=True)
 
 
-@dataclass(frozen=True)
-class MockupUnit:
-    """The options of a functional mock-up unit; None where the command line has none."""
-
-    fmi: int | None
-    step: float | None
-    friction: bool | None
-    fused: bool | None
-
-    def check(self, target: str, dtype: str, has_functions: bool, minimal: bool) -> None:
-        """Refuse options that the target does not have."""
-        options = {"fmi": self.fmi, "step": self.step, "friction": self.friction}
-        for name, value in options.items():
-            if value is None:
-                continue
-            if target != UNIT:
-                raise ArmletError(f"--{name} is for --target {UNIT}: leave it out")
-            if has_functions and name != "fmi":
-                raise ArmletError(f"--{name} is for the arm itself: leave it out, or -f")
-        if target == UNIT and not has_functions and not minimal:
-            raise ArmletError("--full is for functions, of which none is named: leave it out")
-        if target == UNIT and dtype != "float64":
-            raise ArmletError(f"--dtype {dtype}: a functional mock-up unit has float64 alone")
-        if self.fmi not in (None, 2, 3):
-            raise ArmletError(f"--fmi {self.fmi}: expected 2 or 3")
-
-    def write(
-        self, path: Path, robot: Robot, functions: Sequence[Function]
-    ) -> tuple[list[Function], str]:
-        """Write the file; returns the functions in it, and the platform of its library."""
-        if functions:
-            block = function_block(robot, functions)
-        else:
-            plant = Plant(robot, friction=self.friction is not False)
-            block = plant_block(plant, **({} if self.step is None else {"step": self.step}))
-        return block.functions, write_unit(path, block, self.fmi or 3, self.fused)
+def _check_unit(
+    used: Sequence[str],
+    functions: Sequence[str] | None,
+    dtype: str,
+    minimal: bool,
+    fmi: int | None,
+) -> None:
+    """Refuse options that a functional mock-up unit does not have."""
+    if functions and {*used} - {"fmi"}:
+        raise ArmletError(f"--{used[-1]} is for the arm itself: leave it out, or -f")
+    if not functions and not minimal:
+        raise ArmletError("--full is for functions, of which none is named: leave it out")
+    if dtype != "float64":
+        raise ArmletError(f"--dtype {dtype}: a functional mock-up unit has float64 alone")
+    if fmi not in (None, 2, 3):
+        raise ArmletError(f"--fmi {fmi}: expected 2 or 3")
 
 
 @dataclass(frozen=True)
@@ -202,13 +197,13 @@ class Request:
             about = f"{', '.join(self.quantities)}: what they share is computed once."
         else:
             about = QUANTITIES[quantity].about + "".join(f" Frame {x}." for x in self.frames)
-            if self.formulation:
-                program, name = trace(arm, quantity, self.formulation, **options), self.formulation
+            name, simplified = self.formulation, ""
+            if name:
+                program = trace(arm, quantity, name, **options)
             else:
                 best = cheapest(arm, quantity, **options)
-                program, name = best.program, best.formulation
-            source = f"{name}: {formulations(quantity)[name].source}"
-            source += "" if self.formulation else ", simplified"
+                program, name, simplified = best.program, best.formulation, ", simplified"
+            source = f"{name}: {formulations(quantity)[name].source}{simplified}"
         expected = reference(arm, self.quantities, self.frames)
         return Function(replace(program, name=self.name), about, source, expected)
 
@@ -242,14 +237,6 @@ def _requests(texts: Sequence[str], frames: Sequence[str]) -> list[Request]:
     if frames and not any(request.frames for request in requests.values()):
         raise ArmletError("--frame is for kinematics: none of the functions is of a frame")
     return [*requests.values()]
-
-
-def _data(function: Function) -> dict[str, object]:
-    """A function that was written, as plain data."""
-    count = function.code.count()
-    operations = {"M": count.M, "A": count.A, **dict(count.functions)}
-    inputs = {name: list(x.shape) for name, x in function.program.inputs.items()}
-    return {"name": function.program.name, "arguments": inputs, "operations": operations}
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:

@@ -1,7 +1,6 @@
 """armlet identify"""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -131,7 +130,12 @@ def identify(
         "gains": 1.0 if gains else None,
     }
     readers: list[Reader] = [partial(Log.read, source, arm, **options) for source in sources]
-    readers += _payload_readers(arm, loaded, payload, options)
+    if bool(loaded) != bool(payload):
+        raise DataError("--loaded and --payload belong together: expected both or neither")
+    if payload is not None:
+        mass, x, y, z, *inertia = numbers("--payload", payload, 4, 10)
+        load = Load(mass, (x, y, z), inertia or None)
+        readers += [partial(_read_loaded, load, path, arm, options) for path in loaded or ()]
     with _client(scheduler, workers) as client:
         result = identification.identify(
             arm,
@@ -154,40 +158,22 @@ def identify(
     _print(arm, result, [str(path) for path in (*(out or ()), report, plot) if path is not None])
 
 
-@contextmanager
-def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
+def _client(scheduler: str | None, workers: int) -> AbstractContextManager[Any]:
     """A Dask client of a scheduler or of new processes; None where one process is enough."""
     if scheduler is None and workers == 1:
-        yield None
-        return
-    distributed = require("distributed")
-    if scheduler is not None:
-        try:
-            client = distributed.Client(scheduler, timeout=10)
-        except (OSError, ValueError) as error:
-            raise DataError(f"--scheduler {quote(scheduler)} does not answer: {error}") from None
-        with client:
-            yield client
-        return
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        yield client
+        return nullcontext()
+    client: Any = require("distributed").Client
+    new_processes = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    options = new_processes if scheduler is None else {"address": scheduler, "timeout": 10}
+    result: AbstractContextManager[Any]
+    try:
+        result = client(**options)
+    except (OSError, ValueError) as error:
+        raise DataError(f"--scheduler {quote(str(scheduler))} does not answer: {error}") from None
+    return result
 
 
-def _payload_readers(
-    arm: Robot, paths: list[Path] | None, payload: str | None, options: dict[str, Any]
-) -> list[Reader]:
-    """Functions that read the runs with a known payload."""
-    if bool(paths) != bool(payload):
-        raise DataError("--loaded and --payload belong together: expected both or neither")
-    if payload is None:
-        return []
-    mass, x, y, z, *inertia = numbers("--payload", payload, 4, 10)
-    load = Load(mass, (x, y, z), inertia or None)
-    return [partial(_with_payload, load, path, arm, options) for path in paths or ()]
-
-
-def _with_payload(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -> Log:
+def _read_loaded(load: Load, path: Path, arm: Robot, options: dict[str, Any]) -> Log:
     return Log.read(path, arm, **options).with_payload(*load)
 
 

@@ -1,5 +1,6 @@
 """armlet info"""
 
+from collections.abc import Sequence
 from math import degrees, isinf
 from typing import Annotated, Any
 
@@ -45,10 +46,21 @@ def info(
     console.print(f"gravity {gravity} in base axes")
     if arm.couplings:
         console.print(f"q holds {', '.join(arm.joint_names)}; other joints are moved by these")
-    console.show(_frames(arm), _bodies(arm), _drives(arm), _springs(arm))
+    springs = arm.springs if arm._has_springs else ()
+    drives = ["rotor inertia", "viscous", "Coulomb", "offset"]
+    console.show(
+        _frames(arm),
+        _bodies(arm),
+        _jointwise(arm, "drives (SI, joint side)", drives, arm.drives),
+        _jointwise(arm, "springs (SI)", ["stiffness", "reference"], springs),
+    )
     console.print()
     if not arm.symbols:
-        console.print(_masses(arm))
+        moving, base = float(arm.mass), arm.base_mass
+        console.print(
+            f"mass: {moving:.6g} kg move; base {quote(arm.base_link)} has {base:.6g} kg, is fixed "
+            f"and in no quantity; together {moving + base:.6g} kg"
+        )
     for note in arm.notes:
         console.print(note)
     console.print(f"frames: {', '.join(arm.frames)}")
@@ -63,22 +75,13 @@ def info(
         console.show(table)
 
 
-def _masses(arm: RobotModel) -> str:
-    """A line on the moving mass and on that of the base."""
-    moving, base = float(arm.mass), arm.base_mass
-    return (
-        f"mass: {moving:.6g} kg move; base {quote(arm.base_link)} has {base:.6g} kg, is fixed and "
-        f"in no quantity; together {moving + base:.6g} kg"
-    )
-
-
 def _pose(arm: RobotModel, name: str) -> dict[str, Any]:
     """The link that a frame is fixed to, and its pose in the frame of that link."""
     body, at = arm.frame(name)
     link = (*arm.links, arm.base_link)[body]
     pose = arm.frames[link].pose.inverse() @ at
-    rounded = [[round(float(x), 9) + 0.0 for x in part] for part in (pose.r, rpy_of(pose.R))]
-    return {"link": link, "xyz": rounded[0], "rpy": rounded[1]}
+    xyz, rpy = ([round(float(x), 9) + 0.0 for x in row] for row in (pose.r, rpy_of(pose.R)))
+    return {"link": link, "xyz": xyz, "rpy": rpy}
 
 
 def _data(arm: RobotModel) -> dict[str, Any]:
@@ -108,19 +111,14 @@ def _data(arm: RobotModel) -> dict[str, Any]:
             for x in arm.coordinates
         ],
         "couplings": {
-            joint.name: {
-                "leader": arm.joints[x.leader].name,
-                "factor": x.factor,
-                "offset": x.offset,
-            }
+            joint.name: {**x._asdict(), "leader": arm.joints[x.leader].name}
             for joint, x in zip(arm.joints, arm.couplings, strict=False)
             if arm.joints[x.leader] != joint
         },
         "phi": dict(zip(arm.links, arm.phi.tolist(), strict=True)),
         "phi_order": list(PHI),
         "gravity_compensation": {
-            link: [*part.moment, part.mass]
-            for link, part in zip(arm.links, arm.compensation, strict=True)
+            link: [*x.moment, x.mass] for link, x in zip(arm.links, arm.compensation, strict=True)
         },
     }
 
@@ -149,24 +147,21 @@ def _frames(arm: RobotModel) -> Table:
     moved = ["moved by"] if arm.couplings else []
     table = Table(["joint", *moved, "kind", "parent"], [*units, "range"], title=title)
     for i, (joint, row) in enumerate(zip(arm.joints, rows, strict=True)):
-        values = [_number(_in_degrees(key, row[key])) for key in keys]
+        values = []
+        for key in keys:
+            is_degrees = key in ANGLES and not isinstance(row[key], str)
+            values.append(_number(degrees(row[key]) if is_degrees else row[key]))
         how = [arm._coupling_text(i) or f"q[{arm._leaders.index(i)}]"] if arm.couplings else []
         table.add_row(joint.name, *how, joint.kind, row["parent"], *values, _range(joint))
     return table
-
-
-def _in_degrees(key: str, value: float | str) -> float | str:
-    """The value in degrees if it is an angle, else unchanged."""
-    return degrees(value) if key in ANGLES and not isinstance(value, str) else value
 
 
 def _range(joint: Any) -> Text:
     if isinf(joint.limits.lower) and isinf(joint.limits.upper):
         return styled_text(("any", "dim"))
     scale, unit = (1.0, "m") if joint.letter == "P" else (degrees(1.0), "°")
-    return styled_text(
-        f"{joint.limits.lower * scale:.4g} … {joint.limits.upper * scale:.4g} {unit}"
-    )
+    lower, upper = (x * scale for x in joint.limits[:2])
+    return styled_text(f"{lower:.4g} … {upper:.4g} {unit}")
 
 
 def _bodies(arm: RobotModel) -> Table | None:
@@ -183,20 +178,13 @@ def _bodies(arm: RobotModel) -> Table | None:
     return table
 
 
-def _drives(arm: RobotModel) -> Table | None:
-    if not any(any(drive) for drive in arm.drives):
+def _jointwise(
+    arm: RobotModel, title: str, columns: list[str], rows: Sequence[Sequence[Any]]
+) -> Table | None:
+    """A table of constants of joints, unless all are zero."""
+    if not any(map(any, rows)):
         return None
-    columns = ["rotor inertia", "viscous", "Coulomb", "offset"]
-    table = Table(["joint"], columns, title="drives (SI, joint side)")
-    for joint, drive in zip(arm.joints, arm.drives, strict=True):
-        table.add_row(joint.name, *(_number(x) for x in drive))
-    return table
-
-
-def _springs(arm: RobotModel) -> Table | None:
-    if not arm._has_springs:
-        return None
-    table = Table(["joint"], ["stiffness", "reference"], title="springs (SI)")
-    for joint, spring in zip(arm.joints, arm.springs, strict=True):
-        table.add_row(joint.name, *(_number(x) for x in spring))
+    table = Table(["joint"], columns, title=title)
+    for joint, row in zip(arm.joints, rows, strict=True):
+        table.add_row(joint.name, *map(_number, row))
     return table

@@ -39,12 +39,11 @@ def minimal(
     if latex:
         print(parameters.latex())
         return
-    ranked = (
-        None
-        if arm.symbols
-        else len(minimal_parameters(arm, rotors, friction, "rank", of, zero or ()))
-    )
-    values = [None if arm.symbols else float(x) for x in parameters.values]
+    ranked: int | None = None
+    values: list[float | None] = [None] * len(parameters)
+    if not arm.symbols:
+        ranked = len(minimal_parameters(arm, rotors, friction, "rank", of, zero or ()))
+        values = [float(x) for x in parameters.values]
     rows = list(zip(parameters.names, parameters.expressions.values(), values, strict=True))
     if as_json:
         keys = ("name", "expression", "value")

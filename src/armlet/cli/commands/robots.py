@@ -13,12 +13,11 @@ def robots(as_json: Json = False) -> None:
 
     Example: armlet robots
     """
-    rows: list[dict[str, Any]] = []
-    for name in catalogue():
-        arm = load(name)
-        rows.append(
-            {"name": name, "joints": arm._joint_letters, "mass": float(arm.mass), **about(name)}
-        )
+    arms = {name: load(name) for name in catalogue()}
+    rows: list[dict[str, Any]] = [
+        {"name": name, "joints": arm._joint_letters, "mass": float(arm.mass), **about(name)}
+        for name, arm in arms.items()
+    ]
     if as_json:
         print_json(rows)
         return

@@ -55,8 +55,8 @@ def simulate(
     one_of(limits, "--limits", LIMITS)
     run = simulation.simulate(
         Plant(arm, friction, stops=limits == "stop"),
-        _start("--q0", q0, arm.nq),
-        _start("--qd0", qd0, arm.nv),
+        np.zeros(arm.nq) if q0 is None else numbers("--q0", q0, arm.nq),
+        np.zeros(arm.nv) if qd0 is None else numbers("--qd0", qd0, arm.nv),
         _torque(arm, torque),
         duration=duration,
         dt=dt,
@@ -65,13 +65,19 @@ def simulate(
     )
     written = write(run, out, plot)
     if as_json:
-        print_json(_summary(arm, run))
+        last = {name: getattr(run, name)[-1].tolist() for name in ("q", "qd", "tau")}
+        data = {
+            "robot": arm.name,
+            "joints": run.joints,
+            "rows": len(run),
+            "duration": float(run.t[-1]),
+            "ended": run.ended,
+            "energy": [float(run.energy[0]), float(run.energy[-1])],
+            "last": last,
+        }
+        print_json(data)
         return
     _print(arm, run, written)
-
-
-def _start(name: str, text: str | None, count: int) -> list[float]:
-    return [0.0] * count if text is None else numbers(name, text, count)
 
 
 def _torque(arm: Robot, text: str) -> Any:
@@ -98,19 +104,6 @@ def holding_torque(arm: Robot) -> Function:
         return tau
 
     return hold
-
-
-def _summary(arm: Robot, run: Trajectory) -> dict[str, Any]:
-    last = {name: getattr(run, name)[-1].tolist() for name in ("q", "qd", "tau")}
-    return {
-        "robot": arm.name,
-        "joints": run.joints,
-        "rows": len(run),
-        "duration": float(run.t[-1]),
-        "ended": run.ended,
-        "energy": [float(run.energy[0]), float(run.energy[-1])],
-        "last": last,
-    }
 
 
 def _print(arm: Robot, run: Trajectory, written: list[str]) -> None:

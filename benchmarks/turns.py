@@ -1,7 +1,7 @@
-"""How long calls take.
+"""How long calls take, timed in turns.
 
-Everything is timed many times in turns, so that what disturbs the machine disturbs all alike;
-medians count, and the quartiles are their spread.
+A module of the scripts beside it. Everything is timed many times, so that what
+disturbs the machine disturbs all alike; medians count, and the quartiles are their spread.
 """
 
 import ctypes
