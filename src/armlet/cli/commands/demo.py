@@ -468,7 +468,7 @@ def published_figure(rows: Sequence[Published]) -> Figure:
 def speed_figure(demo: Demo) -> Figure:
     """A figure of the times of one call and of batches, beside other libraries."""
     titles = ["one call", f"batch of {ROWS:,}"]
-    figure = panels(2, 1, height=500, subplot_titles=titles, vertical_spacing=0.2)
+    figure = panels(2, 1, height=600, subplot_titles=titles, vertical_spacing=0.17)
     names = [name.replace("_", "<br>") for name in demo.times]
     for row, way in enumerate(WAYS, 1):
         seconds: list[dict[str, float]] = [getattr(times, way) for times in demo.times.values()]
