@@ -59,9 +59,11 @@ def evaluate(
     kernel: Any = quantity.kernel_for("float64")
     if threads != 1 or kernel.takes_long(arrays):
         result = kernel.evaluate(*arrays, out=out, threads=threads)
-        return result
-    _replace_method(robot, method, kernel, options)
-    result = kernel(*arrays, out=out)
+    else:
+        _replace_method(robot, method, kernel, options)
+        result = kernel(*arrays, out=out)
+    if QUANTITIES[name].inverts == "jacobian":
+        _mask_singular(quantity, arrays[0], result)
     return result
 
 
@@ -166,30 +168,20 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
 # ------------------------------------------------------------------ singular postures
 
 
-def mask_singular(
-    robot: RobotModel, name: str, q: ArrayLike, frame: str | None, results: Result
-) -> Result:
-    """Write nan to the results at singular postures, where they would be arbitrary, and warn.
-
-    Expressions have no posture yet, and stay as they are; so do PyTorch and JAX arrays, which may
-    be mapped or abstract.
-    """
-    arrays: Any = results
-    if library_of(arrays):
-        return results
-    options = {} if frame is None else {"frame": frame}
-    kernel = quantity_of(robot, "jacobian", options).kernel_for("float64")
+def _mask_singular(quantity: RobotQuantity, q: ArrayLike, results: Any) -> None:
+    """Write nan to the results at singular postures, where they would be arbitrary, and warn."""
+    robot, frame = quantity.robot, quantity.options.get("frame", quantity.robot.tool)
+    kernel = quantity_of(robot, "jacobian", quantity.options).kernel_for("float64")
     singular = is_singular(kernel.evaluate(q))
     if not singular.any():
-        return results
-    for result in arrays:
+        return
+    for result in results:
         result[singular] = np.nan
     where = f"{int(singular.sum())} of {singular.size} postures are" if singular.ndim else "q is"
     first = f", the first at index {tuple(map(int, np.argwhere(singular)[0]))}"
     warnings.warn(
-        f"{name}: {where} singular{first if singular.ndim else ''}: frame "
-        f"{frame or robot.tool!r} cannot move in all directions there, and the result is nan",
+        f"{quantity.name}: {where} singular{first if singular.ndim else ''}: frame {frame!r} "
+        "cannot move in all directions there, and the result is nan",
         DataWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-    return results

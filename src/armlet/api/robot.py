@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from numpy.typing import ArrayLike
 
 from armlet import formats as models
-from armlet.api.evaluation import Array, evaluate, mask_singular
+from armlet.api.evaluation import Array, evaluate
 from armlet.formats import EARTH, LoadOptions, ModelOptions, takes_options
 from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
@@ -121,16 +121,10 @@ class Robot(RobotModel):
         >>> armlet.trace(arm, "gravity_torque").symbols
         ['L', 'c', 'm', 'g']
         """
-        return cls.of(
-            models.from_dh(
-                rows,
-                convention=convention,
-                joints=joints,
-                gravity=gravity,
-                inertia=inertia,
-                name=name,
-            )
+        model = models.from_dh(
+            rows, convention=convention, joints=joints, gravity=gravity, inertia=inertia, name=name
         )
+        return cls.of(model)
 
     def lock(self, values: Mapping[str, float]) -> Self:
         """The robot with some joints fixed at given values; their bodies merge into the parents.
@@ -282,8 +276,7 @@ class Robot(RobotModel):
         joints, six at most, must move the frame (by default the tool). At singular postures the
         results are nan, with a `DataWarning`.
         """
-        results = evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
-        return mask_singular(self, "cartesian_model", q, frame, results)
+        return evaluate(self, Robot.cartesian_model, (q, qd), out, threads, frame=frame)
 
     def cartesian_linearization(
         self,
@@ -301,10 +294,8 @@ class Robot(RobotModel):
         at most, must move the frame (by default the tool). At singular postures the results are
         nan, with a `DataWarning`.
         """
-        results = evaluate(
-            self, Robot.cartesian_linearization, (q, qd, qdd), out, threads, frame=frame
-        )
-        return mask_singular(self, "cartesian_linearization", q, frame, results)
+        arrays = q, qd, qdd
+        return evaluate(self, Robot.cartesian_linearization, arrays, out, threads, frame=frame)
 
     def friction_torque(self, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Array:
         """Friction torques of the drives: viscous, Coulomb and constant.

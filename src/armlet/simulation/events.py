@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from armlet._support import validation
 from armlet.api.functions import Function
 from armlet.errors import DataError, quote
+from armlet.simulation.step import argument_shapes, input_rate
 from armlet.simulation.trajectory import Occurrence, Trajectory
 
 Array = NDArray[np.float64]
@@ -27,24 +28,12 @@ class HeldArguments:
 
     def at(self, function: Function, state: Mapping[str, Array]) -> list[Array]:
         """The arguments of a function at the rows of a state, one of which is the time."""
-        values = []
-        for name, x in function.inputs.items():
-            if name in state:
-                values.append(state[name])
-                continue
-            if name not in self.arguments:
-                raise DataError(
-                    f"{function!r} has an argument {name!r} without a value: expected "
-                    f"arguments={{{name!r}: ...}}"
-                )
+        values = dict(state)
+        for name, shape in argument_shapes(function, state, self.arguments).items():
             value = validation.array(self.arguments[name], name, finite=False)
-            by_step = (self.steps, *x.shape)
-            if value.shape not in (x.shape, by_step):
-                raise DataError(
-                    f"{name} has shape {value.shape}: expected one of {x.shape}, {by_step}"
-                )
-            values.append(held_rows(value, x.shape, state["t"], self.dt, self.steps))
-        return values
+            input_rate(name, value.shape, shape, None, self.steps)
+            values[name] = held_rows(value, shape, state["t"], self.dt, self.steps)
+        return [values[name] for name in function.inputs]
 
 
 def held_rows(value: Array, shape: tuple[int, ...], t: Array, dt: float, steps: int) -> Array:

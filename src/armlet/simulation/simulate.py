@@ -33,6 +33,7 @@ from armlet.simulation.step import (
     STATE,
     Steps,
     acceleration_kernel,
+    argument_shapes,
     arguments_by_name,
     check_steps,
     first_inputs,
@@ -210,8 +211,16 @@ def simulate(
                 "and jump in between: expected another method, or an armlet.function"
             )
         python, applied = PythonTorque(torque, []), np.zeros((count, robot.nv))
-    torque_arguments = _torque_arguments(values_of, torque, watched, record)
-    arm, values = make_arm(plant, None, count, torque=applied, arguments=torque_arguments)
+    observers = [(x.function, STATE) for x in watched] + [(x, RECORDED) for x in record]
+    observed = {
+        name
+        for function, state in observers
+        if isinstance(function, Function)
+        for name in argument_shapes(function, state, values_of)
+    }
+    arm, values = make_arm(
+        plant, None, count, torque=applied, arguments=values_of, other_arguments=observed
+    )
     q = validation.array(q0, "q0", (robot.nq,))
     qd = validation.array(np.zeros(robot.nv) if qd0 is None else qd0, "qd0", (robot.nv,))
     rates = rates_at(arm, q, qd, first_inputs(arm, values))
@@ -265,25 +274,6 @@ def _step_count(duration: float, dt: float) -> int:
     return steps
 
 
-def _torque_arguments(
-    arguments: Mapping[str, ArrayLike],
-    torque: Any,
-    events: Sequence[Event],
-    record: Sequence[str | Function],
-) -> dict[str, ArrayLike]:
-    """The arguments of the torque function, and those of no function, to be refused later."""
-    own = torque.inputs if isinstance(torque, Function) else {}
-    observers = [(x.function, STATE) for x in events] + [(f, RECORDED) for f in record]
-    others = {
-        name
-        for function, state in observers
-        if isinstance(function, Function)
-        for name in function.inputs
-        if name not in state
-    }
-    return {name: x for name, x in arguments.items() if name in own or name not in others}
-
-
 def _record(
     robot: Robot, run: Trajectory, record: Sequence[str | Function], held: HeldArguments
 ) -> dict[str, Array]:
@@ -321,11 +311,7 @@ def _fixed_steps(steps: Steps, q0: Array, qd0: Array) -> tuple[Array, Array, Arr
     good = np.isfinite(q).all(1) & (np.abs(qd) <= FASTEST).all(1)
     if not good.all():
         k = int(np.argmin(good))
-        is_finite = np.isfinite(q[k]) & np.isfinite(qd[k])
-        if is_finite.all():
-            ended = _too_fast(steps.arm.robot, t[k], qd[k])
-        else:
-            ended = _not_finite(steps.arm.robot, t[k], is_finite)
+        ended = _divergence(steps.arm.robot, t[k], q[k], qd[k])
         rows = max(k, 1)  # the start is kept, however fast it is
         hint = "a smaller dt or another method may help"
         return t[:rows], q[:rows], qd[:rows], f"{ended}; {hint}"
@@ -347,7 +333,8 @@ def _row_by_row(
         with advancing(f"{steps.method} of {steps.arm.robot.name}") as advance:
             for x in rows:
                 now = len(states) * steps.dt
-                _check_finite(steps.arm.robot, now, x)
+                if not np.isfinite(x).all():
+                    raise FloatingPointError(_divergence(steps.arm.robot, now, *np.split(x, 2)))
                 if python is not None:
                     python.rows.append(python.at(steps.arm.robot, now, *np.split(x, 2)))
                 states.append(x)
@@ -418,16 +405,16 @@ def _adaptive_rows(
     yield x0
     from scipy import integrate  # which takes as long to load as all of armlet
 
-    _check_finite(arm.robot, 0.0, derivative(0.0, x0))  # no shorter step would help
+    if not np.isfinite(start := derivative(0.0, x0)).all():  # no shorter step would help
+        raise FloatingPointError(_divergence(arm.robot, 0.0, *np.split(start, 2)))
     solver = getattr(integrate, ADAPTIVE[method])(derivative, 0.0, x0, steps.count * dt, **options)
     k = 1
     while k <= steps.count:
         message = solver.step()
         if solver.status == "failed":
             raise FloatingPointError(f"{method} stops at {solver.t:g} s: {message}".rstrip("."))
-        qd = solver.y[n:]
-        if np.abs(qd).max() > FASTEST:
-            raise FloatingPointError(_too_fast(arm.robot, solver.t, qd))
+        if np.abs(solver.y[n:]).max() > FASTEST:
+            raise FloatingPointError(_divergence(arm.robot, solver.t, *np.split(solver.y, 2)))
         between = solver.dense_output()
         is_last = solver.status == "finished"
         while k <= steps.count and (is_last or k * dt <= solver.t):
@@ -438,19 +425,12 @@ def _adaptive_rows(
 # ------------------------------------------------------------------ why a simulation ended
 
 
-def _check_finite(robot: RobotModel, t: float, x: Array) -> None:
-    """Raise where positions or velocities are not finite."""
-    if not np.isfinite(x).all():
-        q, qd = np.split(x, 2)
-        raise FloatingPointError(_not_finite(robot, t, np.isfinite(q) & np.isfinite(qd)))
-
-
-def _not_finite(robot: RobotModel, t: float, is_finite: NDArray[np.bool_]) -> str:
-    joint = robot.coordinates[int(np.argmin(is_finite))].name
-    return f"the motion of joint {joint!r} is not finite at {t:g} s"
-
-
-def _too_fast(robot: RobotModel, t: float, qd: Array) -> str:
+def _divergence(robot: RobotModel, t: float, q: Array, qd: Array) -> str:
+    """What is wrong with a state: a joint that is not finite, or one that is too fast."""
+    is_finite = np.isfinite(q) & np.isfinite(qd)
+    if not is_finite.all():
+        joint = robot.coordinates[int(np.argmin(is_finite))].name
+        return f"the motion of joint {joint!r} is not finite at {t:g} s"
     i = int(np.argmax(np.abs(qd)))
     joint = robot.coordinates[i].name
     return f"the motion diverges: joint {joint!r} has a velocity of {qd[i]:.1e} at {t:g} s"

@@ -6,7 +6,7 @@ and the arm's forces. `Loop(step)` is all that is compiled, once for a robot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -102,12 +102,14 @@ def make_arm(
     torque: Any = None,
     reduce: Function | None = None,
     arguments: Mapping[str, ArrayLike] | None = None,
+    other_arguments: Collection[str] = (),
 ) -> tuple[Arm, list[Array]]:
     """An arm under the forces of a call, and the values of its inputs.
 
     The inputs are the torques `tau` if they are an array, the `inertia`, and the arguments of the
     user functions. How often one changes follows from the shape of its value: `runs` is the
-    number of roll-outs, or None for one simulation, whose arrays have no axis for it.
+    number of roll-outs, or None for one simulation, whose arrays have no axis for it. Other
+    arguments are those of functions that forces do not depend on.
     """
     robot = plant.robot
     if callable(torque) and not isinstance(torque, Function):
@@ -116,9 +118,9 @@ def make_arm(
     check_result("torque", function, (robot.nv,))
     check_result("reduce", reduce, ())
     arguments = arguments_by_name(arguments)
-    shapes = _argument_shapes(function, STATE, arguments)
+    shapes = argument_shapes(function, STATE, arguments)
     state = STATE if torque is None or function is not None else (*STATE, "tau")
-    for name, shape in _argument_shapes(reduce, state, arguments).items():
+    for name, shape in argument_shapes(reduce, state, arguments).items():
         if shapes.setdefault(name, shape) != shape:
             raise DataError(
                 f"{name!r} is an argument of shape {shapes[name]} of {function!r} and of "
@@ -128,7 +130,7 @@ def make_arm(
 
     def add(name: str, label: str, value: Any, shape: Shape) -> None:
         array = validation.array(value, label, finite=False)
-        inputs.append(Input(name, shape, _rate(label, array.shape, shape, runs, steps)))
+        inputs.append(Input(name, shape, input_rate(label, array.shape, shape, runs, steps)))
         values.append(array)
 
     if torque is not None and function is None:
@@ -136,9 +138,10 @@ def make_arm(
     if plant.inertia is not None:
         add("inertia", "inertia", plant.inertia, (robot.nb, 10))
     for name, value in arguments.items():
-        if name not in shapes:
+        if name in shapes:
+            add(argument_input(name), name, value, shapes[name])
+        elif name not in other_arguments:
             raise DataError(f"no function has an argument {name!r}: expected one that has")
-        add(argument_input(name), name, value, shapes[name])
     friction = Friction() if plant.friction is True else plant.friction or None
     stops = Stops() if plant.stops is True else plant.stops or None
     if friction is not None and not friction.acts_on(robot):
@@ -146,8 +149,8 @@ def make_arm(
     return Arm(robot, function, friction, stops, tuple(inputs)), values
 
 
-def _argument_shapes(
-    function: Function | None, state: tuple[str, ...], arguments: Mapping[str, ArrayLike]
+def argument_shapes(
+    function: Function | None, state: Collection[str], arguments: Mapping[str, ArrayLike]
 ) -> dict[str, Shape]:
     """The shapes of a function's arguments beside the state; each must have a value."""
     if function is None:
@@ -162,7 +165,7 @@ def _argument_shapes(
     return shapes
 
 
-def _rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
+def input_rate(name: str, array_shape: Shape, shape: Shape, runs: int | None, steps: int) -> str:
     """How often an input changes, by the shape of its array."""
     axes: dict[str, Shape] = {"once": (), "step": (steps,)}
     if runs is not None:

@@ -44,42 +44,32 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Plottable):
-    """A trajectory of an arm, one row per time.
-
-    Attributes
-    ----------
-    t : array of shape (k,)
-        Times in s, rising.
-    q, qd, qdd : arrays of shape (k, n)
-        Positions, velocities and accelerations.
-    tau : array of shape (k, n)
-        The torques that were applied, without passive forces and stops.
-    kinetic, potential : arrays of shape (k,)
-        Energies in J.
-    joints : tuple of str
-        The names of the joints.
-    ended : str
-        Why it ended before its time; empty if it did not.
-    notes : tuple of str
-        Remarks on how it was computed.
-    events : tuple of Occurrence
-        The events, in the order of time: name, t, q, qd.
-    recorded : mapping of str to array
-        The arrays of `record=`, by name, one row per time.
-    """
+    """A trajectory of an arm, one row per time."""
 
     t: Array
+    """Times in s, rising, (k,)."""
     q: Array
+    """Positions, (k, n)."""
     qd: Array
+    """Velocities, (k, n)."""
     qdd: Array
+    """Accelerations, (k, n)."""
     tau: Array
+    """The torques that were applied, without passive forces and stops, (k, n)."""
     kinetic: Array
+    """Kinetic energies in J, (k,)."""
     potential: Array
+    """Potential energies in J, (k,)."""
     joints: tuple[str, ...]
+    """The names of the joints."""
     ended: str = ""
+    """Why it ended before its time; empty if it did not."""
     notes: tuple[str, ...] = ()
+    """Remarks on how it was computed."""
     events: tuple[Occurrence, ...] = ()
+    """The events, in the order of time."""
     recorded: Mapping[str, Array] = field(default_factory=dict)
+    """The arrays of `record=`, by name, one row per time."""
 
     def __len__(self) -> int:
         return len(self.t)
