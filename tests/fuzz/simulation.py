@@ -16,6 +16,7 @@ from support.robots import coupled_urdf, random_urdf
 import armlet
 from armlet import DataWarning, Friction, Stops
 from armlet.simulation.simulate import ADAPTIVE
+from fuzz import pick
 
 ROBOTS = 10
 NAMES = (
@@ -84,10 +85,6 @@ def robot_of(number):
         path = Path(folder, "robot.urdf")
         path.write_text(text)
         return armlet.load(path)
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 # ------------------------------------------------------------------ what is asked for

@@ -86,16 +86,11 @@ class RobotQuantity:
             self._kernels.setdefault(dtype, Kernel(self.program, dtype))
         return self._kernels[dtype]
 
-    @property
+    @cached_property
     def traced_groups(self) -> dict[str, dict[str, Any]]:
         """The constants by name of the groups that have a traced one, as with a traced payload."""
-        robot = self.robot
-
-        def groups() -> dict[str, dict[str, Any]]:
-            named = {group: robot.constants(group) for group in GROUPS}
-            return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
-
-        return robot._once("traced_groups", groups)
+        named = {group: self.robot.constants(group) for group in GROUPS}
+        return {group: x for group, x in named.items() if graph_of([[*x.values()]])}
 
     def record(self, arrays: Sequence[Any]) -> Any:
         """The results for traced arrays, recorded in their graph.

@@ -95,10 +95,6 @@ class Robot(RobotModel):
         name : str
             The name of the robot.
 
-        Returns
-        -------
-        Robot
-
         Examples
         --------
         >>> import armlet
@@ -290,9 +286,8 @@ class Robot(RobotModel):
     ) -> Triple:
         """Derivatives of the torques by acceleration, velocity and displacement of a frame.
 
-        Returns three arrays of shape (..., n, 6), columns angular first, base axes. All joints, six
-        at most, must move the frame (by default the tool). At singular postures the results are
-        nan, with a `DataWarning`.
+        Returns three arrays of shape (..., n, 6), columns angular first, base axes. Frames and
+        singular postures are those of `cartesian_model`.
         """
         arrays = q, qd, qdd
         return evaluate(self, Robot.cartesian_linearization, arrays, out, threads, frame=frame)
@@ -516,9 +511,9 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         are fixed too.
     mimic : {"couple", "free", "lock"}
         What becomes of joints that mimic others (URDF), or that an equality ties to others (MJCF).
-        "couple": one coordinate moves them and the joint that they follow, and q holds that joint's
-        position alone. "free": they move freely. "lock": they are fixed where they are while the
-        others are at the values given by `lock`, or else at zero.
+        "couple": q holds the position of the joint that they follow alone. "free": they move
+        freely. "lock": they are fixed where they are while the others are at the values given by
+        `lock`, or else at zero.
     tool : str, optional
         The frame that is the tool; by default the file's, or the only link without children.
     gravity : three floats, optional
@@ -534,9 +529,8 @@ def load(robot: str | Path, options: LoadOptions) -> Robot:
         (those of fluids and along tendons); or leave all of these out, with a warning that names
         them. Damping and friction are always read.
     order : {"file", "pinocchio"} or sequence of str
-        The order of the joints in q: that of the file, parents first; that of Pinocchio, by which
-        every joint is followed by all it carries, and siblings are sorted by name; or the names of
-        all moving joints, parents first.
+        The order of the joints in q: that of the file, parents first; that of Pinocchio, depth
+        first with siblings sorted by name; or the names of all moving joints, parents first.
     folders : sequence of str or Path
         Where files that the robot's file names may be, besides its own folder and the ROS package
         or Gazebo model that this is a part of. No other file is read, except by a .xacro file.

@@ -81,16 +81,12 @@ class Event:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise DataError(f"an event's function is {quote(self.function)}: expected a function")
+        name = self.name or getattr(self.function, "__name__", "event")
+        object.__setattr__(self, "name", name)
         if self.direction not in (0, 1, -1):
             raise DataError(
-                f"the direction of event {self.label!r} is {quote(self.direction)}: expected "
-                "0, 1 or -1"
+                f"the direction of event {name!r} is {quote(self.direction)}: expected 0, 1 or -1"
             )
-
-    @property
-    def label(self) -> str:
-        """The name, or that of the function."""
-        return self.name or getattr(self.function, "__name__", "event")
 
     def values(self, t: Array, q: Array, qd: Array, held: HeldArguments) -> Array:
         """The numbers at rows of a trajectory."""
@@ -100,14 +96,14 @@ class Event:
         else:  # which may write to its arrays
             rows = zip(t.tolist(), q.copy(), qd.copy(), strict=True)
             numbers = [function(*row) for row in rows]
-            values = validation.array(numbers, f"event {self.label!r}", finite=False)
+            values = validation.array(numbers, f"event {self.name!r}", finite=False)
         if values.shape != t.shape:
             raise DataError(
-                f"event {self.label!r} has shape {values.shape[1:]}: expected one number"
+                f"event {self.name!r} has shape {values.shape[1:]}: expected one number"
             )
         if np.isnan(values).any():
             raise DataError(
-                f"event {self.label!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
+                f"event {self.name!r} is not a number at {t[np.isnan(values)][0]:g} s: expected "
                 "one at every instant"
             )
         return values
@@ -121,11 +117,14 @@ def find_events(
     for event in events:
         for t in _crossings(event, trajectory, held):
             now = trajectory.at([t])
-            crossings.append((Occurrence(event.label, t, now.q[0], now.qd[0]), event.ends))
+            crossings.append((Occurrence(event.name, t, now.q[0], now.qd[0]), event.ends))
     crossings.sort(key=lambda x: x[0].t)
-    last = next((k for k, (_, ends) in enumerate(crossings) if ends), None)
-    occurrences = [x for x, _ in crossings]
-    return (occurrences, False) if last is None else (occurrences[: last + 1], True)
+    occurrences = []
+    for occurrence, ends in crossings:
+        occurrences.append(occurrence)
+        if ends:
+            return occurrences, True
+    return occurrences, False
 
 
 def _crossings(event: Event, trajectory: Trajectory, held: HeldArguments) -> Iterator[float]:

@@ -61,24 +61,22 @@ def rollout(
     q0, qd0 : array_like of shape (N, n)
         The starts; at rest by default.
     torque : array_like or Function, optional
-        Constant torques of shape (n,), or (N, n) for each run; torques of shape (steps, n) or
-        (steps, N, n), held during each step; or an `armlet.function` of q, qd, t and further
-        arguments, evaluated at every instant that the integrator asks for. None by default.
+        Constant torques of shape (n,) or (N, n); torques of shape (steps, n) or (steps, N, n), held
+        during each step; or an `armlet.function` of q, qd, t and further arguments, evaluated at
+        every instant that the integrator asks for.
     dt : float
         The length of a step in s.
     steps : int
         How many there are.
     method : str, optional
-        The integrator, one of `armlet.INTEGRATORS`: by default "rosenbrock2" where friction or
-        stops act, which are too stiff for explicit steps, and "semi_implicit_euler" otherwise. A
-        `DataWarning` says if steps are too long for friction, stops or the torque function at
-        the first start.
+        One of `armlet.INTEGRATORS`: by default "rosenbrock2" where friction or stops act, and
+        "semi_implicit_euler" otherwise. A `DataWarning` says if steps are too long for friction,
+        stops or the torque function at the first start.
     every : int
         After how many steps a row is kept; the last row is the end.
     reduce : Function, optional
-        Sum this function of q, qd, t and further arguments over the starts of all steps, and keep
-        only the last row. The sum is `cost`. Where `torque` is an array, an argument tau is
-        the torque of the step.
+        Sum this function of q, qd, t and further arguments over the starts of all steps, as `cost`,
+        and keep only the last row. Its tau is the torque of a step if `torque` is an array.
     arguments : mapping of str to array_like, optional
         Further arguments of the functions: one value, or one for every run (N, ...), every step
         (steps, ...) or both (steps, N, ...).
@@ -162,14 +160,9 @@ def _forward(steps: Steps, q0: Array, qd0: Array, tangents: Mapping[str, ArrayLi
     values = dict(zip((x.name for x in arm.inputs), steps.values, strict=True))
     along = {name: np.zeros_like(x) for name, x in {"q0": q0, "qd0": qd0, **values}.items()}
     for name, value in tangents.items():
-        tangent = validation.array(value, f"the tangent of {name}", finite=False)
-        expected = along[names[name]].shape
-        if tangent.shape != expected:
-            raise DataError(
-                f"the tangent of {name} has shape {tangent.shape}: expected that of {name}, "
-                f"{expected}"
-            )
-        along[names[name]] = tangent
+        shape = along[names[name]].shape
+        label, expected = f"the tangent of {name}", f"that of {name}, {shape}"
+        along[names[name]] = validation.array(value, label, shape, expected=expected, finite=False)
 
     def compile_loop() -> LoopKernel:
         with status(f"tracing steps of {method}"):

@@ -35,7 +35,6 @@ from armlet.simulation.step import (
     acceleration_kernel,
     argument_shapes,
     arguments_by_name,
-    check_steps,
     first_inputs,
     make_arm,
     run,
@@ -45,10 +44,8 @@ from armlet.simulation.trajectory import ARRAYS, Trajectory, decimate
 Array = NDArray[np.float64]
 Torque = Callable[[float, Array, Array], ArrayLike]
 AtLimits = Literal["ignore", "error"]
-LIMITS: tuple[AtLimits, ...] = get_args(AtLimits)
 ADAPTIVE = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau", "lsoda": "LSODA"}
 """SciPy's integrators, which choose the length of their steps, and their classes."""
-IMPLICIT = ("radau", "lsoda")
 STIFF = 300.0
 """The rate in 1/s from which the default adaptive integrator is an implicit one."""
 RECORDED = (*STATE, "qdd", "tau")
@@ -139,29 +136,25 @@ def simulate(
     q0, qd0 : array_like of shape (n,)
         The start; at rest by default.
     torque : optional
-        None (free motion); an array of shape (n,), constant torques, or (steps, n), rows dt apart,
-        each held until the next; an `armlet.function` of q, qd, t and further arguments,
-        compiled into the simulation; or any Python function of t, q and qd, which is slower: with
-        steps of fixed length it is called at the start of each, and its torques are held.
+        None; an array of shape (n,), or (steps, n), rows dt apart, each held until the next; an
+        `armlet.function` of q, qd, t and further arguments, compiled into the simulation; or any
+        Python function of t, q and qd, which is slower: fixed steps hold what it returns.
     duration : float
         How long, in s: a whole number of dt.
     dt : float, optional
-        The time between rows, and the length of fixed steps. By default a thousandth of the
-        duration.
+        The time between rows, and the length of fixed steps; by default duration / 1000.
     method : str or Adaptive, optional
         The integrator: "dop853", "rk45", "radau" and "lsoda" are adaptive, `Adaptive` has their
         tolerances and the default; those of `armlet.INTEGRATORS` have fixed steps. A `DataWarning`
         says if these are too long for friction, stops or the torque function.
     limits : {"ignore", "error"}
-        What happens at the limits of joints: nothing, or a `MotionError` where a joint is beyond
-        them after a dt. A `Plant` may have stops there.
+        Whether a joint beyond its limits after a dt is a `MotionError`; a `Plant` may have stops.
     arguments : mapping of str to array_like, optional
-        Further arguments of the torque function, of events and of recorded functions: one value,
-        or one for every dt (steps, ...), each held until the next. Any name but t, q and qd will
-        do.
+        Further arguments of all functions, by any name but t, q and qd: one value, or one for every
+        dt (steps, ...), each held until the next.
     events : sequence of Event
-        Events to look for; a function alone is an event that ends the simulation. An event is
-        seen if the sign of its function differs from one dt to the next.
+        A function alone is an event that ends the simulation. An event is seen if the sign of its
+        function differs from one dt to the next.
     record : sequence of str or Function
         What else to record at every row: names of quantities, such as "forward_kinematics", or
         user functions of q, qd, qdd, tau, t and further arguments.
@@ -171,9 +164,8 @@ def simulate(
     Returns
     -------
     Trajectory
-        With a row at time 0. If the motion diverges or a torque is not finite, it has what came
-        before, `ended` says why, and so does a `DataWarning`; so too, without a warning, where
-        Ctrl-C is pressed.
+        With a row at time 0. If the simulation diverges, a torque is not finite or Ctrl-C is
+        pressed, it has what came before, and `ended` and a `DataWarning` (but for Ctrl-C) say why.
 
     Examples
     --------
@@ -188,13 +180,13 @@ def simulate(
     duration = validation.number(duration, "duration", "a time in s", above=0)
     dt = duration / ROWS if dt is None else dt
     dt = validation.number(dt, "dt", "a length of time in s", above=0)
-    validation.one_of(limits, "limits", LIMITS)
+    validation.integer(every, "every", low=1)
+    validation.one_of(limits, "limits", get_args(AtLimits))
     adaptive = method if isinstance(method, Adaptive) else Adaptive()
     method = method.method if isinstance(method, Adaptive) else method
     if method is not None:
         validation.one_of(method, "method", (*ADAPTIVE, *INTEGRATORS))
     count = _step_count(duration, dt)
-    check_steps(dt, count, every)
     plant = single_plant(robot)
     robot = plant.robot
     for name, items in (("events", events), ("record", record)):
@@ -281,20 +273,16 @@ def _record(
     state = {name: getattr(run, name) for name in RECORDED}
     recorded: dict[str, Array] = {}
     for what in record:
+        function: Callable[..., Any]
         if isinstance(what, Function):
-            name = what.__name__
+            name, function, arguments = what.__name__, what, held.at(what, state)
         else:
             name = validation.one_of(what, "quantity", QUANTITIES)
+            function = getattr(robot, name)
+            arguments = [state[x] for x in QUANTITIES[name].arguments]
         if name in recorded or name in ARRAYS:
             raise DataError(f"{name!r} is recorded twice: expected functions with other names")
-        if isinstance(what, Function):
-            recorded[name] = np.asarray(what(*held.at(what, state)))
-            continue
-        quantity = QUANTITIES[name]
-        if not set(quantity.arguments) <= set(state):
-            needs = ", ".join(quantity.arguments)
-            raise DataError(f"{name} cannot be recorded: it is a function of {needs}")
-        recorded[name] = np.asarray(getattr(robot, name)(*(state[x] for x in quantity.arguments)))
+        recorded[name] = np.asarray(function(*arguments))
     return recorded
 
 
@@ -397,7 +385,7 @@ def _adaptive_rows(
         return A
 
     options: dict[str, Any] = {"rtol": adaptive.rtol, "atol": adaptive.atol}
-    if method in IMPLICIT and python is None:
+    if method in ("radau", "lsoda") and python is None:
         derivatives = [Kernel(acceleration.program.derivative(name)) for name in ("q", "qd")]
         options["jac"] = jacobian
     if any(x.rate == "step" for x in arm.inputs):

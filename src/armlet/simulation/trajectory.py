@@ -20,7 +20,6 @@ from armlet.plotting import (
     Figure,
     Plottable,
     Theme,
-    graph_objects,
     panels,
     plain,
     with_theme,
@@ -205,23 +204,23 @@ class Trajectory(Plottable):
             vertical_spacing=0.2 / last,
             subplot_titles=[*titles, "energy (J)"],
         )
-        graphs = graph_objects()
         for row, name in enumerate(shown, 1):
             for i, joint in enumerate(self.joints):
-                curve = graphs.Scatter(
+                figure.add_scatter(
                     x=self.t,
                     y=getattr(self, name)[:, i],
                     name=plain(joint),
                     legendgroup=joint,
                     showlegend=row == 1,
                     line_color=COLOURS[i % len(COLOURS)],
+                    row=row,
+                    col=1,
                 )
-                figure.add_trace(curve, row, 1)
         energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
         for (name, values), dash in zip(energies.items(), ("dot", "dash", "solid"), strict=True):
-            style = {"color": INK, "dash": dash}
-            curve = graphs.Scatter(x=self.t, y=values, name=name, line=style, legend="legend2")
-            figure.add_trace(curve, last, 1)
+            line = {"color": INK, "dash": dash}
+            options = {"name": name, "line": line, "legend": "legend2"}
+            figure.add_scatter(x=self.t, y=values, row=last, col=1, **options)
         for event in self.events:
             figure.add_vline(x=event.t, line={"color": FAINT, "dash": "dot"}, row="all")
         figure.update_xaxes(title_text="time (s)", row=last, col=1)
@@ -259,8 +258,6 @@ def _stack_columns(columns: Mapping[str, Array], joints: Sequence[str]) -> dict[
 
 def decimate(run: Trajectory, count: int) -> Trajectory:
     """The first of every `count` rows, and the last row."""
-    if count == 1:
-        return run
     rows = np.arange(len(run)) % count == 0
     rows[-1:] = True
     return run._with_arrays({name: array[rows] for name, array in run._arrays().items()})
