@@ -29,6 +29,8 @@ from armlet.search.compose import record
 from armlet.search.request import make_request
 
 Array = NDArray[np.float64]
+Out = Array | Sequence[Array] | None
+"""Where results are written: an array, or one for each of several; new ones if None."""
 Result = TypeVar("Result")
 
 
@@ -36,7 +38,7 @@ def evaluate(
     robot: RobotModel,
     method: Callable[..., Result],
     arrays: Sequence[ArrayLike],
-    out: Result | None,
+    out: Out,
     threads: int,
     **options: Any,
 ) -> Result:

@@ -10,17 +10,13 @@ from typing import Any, Literal, Self
 from numpy.typing import ArrayLike
 
 from armlet import formats as models
-from armlet.api.evaluation import Array, evaluate
+from armlet.api.evaluation import Array, Out, evaluate
 from armlet.formats import EARTH, LoadOptions, ModelOptions, takes_options
 from armlet.minimal import MinimalParameters
 from armlet.robot import RobotModel
 
 Pair = tuple[Array, Array]
 Triple = tuple[Array, Array, Array]
-Out = Array | None
-"""Where results are written: to new arrays if None."""
-OutPair = Pair | None
-OutTriple = Triple | None
 
 
 class Robot(RobotModel):
@@ -219,13 +215,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.forward_dynamics, (q, qd, tau), out, threads)
 
     def linearization(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        qdd: ArrayLike,
-        *,
-        out: OutTriple = None,
-        threads: int = 1,
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Triple:
         """Derivatives of the torques by qdd (H), qd (V) and q (P).
 
@@ -234,13 +224,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.linearization, (q, qd, qdd), out, threads)
 
     def forward_linearization(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        tau: ArrayLike,
-        *,
-        out: OutTriple = None,
-        threads: int = 1,
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Triple:
         """Derivatives of the accelerations under torques tau by q, qd and tau.
 
@@ -249,7 +233,7 @@ class Robot(RobotModel):
         return evaluate(self, Robot.forward_linearization, (q, qd, tau), out, threads)
 
     def state_space(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: OutPair = None, threads: int = 1
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, out: Out = None, threads: int = 1
     ) -> Pair:
         """Linearised state space A, B: dx/dt = A x + B dtau with x = (dq, dqd).
 
@@ -263,7 +247,7 @@ class Robot(RobotModel):
         qd: ArrayLike,
         frame: str | None = None,
         *,
-        out: OutTriple = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Triple:
         """Operational-space model D, C, G: wrench D a + C + G for acceleration a of a frame.
@@ -281,7 +265,7 @@ class Robot(RobotModel):
         qdd: ArrayLike,
         frame: str | None = None,
         *,
-        out: OutTriple = None,
+        out: Out = None,
         threads: int = 1,
     ) -> Triple:
         """Derivatives of the torques by acceleration, velocity and displacement of a frame.
@@ -318,7 +302,7 @@ class Robot(RobotModel):
         """
         return evaluate(self, Robot.momentum, (q, qd), out, threads)
 
-    def energy(self, q: ArrayLike, qd: ArrayLike, *, out: OutPair = None, threads: int = 1) -> Pair:
+    def energy(self, q: ArrayLike, qd: ArrayLike, *, out: Out = None, threads: int = 1) -> Pair:
         """Kinetic and potential energy.
 
         Returns two arrays of shape (...); the potential is zero with all mass at the base's origin.

@@ -309,13 +309,14 @@ def start_state(steps: Steps, q0: Array, qd0: Array) -> list[Array]:
 def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     """Run the loop; with `keep`, Ctrl-C ends it, and the rows so far are returned."""
     integrator, runs, every = INTEGRATORS[steps.method], len(q0), steps.every
-    state, first, started = start_state(steps, q0, qd0), 0, []
+    state, first = start_state(steps, q0, qd0), 0
+    started: list[list[Array]] = []
     if integrator.memory:
         first = integrator.memory // 2
         if steps.count <= first:
             return run(replace(steps, method=STARTER), q0, qd0, keep)
-        started = _first_steps(steps, state, first)
-        state = [*started[-1], _memory(steps, [state, *started[:-1]])]
+        started, memory = _first_steps(steps, state, first)
+        state = [*started[-1], memory]
     # a cost is that of whole steps
     staged = integrator.rows is not None and steps.reduce is None
     kernel = loop_kernel(steps.arm, steps.method, steps.reduce, staged)
@@ -342,26 +343,23 @@ def run(steps: Steps, q0: Array, qd0: Array, keep: bool = False) -> Rollouts:
     return Rollouts(steps.times[:rows], q[:rows], qd[:rows], cost)
 
 
-def _first_steps(steps: Steps, state: list[Array], count: int) -> list[list[Array]]:
-    """What is carried after each of the first steps, which `rk4` does."""
+def _first_steps(steps: Steps, state: list[Array], count: int) -> tuple[list[list[Array]], Array]:
+    """What is carried after each of the first steps, done by `rk4`, and the derivatives before it.
+
+    These are velocities and accelerations, the latest first.
+    """
     kernel = loop_kernel(steps.arm, STARTER, steps.reduce)
-    states = []
+    acceleration = acceleration_kernel(steps.arm)
+    states: list[list[Array]] = []
+    past: list[Array] = []
     for k in range(count):
-        arrays = (*state, np.array(steps.dt), *steps.values_between(k, k + 1))
-        q, qd, *ends = kernel(*arrays, runs=len(state[0]), steps=1)
+        values = steps.values_between(k, k + 1)
+        now = [
+            np.broadcast_to(value[0] if has_rows(x) else value, (len(state[0]), *x.shape))
+            for x, value in zip(steps.arm.inputs, values, strict=True)
+        ]
+        past = [state[1], acceleration(*state[:3], *now), *past]
+        q, qd, *ends = kernel(*state, np.array(steps.dt), *values, runs=len(state[0]), steps=1)
         state = [q[0], qd[0], *ends]
         states.append(state)
-    return states
-
-
-def _memory(steps: Steps, states: Sequence[list[Array]]) -> Array:
-    """The derivatives at the states of the first steps, the latest first."""
-    past: list[Array] = []
-    acceleration = acceleration_kernel(steps.arm)
-    for k, (q, qd, t, *_) in reversed(list(enumerate(states))):
-        now = [
-            np.broadcast_to(value[0] if has_rows(x) else value, (len(q), *x.shape))
-            for x, value in zip(steps.arm.inputs, steps.values_between(k, k + 1), strict=True)
-        ]
-        past += [qd, acceleration(q, qd, t, *now)]
-    return np.stack(past, axis=1)
+    return states, np.stack(past, axis=1)
