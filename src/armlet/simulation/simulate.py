@@ -440,11 +440,7 @@ def _interrupted(t: float, begun: float) -> str:
 
 
 def _trajectory(
-    robot: Robot,
-    steps: Steps,
-    python: PythonTorque | None,
-    rows: Sequence[Array],
-    ended: str,
+    robot: Robot, steps: Steps, python: PythonTorque | None, rows: Sequence[Array], ended: str
 ) -> Trajectory:
     """The trajectory of rows of t, q and qd, with its torques, accelerations and energies."""
     (t, q, qd), arm = rows, steps.arm
